@@ -1,6 +1,6 @@
 """Parse, canonicalise, infer, compare and explain schemas; pure functions, no network.
 
-Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+``__init__.pyi`` lists the public names. Each is imported on first use, because each needs the libraries of its own extra.
 """
 
 import lazy_loader

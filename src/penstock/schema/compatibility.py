@@ -1,4 +1,4 @@
-"""Compatibility modes as pairs of reader and writer, once for all formats."""
+"""Compatibility modes as pairs of reader and writer, the same for all formats."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,17 +28,17 @@ class CompatibilityMode(StrEnum):
 
     @property
     def checks_backward(self) -> bool:
-        """The new schema must read data of earlier ones."""
+        """Whether the new schema must read data of earlier ones."""
         return self.value.startswith(("BACKWARD", "FULL"))
 
     @property
     def checks_forward(self) -> bool:
-        """Earlier schemas must read data of the new one."""
+        """Whether earlier schemas must read data of the new one."""
         return self.value.startswith(("FORWARD", "FULL"))
 
     @property
     def checks_all(self) -> bool:
-        """Against every earlier version, not only the last."""
+        """Whether the new schema is compared with every earlier version, not only the last."""
         return self.value.endswith("_ALL")
 
 
@@ -54,12 +54,12 @@ class Conflict:
     incompatibility: Incompatibility
 
     def to_json(self) -> dict[str, Any]:
-        """The value as JSON keeps it; :meth:`from_json` reads it back."""
+        """Return the value as JSON; :meth:`from_json` reads it back."""
         return {"version": self.version, "direction": self.direction, **self.incompatibility.to_json()}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Conflict":
-        """The value that :meth:`to_json` wrote."""
+        """Return the value that :meth:`to_json` wrote."""
         rest = {key: item for key, item in value.items() if key not in {"version", "direction"}}
         return cls(version=value["version"], direction=value["direction"], incompatibility=Incompatibility.from_json(rest))
 
@@ -70,7 +70,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompatibilityVerdict:
-    """What a mode says about a new definition: ``checked`` are the version numbers it was held against."""
+    """The result of a compatibility check; ``checked`` are the numbers of the versions that it compared with."""
 
     mode: CompatibilityMode
     checked: tuple[int, ...] = ()
@@ -88,7 +88,7 @@ class CompatibilityVerdict:
 
 
 def relevant(mode: CompatibilityMode, numbers: Sequence[int]) -> Sequence[int]:
-    """Of the usable earlier version ``numbers`` (ascending) those that ``mode`` compares with."""
+    """Return those of the usable earlier version ``numbers`` (ascending) that ``mode`` compares with."""
     if not (mode.checks_backward or mode.checks_forward):
         return ()
     return numbers if mode.checks_all else numbers[-1:]
@@ -101,9 +101,9 @@ def check(
     earlier: Sequence[tuple[int, ParsedSchema]],
     rules: CompatibilityRules = GLUE_RULES,
 ) -> CompatibilityVerdict:
-    """Hold ``new`` against ``earlier`` (version number and schema, ascending), of which the mode picks."""
-    picked = set(relevant(mode, [number for number, _ in earlier]))
-    compared = [(number, schema) for number, schema in earlier if number in picked]
+    """Compare ``new`` with those of ``earlier`` (version number and schema, ascending) that the mode selects."""
+    selected = set(relevant(mode, [number for number, _ in earlier]))
+    compared = [(number, schema) for number, schema in earlier if number in selected]
     conflicts: list[Conflict] = []
     for number, direction, reader, writer in _pairs(mode, new, compared):
         found = data_format.readable(reader, writer, rules)
@@ -118,7 +118,7 @@ def check(
 def _pairs(
     mode: CompatibilityMode, new: ParsedSchema, earlier: Sequence[tuple[int, ParsedSchema]]
 ) -> Iterator[tuple[int, Literal["BACKWARD", "FORWARD"], ParsedSchema, ParsedSchema]]:
-    """Version number, direction, reader, writer; the latest version first."""
+    """Yield version number, direction, reader and writer; the latest version first."""
     for number, schema in reversed(earlier):
         if mode.checks_backward:
             yield number, "BACKWARD", new, schema

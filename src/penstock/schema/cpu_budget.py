@@ -14,7 +14,7 @@ _THREAD = threading.local()
 
 
 class Exceeded(Exception):
-    """The budget is used up; whoever set it reports that to the user."""
+    """The budget is used up. The code that set it reports that to the user."""
 
 
 def charge(seconds: float) -> None:
@@ -23,7 +23,7 @@ def charge(seconds: float) -> None:
 
 
 def used() -> float:
-    """Seconds of CPU time so far; subtract two readings."""
+    """Return the seconds of CPU time so far; subtract two readings to measure."""
     return time.thread_time() + float(getattr(_THREAD, "elsewhere", 0.0))
 
 
@@ -40,7 +40,7 @@ def limit(seconds: float) -> Iterator[None]:
 
 
 def check() -> None:
-    """Raise :class:`Exceeded` where a budget was set around this call and is used up."""
+    """Raise :class:`Exceeded` if a budget was set around this call and is used up."""
     until = getattr(_THREAD, "until", None)
     if until is not None and used() > until:
         raise Exceeded

@@ -1,4 +1,4 @@
-"""The errors of the schema rows: a definition that is no valid schema, a format not served yet, and the like."""
+"""The errors of definitions: an invalid schema, an unsupported format, a schema without table columns, and so on."""
 
 from penstock.errors import InvalidInput
 
@@ -6,7 +6,7 @@ __all__ = ["FormatNotServed", "InvalidSchema", "NoColumns", "NotSelfContained", 
 
 
 class InvalidSchema(InvalidInput):
-    """A definition that is not a valid schema of its format. ``path`` is where, as in ``/fields/2/default``."""
+    """A definition that is not a valid schema of its format. ``path`` is the fault's path, as in ``/fields/2/default``."""
 
     def __init__(self, message: str, *, path: str = "", remedy: str | None = None) -> None:
         super().__init__(f"At {path}: {message}" if path else message, remedy=remedy)
@@ -14,16 +14,16 @@ class InvalidSchema(InvalidInput):
 
 
 class FormatNotServed(InvalidInput):
-    """A data format that AWS has and Penstock does not read yet."""
+    """A data format that AWS supports and Penstock does not."""
 
 
 class NoColumns(InvalidInput):
-    """A valid schema that has no counterpart as table columns."""
+    """A valid schema that cannot be represented as table columns."""
 
 
 class NotSelfContained(InvalidInput):
-    """A definition that cannot be one text with those it refers to."""
+    """A definition that cannot be joined with the definitions it refers to into one text."""
 
 
 class TooComplex(InvalidInput):
-    """Two schemas whose comparison would take unreasonably long."""
+    """Two schemas whose comparison would take too long."""

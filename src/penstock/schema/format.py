@@ -1,4 +1,4 @@
-"""What a schema format is: one protocol that Avro, JSON Schema and Protobuf each implement."""
+"""The protocol of a schema format, which Avro, JSON Schema and Protobuf implement."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ MAX_DEFINITION_CHARS = 170_000  # SchemaDefinitionString in the Glue API model
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field at the top of a schema. ``type`` is the format's own text, ``required`` means that it has no default."""
+    """A top-level field of a schema. ``type`` is the format's own text; ``required`` means that it has no default."""
 
     name: str
     type: str
@@ -29,9 +29,9 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferencedText:
-    """Another registered definition that a definition builds on.
+    """Another registered definition that a definition refers to.
 
-    ``name`` is how the definition calls it: an Avro full name, the URI of a JSON ``$ref``, the path of a Protobuf import.
+    ``name`` is the name that the definition uses: an Avro full name, the URI of a JSON ``$ref``, a Protobuf import path.
     """
 
     name: str
@@ -42,8 +42,8 @@ class ReferencedText:
 class ParsedSchema:
     """A definition that passed its format's rules.
 
-    ``canonical`` is the same text for all spellings of one schema; ``fingerprint`` is the SHA-256 in hexadecimal (64
-    characters) of that text and of all it builds on; ``tree`` belongs to the format.
+    ``canonical`` is the same text for all spellings of one schema. ``fingerprint`` is the SHA-256 in hexadecimal (64
+    characters) of that text and of all definitions it refers to. ``tree`` is the format's own representation.
     """
 
     data_format: str
@@ -65,35 +65,35 @@ class SchemaFormat(Protocol):
         """How names of files with definitions end: ``.avsc``."""
 
     def parse(self, text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> ParsedSchema:
-        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
+        """Check and canonicalise ``text``. Raise :class:`~penstock.schema.errors.InvalidSchema` with the fault and its path.
 
-        ``references`` holds all that ``text`` builds on, directly or not, each behind what it builds on itself. Nothing else
-        is ever looked up: no file, no URL. ``legacy`` takes what registries once took and no longer do, where the format has
-        such: definitions that come with the id under which records were written.
+        ``references`` are all definitions that ``text`` refers to, directly or not, each after those it refers to itself.
+        Nothing else is ever looked up: no file, no URL. ``legacy`` accepts definitions that registries once accepted and no
+        longer do, if the format has any: those that are imported with the id under which records were written.
         """
 
     def readable(self, reader: ParsedSchema, writer: ParsedSchema, rules: CompatibilityRules) -> list[Incompatibility]:
-        """Why ``reader`` cannot read data of ``writer``; empty when it can."""
+        """Return why ``reader`` cannot read data of ``writer``; empty if it can."""
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
-        """The fields at the top; empty for a schema that has none."""
+        """Return the fields at the top; empty for a schema that has none."""
 
     def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
-        """The table columns of ``schema``; :class:`~penstock.schema.errors.NoColumns` where it has no such counterpart."""
+        """Return the table columns of ``schema``. Raise :class:`~penstock.schema.errors.NoColumns` if it has none."""
 
     def standalone(self, schema: ParsedSchema) -> str:
-        """A definition that builds on nothing, of which all that is written with ``schema`` can be read.
+        """Return a definition without references that reads all data written with ``schema``.
 
-        :class:`~penstock.schema.errors.NotSelfContained` where there is none.
+        Raise :class:`~penstock.schema.errors.NotSelfContained` if there is none.
         """
 
     def pretty(self, schema: ParsedSchema) -> str:
-        """The canonical form over many lines, for people and for diffs."""
+        """Return the canonical form over many lines, human-readable and for diffs."""
 
     def document(self, schema: ParsedSchema) -> Any:
-        """The canonical form as a JSON value, for comparing member by member."""
+        """Return the canonical form as a JSON value, for comparison member by member."""
 
 
 def fingerprint(canonical: str) -> str:
-    """SHA-256 of a canonical text, in hexadecimal."""
+    """Return the SHA-256 of a canonical text, in hexadecimal."""
     return sha256(canonical.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Table columns from a schema: Hive's types, as the Glue catalog spells them; the part that all formats share."""
+"""Table columns from a schema, with Hive's types as the Glue catalog spells them; the common part of all formats."""
 
 from dataclasses import dataclass
 

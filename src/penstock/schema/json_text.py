@@ -1,4 +1,4 @@
-"""JSON from outside, read with bounds: depth, duplicate keys, numbers that JSON does not have."""
+"""Reading of untrusted JSON within limits of size and depth, without duplicate keys or numbers that JSON lacks."""
 
 import json
 import math
@@ -17,13 +17,13 @@ MAX_JSON_DEPTH = 200
 
 # Strings are matched whole so that brackets in them do not count.
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
-# What orjson may write otherwise than json: DEL, and numbers with a fraction or an exponent.
-_WRITTEN_OTHERWISE = re.compile(rb"\x7f|[0-9][.e]")
+# Text that orjson may write differently from json: DEL, and numbers with a fraction or an exponent.
+_WRITTEN_DIFFERENTLY = re.compile(rb"\x7f|[0-9][.e]")
 _ESCAPES = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL)
 
 
 def read_json(text: str) -> Any:
-    """The value of ``text``; :class:`InvalidSchema` with line and column where it is not JSON or breaks a bound."""
+    """Return the value of ``text``. Raise :class:`InvalidSchema` with the place if it is not JSON or exceeds a limit."""
     if len(text) > MAX_DEFINITION_CHARS:
         raise InvalidSchema(
             f"The definition has {len(text)} characters; the limit is {MAX_DEFINITION_CHARS}.",
@@ -47,19 +47,19 @@ def read_json(text: str) -> Any:
 
 
 def write_json(value: Any) -> str:
-    """``value``, whose numbers are finite, as compact ASCII JSON with sorted keys: equal values give equal text."""
+    """Return ``value`` (its numbers must be finite) as compact ASCII JSON, keys sorted. Equal values give equal text."""
     try:
-        # A tenth of json's time, and the same text where all is ASCII and all numbers are whole, as they nearly always are.
+        # A tenth of json's time, and the same text if all is ASCII and all numbers are whole, which is nearly always so.
         quick = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS)
     except orjson.JSONEncodeError:
         quick = b"\x7f"
-    if quick.isascii() and _WRITTEN_OTHERWISE.search(quick) is None:
+    if quick.isascii() and _WRITTEN_DIFFERENTLY.search(quick) is None:
         return quick.decode()
     return json.dumps(value, separators=(",", ":"), sort_keys=True, allow_nan=False)
 
 
 def _check_escapes(text: str) -> None:
-    r"""Refuse a surrogate that is written ``\ud800`` and has no other half: nothing that holds it can be sent or stored."""
+    r"""Refuse a surrogate written as ``\ud800`` without its other half: such a text can be neither sent nor stored."""
     if "\\u" in text:
         for match in _ESCAPES.finditer(text):
             if match["lone"]:
@@ -81,7 +81,7 @@ def _check_depth(text: str) -> None:
             if depth > MAX_JSON_DEPTH:
                 raise InvalidSchema(
                     f"The definition nests more than {MAX_JSON_DEPTH} levels of brackets.",
-                    remedy="Give inner types names of their own and refer to them.",
+                    remedy="Define inner types under names and refer to them.",
                 )
         elif token in "]}":
             depth -= 1
@@ -102,5 +102,5 @@ def _no_constant(name: str) -> NoReturn:
 def _finite(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise InvalidSchema(f"The number {text[:40]} is larger than a double can be.")
+        raise InvalidSchema(f"The number {text[:40]} is out of the range of a double.")
     return value

@@ -1,6 +1,6 @@
-"""Where the published rules of a format differ between Glue and Confluent, as values that the called API chooses.
+"""The differences between Glue's and Confluent's published compatibility rules, as flags that the called API sets.
 
-A format's checker reads the flags of its own format and does not know the API. A rule on which both agree has no flag.
+A format's checker reads the flags of its own format and does not know the API. A rule that both share has no flag.
 """
 
 from dataclasses import dataclass, field
@@ -10,23 +10,22 @@ __all__ = ["CONFLUENT_RULES", "GLUE_RULES", "AvroRules", "CompatibilityRules", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvroRules:
-    """``top_level_names``: the outermost records have to have the same name (AWS accepts a changed one)."""
+    """Rules of Avro. ``top_level_names``: the outermost records must have the same name (AWS accepts a changed one)."""
 
     top_level_names: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonRules:
-    """Rules of JSON Schema. Without flags a schema is compatible where every document that the other accepts is accepted.
+    """Rules of JSON Schema. Without flags a reader is compatible if it accepts every document that the writer accepts.
 
-    ``defaults_fill_required``: a property may become required where its schema has a default. ``exclusive_branches``: an
-    alternative of a oneOf has to be shown to exclude the others, since a value that two accept is refused; without the flag
-    only where the writer combines schemas otherwise.
-    ``listed_required_only``: a reader that lists properties may require names that are not among them.
-    ``keywords_imply_type``: where the keywords of a writer without ``type`` are about one type, the reader's ``type`` has
-    to accept that one alone. Alternatives imply none, and all else of the reader is held against every value.
-    ``lenient_content_models``: properties may be added to open objects and further ones limited (Confluent's
-    compatibility policy LENIENT).
+    ``defaults_fill_required``: a property may become required if its schema has a default. ``exclusive_branches``: an
+    alternative of a oneOf must be proven to exclude the others, since a value that two accept is refused; without the flag,
+    only if the writer combines schemas in another way. ``listed_required_only``: a reader that lists properties may require
+    names that are not among them. ``keywords_imply_type``: if the keywords of a writer without ``type`` are about one type,
+    the reader's ``type`` must accept only that one. Alternatives imply no type, and all other keywords of the reader apply
+    to every value. ``lenient_content_models``: properties may be added to open objects, and additional properties may be
+    limited (Confluent's compatibility policy LENIENT).
     """
 
     defaults_fill_required: bool = False
@@ -38,11 +37,11 @@ class JsonRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtobufRules:
-    """What counts as an incompatibility of Protobuf definitions.
+    """Rules of Protobuf: each flag makes a difference an incompatibility.
 
-    ``services``: a method that the reader does not have. ``reserved``: a number or name that the writer reserves and the
-    reader uses. ``required_made``: a field that is optional in the writer and required in the reader. ``required_removed``:
-    a required field that the reader does not have. ``written_labels``: labels of numbers compare as the text has them, so
+    ``services``: a method that the reader lacks. ``reserved``: a number or name that the writer reserves and the reader
+    uses. ``required_made``: a field that is optional in the writer and required in the reader. ``required_removed``: a
+    required field that the reader lacks. ``written_labels``: labels of numeric fields are compared as the text has them, so
     that proto3's plain fields, which have none, may become repeated, and optional numbers may not become required.
     """
 

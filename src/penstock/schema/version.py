@@ -1,4 +1,4 @@
-"""A schema version as clients and serdes pass it around."""
+"""Schema versions and definitions as clients and serdes exchange them."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -28,7 +28,7 @@ class SchemaVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaText:
-    """A definition as Confluent's interface gives it: with all it builds on, each behind what it builds on itself."""
+    """A definition with all definitions that it refers to, each after those it refers to itself, as in Confluent's API."""
 
     definition: str
     data_format: str

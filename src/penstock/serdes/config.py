@@ -31,7 +31,7 @@ NameOfSchema = Callable[[str, bool], str]
 
 
 def name_by_topic(topic: str, is_key: bool) -> str:
-    """Return the topic's name, as AWS's serde does. Keys get the suffix ``-key``; AWS's serde mixes them with values."""
+    """Return the topic's name, as AWS's serde does. Keys get the suffix ``-key``; in AWS they collide."""
     return f"{topic}-key" if is_key else topic
 
 

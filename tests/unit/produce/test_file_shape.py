@@ -99,5 +99,5 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str, kind: FileFormat, 
 
 
 def test_a_column_whose_name_is_no_name(tmp_path: Path) -> None:
-    with pytest.raises(UnknownKind, match="the key 'dep time' cannot name a field"):
+    with pytest.raises(UnknownKind, match="the key 'dep time' is not a valid name"):
         types(file(tmp_path, "dep time\n1\n"))

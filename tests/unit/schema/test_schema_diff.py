@@ -273,5 +273,5 @@ def test_json_changes_are_there_exactly_where_the_meaning_differs(seed: int) -> 
 
 
 def test_two_formats_have_nothing_to_compare() -> None:
-    with pytest.raises(InvalidInput, match="One side is AVRO, the other JSON"):
+    with pytest.raises(InvalidInput, match="The old schema is AVRO and the new one is JSON"):
         compare(parse('"int"'), parse("{}", "JSON"))

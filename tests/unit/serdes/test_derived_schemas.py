@@ -152,7 +152,7 @@ def test_a_contradiction_names_the_path_and_both_types(registry: FullRegistry) -
         derive({"at": {"level": "high"}}, "r", "s")
     assert str(refused.value) == (
         "Schema r/s cannot be derived. At /at/level: the data has string, and the registered schema has union of null, "
-        "long. A type that is registered stays, or its readers fail. Correct the data, or use a new field."
+        "long. A registered type cannot change, or its readers fail. Correct the data, or use a new field."
     )
     assert (refused.value.path, refused.value.reason) == ("/at/level", "underivable-schema")
     assert isinstance(refused.value, SerdeError)

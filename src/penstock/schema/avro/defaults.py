@@ -1,4 +1,4 @@
-"""Whether a default value fits its type: the table of the Avro specification's 'Complex Types, Records'."""
+"""Validation of default values by the table of the Avro specification's 'Complex Types, Records'."""
 
 import math
 from collections.abc import Mapping
@@ -23,9 +23,10 @@ _RANGES = {"int": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
 
 
 def check_default(kind: AvroType, value: Any, names: Mapping[str, NamedType]) -> str | None:  # noqa: PLR0911, C901 - one case a type
-    """What is wrong with ``value`` as a default of ``kind``, or None.
+    """Return why ``value`` is not a valid default of ``kind``, or None.
 
-    A union's default belongs to its first branch (Avro 1.11). Depth is that of the JSON value, which the reader bounds.
+    A union's default belongs to its first branch (Avro 1.11). The recursion is as deep as the JSON value, which
+    :func:`~penstock.schema.json_text.read_json` limits.
     """
     match kind:
         case Reference():
@@ -54,9 +55,9 @@ def check_default(kind: AvroType, value: Any, names: Mapping[str, NamedType]) ->
 
 
 def normal_default(kind: AvroType, value: Any, names: Mapping[str, NamedType]) -> Any:  # noqa: PLR0911 - one case a type
-    """``value`` so that equal defaults are spelled alike: ``1``, ``1.0`` and the text "1.0" of a double.
+    """Return ``value`` so that equal defaults are spelled alike: ``1``, ``1.0`` and the text "1.0" of a double.
 
-    What does not fit, as it may in a definition whose defaults are not checked, stays as it is.
+    A value that does not fit its type stays unchanged; a definition whose defaults are not checked may have one.
     """
     match kind, value:
         case PrimitiveType(name="float" | "double"), _ if _is_number(value):
@@ -103,8 +104,8 @@ _EXPECTED = {
     "long": "a whole number of 64 bits",
     "float": "a number",
     "double": "a number",
-    "string": "text",
-    "bytes": "text of the characters U+0000 to U+00FF, one for each byte",
+    "string": "a string",
+    "bytes": "a string of the characters U+0000 to U+00FF, one for each byte",
 }
 
 
@@ -112,7 +113,7 @@ def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return False
     try:
-        # Avro's Java client also takes text here, which is how NaN and infinity are spelled.
+        # Avro's Java client also accepts strings here, which is how NaN and infinity are written.
         float(value)
     except (ValueError, OverflowError):
         return False
@@ -123,7 +124,7 @@ def _union(kind: UnionType, value: Any, names: Mapping[str, NamedType]) -> str |
     problem = check_default(kind.branches[0], value, names)
     if problem is None or not any(check_default(branch, value, names) is None for branch in kind.branches[1:]):
         return problem
-    return f"{problem} It fits a later branch, and a union's default belongs to the first: put that branch first."
+    return f"{problem} It fits a later branch, but a union's default belongs to the first: put that branch first."
 
 
 def _record(kind: RecordType, value: Any, names: Mapping[str, NamedType]) -> str | None:

@@ -1,8 +1,8 @@
-"""Folds over a schema: one method for each class of type, given what the types inside were made into.
+"""Folds over a schema: one method for each class of type, which receives the results of the types inside.
 
 A conversion of schemas (into fastavro's form, into a function that checks a value, ...) is a subclass of :class:`Fold`. The
-walk itself is here and nowhere else: references are followed, each named type is converted once and known by its full name
-afterwards, and a record inside itself ends.
+walk itself is only here: it follows references, converts each named type once, keeps the results by full name, and ends at
+a record inside itself.
 """
 
 from abc import ABC, abstractmethod
@@ -31,9 +31,9 @@ R = TypeVar("R")
 
 
 class Fold(ABC, Generic[T]):
-    """Makes a ``T`` of each type of ``schema``, from the inside out and in the order of the text.
+    """Converts each type of ``schema`` into a ``T``, from the inside out and in the order of the text.
 
-    Types nest up to ``max_depth`` levels, those of other texts included; :meth:`too_deep` is called for deeper ones.
+    Types may nest up to ``max_depth`` levels, including those of other texts; :meth:`too_deep` is called for deeper ones.
     """
 
     max_depth = 300
@@ -46,38 +46,38 @@ class Fold(ABC, Generic[T]):
 
     @abstractmethod
     def primitive(self, kind: PrimitiveType) -> T:
-        """What a primitive type is made into."""
+        """Convert a primitive type."""
 
     @abstractmethod
     def enum(self, kind: EnumType) -> T:
-        """What an enum is made into."""
+        """Convert an enum."""
 
     @abstractmethod
     def fixed(self, kind: FixedType) -> T:
-        """What a fixed is made into."""
+        """Convert a fixed."""
 
     @abstractmethod
     def array(self, kind: ArrayType, items: T) -> T:
-        """What an array of ``items`` is made into."""
+        """Convert an array of ``items``."""
 
     @abstractmethod
     def map(self, kind: MapType, values: T) -> T:
-        """What a map of ``values`` is made into."""
+        """Convert a map of ``values``."""
 
     @abstractmethod
     def union(self, kind: UnionType, branches: Sequence[T]) -> T:
-        """What a union is made into; ``branches`` in its order."""
+        """Convert a union; ``branches`` are in its order."""
 
     @abstractmethod
     def record(self, kind: RecordType, fields: Sequence[T]) -> T:
-        """What a record is made into; ``fields`` are the types of its fields, in its order."""
+        """Convert a record; ``fields`` are the converted types of its fields, in its order."""
 
     @abstractmethod
     def recursive(self, kind: RecordType) -> T:
-        """What a use of a record inside itself is made into. :meth:`made` knows the record when the fold has ended."""
+        """Convert a use of a record inside itself. :meth:`made` returns the record's result once the fold has ended."""
 
-    def again(self, kind: NamedType, made: T) -> T:  # noqa: ARG002 - for those who override it
-        """What a later use of a named type is made into, which was made into ``made`` at its first."""
+    def again(self, kind: NamedType, made: T) -> T:  # noqa: ARG002 - subclasses use it
+        """Convert a later use of a named type; ``made`` is the result of its first use."""
         return made
 
     def too_deep(self) -> NoReturn:
@@ -85,11 +85,11 @@ class Fold(ABC, Generic[T]):
         raise RecursionError(f"{self.path}: types nest more than {self.max_depth} levels.")
 
     def root(self) -> T:
-        """What the outermost type is made into."""
+        """Convert the outermost type."""
         return self.of(self.schema.root)
 
     def of(self, kind: AvroType) -> T:
-        """What ``kind``, a type of the schema, is made into."""
+        """Convert ``kind``, a type of the schema."""
         match kind:
             case PrimitiveType():
                 return self.primitive(kind)
@@ -105,7 +105,7 @@ class Fold(ABC, Generic[T]):
                 return self._named(kind)
 
     def made(self, name: str) -> T:
-        """What the named type ``name`` (a full name) was made into."""
+        """Return the result of the named type ``name``, a full name."""
         return self._made[name]
 
     @property
@@ -115,11 +115,11 @@ class Fold(ABC, Generic[T]):
 
     @property
     def path(self) -> str:
-        """Where the type that is being visited is, as in ``/position/items/x``; empty for the outermost."""
+        """The path of the type that is being visited, as in ``/position/items/x``; empty for the outermost."""
         return "".join(f"/{step}" for step in self._steps if step)
 
     def _inside(self, kinds: Sequence[tuple[str, AvroType]]) -> list[T]:
-        """What the types inside one are made into, each with the step of the path that leads to it."""
+        """Convert the types inside one; each comes with the step of the path that leads to it."""
         steps, made = self._steps, []
         if kinds and len(steps) >= self.max_depth:
             self.too_deep()
@@ -149,10 +149,10 @@ class Fold(ABC, Generic[T]):
 
 
 class FunctionFold(Fold[Callable[P, R]], Generic[P, R]):
-    """A fold that makes a function of each type; a record inside itself is called by its name."""
+    """A fold that makes a function for each type; a recursive use of a record calls the record's function by name."""
 
     def recursive(self, kind: RecordType) -> Callable[P, R]:
-        """A function that calls the record's own, which is known by then."""
+        """Return a function that calls the record's own, which exists when the fold has ended."""
         made, name = self._made, kind.name
 
         def call(*args: P.args, **options: P.kwargs) -> R:
@@ -162,7 +162,7 @@ class FunctionFold(Fold[Callable[P, R]], Generic[P, R]):
 
 
 def types_within(schema: AvroSchema, kind: AvroType) -> Iterator[AvroType]:
-    """``kind`` and all types inside it, references followed, each named type once and in no order."""
+    """Yield ``kind`` and all types inside it. References are followed; each named type comes once, in no fixed order."""
     seen: set[str] = set()
     todo: list[AvroType] = [kind]
     while todo:

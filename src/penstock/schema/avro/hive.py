@@ -1,8 +1,8 @@
 """Table columns from an Avro schema.
 
-The mapping is the one by which Spark's Avro reader decodes the same schema, so that catalog, decoded rows and files agree: a
-union of several types becomes a struct ``member0, member1, ...`` except for int with long (bigint) and float with double
-(double). Athena reads no uniontype. Logical types that are malformed count as their plain type, as Avro asks.
+The mapping is that of Spark's Avro reader, so that catalog, decoded rows and files agree: a union of several types becomes a
+struct ``member0, member1, ...`` except int with long (bigint) and float with double (double). Athena does not read
+uniontype. Malformed logical types count as their plain type, as Avro requires.
 """
 
 from penstock.schema.avro.logical import decimal_digits, logical_type
@@ -46,15 +46,15 @@ _LOGICAL: dict[tuple[str, str | None], str] = {
 
 
 def columns(tree: AvroSchema) -> tuple[HiveColumn, ...]:
-    """The columns of a schema with a record at its top.
+    """Return the columns of a schema whose outermost type is a record.
 
-    Raises :class:`~penstock.schema.errors.NoColumns` for other schemas, for types that contain themselves, and for types
+    Raise :class:`~penstock.schema.errors.NoColumns` for other schemas, for types that contain themselves, and for types
     that nest deeper than 64 levels or are longer than a catalog column holds.
     """
     if not isinstance(tree.root, RecordType):
         raise NoColumns(
-            f"A table's columns need a record at the top of the schema, not {describe(tree.root)}.",
-            remedy="Wrap it in a record.",
+            f"A table needs a schema whose outermost type is a record, not {describe(tree.root)}.",
+            remedy="Wrap the type in a record.",
         )
     writer = _HiveTypes(tree)
     return tuple(
@@ -64,14 +64,14 @@ def columns(tree: AvroSchema) -> tuple[HiveColumn, ...]:
 
 
 class _HiveTypes:
-    """Type texts of one schema; each named type is written once, so that shared types cost nothing."""
+    """The Hive types of one schema. Each named type is written once and then reused."""
 
     def __init__(self, schema: AvroSchema) -> None:
         self.schema = schema
         self.done: dict[str, str] = {}
 
     def text(self, kind: AvroType, path: str, inside: tuple[str, ...], depth: int = 1) -> str:
-        """The Hive type of ``kind``; ``inside`` are the records around it."""
+        """Return the Hive type of ``kind``; ``inside`` are the records around it."""
         if depth > MAX_HIVE_DEPTH:
             raise NoColumns(f"{path}: types nest more than {MAX_HIVE_DEPTH} levels.", remedy="Flatten the schema.")
         target = self.schema.resolve(kind)

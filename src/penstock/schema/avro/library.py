@@ -1,16 +1,15 @@
 """A schema in the form that fastavro reads and writes with.
 
-fastavro takes what Avro 1.11's Java takes, which AWS and Confluent run, but for a few things, which are written for it so
-that it does:
+fastavro accepts what the Java library of Avro 1.11 accepts, which AWS and Confluent run, with a few exceptions. These are
+rewritten for it:
 
-- an invalid decimal is written without its logical type (:mod:`penstock.schema.avro.logical`); fastavro raises for it;
-- names are written in full, since fastavro resolves some of them otherwise: a namespace that is null, that of a record named
-  ``n.R``, and a bare name that only the empty namespace has. The specification knows no such look-up ('Names'), and Avro's
-  Java relies on it: what it writes of a type in the empty namespace is its bare name, wherever it is used;
-- the default of a ``float`` or ``double`` is written as a fraction: where the type is an object fastavro wants one.
+- An invalid decimal is written without its logical type (:mod:`penstock.schema.avro.logical`); fastavro would raise.
+- Names are written in full, since fastavro resolves some of them differently: a null namespace, the namespace of a record
+  named ``n.R``, and a bare name that only the empty namespace has. The specification ('Names') has no such look-up, but
+  Avro's Java relies on it: it always writes a type of the empty namespace as a bare name.
+- The default of a ``float`` or ``double`` is written as a fraction; fastavro requires one if the type is an object.
 
-The keys that fastavro marks its own results with are dropped: a definition from outside that has them would pass for one
-that was checked.
+The keys with which fastavro marks its own results are dropped: an untrusted definition that has them would count as checked.
 """
 
 from collections.abc import Mapping
@@ -36,11 +35,11 @@ REFUSALS = (
     ArithmeticError,
     RecursionError,
 )
-"""What :func:`library_schema` raises."""
+"""The errors that :func:`library_schema` raises."""
 
 
 def library_refusal(schema: AvroSchema) -> str | None:
-    """Why fastavro refuses ``schema``, in its words; None where it takes it."""
+    """Return fastavro's reason for refusing ``schema``, or None if it accepts it."""
     try:
         library_schema(schema)
     except UnknownType as error:
@@ -51,14 +50,14 @@ def library_refusal(schema: AvroSchema) -> str | None:
 
 
 def library_schema(schema: AvroSchema, named: dict[str, Any] | None = None) -> Any:
-    """``schema`` as fastavro parses it. ``named`` gets its named types in that form, by their full names.
+    """Return ``schema`` as fastavro parses it. ``named`` is filled with its named types in that form, by full name.
 
-    Raises what fastavro does, one of :data:`REFUSALS`.
+    Raise fastavro's errors, which are among :data:`REFUSALS`.
     """
     known = {} if named is None else named
     fold = _LibraryFold(schema)
     document = fold.root()
-    # Names with a dot are taken as they stand, and looked up: a dot alone in front is no name that a definition can have.
+    # fastavro looks up a name with a dot unchanged. No definition can have a name that begins with a dot.
     marked = {f".{name}": name for name in fold.bare}
     known.update(dict.fromkeys(marked))
     try:
@@ -70,7 +69,7 @@ def library_schema(schema: AvroSchema, named: dict[str, Any] | None = None) -> A
 
 
 class _LibraryFold(DefinitionFold):
-    """``bare`` are names without a namespace that are used in one, where fastavro would look for them."""
+    """``bare`` are names without a namespace that are used inside one, where fastavro would look in that namespace."""
 
     def __init__(self, schema: AvroSchema) -> None:
         super().__init__(schema)
@@ -108,7 +107,7 @@ class _LibraryFold(DefinitionFold):
 
 
 def _heeded(kind: PrimitiveType | ArrayType | MapType | NamedType) -> Mapping[str, Any]:
-    """The properties of a type without those that fastavro would take amiss."""
+    """Return the properties of a type without those that fastavro refuses or misreads."""
     dropped = [key for key in _FASTAVROS_OWN if key in kind.props]
     if kind.props.get("logicalType") == "decimal" and logical_type(kind) is None:
         dropped.append("logicalType")
@@ -116,12 +115,12 @@ def _heeded(kind: PrimitiveType | ArrayType | MapType | NamedType) -> Mapping[st
 
 
 def _unmarked(parsed: Any, marked: Mapping[str, str]) -> Any:
-    """What fastavro made, with the names that were marked as they were: it adds no namespace to them any more."""
+    """Return fastavro's result with the marked names restored: it does not add namespaces to them any more."""
     if isinstance(parsed, str):
         return marked.get(parsed, parsed)
     if isinstance(parsed, list):
         return [_unmarked(branch, marked) for branch in parsed]
-    # In place, since fastavro's table of names holds the same objects.
+    # Changed in place, since fastavro's table of names holds the same objects.
     for key in ("items", "values"):
         if key in parsed:
             parsed[key] = _unmarked(parsed[key], marked)

@@ -1,4 +1,4 @@
-"""Logical types as readers and writers heed them.
+"""Logical types as readers and writers apply them.
 
 Specification, 'Logical Types': "If a logical type is invalid, for example a decimal with scale greater than its precision,
 then implementations should ignore the logical type and use the underlying Avro type."
@@ -15,7 +15,7 @@ _MAX_FIXED = 2**31 - 1
 
 
 def logical_type(kind: AvroType) -> str | None:
-    """The name of the logical type of ``kind``, which is not a reference; None where it has none, or an invalid decimal."""
+    """Return the name of the logical type of ``kind``, or None for a reference, an invalid decimal or a plain type."""
     if isinstance(kind, UnionType | Reference):
         return None
     name = kind.props.get("logicalType")

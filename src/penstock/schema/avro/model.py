@@ -1,4 +1,4 @@
-"""Avro's types as values. Named types appear once, where they are defined; elsewhere a :class:`Reference` names them."""
+"""Avro's types as values. A named type appears once, where it is defined; a :class:`Reference` names it elsewhere."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -66,7 +66,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvroField:
-    """A record's field. ``default`` counts only where ``has_default``."""
+    """A record's field. ``default`` counts only if ``has_default`` is true."""
 
     name: str
     type: "AvroType"
@@ -80,7 +80,7 @@ class AvroField:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordType:
-    """A record, or an ``error`` as Avro's protocols call the same thing. ``name`` and ``aliases`` are full names."""
+    """A record, or an ``error``, as Avro's protocols call it. ``name`` and ``aliases`` are full names."""
 
     name: str
     fields: tuple[AvroField, ...]
@@ -92,7 +92,7 @@ class RecordType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnumType:
-    """An enum; ``default`` is the symbol that stands for symbols a reader does not know."""
+    """An enum; ``default`` is the symbol that a reader uses for symbols it does not know."""
 
     name: str
     symbols: tuple[str, ...]
@@ -104,7 +104,7 @@ class EnumType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedType:
-    """``size`` bytes."""
+    """A type of ``size`` bytes."""
 
     name: str
     size: int
@@ -119,20 +119,20 @@ AvroType = PrimitiveType | ArrayType | MapType | UnionType | Reference | NamedTy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvroSchema:
-    """A whole definition: its outermost type and every named type in it by full name."""
+    """A definition: its outermost type and every named type in it by full name."""
 
     root: AvroType
     names: Mapping[str, NamedType] = field(repr=False)
 
     def resolve(self, kind: AvroType) -> "PrimitiveType | ArrayType | MapType | UnionType | NamedType":
-        """The type itself where ``kind`` is a reference to it."""
+        """Return the type that ``kind`` refers to, or ``kind`` itself if it is not a reference."""
         return self.names[kind.name] if isinstance(kind, Reference) else kind
 
 
 def by_reference(schema: AvroSchema) -> AvroSchema:
-    """The same schema with every use of a named type a :class:`Reference`, the first one too.
+    """Return the same schema with every use of a named type as a :class:`Reference`, including the first.
 
-    A named type can then be exchanged in ``names`` alone.
+    Then a named type can be replaced in ``names`` only.
     """
     names: dict[str, NamedType] = {}
     for name, kind in schema.names.items():
@@ -158,12 +158,12 @@ def _apart(kind: AvroType) -> AvroType:
 
 
 def unqualified(name: str) -> str:
-    """The last part of a full name."""
+    """Return the last part of a full name."""
     return name.rpartition(".")[2]
 
 
 def describe(kind: AvroType) -> str:  # noqa: PLR0911
-    """A type in a few words for a message: ``int``, ``record Flight``, ``array of string``, ``union of null, long``."""
+    """Return a short description of a type: ``int``, ``record Flight``, ``array of string``, ``union of null, long``."""
     match kind:
         case PrimitiveType():
             logical = kind.props.get("logicalType")

@@ -1,11 +1,11 @@
-"""Avro definitions into typed values, by the rules of the Avro specification's 'Schema Declaration' and of Avro 1.11's Java.
+"""Parsing of Avro definitions, by the rules of the Avro specification's 'Schema Declaration' and of Avro 1.11's Java.
 
-This is the one walk over the JSON of a definition, which may be anything: it makes the values, and says at which path a
-refused definition is wrong. All else is a :class:`~penstock.schema.avro.fold.Fold` over the values. fastavro has to take
-what is accepted here (:mod:`penstock.schema.avro.library`). It refuses less than Java: names and namespaces that are not
-valid, fields or branches that occur twice, types defined twice over the branches of a union, defaults that do not fit (that
-of a union belongs to its first branch; numbers have a range), orders, sizes, docs and aliases of the wrong kind.
-A logicalType is kept and never refused, as the specification asks.
+This is the only walk over the untrusted JSON of a definition. It makes typed values, and reports the path of a fault in a
+refused definition. All other walks are a :class:`~penstock.schema.avro.fold.Fold` over the values. fastavro must accept what
+is accepted here (:mod:`penstock.schema.avro.library`). This module checks what Java refuses and fastavro does not: invalid
+names and namespaces, fields or branches that occur twice, types defined twice over the branches of a union, defaults that do
+not fit (that of a union belongs to its first branch; numbers have a range), and orders, sizes, docs and aliases of the wrong
+type. A logicalType is kept and never refused, as the specification requires.
 """
 
 import itertools
@@ -40,21 +40,21 @@ __all__ = ["MAX_TYPE_DEPTH", "parse_avro", "parse_registered"]
 
 MAX_TYPE_DEPTH = 64
 
-# Bounded, because each finding of a comparison has names in it several times, and in its path.
+# Limited, because each finding of a comparison contains names several times, and in its path.
 _NAME = re.compile(r"(?!.{1001})[A-Za-z_][A-Za-z0-9_]*")
 _FULL_NAME = re.compile(r"(?!.{1001})[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-# Of what was registered before names were checked: anything but nothing, control characters and lists of names.
+# For definitions registered before names were checked: any string except the empty one and those with control characters.
 _LEGACY_NAME = re.compile(r"[^\x00-\x1f\x7f]{1,1000}")
-_NAME_RULE = "A name starts with a letter or underscore, goes on with letters, digits and underscores, and has up to 1,000."
+_NAME_RULE = "A name has up to 1,000 letters, digits and underscores, and does not begin with a digit."
 _MAX_FIXED = 2**31 - 1  # Avro's sizes are Java ints
 
-# Attributes with a meaning of their own (Schema.java and the specification); all others are custom properties.
+# Attributes that Schema.java and the specification define; all others are custom properties.
 _TYPE_ATTRIBUTES = frozenset(
     {"type", "name", "namespace", "doc", "aliases", "fields", "symbols", "items", "values", "size", "default"}
 )
 _FIELD_ATTRIBUTES = frozenset({"type", "name", "doc", "aliases", "default", "order"})
 _BARE = {name: PrimitiveType(name=name) for name in PRIMITIVES}
-# The unions of two primitives, which most unions are.
+# The unions of two primitives: most unions are among them.
 _PAIRS = {
     (one, other): UnionType(branches=(_BARE[one], _BARE[other]))
     for one, other in itertools.permutations(sorted(PRIMITIVES), 2)
@@ -63,11 +63,11 @@ _ORDERS = ("ascending", "descending", "ignore")
 
 
 def parse_avro(text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> AvroSchema:
-    """The schema in ``text``; :class:`InvalidSchema` says what is wrong and where.
+    """Return the schema in ``text``. Raise :class:`InvalidSchema` with the fault and its path.
 
-    The named types of ``references`` (each behind what it builds on) are known to ``text``, used or not. A type may be
-    defined in several of the texts if it is the same each time. With ``legacy`` names and defaults are not checked, as of
-    the ``references``, which were taken when they were registered.
+    ``text`` can use the named types of ``references``, each of which comes after those it refers to. Several texts may
+    define a type if all define it alike. With ``legacy`` names and defaults are not checked. They are never checked in the
+    ``references``, which were accepted at their registration.
     """
     parser = _Parser(legacy=True)
     for reference in references:
@@ -80,15 +80,15 @@ def parse_avro(text: str, references: Sequence[ReferencedText] = (), *, legacy: 
     schema = AvroSchema(root=root, names=parser.names)
     refusal = None if legacy or references else library_refusal(schema)
     if refusal is not None:
-        raise InvalidSchema(f"The definition is no Avro schema: {refusal}.")
+        raise InvalidSchema(f"The definition is not an Avro schema: {refusal}.")
     return schema
 
 
 def parse_registered(node: Any, *, max_depth: int = MAX_TYPE_DEPTH) -> AvroSchema:
-    """The schema that ``node`` (JSON values) defines, which some registry has taken, or which is a canonical one.
+    """Return the schema that ``node`` (JSON values) defines, which must be registered already, or canonical.
 
-    Names, defaults, sizes and docs are not checked again. Types nest up to ``max_depth`` levels.
-    Raises :class:`InvalidSchema`.
+    Names, defaults, sizes and docs are not checked again. Types may nest up to ``max_depth`` levels.
+    Raise :class:`InvalidSchema`.
     """
     parser = _Parser(legacy=True, max_depth=max_depth)
     root = parser.read(node)
@@ -96,9 +96,9 @@ def parse_registered(node: Any, *, max_depth: int = MAX_TYPE_DEPTH) -> AvroSchem
 
 
 class _Parser:
-    """One walk a text; ``names`` grows as named types are met, which is what orders definition and use.
+    """Parses texts one after another; ``names`` has the named types so far, since a definition must precede its use.
 
-    ``legacy``: names, defaults, sizes and docs are not checked.
+    With ``legacy`` names, defaults, sizes and docs are not checked.
     """
 
     def __init__(self, *, legacy: bool = False, max_depth: int = MAX_TYPE_DEPTH) -> None:
@@ -106,12 +106,12 @@ class _Parser:
         self.max_depth = max_depth
         self.names: dict[str, NamedType] = {}
         self.here: set[str] = set()  # names that this text defines
-        self.open: set[str] = set()  # records whose fields are being read: usable already, not complete yet
-        self.defaults: list[tuple[AvroField, str]] = []  # checked last: a default can be of a record that is still open
+        self.open: set[str] = set()  # records whose fields are being read: they can be used but are not complete
+        self.defaults: list[tuple[AvroField, str]] = []  # checked last: a default can be a record that is still open
         self.again: list[tuple[NamedType, str]] = []  # earlier texts' types that this text defines too
 
     def read(self, node: Any) -> AvroType:
-        """The type that JSON values of bounded depth define; what it names is known to later texts."""
+        """Return the type that JSON values of limited depth define. Later texts can use its named types."""
         self.here, self.open, self.defaults, self.again = set(), set(), [], []
         root = self.type(node, namespace="", path="", depth=0)
         if not self.legacy:
@@ -135,7 +135,7 @@ class _Parser:
         return _refuse(path, f"{_json_kind(node)} is not a type.", "A type is a name, an object with a 'type', or a list.")
 
     def check_defaults(self) -> None:
-        """Check every default met; once, when all types are complete."""
+        """Check all defaults, once all types are complete."""
         for field, path in self.defaults:
             problem = check_default(field.type, field.default, self.names)
             if problem is not None:
@@ -143,7 +143,7 @@ class _Parser:
                 _refuse(f"{path}/default", what)
 
     def check_repeated(self) -> None:
-        """Check that what several texts define is the same everywhere."""
+        """Check that all texts define a type alike."""
         for earlier, path in self.again:
             ours, theirs = (
                 canonical_text(AvroSchema(root=kind, names=self.names)) for kind in (self.names[earlier.name], earlier)
@@ -151,8 +151,8 @@ class _Parser:
             if ours != theirs:
                 _refuse(
                     path,
-                    f"the type '{earlier.name}' is defined otherwise in a referenced schema.",
-                    "Use the referenced type by its name, or give this one another name.",
+                    f"the type '{earlier.name}' is defined differently in a referenced schema.",
+                    "Use the referenced type by its name, or give this type another name.",
                 )
 
     def _object(self, node: Mapping[str, Any], namespace: str, path: str, depth: int) -> AvroType:
@@ -161,7 +161,9 @@ class _Parser:
         kind = node["type"]
         if not isinstance(kind, str):
             _refuse(
-                f"{path}/type", f"a type's 'type' is a name, not {_json_kind(kind)}.", "Write the inner type itself here."
+                f"{path}/type",
+                f"a type's 'type' must be a name, not {_json_kind(kind)}.",
+                "Write the inner type itself in place of this object.",
             )
         props = _others(node, _TYPE_ATTRIBUTES)
         match kind:
@@ -189,7 +191,7 @@ class _Parser:
         where = f" in namespace '{namespace}'" if namespace and "." not in name else ""
         return _refuse(
             path,
-            f"'{name[:200]}' is neither one of Avro's types nor a type defined before this place{where}.",
+            f"'{name[:200]}' is neither an Avro type nor a type that is defined before its use here{where}.",
             "Define it at its first use, or write its full name.",
         )
 
@@ -205,7 +207,7 @@ class _Parser:
         for index, item in enumerate(node):
             branch = self.type(item, namespace=namespace, path=f"{path}/{index}", depth=depth + 1)
             if isinstance(branch, UnionType):
-                _refuse(f"{path}/{index}", "a union stands directly in a union.", "Merge the two lists.")
+                _refuse(f"{path}/{index}", "a union is directly inside a union.", "Merge the two lists.")
             key = _branch_key(branch)
             if key in seen:
                 _refuse(
@@ -224,7 +226,7 @@ class _Parser:
         inner = name.rpartition(".")[0]
         nodes = _need(node, "fields", path)
         if not isinstance(nodes, list):
-            _refuse(f"{path}/fields", f"'fields' is a list, not {_json_kind(nodes)}.")
+            _refuse(f"{path}/fields", f"'fields' must be a list, not {_json_kind(nodes)}.")
         self.open.add(name)
         fields: list[AvroField] = []
         taken: set[str] = set()
@@ -250,10 +252,10 @@ class _Parser:
 
     def _field(self, node: Any, namespace: str, path: str, depth: int) -> AvroField:
         if not isinstance(node, dict):
-            _refuse(path, f"a field is an object, not {_json_kind(node)}.")
+            _refuse(path, f"a field must be an object, not {_json_kind(node)}.")
         name = _need(node, "name", path)
         if not self._is_name(name, _NAME):
-            _refuse(f"{path}/name", f"{_quote(name)} cannot name a field.", _NAME_RULE)
+            _refuse(f"{path}/name", f"{_quote(name)} is not a valid field name.", _NAME_RULE)
         order = "ascending" if "order" not in node else _order(node["order"], path)
         kind = self._field_type(_need(node, "type", path), namespace, path, depth + 1)
         field = AvroField(
@@ -278,11 +280,11 @@ class _Parser:
         name = self._define(node, namespace, path)
         symbols = _need(node, "symbols", path)
         if not isinstance(symbols, list):
-            _refuse(f"{path}/symbols", f"'symbols' is a list, not {_json_kind(symbols)}.")
+            _refuse(f"{path}/symbols", f"'symbols' must be a list, not {_json_kind(symbols)}.")
         taken: set[str] = set()
         for index, symbol in enumerate(symbols):
             if not self._is_name(symbol, _NAME):
-                _refuse(f"{path}/symbols/{index}", f"{_quote(symbol)} cannot be a symbol.", _NAME_RULE)
+                _refuse(f"{path}/symbols/{index}", f"{_quote(symbol)} is not a valid symbol.", _NAME_RULE)
             if symbol in taken:
                 _refuse(f"{path}/symbols/{index}", f"enum {name} has the symbol '{symbol}' twice.", "Keep one of them.")
             taken.add(symbol)
@@ -307,7 +309,7 @@ class _Parser:
         size = _need(node, "size", path)
         if not isinstance(size, int) or isinstance(size, bool) or size < 0 or (size > _MAX_FIXED and not self.legacy):
             _refuse(
-                f"{path}/size", f"{_quote(size)} is not a size.", f"It is a whole number of bytes from 0 to {_MAX_FIXED}."
+                f"{path}/size", f"{_quote(size)} is not a size.", f"Give a whole number of bytes from 0 to {_MAX_FIXED}."
             )
         aliases = self._aliases(node, name.rpartition(".")[0], path)
         fixed = FixedType(name=name, size=size, doc=self._doc(node, path), aliases=aliases, props=props)
@@ -315,24 +317,22 @@ class _Parser:
         return fixed
 
     def _define(self, node: Mapping[str, Any], namespace: str, path: str) -> str:
-        """The full name that ``node`` defines, checked; see the specification's 'Names'."""
+        """Return the full name that ``node`` defines, checked; see the specification's 'Names'."""
         name = _need(node, "name", path)
         if not self._is_name(name, _FULL_NAME):
-            _refuse(f"{path}/name", f"{_quote(name)} cannot name a type.", _NAME_RULE)
+            _refuse(f"{path}/name", f"{_quote(name)} is not a valid type name.", _NAME_RULE)
         space = node.get("namespace", namespace)
         if space is None:
             space = namespace
         if not isinstance(space, str) or (space and not self._is_name(space, _FULL_NAME)):
             _refuse(
                 f"{path}/namespace",
-                f"{_quote(space)} cannot be a namespace.",
-                "It is names joined by dots, of up to 1,000 characters.",
+                f"{_quote(space)} is not a valid namespace.",
+                "A namespace is names joined by dots, of up to 1,000 characters.",
             )
         full = _qualify(name, space)
         if full in PRIMITIVES:
-            _refuse(
-                f"{path}/name", f"'{full}' is the name of one of Avro's own types.", "Choose another, or add a namespace."
-            )
+            _refuse(f"{path}/name", f"'{full}' is the name of a primitive type.", "Choose another name, or add a namespace.")
         if full in self.here:
             _refuse(f"{path}/name", f"the type '{full}' is defined twice.", "Define it once and refer to it by name.")
         self.here.add(full)
@@ -342,7 +342,7 @@ class _Parser:
         doc = node.get("doc")
         if doc is None or isinstance(doc, str):
             return doc
-        return None if self.legacy else _refuse(f"{path}/doc", f"'doc' is text, not {_json_kind(doc)}.")
+        return None if self.legacy else _refuse(f"{path}/doc", f"'doc' must be a string, not {_json_kind(doc)}.")
 
     def _is_name(self, name: Any, rule: re.Pattern[str]) -> bool:
         return isinstance(name, str) and (_LEGACY_NAME if self.legacy else rule).fullmatch(name) is not None
@@ -352,7 +352,7 @@ class _Parser:
             return ()
         aliases = node["aliases"]
         if not isinstance(aliases, list) or not all(self._is_name(alias, _FULL_NAME) for alias in aliases):
-            _refuse(f"{path}/aliases", "'aliases' is a list of names.", _NAME_RULE)
+            _refuse(f"{path}/aliases", "'aliases' must be a list of names.", _NAME_RULE)
         return aliases
 
     def _aliases(self, node: Mapping[str, Any], namespace: str, path: str) -> tuple[str, ...]:
@@ -381,7 +381,7 @@ def _branch_key(branch: AvroType) -> str:
 
 
 def _begins_with_null(kind: AvroType) -> bool:
-    """Whether it is a union of which null is a default."""
+    """Return whether ``kind`` is a union that begins with null, so that null is a valid default."""
     return isinstance(kind, UnionType) and kind.branches[0] is _BARE["null"]
 
 
@@ -394,12 +394,12 @@ def _need(node: Mapping[str, Any], key: str, path: str) -> Any:
 
 def _order(order: Any, path: str) -> str:
     if not isinstance(order, str) or order.lower() not in _ORDERS:
-        _refuse(f"{path}/order", f"{_quote(order)} is no order.", f"Use one of {', '.join(_ORDERS)}.")
+        _refuse(f"{path}/order", f"{_quote(order)} is not a sort order.", f"Use one of {', '.join(_ORDERS)}.")
     return order.lower()
 
 
 def _others(node: Mapping[str, Any], attributes: frozenset[str]) -> Mapping[str, Any]:
-    """The members that are none of Avro's own."""
+    """Return the custom members, those not in ``attributes``."""
     if node.keys() <= attributes:  # nearly always
         return {}
     return {key: value for key, value in node.items() if key not in attributes}

@@ -1,8 +1,8 @@
-"""Whether a reader schema reads a writer's data, by the Avro specification's 'Schema Resolution', and if not, why.
+"""The reasons why a reader schema cannot read a writer's data, by the Avro specification's 'Schema Resolution'.
 
-Types nest through names as deep as a definition is long, so that the walk is a set of generators on a stack of its own:
-a rule yields the pairs it depends on and is sent their findings. A pair met again while it is open counts as readable; where
-that guess proves wrong, the walk runs again knowing it, so that the answer does not depend on the order of the walk.
+Types nest through names as deep as a definition is long, so the walk is a set of generators on an explicit stack: a rule
+yields the pairs it depends on and receives their findings. A pair that is met again while it is open counts as readable. If
+that guess proves wrong, the walk runs again with that knowledge, so that the result does not depend on the walk's order.
 """
 
 from collections.abc import Generator, Sequence
@@ -49,10 +49,10 @@ _Resolved = PrimitiveType | ArrayType | MapType | UnionType | NamedType
 
 
 def incompatibilities(reader: AvroSchema, writer: AvroSchema, rules: AvroRules) -> list[Incompatibility]:
-    """Why ``reader`` cannot read what ``writer`` wrote; empty when it can.
+    """Return why ``reader`` cannot read data of ``writer``; empty if it can.
 
-    The wire format holds no names, so that ``rules`` may let the outermost records have different ones. Raises
-    :class:`~penstock.schema.errors.TooComplex` for pairs that would take unreasonably long.
+    The wire format has no names, so ``rules`` may allow different names of the outermost records. Raise
+    :class:`~penstock.schema.errors.TooComplex` for pairs that would take too long.
     """
     comparison = _Comparison(reader, writer, rules)
     while True:
@@ -63,7 +63,7 @@ def incompatibilities(reader: AvroSchema, writer: AvroSchema, rules: AvroRules) 
 
 @dataclass(slots=True)
 class _Comparison:
-    """One comparison of two schemas; what it learns about pairs of named types survives its runs."""
+    """One comparison of two schemas. Its results for pairs of named types are kept from one run to the next."""
 
     reader: AvroSchema
     writer: AvroSchema
@@ -76,7 +76,7 @@ class _Comparison:
     steps: int = 0
 
     def run(self) -> _Findings:
-        """Walk the whole pair once on an explicit stack."""
+        """Compare the two schemas once, on an explicit stack."""
         self.sound.clear()
         self.guessed.clear()
         self.guessed_wrong = False
@@ -180,7 +180,7 @@ class _Comparison:
         return list(nearest) or [_missing_branch(reader, writer, path)]
 
     def _candidates(self, union: UnionType, writer: _Resolved) -> list[_Resolved]:
-        """The reader's branches that match ``writer`` on the surface; wide unions are searched by name, not one by one."""
+        """Return the reader's branches that match ``writer`` superficially, found by an index because unions can be wide."""
         index = self.indexes.get(id(union))
         if index is None:
             index = self.indexes[id(union)] = {}
@@ -208,14 +208,14 @@ class _Comparison:
 
 
 def _reads_itself(reader: AvroType, writer: AvroType) -> bool:
-    """Whether two types are the same and name nothing: most fields of most versions, answered without a walk."""
+    """Return whether two types are equal and have no names: true for most fields of most versions, without a walk."""
     if isinstance(reader, UnionType):
         return reader == writer and all(isinstance(branch, PrimitiveType) for branch in reader.branches)
     return isinstance(reader, PrimitiveType) and reader == writer
 
 
 def _leaf(found: list[Incompatibility]) -> _Rule:
-    yield from ()  # makes this a generator, as the walk expects of every rule
+    yield from ()  # makes this a generator, as every rule must be
     return found
 
 
@@ -226,7 +226,7 @@ def _pair_key(reader: _Resolved, writer: _Resolved) -> tuple[str, str] | None:
 
 
 def source_field(item: AvroField, written: dict[str, AvroField]) -> AvroField | None:
-    """The writer's field that feeds a reader's: the one of its name, else the first of its aliases."""
+    """Return the writer's field for a reader's field: the one with its name, else the first with one of its aliases."""
     for name in (item.name, *item.aliases):
         if name in written:
             return written[name]
@@ -234,7 +234,7 @@ def source_field(item: AvroField, written: dict[str, AvroField]) -> AvroField | 
 
 
 def same_name(reader: NamedType, writer: NamedType) -> bool:
-    """Names match without their namespaces; a reader's alias names the writer's in full."""
+    """Return whether the names match: without their namespaces, or the writer's full name as an alias of the reader's."""
     return unqualified(reader.name) == unqualified(writer.name) or writer.name in reader.aliases
 
 
@@ -243,7 +243,7 @@ def _promotes(writer: str, reader: str) -> bool:
 
 
 def _comparable(reader: _Resolved, writer: _Resolved) -> bool:
-    """Whether two types match on the surface, which is what picks a union's branch."""
+    """Return whether two types match superficially, which selects a union's branch."""
     match reader, writer:
         case (PrimitiveType(), PrimitiveType()):
             return _promotes(writer.name, reader.name)
@@ -254,7 +254,7 @@ def _comparable(reader: _Resolved, writer: _Resolved) -> bool:
 
 
 def _surface_keys(kind: _Resolved) -> list[str]:
-    """What a union's branch is looked up by; the first serves for a writer's type too."""
+    """Return the keys by which a union's branch is found. A writer's type is looked up by its first key."""
     if isinstance(kind, NamedType):
         return [f"named {unqualified(kind.name)}", *(f"alias {alias}" for alias in kind.aliases)]
     return [type(kind).__name__]
@@ -331,13 +331,13 @@ def _fixed(reader: FixedType, writer: FixedType, path: str) -> list[Incompatibil
     if not same_name(reader, writer):
         return [_name_mismatch(reader, writer, path)]
     if reader.size != writer.size:
-        message = f"the reader takes {reader.size} bytes and the writer wrote {writer.size}. Keep the size, or use bytes."
+        message = f"the reader expects {reader.size} bytes and the writer wrote {writer.size}. Keep the size, or use bytes."
         return [_finding(path, "FIXED_SIZE_MISMATCH", reader, writer, message)]
     return _decimals(reader, writer, path)
 
 
 def _decimals(reader: PrimitiveType | FixedType, writer: PrimitiveType | FixedType, path: str) -> list[Incompatibility]:
-    """A decimal keeps its scale, or every value changes; a larger precision holds every value and is let through."""
+    """Return a finding unless the scale is the same, else every value changes, and the precision at least the writer's."""
     if not (_is_decimal(reader.props) and _is_decimal(writer.props)):
         return []
     ours, theirs = _decimal(reader.props), _decimal(writer.props)
@@ -345,7 +345,7 @@ def _decimals(reader: PrimitiveType | FixedType, writer: PrimitiveType | FixedTy
         return []
     message = (
         f"the reader expects decimal({ours[0]},{ours[1]}) and the writer wrote decimal({theirs[0]},{theirs[1]}). "
-        "Keep the scale, and a precision not below the writer's."
+        "Keep the scale, and a precision that is not below the writer's."
     )
     return [_finding(path, "TYPE_MISMATCH", reader, writer, message)]
 

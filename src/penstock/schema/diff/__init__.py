@@ -1,1 +1,1 @@
-"""What changed between two versions of a schema, part by part, and which compatibility modes each change breaks."""
+"""The differences between two versions of a schema, part by part, and the compatibility modes that each change breaks."""

@@ -1,4 +1,4 @@
-"""Which elements two sequences have in common, in a time that grows with their length (times its logarithm) alone."""
+"""The longest common subsequence of two sequences, in O(n log n)."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -8,13 +8,13 @@ __all__ = ["kept"]
 
 
 def kept(old: Iterable[Hashable], new: Iterable[Hashable]) -> list[tuple[int, int]]:
-    """Positions of equal elements in both, ascending in both: the longest such row.
+    """Return the positions of equal elements in both sequences, ascending in both: the longest such list.
 
-    The first of several equal elements goes with the first of the other side, the second with the second.
+    The first of several equal elements is paired with the first of the other side, the second with the second.
     """
     places = {key: position for position, key in enumerate(_counted(new))}
     pairs = [(position, places[key]) for position, key in enumerate(_counted(old)) if key in places]
-    ends: list[int] = []  # of the best row of each length, where in the new sequence it ends
+    ends: list[int] = []  # for each length, the lowest position in the new sequence where a list of it ends
     chosen: list[int] = []  # the same as positions in pairs
     before: list[int] = []
     for position, (_, place) in enumerate(pairs):
@@ -34,7 +34,7 @@ def kept(old: Iterable[Hashable], new: Iterable[Hashable]) -> list[tuple[int, in
 
 
 def _counted(elements: Iterable[Hashable]) -> Iterator[tuple[Hashable, int]]:
-    """Each element with how many equal ones came before it."""
+    """Yield each element with its count so far."""
     seen: Counter[Hashable] = Counter()
     for element in elements:
         seen[element] += 1

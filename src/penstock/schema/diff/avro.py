@@ -1,7 +1,7 @@
-"""What changed between two Avro schemas: a walk over both at once, fields and branches paired by name.
+"""The changes between two Avro schemas: a walk over both at once, with fields and branches paired by name.
 
-The walk keeps a list of pairs to do in place of recursion, since types nest through names as deep as a definition is long. A
-pair of records is compared where it is met first; other uses of it are remembered, because a rule may speak of those.
+The walk keeps a list of pending pairs instead of recursing, since types nest through names as deep as a definition is long.
+A pair of records is compared at its first use. Its other uses are recorded, because a broken rule may name their paths.
 """
 
 import json
@@ -26,12 +26,12 @@ from penstock.schema.diff.model import Change, Changes
 
 __all__ = ["avro_changes"]
 
-_MEANT = frozenset({"logicalType", "precision", "scale"})  # properties that readers are held to
+_MEANINGFUL = frozenset({"logicalType", "precision", "scale"})  # properties that change how readers read
 _Resolved = PrimitiveType | ArrayType | MapType | UnionType | NamedType
 
 
 def avro_changes(old: AvroSchema, new: AvroSchema) -> Changes:
-    """The changes from ``old`` to ``new`` in the order of their fields."""
+    """Return the changes from ``old`` to ``new`` in the order of their fields."""
     return _Walk(old, new).run()
 
 
@@ -41,7 +41,7 @@ class _Walk:
         self._found: list[Change] = []
         self._first: dict[tuple[str, str], str] = {}
         self._same: dict[str, str] = {}
-        # Changes wait among the pairs, so that they come in the order of the fields.
+        # Changes are queued among the pairs, so that they come in the order of the fields.
         self._todo: list[tuple[AvroType, AvroType, str] | Change] = [(old.root, new.root, "")]
 
     def run(self) -> Changes:
@@ -78,7 +78,7 @@ class _Walk:
                 self._note(path, "type", describe(old), describe(new))
 
     def _keyed(self, kind: _Resolved, schema: AvroSchema) -> dict[str, _Resolved]:
-        """The branches of a union, or the one type, by what tells branches apart."""
+        """Return the branches of a union, or the one type, by the key that distinguishes branches."""
         branches = map(schema.resolve, kind.branches) if isinstance(kind, UnionType) else (kind,)
         return {_key(branch): branch for branch in branches}
 
@@ -147,13 +147,12 @@ class _Walk:
     def _props(self, old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> None:
         for name in sorted({**old, **new}):
             ours, theirs = (_json(props[name]) if name in props else None for props in (old, new))
-            self._maybe(path, name, ours, theirs, inert=name not in _MEANT)
+            self._maybe(path, name, ours, theirs, inert=name not in _MEANINGFUL)
 
     def _order(self, path: str, part: str, old: Sequence[str], new: Sequence[str]) -> None:
-        """A change of order alone: which of both come first; the bytes follow it."""
-        kept = set(old) & set(new)
-        there = [item for item in new if item in kept]
-        if there != [item for item in old if item in kept]:
+        """Report a change of the order of the elements that both sides have, which the binary encoding follows."""
+        common = set(old) & set(new)
+        if [item for item in new if item in common] != [item for item in old if item in common]:
             self._note(path, part, ", ".join(old), ", ".join(new), inert=True)
 
     def _maybe(self, path: str, part: str, old: str | None, new: str | None, *, inert: bool = False) -> None:

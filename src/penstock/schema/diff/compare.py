@@ -1,4 +1,4 @@
-"""Two schemas of one format compared: every change, with the rules that each breaks in either direction."""
+"""The comparison of two schemas of one format: every change, with the rules that it breaks in either direction."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,28 +15,31 @@ from penstock.schema.rules import GLUE_RULES, CompatibilityRules
 __all__ = ["compare"]
 
 _MAX_SPELLINGS = 20
-_ALONE = frozenset({"name", "aliases", "package", "size", "order of fields"})  # parts of a place that are not what is below
+_ALONE = frozenset({"name", "aliases", "package", "size", "order of fields"})  # parts that do not affect what is below them
 
-# JSON: rules about types speak of a schema, which says them in these keywords, its own or those of a combination.
+# JSON: rules about types name the path of a schema, whose types come from these keywords or those of a combination.
 _TYPE_RULES = frozenset({"TYPE_CHANGED", "TYPE_NARROWED"})
 _COMBINATIONS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref"})
-_SAY_TYPES = _COMBINATIONS | {"type", "const", "enum"}
+_TYPE_KEYWORDS = _COMBINATIONS | {"type", "const", "enum"}
 
-# Protobuf: rules about fields that are on both sides, and in a oneof on one of them.
+# Protobuf: rules about fields that both sides have, but only one side has in the oneof.
 _MOVES = frozenset({"FIELD_MOVED_TO_EXISTING_ONEOF", "MULTIPLE_FIELDS_MOVED_TO_ONEOF"})
 
 _MEMBERS = frozenset({"symbol", "branch", "enum"})
-_DEFAULT_SYMBOL = "default symbol"  # stands in for symbols that its own side, as the reader, does not know
+_DEFAULT_SYMBOL = "default symbol"  # replaces symbols that the reader's enum lacks
 
 
 def compare(old: ParsedSchema, new: ParsedSchema, rules: CompatibilityRules = GLUE_RULES) -> SchemaDiff:
-    """The difference; without changes exactly where the two mean the same, whatever their spelling.
+    """Return the differences. There are none exactly if both schemas mean the same, whatever their spelling.
 
-    Raises :class:`~penstock.errors.InvalidInput` for schemas of two formats, and
+    Raise :class:`~penstock.errors.InvalidInput` for schemas of two formats, and
     :class:`~penstock.schema.errors.TooComplex` as the compatibility check does.
     """
     if old.data_format != new.data_format:
-        raise InvalidInput(f"One side is {old.data_format}, the other {new.data_format}: they have nothing to compare.")
+        raise InvalidInput(
+            f"The old schema is {old.data_format} and the new one is {new.data_format}.",
+            remedy="Compare two schemas of one format.",
+        )
     if old.fingerprint == new.fingerprint:
         return SchemaDiff(changes=())
     walked = _WALKS[old.data_format](old, new)
@@ -48,16 +51,16 @@ def compare(old: ParsedSchema, new: ParsedSchema, rules: CompatibilityRules = GL
         for direction, reader, writer in sides
         for item in readable(reader, writer, rules)
     ]
-    charged: dict[int, list[Break]] = {}
+    by_change: dict[int, list[Break]] = {}
     elsewhere: list[Break] = []
     for item in breaks:
-        guilty = _without_innocent(changes, _guilty(changes, item.incompatibility, walked), item)
-        for index in guilty:
-            charged.setdefault(index, []).append(item)
-        if not guilty:
+        causes = _in_direction(changes, _causes(changes, item.incompatibility, walked), item)
+        for index in causes:
+            by_change.setdefault(index, []).append(item)
+        if not causes:
             elsewhere.append(item)
     return SchemaDiff(
-        changes=tuple(replace(change, breaks=tuple(charged.get(index, ()))) for index, change in enumerate(changes)),
+        changes=tuple(replace(change, breaks=tuple(by_change.get(index, ()))) for index, change in enumerate(changes)),
         elsewhere=tuple(elsewhere),
     )
 
@@ -76,55 +79,57 @@ _WALKS: dict[str, Callable[[ParsedSchema, ParsedSchema], Changes]] = {
 
 
 def _whole(old: ParsedSchema, new: ParsedSchema) -> Change:
-    """For what differs in nothing that is walked, such as what referenced definitions say."""
+    """Return the change for a difference that no walk finds, such as one in a referenced definition."""
     return Change(path="/", part="definition", old=old.fingerprint, new=new.fingerprint)
 
 
-def _guilty(changes: Sequence[Change], broken: Incompatibility, walked: Changes) -> list[int]:
-    """The changes that a broken rule speaks of.
+def _causes(changes: Sequence[Change], broken: Incompatibility, walked: Changes) -> list[int]:
+    """Return the indexes of the changes that broke a rule.
 
-    Those at its path; else the nearest around it, as where a field came with all its type; else the nearest below it, as
-    where a type is changed by a keyword. A path through a type that was compared elsewhere is looked up there too.
+    These are the changes at the rule's path; else the nearest around it, for example a field that was added with its whole
+    type; else the nearest below it, for example a keyword that changes a type. A path through a type that was compared
+    elsewhere is looked up there too.
     """
     for where in _spellings(broken.path, walked):
-        meant = [index for index, change in enumerate(changes) if not change.inert]
-        exact = [index for index in meant if where in (changes[index].path, *changes[index].also)]
+        effective = [index for index, change in enumerate(changes) if not change.inert]
+        exact = [index for index in effective if where in (changes[index].path, *changes[index].also)]
         if exact:
             return exact
-        around = [index for index in meant if changes[index].part not in _ALONE and _inside(where, changes[index].path)]
+        around = [index for index in effective if changes[index].part not in _ALONE and _inside(where, changes[index].path)]
         if around:
             nearest = max(len(changes[index].path) for index in around)
             return [index for index in around if len(changes[index].path) == nearest]
-        below = [index for index in meant if _inside(changes[index].path, where)]
+        below = [index for index in effective if _inside(changes[index].path, where)]
         if broken.rule in _TYPE_RULES:
-            below = [index for index in below if _says_types(changes[index], where)] or below
+            below = [index for index in below if _changes_types(changes[index], where)] or below
         if below:
             steps = min(changes[index].path.count("/") for index in below)
             return [index for index in below if changes[index].path.count("/") == steps]
     return []
 
 
-def _says_types(change: Change, where: str) -> bool:
-    """Whether the change is of a keyword that says what types the schema at ``where`` has."""
+def _changes_types(change: Change, where: str) -> bool:
+    """Return whether the change is of a keyword that determines the types of the schema at ``where``."""
     *between, _ = change.path[len(where.rstrip("/")) + 1 :].split("/")
-    return change.part in _SAY_TYPES and all(step in _COMBINATIONS or step.isdecimal() for step in between)
+    return change.part in _TYPE_KEYWORDS and all(step in _COMBINATIONS or step.isdecimal() for step in between)
 
 
-def _without_innocent(changes: Sequence[Change], guilty: list[int], broken: Break) -> list[int]:
-    """Without the members of a list that the reader has: additions trouble the old reader, removals the new one.
+def _in_direction(changes: Sequence[Change], causes: list[int], broken: Break) -> list[int]:
+    """Filter ``causes`` to changes that can break a rule in this direction, or return all if none remains.
 
-    And without the fields of a oneof that came or went, where those are meant that moved.
+    Added members of a list break the old reader only, removed ones the new reader only. If a rule is about fields that moved
+    into a oneof, fields that were added or removed are no cause.
     """
-    innocent = "added" if broken.direction == "BACKWARD" else "removed"
+    harmless = "added" if broken.direction == "BACKWARD" else "removed"
 
-    def meant(change: Change) -> bool:
+    def can_break(change: Change) -> bool:
         if broken.incompatibility.rule in _MOVES:
             return change.kind == "changed"
         if change.part == _DEFAULT_SYMBOL:
             return broken.direction == "BACKWARD" and change.kind == "removed"
-        return change.part not in _MEMBERS or change.kind != innocent
+        return change.part not in _MEMBERS or change.kind != harmless
 
-    return [index for index in guilty if meant(changes[index])] or guilty
+    return [index for index in causes if can_break(changes[index])] or causes
 
 
 def _inside(path: str, around: str) -> bool:
@@ -132,7 +137,7 @@ def _inside(path: str, around: str) -> bool:
 
 
 def _spellings(path: str, walked: Changes) -> list[str]:
-    """``path`` and the paths under which the same place was compared."""
+    """Return ``path`` and the paths under which the same part was compared."""
     found = [path]
     for spelled in found:
         prefix = spelled

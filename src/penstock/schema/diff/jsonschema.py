@@ -1,4 +1,4 @@
-"""What changed between two JSON Schemas: their canonical documents, keyword by keyword."""
+"""The changes between two JSON Schemas: their canonical documents, keyword by keyword."""
 
 import json
 from collections.abc import Sequence
@@ -26,20 +26,20 @@ _ANNOTATIONS = frozenset(
         "deprecated",
     }
 )
-_SETS = frozenset({"required", "enum"})  # their canonical lists are sorted, and each member counts by itself
-_VALUES = frozenset({"default", "const", "examples"})  # what they hold are no keywords
-_MISSING = object()  # for a side that has nothing: None is JSON's null
+_SETS = frozenset({"required", "enum"})  # their canonical lists are sorted, and each member is compared by itself
+_VALUES = frozenset({"default", "const", "examples"})  # they hold values, not keywords
+_MISSING = object()  # for a side without the part: None is JSON's null
 
 
 def json_changes(old: ParsedSchema, new: ParsedSchema) -> Changes:
-    """The changes from ``old`` to ``new`` by the JSON pointers of their keywords."""
+    """Return the changes from ``old`` to ``new`` by the JSON pointers of their keywords."""
     walk = _Walk()
     walk.run(json.loads(old.canonical), json.loads(new.canonical))
     return Changes(found=walk.found, same=walk.same)
 
 
 class _Walk:
-    """Names of properties and of definitions are no keywords: ``names`` says of a pair that its keys are such."""
+    """Compares pairs of values; ``names`` is true for a pair whose keys are names of properties or definitions."""
 
     def __init__(self) -> None:
         self.found: list[Change] = []
@@ -93,7 +93,7 @@ class _Walk:
                 self.found.append(_change(_of_set(path, part, item), part, new=item))
 
     def _reference(self, old: dict[str, Any], new: dict[str, Any], path: str) -> None:
-        """Rules speak of what a ``$ref`` leads to by the way that data take; it is compared where it is defined."""
+        """Record where a ``$ref`` leads: rules name the path through it, and its target is compared where it is defined."""
         target = new.get("$ref")
         if target == old.get("$ref") and isinstance(target, str) and target.startswith("#/"):
             self.same[path or "/"] = target[1:]

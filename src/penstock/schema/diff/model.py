@@ -1,4 +1,4 @@
-"""A difference of two schemas as values: changes by path, and what each does to readers on either side."""
+"""The differences of two schemas as values: changes by path, and the rules that each breaks for readers on either side."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ class Break:
     incompatibility: Incompatibility
 
     def to_json(self) -> dict[str, Any]:
-        """The value as JSON shows it."""
+        """Return the value as JSON shows it."""
         return {"direction": self.direction, **self.incompatibility.to_json()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One part of a schema that is there on one side only, or is not the same on both.
+    """One part of a schema that only one side has, or that differs.
 
-    ``path`` is that of :class:`~penstock.schema.incompatibility.Incompatibility`; ``part`` says what of the place it is
-    (``field``, ``type``, ``default``, ``doc``, ``symbol``, a keyword). ``old`` and ``new`` are the two sides as text, None
-    where there is nothing. ``inert``: no mode looks at it. ``also`` are further paths under which rules speak of the part.
+    ``path`` is as in :class:`~penstock.schema.incompatibility.Incompatibility`. ``part`` names the part at that path
+    (``field``, ``type``, ``default``, ``doc``, ``symbol``, a keyword). ``old`` and ``new`` are the two sides as text, None if
+    a side lacks the part. ``inert`` is true if no mode depends on it. ``also`` are its other paths.
     """
 
     path: str
@@ -43,13 +43,13 @@ class Change:
 
     @property
     def kind(self) -> Literal["added", "removed", "changed"]:
-        """What happened to the part."""
+        """The kind of change."""
         if self.old is None:
             return "added"
         return "removed" if self.new is None else "changed"
 
     def to_json(self) -> dict[str, Any]:
-        """The value as JSON shows it."""
+        """Return the value as JSON shows it."""
         return {
             "change": self.kind,
             "path": self.path,
@@ -63,7 +63,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What a format's walk found. ``same`` maps a path to the one under which its type was compared already."""
+    """The changes that a format's walk found. ``same`` maps a path to the one under which its type was compared already."""
 
     found: Sequence[Change]
     same: Mapping[str, str]
@@ -71,7 +71,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaDiff:
-    """All changes from one schema to another. ``elsewhere`` are broken rules that no single change accounts for."""
+    """All changes from one schema to another. ``elsewhere`` are broken rules that no single change explains."""
 
     changes: tuple[Change, ...]
     elsewhere: tuple[Break, ...] = ()
@@ -82,7 +82,7 @@ class SchemaDiff:
         return tuple(dict.fromkeys([item for change in self.changes for item in change.breaks] + list(self.elsewhere)))
 
     def to_json(self) -> dict[str, Any]:
-        """The value as JSON shows it; ``compatible_modes`` and ``broken_modes`` are verdicts on these two schemas alone."""
+        """Return the differences as JSON; ``compatible_modes`` and ``broken_modes`` are about these two schemas only."""
         broken = broken_modes(self.breaks)
         return {
             "changes": [change.to_json() for change in self.changes],
@@ -93,7 +93,7 @@ class SchemaDiff:
 
 
 def broken_modes(breaks: Iterable[Break]) -> tuple[CompatibilityMode, ...]:
-    """The modes under which one of ``breaks`` counts."""
+    """Return the modes that one of ``breaks`` breaks."""
     directions = {item.direction for item in breaks}
     return tuple(
         mode
@@ -103,5 +103,5 @@ def broken_modes(breaks: Iterable[Break]) -> tuple[CompatibilityMode, ...]:
 
 
 def _comparing() -> tuple[CompatibilityMode, ...]:
-    """The modes that compare at all: NONE takes every version, DISABLED none."""
+    """Return the modes that compare versions: NONE accepts every version, DISABLED none."""
     return tuple(mode for mode in CompatibilityMode if mode.checks_backward or mode.checks_forward)

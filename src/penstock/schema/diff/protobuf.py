@@ -1,4 +1,4 @@
-"""What changed between two Protobuf definitions: messages and enums by name, fields by number, as the wire knows them."""
+"""The changes between two Protobuf definitions: messages and enums by name, fields by number, as on the wire."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from penstock.schema.protobuf.services import signature
 
 __all__ = ["protobuf_changes"]
 
-# What is compared by itself; the rest of a descriptor, its options above all, is compared as a whole.
+# Parts that are compared one by one; the rest of a descriptor, mainly its options, is compared as a whole.
 _OF_FIELD = ("name", "number", "label", "type", "type_name", "oneof_index", "proto3_optional")
 _OF_MESSAGE = ("name", "field", "nested_type", "enum_type", "oneof_decl", "reserved_range", "reserved_name")
 _OF_ENUM = ("name", "value", "reserved_range", "reserved_name")
@@ -22,7 +22,7 @@ _OF_METHOD = ("name", "input_type", "output_type", "client_streaming", "server_s
 
 
 def protobuf_changes(old: ProtoTree, new: ProtoTree) -> Changes:
-    """The changes from ``old`` to ``new``: the definition's own parts, then those of the files that both import."""
+    """Return the changes from ``old`` to ``new``: the definition's own parts, then those of the files that both import."""
     found = list(_file(old.file, new.file, old, new))
     imported = {file.name: file for file in new.files[:-1] if file.name not in shipped_files()}
     for file in old.files[:-1]:
@@ -58,7 +58,7 @@ def _messages(old: Any, new: Any, before: ProtoTree, after: ProtoTree) -> Iterat
 
 
 def _order(ours: Mapping[str, MessageType], theirs: Mapping[str, MessageType]) -> Iterator[Change]:
-    """Messages are counted by some readers, Confluent's frames for one."""
+    """Yield a change of the order of messages, on which some readers depend: Confluent's frames count messages."""
     old, new = [name for name in ours if name in theirs], [name for name in theirs if name in ours]
     if old != new:
         yield Change(path="/", part="order of messages", old=", ".join(ours), new=", ".join(theirs), inert=True)
@@ -75,7 +75,7 @@ def _message(old: MessageType, new: MessageType, before: ProtoTree, after: Proto
         shown: Any = right if right is not None else left
         also = {f"{path}/{name}" for name in (*_oneof_paths(left, old), *_oneof_paths(right, new))}
         if left is not None:
-            also.add(f"{path}/{left.name}")  # where the side that reads has the old name
+            also.add(f"{path}/{left.name}")  # used if the reader has the old name
         yield from _maybe(f"{path}/{shown.name}", "field", *texts, also=tuple(sorted(also)))
         if left is not None and right is not None:
             yield from _rest(_plain(left), _plain(right), _OF_FIELD, f"{path}/{right.name}")
@@ -99,7 +99,7 @@ def _oneof_paths(item: Any, message: MessageType) -> Iterator[str]:
 
 
 def _plain(item: Any) -> Any:
-    """The field without a JSON name that says what its absence means."""
+    """Return the field without its JSON name if that is the default."""
     if item.json_name != default_json_name(item.name):
         return item
     copy = type(item)()
@@ -173,7 +173,7 @@ def _own(types: Any, file: Any) -> dict[str, Any]:
 
 
 def _reserved(old: Any, new: Any, path: str, *, last: int) -> Iterator[Change]:
-    """``last``: how far the end of a range is beyond its last number."""
+    """Compare reserved ranges and names; ``last`` is the distance from a range's last number to its end."""
     texts = []
     for proto in (old, new):
         spans = sorted((span.start, span.end - last) for span in proto.reserved_range)
@@ -183,7 +183,7 @@ def _reserved(old: Any, new: Any, path: str, *, last: int) -> Iterator[Change]:
 
 
 def _rest(old: Any, new: Any, apart: tuple[str, ...], path: str) -> Iterator[Change]:
-    """What else two descriptors differ in."""
+    """Compare two descriptors without the parts named in ``apart``."""
     texts = []
     for proto in (old, new):
         copy = type(proto)()

@@ -12,11 +12,11 @@ FORMATS: dict[str, SchemaFormat] = {"AVRO": AvroFormat(), "JSON": JsonSchemaForm
 
 
 def format_of(data_format: str) -> SchemaFormat:
-    """The rules of ``data_format``; :class:`FormatNotServed` for any other."""
+    """Return the rules of ``data_format``. Raise :class:`FormatNotServed` for any other."""
     try:
         return FORMATS[data_format]
     except KeyError:
         raise FormatNotServed(
-            f"Schemas of data format '{data_format[:40]}' are not served yet.",
-            remedy=f"Served: {', '.join(sorted(FORMATS))}.",
+            f"Schemas of data format '{data_format[:40]}' are not supported.",
+            remedy=f"Use one of {', '.join(sorted(FORMATS))}.",
         ) from None

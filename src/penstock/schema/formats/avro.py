@@ -32,10 +32,10 @@ class AvroFormat:
         return ".avsc"
 
     def parse(self, text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> ParsedSchema:
-        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
+        """Check and canonicalise ``text``. Raise :class:`~penstock.schema.errors.InvalidSchema` with the fault and its path.
 
-        ``references`` are definitions whose named types ``text`` may use; the canonical text has the used ones in it. With
-        ``legacy`` names and defaults are not checked: Confluent's AvroSchema, where it is not new.
+        ``references`` are definitions whose named types ``text`` may use; the canonical text contains the used ones. With
+        ``legacy`` names and defaults are not checked, as in Confluent's AvroSchema for a schema that is not new.
         """
         tree = parse_avro(text, references, legacy=legacy)
         canonical = canonical_text(tree)
@@ -46,27 +46,27 @@ class AvroFormat:
         )
 
     def readable(self, reader: ParsedSchema, writer: ParsedSchema, rules: CompatibilityRules) -> list[Incompatibility]:
-        """Why ``reader`` cannot read data of ``writer``; empty when it can."""
+        """Return why ``reader`` cannot read data of ``writer``; empty if it can."""
         return incompatibilities(reader.tree, writer.tree, rules.avro)
 
     def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
-        """The table columns of a record; :class:`~penstock.schema.errors.NoColumns` for other types."""
+        """Return the table columns of a record. Raise :class:`~penstock.schema.errors.NoColumns` for other types."""
         return columns(schema.tree)
 
     def standalone(self, schema: ParsedSchema) -> str:
-        """The canonical text, which has the used types in it."""
+        """Return the canonical text, which contains the used types."""
         return schema.canonical
 
     def pretty(self, schema: ParsedSchema) -> str:
-        """The canonical form, one attribute a line."""
+        """Return the canonical form, one attribute per line."""
         return json.dumps(self.document(schema), indent=2, ensure_ascii=False)
 
     def document(self, schema: ParsedSchema) -> Any:
-        """The canonical form as a JSON value."""
+        """Return the canonical form as a JSON value."""
         return json.loads(schema.canonical)
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
-        """The fields of a record at the top; none for any other type."""
+        """Return the fields of a top-level record; none for any other type."""
         tree: AvroSchema = schema.tree
         if not isinstance(tree.root, RecordType):
             return ()
@@ -77,15 +77,15 @@ class AvroFormat:
 
 
 def _check_alone(canonical: str) -> None:
-    """Raise :class:`InvalidSchema` where a bare name means another type once all types stand in one text."""
+    """Raise :class:`InvalidSchema` if a bare name means another type when all types are in one text."""
     try:
-        again = canonical_text(parse_registered(json.loads(canonical)))
+        parsed_again = canonical_text(parse_registered(json.loads(canonical)))
     except InvalidSchema as error:
-        again, why = "", f": {error}"
+        parsed_again, why = "", f": {error}"
     else:
         why = "."
-    if again != canonical:
+    if parsed_again != canonical:
         raise InvalidSchema(
-            f"With the types of the referenced schemas in it the definition means something else{why}",
+            f"Joined with the types of the referenced schemas, the definition has another meaning{why}",
             remedy="Write the full names of types, with their namespaces.",
         )

@@ -19,7 +19,7 @@ __all__ = ["JsonSchemaFormat"]
 
 
 class JsonSchemaFormat:
-    """Drafts 04, 06 and 07 as Glue serves them, and 2019-09 and 2020-12 beside them."""
+    """Drafts 04, 06 and 07 as in Glue, and also 2019-09 and 2020-12."""
 
     @property
     def name(self) -> str:
@@ -38,9 +38,9 @@ class JsonSchemaFormat:
         *,
         legacy: bool = False,
     ) -> ParsedSchema:
-        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
+        """Check and canonicalise ``text``. Raise :class:`~penstock.schema.errors.InvalidSchema` with the fault and its path.
 
-        :class:`~penstock.errors.EnvironmentProblem` where the extra ``json`` is not installed.
+        Raise :class:`~penstock.errors.EnvironmentProblem` if the extra ``json`` is not installed.
         """
         document = read_document(text, references, legacy=legacy)
         canonical, identity = canonical_texts(document)
@@ -53,25 +53,25 @@ class JsonSchemaFormat:
         )
 
     def readable(self, reader: ParsedSchema, writer: ParsedSchema, rules: CompatibilityRules) -> list[Incompatibility]:
-        """Why ``reader`` does not accept documents of ``writer``; empty when it does."""
+        """Return why ``reader`` does not accept documents of ``writer``; empty if it does."""
         return incompatibilities(reader.tree, writer.tree, rules.json)
 
     def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
-        """The table columns of an object; :class:`~penstock.schema.errors.NoColumns` for other types."""
+        """Return the table columns of an object. Raise :class:`~penstock.schema.errors.NoColumns` for other types."""
         return columns(schema.tree)
 
     def standalone(self, schema: ParsedSchema) -> str:
-        """The definition with all it refers to in it; :class:`~penstock.schema.errors.NotSelfContained`."""
+        """Return the definition joined with all it refers to. Raise :class:`~penstock.schema.errors.NotSelfContained`."""
         return bundled(schema.tree.document, schema.text)
 
     def pretty(self, schema: ParsedSchema) -> str:
-        """The canonical form, one member a line."""
+        """Return the canonical form, one member per line."""
         return json.dumps(self.document(schema), indent=2, ensure_ascii=False)
 
     def document(self, schema: ParsedSchema) -> Any:
-        """The canonical form as a JSON value."""
+        """Return the canonical form as a JSON value."""
         return json.loads(schema.canonical)
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
-        """The properties of an object at the top; none for any other type."""
+        """Return the properties of a top-level object; none for any other type."""
         return fields(schema.tree)

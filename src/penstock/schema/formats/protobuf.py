@@ -20,7 +20,7 @@ __all__ = ["ProtobufFormat"]
 
 
 class ProtobufFormat:
-    """proto2, proto3 and the editions that Google's compiler knows.
+    """proto2, proto3 and the editions that Google's compiler supports.
 
     The ``tree`` of a parsed schema is a :class:`~penstock.schema.protobuf.model.ProtoTree`.
     """
@@ -40,17 +40,17 @@ class ProtobufFormat:
         text: str,
         references: Sequence[ReferencedText] = (),
         *,
-        legacy: bool = False,  # noqa: ARG002 -- there is nothing that was taken once and is no longer
+        legacy: bool = False,  # noqa: ARG002 -- no rule of Protobuf was looser before
     ) -> ParsedSchema:
-        """Check and canonicalise ``text``; :class:`~penstock.schema.errors.InvalidSchema` says what is wrong where.
+        """Check and canonicalise ``text``. Raise :class:`~penstock.schema.errors.InvalidSchema` with the fault and its path.
 
-        ``text`` may also be a FileDescriptorProto in base64, as Confluent's clients that are not Java register it; the
-        parsed schema's text is then .proto source. Each reference's name is the path by which it is imported.
+        ``text`` may also be a FileDescriptorProto in base64, as Confluent's clients other than Java's register it. Then the
+        parsed schema's text is .proto source. Each reference's name is its import path.
         """
         source, tree = parse_protobuf(text, references)
         renderer = Renderer(tree)
         canonical = renderer.text(tree.file)
-        # Google's own files are the same everywhere; all else that is imported is a part of what the schema means.
+        # Google's own files are the same everywhere; all other imports are part of the schema's meaning.
         imported = [f"\n{file.name}\n{renderer.text(file)}" for file in tree.files[:-1] if file.name not in shipped_files()]
         return ParsedSchema(
             data_format=self.name,
@@ -61,27 +61,27 @@ class ProtobufFormat:
         )
 
     def readable(self, reader: ParsedSchema, writer: ParsedSchema, rules: CompatibilityRules) -> list[Incompatibility]:
-        """Why ``reader`` cannot read data of ``writer``; empty when it can."""
+        """Return why ``reader`` cannot read data of ``writer``; empty if it can."""
         return incompatibilities(reader.tree, writer.tree, rules.protobuf)
 
     def columns(self, schema: ParsedSchema) -> Sequence[HiveColumn]:
-        """The table columns of the first message; :class:`~penstock.schema.errors.NoColumns` where it has none."""
+        """Return the table columns of the first message. Raise :class:`~penstock.schema.errors.NoColumns` if it has none."""
         return columns(schema.tree)
 
     def standalone(self, schema: ParsedSchema) -> str:
-        """The definition with what it imports in one file; :class:`~penstock.schema.errors.NotSelfContained`."""
+        """Return the definition and its imports as one file. Raise :class:`~penstock.schema.errors.NotSelfContained`."""
         return merged(schema.tree, schema.text)
 
     def pretty(self, schema: ParsedSchema) -> str:
-        """The canonical text, which is one statement a line."""
+        """Return the canonical text, which has one statement per line."""
         return schema.canonical
 
     def document(self, schema: ParsedSchema) -> Any:
-        """The lines of the canonical text: Protobuf's JSON of a descriptor would leave custom options out."""
+        """Return the lines of the canonical text. Protobuf's JSON of a descriptor would omit custom options."""
         return schema.canonical.splitlines()
 
     def fields(self, schema: ParsedSchema) -> Sequence[Field]:
-        """The fields of the first message; none where there is no message."""
+        """Return the fields of the first message; none if there is no message."""
         tree: ProtoTree = schema.tree
         first = tree.first_message
         if first is None:
@@ -97,6 +97,6 @@ class ProtobufFormat:
         )
 
     def serialized(self, schema: ParsedSchema) -> str:
-        """The definition's FileDescriptorProto in base64: what Confluent's API answers for ``format=serialized``."""
+        """Return the definition's FileDescriptorProto in base64, as Confluent's API answers ``format=serialized``."""
         tree: ProtoTree = schema.tree
         return base64.b64encode(tree.file.SerializeToString(deterministic=True)).decode()

@@ -1,13 +1,13 @@
-"""Avro schemas that have room for data: made anew, or by adding to a registered one.
+"""Avro schemas derived from data: new ones, and extensions of registered ones.
 
-Every rule follows from one wish: a schema derived today can take tomorrow's data under FULL compatibility, which asks that
-old and new consumers read old and new records alike.
+Every rule follows from one goal: a schema derived today can be extended for tomorrow's data under FULL compatibility, so
+that old and new consumers read old and new records.
 
 - A new field, and the items of a new array, may be null; the field's default is null. Nothing is ever required.
-- A registered schema is only added to: fields to its records, and nothing else. No type is widened, no branch added to a
-  union, nothing removed, because an old consumer could not follow.
-- What has no type yet (null, ``[]``, ``{}``) makes no field until a value says what it is.
-- A record within a record is named after both: ``Sensor_position``. Fields are in alphabetical order, later ones behind.
+- A registered schema only gets new fields in its records. No type is widened, no branch is added to a union and nothing is
+  removed, because old consumers could not read the result.
+- A value without a type (null, ``[]``, ``{}``) makes no field until another value shows the type.
+- A record within a record is named after both: ``Sensor_position``. Fields are in alphabetical order, later ones at the end.
 """
 
 import re
@@ -30,24 +30,24 @@ from penstock.schema.avro.model import (
 )
 from penstock.schema.avro.parse import parse_avro
 from penstock.schema.format import MAX_DEFINITION_CHARS
-from penstock.schema.infer.avro_text import written
-from penstock.schema.infer.avro_types import contradiction, described, holds, simple, takes
+from penstock.schema.infer.avro_text import definition_text
+from penstock.schema.infer.avro_types import contradiction, describe_type, holds, simple, takes
 from penstock.schema.infer.errors import CannotDerive, TooManyFields, TypeConflict, UnknownKind
 from penstock.schema.infer.rules import InferenceRules
 from penstock.schema.infer.shape import NOTHING, Shape, kinds, merge
 
-__all__ = ["derive_avro", "extend_avro", "record_name", "room_in_avro", "turned_avro", "unite_avro"]
+__all__ = ["derive_avro", "extend_avro", "record_name", "room_in_avro", "rotated_avro", "unite_avro"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NULL = PrimitiveType(name="null")
-_BY_HAND = "Correct the data, or register a version that has both as the mode allows; derived schemas then add to that one."
+_BY_HAND = "Correct the data, or register a version for both that the mode allows; derived schemas then extend that one."
 _RULES = InferenceRules()
 
 
 def derive_avro(shape: Shape, name: str, rules: InferenceRules = _RULES) -> str:
-    """The definition of a record ``name`` for records of ``shape``; the same text for the same data in whatever order.
+    """Return the definition of a record ``name`` for records of ``shape``. The order of the data does not change the text.
 
-    Raises :class:`~penstock.schema.infer.errors.TypeConflict` where the data contradict each other, and the other errors of
+    Raise :class:`~penstock.schema.infer.errors.TypeConflict` if the data contradict each other, and the other errors of
     :class:`~penstock.schema.infer.errors.CannotDerive`.
     """
     _need_records(shape)
@@ -57,12 +57,12 @@ def derive_avro(shape: Shape, name: str, rules: InferenceRules = _RULES) -> str:
 
 
 def extend_avro(definition: str, shape: Shape, rules: InferenceRules = _RULES, *, converted: bool = False) -> str | None:
-    """``definition`` with the fields that records of ``shape`` have and it has not; None where it has them all.
+    """Return ``definition`` with the fields of ``shape`` that it lacks, or None if it has them all.
 
-    ``converted``: values are converted to the types that the definition has, so that those are not held against the data.
-    Raises :class:`~penstock.schema.infer.errors.TypeConflict` where the data are of other types than the definition, the
-    other errors of :class:`~penstock.schema.infer.errors.CannotDerive`, and :class:`~penstock.schema.errors.InvalidSchema`
-    for a definition that is none.
+    ``converted`` is true if values are converted to the definition's types, so that types need not match. Raise
+    :class:`~penstock.schema.infer.errors.TypeConflict` if the data have other types than the definition, the other errors of
+    :class:`~penstock.schema.infer.errors.CannotDerive`, and :class:`~penstock.schema.errors.InvalidSchema` for an invalid
+    definition.
     """
     _need_records(shape)
     draft = _Draft.of(definition, rules)
@@ -72,9 +72,10 @@ def extend_avro(definition: str, shape: Shape, rules: InferenceRules = _RULES, *
 
 
 def room_in_avro(definition: str) -> Callable[[Shape], bool]:
-    """Whether ``definition`` has room for records of a shape, as :func:`extend_avro` would say it, parsed once for many.
+    """Return a function that tells whether ``definition`` has room for a shape, that is, needs no :func:`extend_avro`.
 
-    The function that is returned raises :class:`~penstock.schema.infer.errors.TypeConflict` as that one does.
+    The definition is parsed once. The function raises :class:`~penstock.schema.infer.errors.TypeConflict` as
+    :func:`extend_avro` does.
     """
     draft = _Draft.of(definition, _RULES)
 
@@ -88,10 +89,10 @@ def room_in_avro(definition: str) -> Callable[[Shape], bool]:
 
 
 def unite_avro(base: str, others: Sequence[str]) -> str | None:
-    """``base`` with the fields that any of ``others`` has, by the names of their records: what producers added at once.
+    """Return ``base`` with all fields of ``others``, which producers added concurrently; records are matched by name.
 
-    None where ``base`` has them all. New fields come in alphabetical order, so that everybody who unites the same makes the
-    same text. Raises :class:`~penstock.schema.infer.errors.TypeConflict` where a field has two types.
+    Return None if ``base`` has them all. New fields come in alphabetical order, so that all producers make the
+    same text. Raise :class:`~penstock.schema.infer.errors.TypeConflict` if a field has two types.
     """
     draft = _Draft.of(base, _RULES)
     for other in others:
@@ -100,10 +101,11 @@ def unite_avro(base: str, others: Sequence[str]) -> str | None:
     return draft.text() if draft.added else None
 
 
-def turned_avro(definition: str, places: int) -> str:
-    """The same schema with the fields of its outermost record turned by ``places``.
+def rotated_avro(definition: str, places: int) -> str:
+    """Return the same schema with the fields of its outermost record rotated by ``places``.
 
-    Another text for what was registered before: a registry takes each text once, and it cannot become the latest again.
+    The result is another text for a schema that was registered before: a registry stores each text once, and an old version
+    cannot become the latest again.
     """
     draft = _Draft.of(definition, _RULES)
     for branch in draft._branches(draft.root):
@@ -114,7 +116,7 @@ def turned_avro(definition: str, places: int) -> str:
 
 
 def record_name(schema: str) -> str:
-    """The name of a schema as an Avro name: ``iot.sensor-1`` is ``iot_sensor_1``."""
+    """Return the name of a schema as an Avro name: ``iot.sensor-1`` is ``iot_sensor_1``."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", schema) or "record"
     return name if _NAME.match(name) else f"_{name}"
 
@@ -123,31 +125,33 @@ def _need_records(shape: Shape) -> None:
     others = [kind for kind in kinds(shape) if kind != "record"] + (["null"] if shape.null else [])
     if others:
         raise TypeConflict(
-            f"the data are {' and '.join(others)}, and a schema is derived from records.", path="", remedy="Send mappings."
+            f"the data are {' and '.join(others)}, and schemas are derived from records only.",
+            path="",
+            remedy="Send mappings of field names to values.",
         )
 
 
 @dataclass(slots=True)
 class _Draft:
-    """A schema in the making: ``names`` hold the named types, which everything else refers to by name."""
+    """A schema under construction: ``names`` has the named types, and all other types refer to them by name."""
 
     names: dict[str, NamedType]
     root: AvroType
     rules: InferenceRules
     added: dict[str, int] | None = None
-    """How many fields each record has got, by its name."""
+    """The number of new fields per record, by its name."""
     lenient: bool = False
-    """Whether values of other types than a field has are passed over."""
+    """Whether values of other types than their field's are ignored."""
 
     @classmethod
     def of(cls, definition: str, rules: InferenceRules) -> "_Draft":
-        """The draft that is ``definition`` so far."""
+        """Return a draft that begins as ``definition``."""
         schema = by_reference(parse_avro(definition))
         return cls(names=dict(schema.names), root=schema.root, rules=rules)
 
     def text(self) -> str:
-        """The definition as compact JSON, keys in the order in which people write them."""
-        text = written(AvroSchema(root=self.root, names=self.names))
+        """Return the definition as compact JSON, with keys in the usual order."""
+        text = definition_text(AvroSchema(root=self.root, names=self.names))
         if len(text) > MAX_DEFINITION_CHARS:
             raise TooManyFields(
                 f"the derived definition has {len(text)} characters; the limit is {MAX_DEFINITION_CHARS}.",
@@ -157,15 +161,15 @@ class _Draft:
         return text
 
     def cover(self, kind: AvroType, shape: Shape, path: str) -> None:
-        """Add to the records in ``kind`` until it has room for ``shape``; raise :class:`TypeConflict` where it cannot."""
+        """Add fields to the records in ``kind`` until ``shape`` fits. Raise :class:`TypeConflict` if it cannot."""
         branches = self._branches(kind)
         if shape.null and not any(_is(branch, "null") for branch in branches):
             self._refuse(path, "null", kind)
         for scalar in sorted(shape.scalars):
             if not any(takes(branch, scalar) for branch in branches):
-                words = kinds(Shape(scalars=frozenset({scalar})))[0]
+                name = kinds(Shape(scalars=frozenset({scalar})))[0]
                 is_double = scalar == "wide" and any(takes(branch, "double") for branch in branches)
-                self._refuse(path, f"a {words} that a double does not hold exactly" if is_double else words, kind)
+                self._refuse(path, f"a {name} that a double does not hold exactly" if is_double else name, kind)
         if shape.decimal is not None and not any(holds(branch, shape.decimal) for branch in branches):
             self._refuse(path, kinds(Shape(decimal=shape.decimal))[0], kind)
         if shape.items is not None:
@@ -193,7 +197,7 @@ class _Draft:
             self._refuse(path, "record", kind)
 
     def _choose(self, kind: AvroType, records: Sequence[RecordType], members: Mapping[str, Shape], path: str) -> None:
-        """Of several records in a union one has to hold the data as it is: which one to add to cannot be told."""
+        """Require that one of several records in a union has room already: nothing tells which one to extend."""
         for record in records:
             trial = replace(self, names=dict(self.names), added=None)
             try:
@@ -202,7 +206,7 @@ class _Draft:
                 continue
             if not trial.added:
                 return
-        self._refuse(path, "a record that none of them holds", kind)
+        self._refuse(path, "a record that none of these records has room for", kind)
 
     def _cover_record(self, name: str, members: Mapping[str, Shape], path: str) -> None:
         record = self._record(name)
@@ -231,11 +235,11 @@ class _Draft:
                 f"the schema would have more than {self.rules.max_fields} fields, {counts[largest]} of them in record "
                 f"{largest}.",
                 path="",
-                remedy="Where keys are data, register a schema that has a map there: derived schemas add to it.",
+                remedy="If keys are data, register a schema with a map for them: derived schemas extend it.",
             )
 
     def _type(self, shape: Shape, path: str, parent: str, key: str) -> AvroType:
-        """The type of a new field, or of a new array's items."""
+        """Return the type of a new field, or of a new array's items."""
         found = kinds(shape)
         scalar = simple(shape, self.rules) if shape.members is None and shape.items is None else None
         if scalar is not None:
@@ -271,14 +275,14 @@ class _Draft:
             return
         known = self.names[kind.name] if isinstance(kind, Reference) else kind
         raise TypeConflict(
-            f"the data has {found}, and the registered schema has {described(known)}.",
+            f"the data has {found}, and the registered schema has {describe_type(known)}.",
             path=path,
-            remedy="A type that is registered stays, or its readers fail. Correct the data, or use a new field"
-            + ("; whole_numbers='double' leaves room for fractions in fields to come." if found == "double" else "."),
+            remedy="A registered type cannot change, or its readers fail. Correct the data, or use a new field"
+            + ("; whole_numbers='double' leaves room for fractions in new fields." if found == "double" else "."),
         )
 
     def unite(self, other: "_Draft") -> None:
-        """Add what ``other`` has and this has not; both of records by the same names."""
+        """Add the fields and types of ``other`` that this draft lacks, matched by name."""
         for name, kind in other.names.items():
             ours = self.names.get(name)
             if ours is None:
@@ -291,7 +295,8 @@ class _Draft:
             for item in kind.fields:
                 if item.name in known and known[item.name].type != item.type:
                     raise TypeConflict(
-                        f"one producer's schema has {described(known[item.name].type)}, another's {described(item.type)}.",
+                        f"one producer's schema has {describe_type(known[item.name].type)}, "
+                        f"another's {describe_type(item.type)}.",
                         path=f"/{unqualified(name)}/{item.name}",
                         remedy=_BY_HAND,
                     )
@@ -300,7 +305,7 @@ class _Draft:
                 self._put(name, (*ours.fields, *missing))
 
     def sort_added(self) -> None:
-        """Put what was added behind what was there, in alphabetical order."""
+        """Sort the added fields alphabetically, after the existing ones."""
         for name, count in (self.added or {}).items():
             record = self.names[name]
             if not isinstance(record, RecordType):
@@ -317,8 +322,8 @@ def _is(kind: AvroType, name: str) -> bool:
 def _checked(key: str, path: str) -> str:
     if _NAME.fullmatch(key) is None:
         raise UnknownKind(
-            f"the key '{key[:80]}' cannot name a field of Avro.",
+            f"the key '{key[:80]}' is not a valid name of an Avro field.",
             path=path,
-            remedy="Names are letters, digits and _, no digit first. Rename it, or register a schema that has a map here.",
+            remedy="Names are letters, digits and _, no digit first. Rename it, or register a schema with a map here.",
         )
     return key

@@ -1,4 +1,4 @@
-"""A derived schema as the text that is registered."""
+"""The text of a derived schema, as it is registered."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,19 +18,19 @@ from penstock.schema.avro.model import (
 )
 from penstock.schema.json_text import write_json
 
-__all__ = ["written"]
+__all__ = ["definition_text"]
 
 _FIRST = ("type", "name", "namespace", "doc", "aliases", "fields", "symbols", "size", "items", "values")
 _FIELD_FIRST = ("name", "type", "default", "doc", "aliases", "order")
 
 
-def written(schema: AvroSchema) -> str:
-    """The definition as compact JSON, keys in the order in which people write them; equal schemas give equal texts."""
+def definition_text(schema: AvroSchema) -> str:
+    """Return the definition as compact JSON, with keys in the usual order. Equal schemas give equal texts."""
     return json.dumps(_TidyFold(schema).root(), separators=(",", ":"))
 
 
 class _TidyFold(CanonicalFold):
-    """Canonical definitions with their keys as people order them, and without namespaces that say nothing."""
+    """Canonical definitions with their keys in the usual order, and without redundant namespaces."""
 
     def primitive(self, kind: PrimitiveType) -> Any:
         return _tidy(super().primitive(kind), _FIRST) if kind.props else kind.name
@@ -62,6 +62,6 @@ class _TidyFold(CanonicalFold):
 
 def _tidy(node: Mapping[str, Any], first: Sequence[str]) -> dict[str, Any]:
     keys = (*(key for key in first if key in node), *sorted(node.keys() - set(first)))
-    # Defaults and properties with their keys sorted, too; what is a type is tidy already.
+    # Sorts the keys of defaults and properties too; types are in order already.
     inner = ("type",) if first is _FIELD_FIRST else ("fields", "items", "values")
     return {key: node[key] if key in inner else json.loads(write_json(node[key])) for key in keys}

@@ -1,21 +1,21 @@
-"""Which Avro type a shape of scalars gets, and which types of a registered schema have room for it."""
+"""The Avro type for a shape of scalars, and whether a registered type has room for it."""
 
 from penstock.schema.avro.logical import decimal_digits, logical_type
 from penstock.schema.avro.model import AvroType, EnumType, FixedType, PrimitiveType, describe
 from penstock.schema.infer.rules import InferenceRules
 from penstock.schema.infer.shape import Shape
 
-__all__ = ["contradiction", "described", "holds", "simple", "takes"]
+__all__ = ["contradiction", "describe_type", "holds", "simple", "takes"]
 
-_PRECISION = 38  # what Spark, Hive and Athena hold
+_PRECISION = 38  # the largest of Spark, Hive and Athena
 
 
 def simple(shape: Shape, rules: InferenceRules) -> AvroType | None:
-    """The one type of scalars that keeps them all as they are; None where there is none."""
+    """Return the single type that holds all scalars unchanged, or None if there is none."""
     scalars = shape.scalars
     if shape.decimal is not None:
-        whole, scale = shape.decimal
-        if scalars or whole + scale > _PRECISION:
+        integer_digits, scale = shape.decimal
+        if scalars or integer_digits + scale > _PRECISION:
             return None
         return PrimitiveType(name="bytes", props={"logicalType": "decimal", "precision": _PRECISION, "scale": scale})
     if scalars and scalars <= {"int", "long", "wide"}:
@@ -53,7 +53,7 @@ _ACCEPTED: dict[str, frozenset[str]] = {
     "string": frozenset({"string", "uuid-text"}),
     "bytes": frozenset({"bytes"}),
 }
-# Beside the value itself a serialiser takes the number or text that stands for it.
+# A serialiser also accepts the number or text that represents the value.
 _LOGICAL: dict[tuple[str, str], frozenset[str]] = {
     ("int", "date"): frozenset({"date", "int"}),
     ("int", "time-millis"): frozenset({"time", "int"}),
@@ -65,13 +65,13 @@ _LOGICAL: dict[tuple[str, str], frozenset[str]] = {
 
 
 def takes(kind: AvroType, scalar: str) -> bool:
-    """Whether a value of the kind ``scalar`` can be written as ``kind``."""
+    """Return whether a value of the kind ``scalar`` can be written as ``kind``."""
     match kind:
         case PrimitiveType():
             known = _LOGICAL.get((kind.name, logical_type(kind) or ""))
             return scalar in (known or _ACCEPTED.get(kind.name, frozenset()))
         case EnumType():
-            return scalar == "string"  # which symbols there are is asked when the value is written
+            return scalar == "string"  # the symbols are checked when the value is written
         case FixedType():
             return scalar == "bytes"
         case _:
@@ -79,22 +79,22 @@ def takes(kind: AvroType, scalar: str) -> bool:
 
 
 def holds(kind: AvroType, digits: tuple[int, int]) -> bool:
-    """Whether ``kind`` is a decimal with so many digits before and behind the point."""
+    """Return whether ``kind`` is a decimal with at least ``digits`` before and after the point."""
     precision, scale = decimal_digits(kind) or (-1, -1)
     return digits[0] <= precision - scale and digits[1] <= scale
 
 
 def contradiction(shape: Shape, found: list[str]) -> str:
-    """Why no type holds ``shape``, whose kinds are ``found``."""
+    """Return why no single type holds ``shape``, whose types are ``found``."""
     if shape.decimal is not None and not shape.scalars and len(found) == 1:
-        return f"the data needs {found[0]}, and a decimal has {_PRECISION} digits at most."
+        return f"the data needs {found[0]}, and a decimal has at most {_PRECISION} digits."
     if "wide" in shape.scalars and len(found) <= 2 and set(found) <= {"long", "double"}:
         return "the data has fractions (double) and whole numbers (long) that a double does not hold exactly."
-    return f"the data has {' and '.join(found)}, and no one type keeps them as they are."
+    return f"the data has {' and '.join(found)}, and no single type holds them unchanged."
 
 
-def described(kind: AvroType) -> str:
-    """A type in a few words for a message, a decimal with its digits."""
+def describe_type(kind: AvroType) -> str:
+    """Return a short description of a type for a message; a decimal with its digits."""
     if isinstance(kind, PrimitiveType) and kind.props.get("logicalType") == "decimal":
         return f"decimal({kind.props.get('precision')},{kind.props.get('scale', 0)})"
     return describe(kind)

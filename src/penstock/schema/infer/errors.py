@@ -1,11 +1,11 @@
-"""Why no schema can be derived from some data::
+"""Errors of data from which no schema can be derived::
 
     CannotDerive (DataProblem)
-    ├── UnknownKind    a value that no type stands for: a set, a number of more than 64 bits, a key that is no name
-    ├── TypeConflict   data of two kinds at one place, or of another kind than the registered schema has there
-    └── TooManyFields  more fields than a schema is for: keys that are data themselves
+    ├── UnknownKind    a value without a type: a set, a number of more than 64 bits, a key that is not a name
+    ├── TypeConflict   data of two types at one path, or of another type than the registered schema has there
+    └── TooManyFields  more fields than a schema may have, usually because keys are data themselves
 
-``path`` is where: ``/legs/items/carrier`` as refusals of the registry write it.
+``path`` has the form of the registry's errors: ``/legs/items/carrier``.
 """
 
 from penstock.errors import DataProblem
@@ -14,7 +14,7 @@ __all__ = ["CannotDerive", "TooManyFields", "TypeConflict", "UnknownKind"]
 
 
 class CannotDerive(DataProblem):
-    """No schema can be derived from the data; nothing was registered. ``path`` says where it went wrong."""
+    """No schema can be derived from the data; nothing was registered. ``path`` leads to the fault."""
 
     def __init__(self, message: str, *, path: str, remedy: str | None = None) -> None:
         super().__init__(f"At {path or '/'}: {message}", remedy=remedy)
@@ -22,11 +22,11 @@ class CannotDerive(DataProblem):
 
 
 class UnknownKind(CannotDerive):
-    """A value that has no counterpart in the schema's format."""
+    """A value that the schema's format cannot represent."""
 
 
 class TypeConflict(CannotDerive):
-    """Two kinds of data at one place, which no type of both would keep as they are."""
+    """Two types of data at one path that no single type can hold unchanged."""
 
 
 class TooManyFields(CannotDerive):

@@ -1,4 +1,4 @@
-"""What a user decides about derived schemas."""
+"""The user's settings for derived schemas."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,8 +1,8 @@
-"""What data look like: the shape of a value, and of many values together.
+"""The shape of data: the types of a value, and of many values together.
 
-A shape collects every kind that was seen at a place, contradictions included, so that merging never fails and neither order
-nor grouping of the values matters: shapes are sets, and merging is their union. Whether one type fits them all is asked at
-the end, by the format.
+A shape collects every type that was seen at a path, contradictions included. Therefore merging never fails, and neither the
+order nor the grouping of the values matters: shapes are sets, and merging is their union. Only the format decides, at the
+end, whether one type fits all values.
 """
 
 import re
@@ -18,20 +18,20 @@ from penstock.schema.infer.errors import TooManyFields, UnknownKind
 __all__ = ["MAX_DEPTH", "NOTHING", "Shape", "kinds", "merge", "shape_of"]
 
 MAX_DEPTH = 32
-"""Levels of objects and arrays: a derived definition stays within the bounds of any parser of Avro."""
+"""Levels of objects and arrays, so that a derived definition stays within the limits of every Avro parser."""
 
-_MAX_MEMBERS = 100_000  # of all objects of a batch together: a bound on memory, not on schemas
+_MAX_MEMBERS = 100_000  # of all objects of a batch together: limits memory, not schemas
 _INT, _LONG = 2**31, 2**63
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """The kinds of values that were seen at one place.
+    """The types of values that were seen at one path.
 
-    ``scalars`` are names of kinds (:func:`kinds` has the words for people); ``decimal`` is the largest number of digits
-    before and behind the point; ``members`` the shapes by key, where there was an object; ``items`` that of all items
-    together, where there was an array. A shape that saw nothing is :data:`NOTHING`.
+    ``scalars`` are names of types (:func:`kinds` gives human-readable ones). ``decimal`` is the largest number of digits
+    before and after the point. ``members`` are the shapes by key if there was an object. ``items`` is the shape of all items
+    together if there was an array. A shape without values is :data:`NOTHING`.
     """
 
     null: bool = False
@@ -42,7 +42,7 @@ class Shape:
 
     @property
     def has_type(self) -> bool:
-        """Whether something in it says a type: null, ``[]`` and ``{}`` alone do not."""
+        """Whether the shape determines a type: null, ``[]`` and ``{}`` alone do not."""
         return bool(
             self.scalars
             or self.decimal is not None
@@ -55,19 +55,19 @@ NOTHING = Shape()
 
 
 def shape_of(values: Iterable[Any]) -> Shape:
-    """The shape of all ``values`` together.
+    """Return the shape of all ``values`` together.
 
-    Raises :class:`UnknownKind` for a value that no shape stands for, or that nests deeper than :data:`MAX_DEPTH`, and
-    :class:`TooManyFields` where the objects have more keys than memory should hold.
+    Raise :class:`UnknownKind` for a value without a type, or that nests deeper than :data:`MAX_DEPTH`, and
+    :class:`TooManyFields` if the objects have more keys than memory should hold.
     """
-    seen, budget = _Seen(), [_MAX_MEMBERS]
+    builder, budget = _ShapeBuilder(), [_MAX_MEMBERS]
     for value in values:
-        seen.add(value, "", 0, budget)
-    return seen.shape()
+        builder.add(value, "", 0, budget)
+    return builder.shape()
 
 
 def merge(first: Shape, second: Shape) -> Shape:
-    """The shape of the values of both. Associative, commutative and idempotent, with :data:`NOTHING` as its unit."""
+    """Return the shape of the values of both. Associative, commutative and idempotent, with :data:`NOTHING` as its unit."""
     return Shape(
         null=first.null or second.null,
         scalars=first.scalars | second.scalars,
@@ -78,11 +78,11 @@ def merge(first: Shape, second: Shape) -> Shape:
 
 
 def kinds(shape: Shape) -> list[str]:
-    """What a shape holds beside null, in words that name Avro's types, each once and in one order."""
+    """Return the Avro type names of a shape, except null, each once and sorted."""
     found = {_WORDS.get(scalar, scalar) for scalar in shape.scalars}
     if shape.decimal is not None:
-        whole, scale = shape.decimal
-        found.add(f"decimal({whole + scale},{scale})")
+        integer_digits, scale = shape.decimal
+        found.add(f"decimal({integer_digits + scale},{scale})")
     if shape.members is not None:
         found.add("record")
     if shape.items is not None:
@@ -91,7 +91,7 @@ def kinds(shape: Shape) -> list[str]:
 
 
 _WORDS = {"int": "long", "wide": "long", "uuid-text": "string"}
-"""An ``int`` fits 32 bits; a ``wide`` is a long that a double cannot hold; a ``uuid-text`` is text of that form."""
+"""An ``int`` fits 32 bits; a ``wide`` is a long that a double cannot hold; a ``uuid-text`` is a string in UUID form."""
 
 
 def _larger(first: tuple[int, int] | None, second: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -110,14 +110,14 @@ def _merged(first: Mapping[str, Shape] | None, second: Mapping[str, Shape] | Non
 
 
 @dataclass(slots=True)
-class _Seen:
-    """A shape in the making: values are added in place, so that a batch costs one walk."""
+class _ShapeBuilder:
+    """A shape under construction: values are added in place, so that a batch costs one walk."""
 
     null: bool = False
     scalars: set[str] = field(default_factory=set)
     decimal: tuple[int, int] | None = None
-    members: "dict[str, _Seen] | None" = None
-    items: "_Seen | None" = None
+    members: "dict[str, _ShapeBuilder] | None" = None
+    items: "_ShapeBuilder | None" = None
 
     def add(self, value: Any, path: str, depth: int, budget: list[int]) -> None:
         if value is None:
@@ -137,7 +137,7 @@ class _Seen:
             members = self.members = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise UnknownKind(f"the key {key!r:.80} is no text.", path=path, remedy="Write it as text.")
+                raise UnknownKind(f"the key {key!r:.80} is not a string.", path=path, remedy="Convert it to a string.")
             member = members.get(key)
             if member is None:
                 budget[0] -= 1
@@ -145,15 +145,15 @@ class _Seen:
                     raise TooManyFields(
                         f"the data has more than {_MAX_MEMBERS} different fields.",
                         path=path,
-                        remedy="Register a schema that has a map where keys are data, or an array of pairs.",
+                        remedy="If keys are data, register a schema with a map for them, or with an array of pairs.",
                     )
-                member = members[key] = _Seen()
+                member = members[key] = _ShapeBuilder()
             member.add(item, f"{path}/{key}", depth, budget)
 
     def _array(self, value: list[Any], path: str, depth: int, budget: list[int]) -> None:
         items = self.items
         if items is None:
-            items = self.items = _Seen()
+            items = self.items = _ShapeBuilder()
         for item in value:
             items.add(item, f"{path}/items", depth, budget)
 
@@ -179,7 +179,7 @@ def _whole(value: int, path: str) -> str:
         raise UnknownKind(
             f"the number {value:.20e} does not fit 64 bits." if abs(value) < 10**300 else "the number does not fit 64 bits.",
             path=path,
-            remedy="Send it as text, or as a Decimal.",
+            remedy="Send it as a string, or as a Decimal.",
         )
     if -_INT <= value < _INT:
         return "int"
@@ -188,13 +188,17 @@ def _whole(value: int, path: str) -> str:
 
 def _time(value: time, path: str) -> str:
     if value.tzinfo is not None:
-        raise UnknownKind("a time of day with a zone has no type.", path=path, remedy="Send it without, or a datetime.")
+        raise UnknownKind(
+            "a time of day with a time zone has no type.",
+            path=path,
+            remedy="Send it without the time zone, or send a datetime.",
+        )
     return "time"
 
 
 def _digits(value: Decimal, path: str) -> tuple[int, int]:
     if not value.is_finite():
-        raise UnknownKind(f"{value} is no number that a decimal can hold.", path=path, remedy="Send null, or a float.")
+        raise UnknownKind(f"{value} is not a number that a decimal can hold.", path=path, remedy="Send null, or a float.")
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     scale = max(0, -exponent)
@@ -211,11 +215,11 @@ def _deeper(depth: int, path: str) -> int:
 
 def _unknown(value: Any, path: str) -> UnknownKind:
     name = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-    remedy = "Make it a list." if isinstance(value, tuple | set | frozenset) else "Convert it to one of Python's own types."
-    return UnknownKind(f"a value of the type {name} has no type in a schema.", path=path, remedy=remedy)
+    remedy = "Make it a list." if isinstance(value, tuple | set | frozenset) else "Convert it to a built-in Python type."
+    return UnknownKind(f"a value of the Python type {name} has no type in a schema.", path=path, remedy=remedy)
 
 
-# In this order: a bool is an int, a datetime is a date.
+# The order matters: a bool is an int, and a datetime is a date.
 _KINDS: tuple[tuple[type | tuple[type, ...], str | Callable[[Any, str], str]], ...] = (
     (bool, "boolean"),
     (int, _whole),

@@ -23,7 +23,7 @@ _SAFE = "/~!$&'()*+,;=:@-._?"  # of a URI's fragment, by RFC 3986
 def bundled(document: Document, text: str) -> str:
     """``text``, which is the definition of ``document``, with all it refers to in it; as it is where it refers to nothing.
 
-    :class:`NotSelfContained` where a referenced definition is of another draft, or refers by what runs.
+    Raise :class:`NotSelfContained` if a referenced definition is of another draft, or refers by what runs.
     """
     return _Bundle(document).text(text)
 
@@ -79,7 +79,7 @@ class _Bundle:
         return copied
 
     def _copy(self, value: Any, within: str | None) -> Any:
-        """A copy; the depth of definitions is bounded where they are read."""
+        """Return a copy; the depth of definitions is bounded where they are read."""
         if isinstance(value, list):
             return [self._copy(item, within) for item in value]
         if not isinstance(value, dict):
@@ -121,7 +121,7 @@ class _Bundle:
         return self._at(name) + quote(pointer, safe=_SAFE) + fragment
 
     def _name_of(self, uri: str, reference: str) -> str:
-        """The name of a definition that is true or false."""
+        """Return the name of a definition that is true or false."""
         names = self._document.names
         return next(name for name in names if join(self._document.base, name).partition("#")[0] == uri or name == reference)
 
@@ -129,7 +129,7 @@ class _Bundle:
         return "#" if name is None else f"#/{self._holder}/{self._key(name)}"
 
     def _key(self, name: str) -> str:
-        """The key of a definition in the bundle: one that needs no escapes anywhere."""
+        """Return the key of a definition in the bundle: one that needs no escapes anywhere."""
         if name not in self._keys:
             plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name) or "_"
             while plain in self._taken:

@@ -18,7 +18,7 @@ __all__ = ["canonical_texts"]
 
 
 def canonical_texts(document: Document) -> tuple[str, str]:
-    """The canonical text, itself a valid definition of the same schema, and what identifies it.
+    """Return the canonical text, itself a valid definition of the same schema, and what identifies it.
 
     The two are one text unless the definition builds on others, whose canonical texts then belong to its identity.
     """
@@ -63,5 +63,5 @@ def _member(keyword: str, value: Any, inner: Inner[dict[str, Any]]) -> Any:
 
 
 def _sorted(values: list[Any]) -> list[Any]:
-    """The values in one order, each once."""
+    """Return the values in one order, each once."""
     return [normal(item) for _, item in sorted({value_key(item): item for item in values}.items())]

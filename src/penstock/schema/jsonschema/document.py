@@ -150,7 +150,7 @@ class Document:
 
 
 def read_document(text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> Document:
-    """The definition ``text``, valid by its draft; :class:`InvalidSchema` says what is wrong where.
+    """Return the definition ``text``, valid by its draft. Raise :class:`InvalidSchema` with what is wrong and where.
 
     ``legacy`` takes what registries once took and no longer do.
     """
@@ -206,10 +206,10 @@ def _check_patterns(patterns: Mapping[str, str]) -> None:
 
 
 def validator_of(document: Document) -> Any:
-    """The jsonschema-rs validator of a definition, for documents. It looks nothing up, and its patterns stop backtracking.
+    """Return the jsonschema-rs validator of a definition. It looks nothing up, and backtracking of patterns is limited.
 
-    :class:`InvalidSchema` where a pattern is so large that it is not compiled, and where too many ways lead to schemas with
-    URIs of their own.
+    Raise :class:`InvalidSchema` if a pattern is too large to compile, or if too many paths lead to schemas with their own
+    URIs.
     """
     _check_ways(document)
     others = {uri: for_library(schema, exact=True) for uri, (_, schema, _) in _others(document).items()}
@@ -217,7 +217,7 @@ def validator_of(document: Document) -> Any:
 
 
 def _others(document: Document) -> dict[str, tuple[str, Any, Draft]]:
-    """The referenced definitions by URI: what goes before their paths, text, draft."""
+    """Return the referenced definitions by URI: what goes before their paths, text, draft."""
     others: dict[str, tuple[str, Any, Draft]] = {}
     for uri, schema in document.resources.items():
         place = document.places.get(id(schema))
@@ -264,7 +264,7 @@ def _check_ways(document: Document) -> None:
 
 
 def _leads(document: Document, place: Place) -> Iterator[tuple[Place, bool]]:
-    """The schemas that ``place`` uses, and whether each is one of another URI that it refers to."""
+    """Yield the schemas that ``place`` uses, and whether each is one of another URI that it refers to."""
     for target in document.targets.get(id(place.schema), ()):
         if isinstance(target, dict):
             other = document.places[id(target)]
@@ -303,7 +303,7 @@ def _check_cycles(document: Document) -> None:
 
 
 def _in_place(document: Document, place: Place) -> Iterator[Any]:
-    """The schemas that ``place`` applies to the value that it is applied to itself."""
+    """Yield the schemas that ``place`` applies to the value that it is applied to itself."""
     yield from document.targets.get(id(place.schema), ())
     if "$ref" in place.schema and place.draft.ref_stands_alone:
         return
@@ -323,7 +323,7 @@ def join(base: str, reference: str) -> str:
 
 
 def escape(token: str) -> str:
-    """``token`` as a step of a JSON pointer."""
+    """Return ``token`` as a step of a JSON pointer."""
     return token.replace("~", "~0").replace("/", "~1")
 
 

@@ -65,12 +65,12 @@ _DEFINITIONS = ("definitions", "$defs")
 
 
 def since(keyword: str) -> int:
-    """The year of the first draft that has ``keyword``."""
+    """Return the year of the first draft that has ``keyword``."""
     return _SINCE.get(keyword, 4)
 
 
 def draft_of(schema: Any, *, default: Draft, path: str = "") -> Draft:
-    """The draft that ``$schema`` names, else ``default``; :class:`InvalidSchema` for a draft that is not read."""
+    """Return the draft that ``$schema`` names, else ``default``. Raise :class:`InvalidSchema` for an unsupported draft."""
     if not isinstance(schema, dict) or "$schema" not in schema:
         return default
     uri = schema["$schema"]
@@ -79,14 +79,14 @@ def draft_of(schema: Any, *, default: Draft, path: str = "") -> Draft:
         if scheme in {"http", "https"} and name in _BY_NAME:
             return _BY_NAME[name]
     raise InvalidSchema(
-        f"$schema {str(uri)[:100]!r} is no draft that is read here.",
+        f"$schema {str(uri)[:100]!r} is not a supported draft.",
         path=f"{path}/$schema",
         remedy=f"Use one of {', '.join(draft.uri for draft in _DRAFTS)}, or none for draft 7.",
     )
 
 
 def subschemas(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The schemas that ``schema`` holds by ``draft``, each with its pointer's tokens from here."""
+    """Yield the schemas that ``schema`` holds by ``draft``, each with its pointer's tokens from here."""
     alone = "$ref" in schema and draft.ref_stands_alone
     for keyword, value in schema.items():
         if keyword not in _HOLDERS or draft.year < _HOLDERS[keyword] or (alone and keyword not in _DEFINITIONS):

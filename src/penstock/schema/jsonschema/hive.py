@@ -23,7 +23,7 @@ _UNFIT = re.compile(r"[,:<>`\s]")
 
 
 def fields(tree: JsonSchema) -> tuple[Field, ...]:
-    """The properties at the top, in the order of the definition; none for a schema of anything else."""
+    """Return the properties at the top, in the order of the definition; none for a schema of anything else."""
     types = _Types()
     facts = types.facts((tree.root,))
     if "object" not in facts.types:
@@ -36,9 +36,9 @@ def fields(tree: JsonSchema) -> tuple[Field, ...]:
 
 
 def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
-    """The columns of a schema with an object at its top.
+    """Return the columns of a schema with an object at its top.
 
-    Raises :class:`NoColumns` for other schemas, for types that contain themselves, for names that a table type cannot hold,
+    Raise :class:`NoColumns` for other schemas, for types that contain themselves, for names that a table type cannot hold,
     and for types that nest deeper than 64 levels or are longer than a catalog column holds.
     """
     types = _Types()
@@ -91,7 +91,7 @@ class _Types:
         return facts
 
     def text(self, nodes: tuple[Node, ...], path: str, inside: frozenset[int], depth: int = 1) -> str:
-        """The Hive type of a value that all ``nodes`` accept; ``inside`` are the schemas around it."""
+        """Return the Hive type of a value that all ``nodes`` accept; ``inside`` are the schemas around it."""
         key = frozenset(map(id, nodes))
         if key in self.done:
             return self.done[key]
@@ -154,7 +154,7 @@ class _Types:
 
 
 def _listed(facts: Facts) -> dict[str, tuple[Node, ...]]:
-    """The listed properties that may be there, each with the schemas that list it.
+    """Return the listed properties that may be there, each with the schemas that list it.
 
     In the order of the definition, the outermost schema's first.
     """
@@ -166,7 +166,7 @@ def _listed(facts: Facts) -> dict[str, tuple[Node, ...]]:
 
 
 def _comment(facts: Facts) -> str | None:
-    """The description closest to the property: its own before that of what it refers to."""
+    """Return the description closest to the property: its own before that of what it refers to."""
     for node in facts.nodes:
         text = node.schema.get("description") if isinstance(node.schema, dict) else None
         if isinstance(text, str):

@@ -34,10 +34,10 @@ def _library() -> ModuleType:
 
 
 def check_syntax(schema: Any, draft: Draft, where: str) -> None:
-    """Hold ``schema`` against the meta-schema of ``draft``; :class:`InvalidSchema` with the path of the offending member.
+    """Validate ``schema`` against the meta-schema of ``draft``. Raise :class:`InvalidSchema` with the path of the fault.
 
-    ``where`` goes before its path. No validator is made: the library makes one for each way that leads to a schema with a
-    URI of its own, and the ways double where each of a row of schemas refers to the two before it.
+    ``where`` is put in front of that path. No validator of ``schema`` is made: the library makes one for each path to a
+    schema with its own URI, and the paths double if each of a row of schemas refers to the two before it.
     """
     library = _library()
     if isinstance(schema, dict):
@@ -47,9 +47,9 @@ def check_syntax(schema: Any, draft: Draft, where: str) -> None:
 
 
 def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, Any]) -> Any:
-    """The validator of ``schema``, held against its draft's meta-schema first.
+    """Return the validator of ``schema``, held against its draft's meta-schema first.
 
-    ``others`` are the schemas it may refer to, by URI. Raises :class:`InvalidSchema` with the path of the offending member.
+    ``others`` are the schemas it may refer to, by URI. Raise :class:`InvalidSchema` with the path of the offending member.
     Neither a URL nor a file is ever followed.
     """
     library = _library()
@@ -96,12 +96,12 @@ def _escape(token: str) -> str:
 
 
 def without_repetitions(pattern: str) -> str:
-    """``pattern`` with ``*`` for each counted repetition: the same syntax, compiled in no time."""
+    """Return ``pattern`` with ``*`` for each counted repetition: the same syntax, compiled in no time."""
     return _REPETITION.sub(lambda match: match[0] if match[1] is None else "*", pattern)
 
 
 def check_pattern(pattern: str, path: str) -> None:
-    """Raise :class:`InvalidSchema` where ``pattern`` is no regular expression. It is not run."""
+    """Raise :class:`InvalidSchema` if ``pattern`` is no regular expression. It is not run."""
     if len(pattern) > _MAX_PATTERN:
         raise InvalidSchema(f"The pattern has {len(pattern)} characters; the limit is {_MAX_PATTERN}.", path=path)
     for match in _REPETITION.finditer(pattern):
@@ -116,7 +116,7 @@ def check_pattern(pattern: str, path: str) -> None:
 
 
 def matches(pattern: str, text: str) -> bool | None:
-    """Whether ``text`` matches ``pattern`` anywhere; None where that cannot be told with bounded work."""
+    """Return whether ``text`` matches ``pattern`` anywhere, or None if that cannot be told with bounded work."""
     matcher = _matcher(pattern)
     return None if matcher is None else matcher(text)
 

@@ -90,13 +90,13 @@ class Node:
     _children: dict[str, Any] = field(default_factory=dict)
 
     def child(self, keyword: str) -> "Node | None":
-        """The schema under ``keyword``."""
+        """Return the schema under ``keyword``."""
         if keyword not in self.raw:
             return self.given.get(keyword)
         return self._cached(keyword, lambda: self._wrap(self._said(keyword)) if _is_schema(self._said(keyword)) else None)
 
     def named(self, keyword: str) -> "dict[str, Node]":
-        """The schemas by name under ``keyword``; what is no schema there is left out."""
+        """Return the schemas by name under ``keyword``; what is no schema there is left out."""
         if keyword not in self.raw:
             return _NOTHING
         return self._cached(
@@ -105,7 +105,7 @@ class Node:
         )
 
     def several(self, keyword: str) -> "tuple[Node, ...]":
-        """The list of schemas under ``keyword``."""
+        """Return the list of schemas under ``keyword``."""
         if keyword not in self.raw:
             return ()
         return self._cached(
@@ -119,7 +119,7 @@ class Node:
         return frozenset(map(value_key, self.values or ()))
 
     def branches_by_value(self, keyword: str) -> dict[str, list[int]]:
-        """The places of the alternatives by the key of a value that they list; those without a list by ``""``."""
+        """Return the places of the alternatives by the key of a value that they list; those without a list by ``""``."""
         return self._cached(f"{keyword} by value", lambda: self._index(self.several(keyword)))
 
     @cached_property
@@ -192,7 +192,7 @@ class Node:
         return any(keyword in self.raw for keyword in keywords)
 
     def _said(self, keyword: str) -> Any:
-        """The value of ``keyword``, None where the schema's draft does not have it."""
+        """Return the value of ``keyword``, None where the schema's draft does not have it."""
         return self.raw.get(keyword) if self.place is not None and self.place.draft.year >= since(keyword) else None
 
     def _rest_of(self, held: "tuple[tuple[str, Node], ...]") -> "Node | None":
@@ -315,7 +315,7 @@ def _read(document: Document, schema: dict[str, Any]) -> Node:
 
 
 def constant(value: Any, depth: int = 0) -> Node:
-    """A schema that accepts ``value`` alone, spelled out so that every rule sees what it implies."""
+    """Return a schema that accepts ``value`` alone, spelled out so that every rule sees what it implies."""
     node = Node(schema={"const": value}, types=types_of_value(value), values=(value,))
     if isinstance(value, dict) and depth < _MAX_CONSTANT_DEPTH:
         node.required = tuple(sorted(value))
@@ -330,22 +330,22 @@ def constant(value: Any, depth: int = 0) -> Node:
 
 
 def negation(node: Node) -> Node:
-    """A schema that accepts what ``node`` does not."""
+    """Return a schema that accepts what ``node`` does not."""
     return Node(schema={"not": node.schema}, given={"not": node})
 
 
 def of_types(types: frozenset[str]) -> Node:
-    """A schema that accepts all values of ``types``."""
+    """Return a schema that accepts all values of ``types``."""
     return Node(schema={"type": sorted(types)}, types=types)
 
 
 def presence(name: str) -> Node:
-    """A schema that asks for the property ``name`` of an object."""
+    """Return a schema that asks for the property ``name`` of an object."""
     return Node(schema={"required": [name]}, types=frozenset({"object"}), required=(name,))
 
 
 def types_of_value(value: Any) -> frozenset[str]:
-    """The kind of one JSON value."""
+    """Return the kind of one JSON value."""
     if isinstance(value, float):
         return _KINDS["integer" if value.is_integer() else "fraction"]
     names = {type(None): "null", bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
@@ -353,7 +353,7 @@ def types_of_value(value: Any) -> frozenset[str]:
 
 
 def type_names(types: frozenset[str]) -> str:
-    """``types`` as a person says them."""
+    """Return ``types`` as a person says them."""
     names = set(types)
     if {"integer", "fraction"} <= names:
         names = names - {"integer", "fraction"} | {"number"}
@@ -361,7 +361,7 @@ def type_names(types: frozenset[str]) -> str:
 
 
 def value_key(value: Any) -> str:
-    """The same text for equal JSON values: 1.0 is 1."""
+    """Return the same text for equal JSON values: 1.0 is 1."""
     if isinstance(value, str):
         return encode_basestring_ascii(value)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -370,7 +370,7 @@ def value_key(value: Any) -> str:
 
 
 def normal(value: Any) -> Any:
-    """``value`` with each number in its one spelling."""
+    """Return ``value`` with each number in its one spelling."""
     if isinstance(value, (str, int)) or value is None:
         return value
     return json.loads(json.dumps(value), parse_float=_number)
@@ -382,7 +382,7 @@ def _number(text: str) -> int | float:
 
 
 def step(keyword: str, name: str) -> str:
-    """The part of a path that leads to ``name`` under ``keyword``."""
+    """Return the part of a path that leads to ``name`` under ``keyword``."""
     return f"/{keyword}/{escape(name)}"
 
 

@@ -11,7 +11,7 @@ __all__ = ["for_library"]
 
 
 def for_library(schema: Any, *, exact: bool) -> Any:
-    """A copy of ``schema`` with each draft's URI spelled one way; unless ``exact``, with patterns that compile at once."""
+    """Return a copy of ``schema`` with canonical draft URIs and, unless ``exact``, with patterns that compile quickly."""
     return json.loads(json.dumps(schema), object_hook=_spell if exact else _rewrite)
 
 

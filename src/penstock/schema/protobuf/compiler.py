@@ -76,7 +76,7 @@ class CompilerPool:
         self._lock, self._free = threading.Lock(), threading.BoundedSemaphore(size)
 
     def compile(self, files: Mapping[str, str], main: str) -> bytes | list[CompileError]:
-        """The FileDescriptorSet of ``main`` and all it imports (``main`` last), or why there is none.
+        """Return the FileDescriptorSet of ``main`` and all it imports (``main`` last), or why there is none.
 
         ``files`` are texts by import path, beside which only Google's own ``google/protobuf/*.proto`` are known. Raises
         :class:`CompilerGaveUp`, and :class:`~penstock.errors.EnvironmentProblem` where the compiler is not installed or
@@ -159,7 +159,7 @@ class _Worker:
             raise
 
     def _link_common_files(self) -> str:
-        """A folder with these packages alone: the one they are installed in has all sorts of files."""
+        """Return a folder with these packages alone: the one they are installed in has all sorts of files."""
         folder = Path(self._folder) / "common"
         (folder / "google").mkdir(parents=True)
         self._links = [folder / "google" / package.name for package in _common_folders()]
@@ -263,7 +263,7 @@ def _library_folder() -> str:
 
 @cache
 def shipped_files() -> frozenset[str]:
-    """The import paths that need no reference: Google's well-known and common types, and what Confluent's registry knows."""
+    """Return the import paths that need no reference: Google's well-known and common types, and Confluent's own files."""
     roots = [_OWN_FILES, _well_known_folder()]
     found = {path.relative_to(root).as_posix() for root in roots for path in root.rglob("*.proto")}
     for folder in _common_folders():
@@ -276,7 +276,7 @@ def _well_known_folder() -> Path:
 
 
 def _common_folders() -> list[Path]:
-    """The packages below ``google`` that hold .proto files beside their modules."""
+    """Return the packages below ``google`` that hold .proto files beside their modules."""
     specs = [find_spec(f"google.{name}") for name in _COMMON]
     return [Path(spec.submodule_search_locations[0]) for spec in specs if spec and spec.submodule_search_locations]
 

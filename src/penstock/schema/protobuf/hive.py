@@ -44,9 +44,9 @@ _WELL_KNOWN = {
 
 
 def columns(tree: ProtoTree) -> tuple[HiveColumn, ...]:
-    """The columns of the definition's first message, comments from those of its fields.
+    """Return the columns of the definition's first message, comments from those of its fields.
 
-    Raises :class:`~penstock.schema.errors.NoColumns` where there is no message, for messages that contain themselves or
+    Raise :class:`~penstock.schema.errors.NoColumns` if there is no message, for messages that contain themselves or
     have no fields, and for types that nest deeper than 64 levels or are longer than a catalog column holds.
     """
     first = tree.first_message
@@ -71,7 +71,7 @@ class _HiveTypes:
         self._done: dict[str, str] = {}
 
     def field(self, item: Any, path: str, inside: tuple[str, ...], depth: int) -> str:
-        """The Hive type of a field; ``inside`` are the messages around it."""
+        """Return the Hive type of a field; ``inside`` are the messages around it."""
         if depth > MAX_HIVE_DEPTH:
             raise NoColumns(f"{path}: types nest more than {MAX_HIVE_DEPTH} levels.", remedy="Flatten the schema.")
         message = self._tree.messages[item.type_name[1:]] if item.type in {TYPE_MESSAGE, TYPE_GROUP} else None

@@ -8,7 +8,7 @@ __all__ = ["descriptors", "parse_descriptor_set", "parse_file_descriptor"]
 
 
 def descriptors() -> Any:
-    """``google.protobuf.descriptor_pb2``; :class:`~penstock.errors.EnvironmentProblem` where it is not installed."""
+    """``google.protobuf.descriptor_pb2``. Raise :class:`~penstock.errors.EnvironmentProblem` if it is not installed."""
     try:
         from google.protobuf import descriptor_pb2  # noqa: PLC0415 - an extra's library, needed for this format only
     except ImportError:
@@ -20,12 +20,12 @@ def descriptors() -> Any:
 
 
 def parse_descriptor_set(data: bytes) -> Any:
-    """The FileDescriptorSet in ``data``."""
+    """Return the FileDescriptorSet in ``data``."""
     return descriptors().FileDescriptorSet.FromString(data)
 
 
 def parse_file_descriptor(data: bytes) -> Any | None:
-    """The FileDescriptorProto in ``data``; ``None`` where it is not one."""
+    """Return the FileDescriptorProto in ``data``, or ``None`` if it is not one."""
     from google.protobuf.message import DecodeError  # noqa: PLC0415
 
     try:

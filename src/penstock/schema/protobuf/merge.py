@@ -24,7 +24,7 @@ _REFERENCES = ("type_name", "extendee", "input_type", "output_type")
 def merged(tree: ProtoTree, text: str) -> str:
     """``text``, which is the definition of ``tree``, with all it imports in it; as it is where that is Google's files alone.
 
-    :class:`NotSelfContained` where what it uses of an import is of another syntax.
+    Raise :class:`NotSelfContained` if what it uses of an import is of another syntax.
     """
     shipped = shipped_files()
     if all(file.name in shipped for file in tree.files[:-1]):
@@ -73,7 +73,7 @@ class _Merger:
         return render_file(ProtoTree(files=[*self._shipped, self._file]))
 
     def _used(self) -> set[str]:
-        """The imported types at the top of their files that the definition uses, with those that they use."""
+        """Return the imported types at the top of their files that the definition uses, with those that they use."""
         found: set[str] = set()
         pending = list(_parts(self._tree.file))
         while pending:
@@ -85,7 +85,7 @@ class _Merger:
         return found
 
     def _outermost(self, reference: str) -> str | None:
-        """The imported type that ``reference`` names, or in which it names one."""
+        """Return the imported type that ``reference`` names, or in which it names one."""
         name = reference
         while name and name not in self._types:
             name = name.rpartition(".")[0]
@@ -109,7 +109,7 @@ class _Merger:
         copy.DiscardUnknownFields()
 
     def _wrap(self, path: Sequence[str]) -> Any:
-        """The message that stands for a package: its steps are messages inside each other."""
+        """Return the message that stands for a package: its steps are messages inside each other."""
         inside = self._file.message_type
         for name in (self._wrapper, *path):
             found = next((item for item in inside if item.name == name), None)
@@ -142,7 +142,7 @@ def _language(file: Any) -> tuple[Any, ...]:
 
 
 def _parts(file: Any) -> Iterator[Any]:
-    """All that refers to types in a file: fields, extensions and methods."""
+    """Yield all that refers to types in a file: fields, extensions and methods."""
     for message in messages_of(file):
         yield from message.proto.field
         yield from message.proto.extension

@@ -130,9 +130,9 @@ class ProtoTree:
         return self.own_messages[0] if self.own_messages else None
 
     def message_index_glue(self, full_name: str) -> int:
-        """The varint before a message in AWS's frames: the rank of its name among the file's in Java's string order.
+        """Return the varint before a message in AWS's frames: the rank of its name among the file's in Java's string order.
 
-        Nested types and map entries count. Raises :class:`~penstock.schema.errors.InvalidSchema` for a name that the
+        Nested types and map entries count. Raise :class:`~penstock.schema.errors.InvalidSchema` for a name that the
         definition does not have.
         """
         names = self.names_glue()
@@ -141,11 +141,11 @@ class ProtoTree:
         return names.index(full_name)
 
     def names_glue(self) -> list[str]:
-        """The full names of the definition's message types by :meth:`message_index_glue`."""
+        """Return the full names of the definition's message types by :meth:`message_index_glue`."""
         return sorted((item.full_name for item in self.own_messages), key=lambda name: name.encode("utf-16-be"))
 
     def message_indexes_confluent(self, full_name: str) -> tuple[int, ...]:
-        """The message indexes of Confluent's frames: positions in the file, then in each message around it.
+        """Return the message indexes of Confluent's frames: positions in the file, then in each message around it.
 
         Positions are those of the descriptor, in which the entry of a ``map<K, V>`` field is a nested message too.
         """
@@ -173,7 +173,7 @@ _SHARED: dict[str, _SharedFile] = {}
 
 
 def shared(file: Any) -> Any:
-    """The one copy of a file that is the same in every tree."""
+    """Return the one copy of a file that is the same in every tree."""
     found = _SHARED.get(file.name)
     if found is None:
         copy = type(file)()
@@ -190,7 +190,7 @@ def _is_shared(file: Any) -> bool:
 
 
 def messages_of(file: Any) -> Iterator[MessageType]:
-    """The message types of a FileDescriptorProto in the order of the text, each before those inside it."""
+    """Yield the message types of a FileDescriptorProto in the order of the text, each before those inside it."""
     prefix = f"{file.package}." if file.package else ""
 
     def walk(protos: Sequence[Any], around: str, path: tuple[int, ...], delimited: bool) -> Iterator[MessageType]:
@@ -226,27 +226,27 @@ def _delimited(options: Any, inherited: bool) -> bool:
 
 
 def is_required(item: Any) -> bool:
-    """Whether a FieldDescriptorProto has to be present: proto2's ``required``, or an edition's feature for it."""
+    """Return whether a FieldDescriptorProto has to be present: proto2's ``required``, or an edition's feature for it."""
     return bool(item.label == REQUIRED or item.options.features.field_presence == _LEGACY_REQUIRED)
 
 
 def is_group(item: Any, message: MessageType) -> bool:
-    """Whether a field's sub-message is delimited by tags on the wire."""
+    """Return whether a field's sub-message is delimited by tags on the wire."""
     return bool(item.type == TYPE_GROUP or (item.type == TYPE_MESSAGE and _delimited(item.options, message.delimited)))
 
 
 def real_oneof(item: Any) -> int | None:
-    """The position of the oneof that a field was written in; ``optional`` of proto3 makes one that was not written."""
+    """Return the position of a field's oneof in the text; proto3's ``optional`` makes another one, which is not counted."""
     return item.oneof_index if item.HasField("oneof_index") and not item.proto3_optional else None
 
 
 def type_name(item: Any) -> str:
-    """The field's type without label: a scalar's name, or a full name with its leading dot."""
+    """Return the field's type without label: a scalar's name, or a full name with its leading dot."""
     return str(item.type_name) or _SCALARS[item.type]
 
 
 def type_text(item: Any, tree: ProtoTree) -> str:
-    """The field's type as people write it: ``repeated int32``, ``map<string, a.B>``, ``a.B``."""
+    """Return the field's type as people write it: ``repeated int32``, ``map<string, a.B>``, ``a.B``."""
     if item.type == TYPE_MESSAGE and item.label == REPEATED:
         entry = tree.messages[item.type_name[1:]]
         if entry.is_map_entry:
@@ -257,6 +257,6 @@ def type_text(item: Any, tree: ProtoTree) -> str:
 
 
 def default_json_name(name: str) -> str:
-    """The JSON name that the compiler gives a field without one (descriptor.cc's ToJsonName)."""
+    """Return the JSON name that the compiler gives a field without one (descriptor.cc's ToJsonName)."""
     first, *rest = name.split("_")
     return first + "".join(part[:1].upper() + part[1:] for part in rest)

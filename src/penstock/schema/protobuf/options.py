@@ -26,7 +26,7 @@ class OptionWriter:
         return [f"{name} = {value}" for name, value in self._pairs(options)]
 
     def statements(self, options: Any, indent: str) -> list[str]:
-        """The options as statements of a body."""
+        """Return the options as statements of a body."""
         return [f"{indent}option {assignment};" for assignment in self.assignments(options)]
 
     def brackets(self, assignments: Sequence[str]) -> str:
@@ -62,7 +62,7 @@ class OptionWriter:
 
 
 def quoted(value: str | bytes) -> str:
-    """A string literal in ASCII, by the escapes of the Protobuf language."""
+    """Return a string literal in ASCII, by the escapes of the Protobuf language."""
     from google.protobuf import text_encoding  # noqa: PLC0415 - an extra's library
 
     return f'"{text_encoding.CEscape(cast("bytes", value), as_utf8=False)}"'

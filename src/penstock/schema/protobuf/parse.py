@@ -25,7 +25,7 @@ _MARKER = "penstock_map_entry"
 
 
 def parse_protobuf(text: str, references: Sequence[ReferencedText] = ()) -> tuple[str, ProtoTree]:
-    """The definition's text and its compiled form; :class:`InvalidSchema` says what is wrong where.
+    """Return the definition's text and its compiled form. Raise :class:`InvalidSchema` with what is wrong and where.
 
     ``text`` is .proto source or, as some clients of Confluent's register it, a FileDescriptorProto in base64, of which the
     text is rendered. ``references`` are named by import path; Google's well-known types are there without.
@@ -99,7 +99,7 @@ def _check_path(name: str) -> None:
 
 
 def _descriptor(text: str) -> Any | None:
-    """The FileDescriptorProto that ``text`` is the base64 of; ``None`` for .proto source, which is never base64."""
+    """Return the FileDescriptorProto that ``text`` is the base64 of; ``None`` for .proto source, which is never base64."""
     if len(text) > _MAX_BASE64 or not text.strip() or any(character in text[:2000] for character in '{};"'):
         return None
     try:
@@ -112,7 +112,7 @@ def _descriptor(text: str) -> Any | None:
 
 
 def _rendered(descriptor: Any, files: Mapping[str, str]) -> str:
-    """The text of a descriptor; its custom options are read by compiling what it imports."""
+    """Return the text of a descriptor; its custom options are read by compiling what it imports."""
     imports = [name for name in descriptor.dependency if name in files or name in shipped_files()]
     around: list[Any] = []
     if imports:

@@ -32,7 +32,7 @@ _STEP = "  "
 
 
 def render_file(tree: ProtoTree) -> str:
-    """The canonical text of the definition itself."""
+    """Return the canonical text of the definition itself."""
     return Renderer(tree).text(tree.file)
 
 
@@ -44,7 +44,7 @@ class Renderer:
         self._entries = {f".{item.full_name}": item for item in tree.messages.values() if item.is_map_entry}
 
     def text(self, file: Any) -> str:
-        """The canonical text of one of the tree's files; ends with a line feed."""
+        """Return the canonical text of one of the tree's files; ends with a line feed."""
         return "\n".join(_Writer(self._options, self._entries, file).lines()) + "\n"
 
 
@@ -105,7 +105,7 @@ class _Writer:
                 yield f"{indent}}}"
 
     def _plain(self, extensions: Any, messages: Any, scope: str) -> list[Any]:
-        """The extensions that :meth:`_messages` does not write."""
+        """Return the extensions that :meth:`_messages` does not write."""
         groups = {f"{scope}.{message.name}" for message in messages}
         return [item for item in extensions if item.type != TYPE_GROUP or item.type_name not in groups]
 

@@ -45,7 +45,7 @@ _GROUPS = {
 
 
 def incompatibilities(reader: ProtoTree, writer: ProtoTree, rules: ProtobufRules) -> list[Incompatibility]:
-    """Why ``reader`` cannot read data of ``writer``, at most :data:`MAX_FOUND`; empty when it can."""
+    """Return why ``reader`` cannot read data of ``writer``, at most :data:`MAX_FOUND`; empty if it can."""
     found: list[Incompatibility] = []
     for item in _Comparison(reader, writer, rules).run():
         found.append(item)
@@ -128,7 +128,7 @@ class _Comparison:
     def _moved(
         self, new: tuple[Any, MessageType], old: tuple[Any, MessageType], kept: set[str], path: str
     ) -> Iterator[Incompatibility]:
-        """A field that left its oneof, which the reader still has by name: ``kept`` are those names.
+        """Yield a field that left its oneof, which the reader still has by name: ``kept`` are those names.
 
         Source: OneOfDiff of Confluent's registry up to 8.1, which compares the members of oneofs of the same name.
         """
@@ -280,7 +280,7 @@ class _Comparison:
             self._add(reader, writer)
 
     def _labels(self, new: tuple[Any, MessageType], old: tuple[Any, MessageType]) -> bool:
-        """Whether the label changed, by the rules of the called API."""
+        """Return whether the label changed, by the rules of the called API."""
         (read, reader), (written, writer) = new, old
         if not self._rules.written_labels:
             return bool((read.label == REPEATED) != (written.label == REPEATED))
@@ -331,7 +331,7 @@ def _parts(entry: MessageType) -> Sequence[Any]:
 
 
 def _written_label(item: Any, message: MessageType) -> str:
-    """The label in the text, empty where there is none: proto3's plain fields, members of oneofs, editions."""
+    """Return the label in the text, empty where there is none: proto3's plain fields, members of oneofs, editions."""
     if item.label == REPEATED:
         return "repeated"
     if message.file.syntax in {"proto3", "editions"} or real_oneof(item) is not None:
@@ -345,7 +345,7 @@ def _text(item: Any, message: MessageType, tree: ProtoTree) -> str:
 
 
 def _oneofs_left(writer: MessageType, read: Mapping[int, Any], names: set[str]) -> set[int]:
-    """The writer's oneofs of which the reader has a field or the name, one of ``names``.
+    """Return the writer's oneofs of which the reader has a field or the name, one of ``names``.
 
     One that is gone with all its fields leaves nothing behind that could be half read.
     """
@@ -376,6 +376,6 @@ class _Reserved:
         self._starts, self._ends = [start for start, _ in spans], [end for _, end in spans]
 
     def number(self, number: int) -> bool:
-        """Whether ``number`` is in one of the ranges."""
+        """Return whether ``number`` is in one of the ranges."""
         index = bisect_right(self._starts, number) - 1
         return index >= 0 and number < self._ends[index]

@@ -74,12 +74,12 @@ def _check_ranges(text: str, what: str) -> None:
 
 
 def _visible(text: str) -> str:
-    """``text`` with spaces for comments and strings."""
+    """Return ``text`` with spaces for comments and strings."""
     return _HIDDEN.sub(lambda match: " " * len(match.group()), text)
 
 
 def mark_map_entries(text: str, marker: str) -> str:
-    """``text`` in which each ``option map_entry = true;`` is the reserved name ``marker``."""
+    """Return ``text`` in which each ``option map_entry = true;`` is the reserved name ``marker``."""
     if "map_entry" not in text:
         return text
     visible = _visible(text)
@@ -93,7 +93,7 @@ def mark_map_entries(text: str, marker: str) -> str:
 
 
 def escape_backslashes(text: str) -> str:
-    """``text`` in which backslashes stand for themselves in every string that the compiler could not read."""
+    """Return ``text`` in which backslashes stand for themselves in every string that the compiler could not read."""
     if "\\" not in text:
         return text
 

@@ -20,7 +20,7 @@ from penstock.errors import NotFound
 from penstock.schema.avro.fold import types_within
 from penstock.schema.avro.logical import logical_type
 from penstock.schema.avro.model import AvroType, PrimitiveType
-from penstock.schema.infer.avro import derive_avro, extend_avro, record_name, room_in_avro, turned_avro, unite_avro
+from penstock.schema.infer.avro import derive_avro, extend_avro, record_name, room_in_avro, rotated_avro, unite_avro
 from penstock.schema.infer.errors import CannotDerive
 from penstock.schema.infer.rules import InferenceRules
 from penstock.schema.infer.shape import Shape, shape_of
@@ -252,7 +252,7 @@ class DerivedSchemas:
             if united is None or missing is None:
                 return latest
             # A definition that is registered already cannot become the latest again.
-            definition = united if made.number > seen else turned_avro(missing, turn)
+            definition = united if made.number > seen else rotated_avro(missing, turn)
             seen = latest.number
         if made is None:
             raise UnderivableSchema(

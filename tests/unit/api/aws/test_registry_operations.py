@@ -257,7 +257,7 @@ def test_validity(glue: Any) -> None:
     assert glue.check_schema_version_validity(DataFormat="AVRO", SchemaDefinition=V1)["Valid"] is True
     answer = glue.check_schema_version_validity(DataFormat="AVRO", SchemaDefinition='{"type": "record", "name": "1"}')
     assert answer["Valid"] is False
-    assert "cannot name a type" in answer["Error"]
+    assert "is not a valid type name" in answer["Error"]
     answer = glue.check_schema_version_validity(DataFormat="PROTOBUF", SchemaDefinition='syntax = "proto3"; message M {')
     assert answer["Valid"] is False
     assert "line 1, column" in answer["Error"]

@@ -65,7 +65,7 @@ def test_fastavro_refuses_nothing_that_the_walk_has_no_reason_for(definition: An
             AVRO.parse(json.dumps(definition))
         except InvalidSchema as error:
             refusal = str(error)
-        assert "The definition is no Avro schema" not in (refusal or "")
+        assert "The definition is not an Avro schema" not in (refusal or "")
 
 
 # Names that Java looks up in the empty namespace too, or that Avro's Python does not know as an object.

@@ -103,9 +103,14 @@ def test_defaults_of_a_referenced_type_are_checked() -> None:
     [
         pytest.param(ORDER, [], "'common.Money' is neither", id="not given"),
         pytest.param(MONEY, [ORDER, MONEY], "'shop.Order' cannot be used.*'common.Money' is neither", id="wrong order"),
-        pytest.param({**MONEY, "fields": []}, [MONEY], "At /: the type 'common.Money' is defined otherwise", id="conflict"),
         pytest.param(
-            ORDER, [MONEY, record("common.Money", x="int")], "'common.Money' cannot be used.*otherwise", id="two references"
+            {**MONEY, "fields": []}, [MONEY], "At /: the type 'common.Money' is defined differently", id="conflict"
+        ),
+        pytest.param(
+            ORDER,
+            [MONEY, record("common.Money", x="int")],
+            "'common.Money' cannot be used.*differently",
+            id="two references",
         ),
         pytest.param(ORDER, [record("common.Money", x="nothing")], "'common.Money' cannot be used", id="invalid reference"),
         pytest.param(record("a.A", b="a.B"), [record("a.B", a="a.A")], "'a.B' cannot be used", id="cycle"),
@@ -125,7 +130,7 @@ def test_the_same_type_may_be_defined_again() -> None:
 def test_references_do_not_nest_without_end() -> None:
     chain = [record("n.T0", x="int"), *(record(f"n.T{index}", x=f"T{index - 1}") for index in range(1, 200))]
     assert AVRO.parse(json.dumps(chain[50]), refer(*chain[:50]))
-    with pytest.raises(InvalidSchema, match="referenced schemas included"):
+    with pytest.raises(InvalidSchema, match="including those of referenced schemas"):
         AVRO.parse(json.dumps(chain[199]), refer(*chain[:199]))
 
 
@@ -135,7 +140,7 @@ def test_a_bare_name_that_means_another_type_in_one_text_is_refused() -> None:
     top = json.dumps({"type": "record", "name": "n.Top", "fields": [
         {"name": "own", "type": local}, {"name": "order", "type": "n.Order"}
     ]})  # fmt: skip
-    with pytest.raises(InvalidSchema, match="means something else"):
+    with pytest.raises(InvalidSchema, match="has another meaning"):
         AVRO.parse(top, refer(plain, order))
     full = record("n.Order", f="m.F", again="m.F")
     assert AVRO.parse(top, refer(record("m.F", x="int"), full)).canonical.count('"name":"m.F"') == 1

@@ -24,7 +24,7 @@ def array_findings(comparison: Comparison, part: Node, facts: Facts, path: str) 
 
 
 def _most(facts: Facts) -> int | None:
-    """The greatest number of items in the writer's arrays."""
+    """Return the greatest number of items in the writer's arrays."""
     closed = [len(node.prefix) for node in facts.nodes if node.rest is FALSE]
     return min([*closed, *([] if facts.max_items is None else [facts.max_items])], default=None)
 
@@ -76,7 +76,7 @@ def _removed(where: str, node: Node, written: tuple[Node, ...]) -> Incompatibili
 
 
 def _rest(part: Node, facts: Facts, path: str) -> Rule:
-    """The items behind those that either side lists."""
+    """Return the items behind those that either side lists."""
     keyword = part.rest_keyword if part.rest_keyword in part.raw else "unevaluatedItems"
     where = f"{path}/{keyword}"
     written = facts.rest()

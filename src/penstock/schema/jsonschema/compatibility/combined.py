@@ -33,7 +33,7 @@ def combined_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask
 
 
 def alternatives(comparison: Comparison, part: Node, facts: Facts) -> Iterator[tuple[Node, ...]] | None:
-    """The cases that make up all the writer's values, as schemas to add; None where there is nothing to tell apart.
+    """Return the cases that make up all the writer's values, as schemas to add, or None if there is nothing to tell apart.
 
     There is one at least. They are made as they are asked for: most questions are answered by the first.
     """
@@ -62,7 +62,7 @@ def _by_type(comparison: Comparison, facts: Facts) -> Iterator[tuple[Node, ...]]
 
 
 def _open_condition(comparison: Comparison, node: Node, facts: Facts) -> list[tuple[Node, ...]] | None:
-    """The two cases of if, unless one of them is already taken."""
+    """Return the two cases of if, unless one of them is already taken."""
     condition, then, otherwise = node.child("if"), node.child("then") or TRUE, node.child("else") or TRUE
     if condition is None:
         return None
@@ -104,7 +104,7 @@ def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask:
 
 
 def _was_no_choice_of_one(facts: Facts) -> bool:
-    """Whether the writer combines schemas, and by no oneOf: a value of it may be one of several alternatives.
+    """Return whether the writer combines schemas, and by no oneOf: a value of it may be one of several alternatives.
 
     Source: CombinedSchemaDiff of Confluent's registry, which refuses oneOf for an anyOf or allOf of several schemas. A list
     of types is an anyOf to it. Here it passes where the alternatives are shown to exclude each other.
@@ -120,13 +120,13 @@ def _was_no_choice_of_one(facts: Facts) -> bool:
 
 
 def _same_choice(comparison: Comparison, part: Node, keyword: str, facts: Facts) -> bool:
-    """Whether the writer has the same alternatives, in whatever order."""
+    """Return whether the writer has the same alternatives, in whatever order."""
     ours = comparison.choice(part, keyword)
     return ours is not None and any(comparison.choice(node, keyword) == ours for node in facts.nodes)
 
 
 def _candidates(comparison: Comparison, part: Node, keyword: str, facts: Facts) -> Iterator[tuple[int, Node]]:
-    """The branches that some of the writer's values may belong to on the surface; a single value finds its own."""
+    """Yield the branches that some of the writer's values may belong to on the surface; a single value finds its own."""
     branches = part.several(keyword)
     if facts.values is not None and len(facts.values) == 1:
         by_value = part.branches_by_value(keyword)
@@ -140,7 +140,7 @@ def _candidates(comparison: Comparison, part: Node, keyword: str, facts: Facts) 
 
 
 def _apart(facts: Facts, branch: Node) -> bool:
-    """Whether a property that both need, with lists of values that share none, tells the two apart."""
+    """Return whether a property that both need, with lists of values that share none, tells the two apart."""
     for name in branch.required if facts.types == {"object"} and branch.types == {"object"} else ():
         listed = branch.properties.get(name, TRUE)
         if listed.values is not None and name in facts.required:
@@ -230,12 +230,12 @@ def is_empty(comparison: Comparison, ask: Ask) -> Rule:
 
 
 def may_contradict(facts: Facts) -> bool:
-    """Whether a closer look could show that no value is accepted by all schemas; a single plain schema accepts some."""
+    """Return whether further checks could prove that all schemas together accept no value; one plain schema accepts some."""
     return bool(facts.negated or facts.choices or facts.conditional or len(facts.nodes) > 1)
 
 
 def _needed(facts: Facts) -> list[tuple[Node, ...]]:
-    """The schemas of the properties, or the first items, without which no value is."""
+    """Return the schemas of the properties, or the first items, without which no value is."""
     if facts.types == {"object"}:
         return [facts.property(name) for name in sorted(facts.required)]
     if facts.types == {"array"}:

@@ -27,9 +27,9 @@ _TYPE_RULES = frozenset({"TYPE_CHANGED", "TYPE_NARROWED"})
 
 
 def incompatibilities(reader: JsonSchema, writer: JsonSchema, rules: JsonRules) -> list[Incompatibility]:
-    """Why ``reader`` does not accept all that ``writer`` accepts; empty when it does.
+    """Return why ``reader`` does not accept all that ``writer`` accepts; empty if it does.
 
-    Raises :class:`~penstock.schema.errors.TooComplex` for pairs that would take unreasonably long.
+    Raise :class:`~penstock.schema.errors.TooComplex` for pairs that would take unreasonably long.
     """
     identity = Identity(reader.document, writer.document)
     comparison = Comparison(rules=rules, identity=identity, writer=writer.document, answer=_answer)
@@ -68,7 +68,7 @@ def _covers(comparison: Comparison, ask: Ask) -> Rule:
 
 
 def _part(comparison: Comparison, ask: Ask) -> Rule:
-    """The reader's own keywords, first against all of the writer's values, then case by case."""
+    """Return the reader's own keywords, first against all of the writer's values, then case by case."""
     facts = comparison.facts(ask.nodes)
     if facts.empty:
         return []

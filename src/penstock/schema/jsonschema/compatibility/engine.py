@@ -73,7 +73,7 @@ class Comparison:
     work: int = 0
 
     def run(self, question: Ask) -> Findings:
-        """The findings of ``question``."""
+        """Return the findings of ``question``."""
         while True:
             self.sound.clear()
             self.guessed.clear()
@@ -104,7 +104,7 @@ class Comparison:
             raise _too_complex()
 
     def choice(self, node: Node, keyword: str) -> tuple[str, ...] | None:
-        """What identifies the alternatives under ``keyword`` whatever their order; None where nothing does."""
+        """What identifies the alternatives under ``keyword`` whatever their order, or None if nothing does."""
         key = (id(node), keyword)
         if key not in self.choices:
             marks = [self.identity.mark(branch) for branch in node.several(keyword)]
@@ -113,21 +113,21 @@ class Comparison:
         return self.choices[key]
 
     def constant(self, value: object, key: str) -> Node:
-        """The schema of ``value`` alone."""
+        """Return the schema of ``value`` alone."""
         if key not in self.constants:
             self.constants[key] = constant(value)
         return self.constants[key]
 
     def negation(self, node: Node) -> Node:
-        """The schema of what ``node`` does not accept."""
+        """Return the schema of what ``node`` does not accept."""
         return self._make(("not", id(node)), lambda: negation(node))
 
     def of_types(self, types: frozenset[str]) -> Node:
-        """The schema of all values of ``types``."""
+        """Return the schema of all values of ``types``."""
         return self._make(("type", types), lambda: of_types(types))
 
     def presence(self, name: str) -> Node:
-        """The schema that asks for a property."""
+        """Return the schema that asks for a property."""
         return self._make(("required", name), lambda: presence(name))
 
     def _make(self, key: tuple[str, object], make: Callable[[], Node]) -> Node:
@@ -181,7 +181,7 @@ class Comparison:
         return None
 
     def _is_plain(self, ask: Ask) -> bool:
-        """Whether the claim holds without a look: the writer says the same, or the reader accepts anything."""
+        """Return whether the claim holds without a look: the writer says the same, or the reader accepts anything."""
         return ask.node is TRUE or any(self.identity.same(ask.node, node) for node in ask.nodes)
 
     def _settle(self, key: _Key, findings: Findings) -> None:

@@ -59,7 +59,7 @@ class Facts:
     _effective: dict[str, tuple[Node, ...]] = field(default_factory=dict)
 
     def property(self, name: str) -> tuple[Node, ...]:
-        """The schemas for the property ``name``; FALSE alone where it cannot be there, none where it is free."""
+        """Return the schemas for the property ``name``; FALSE alone where it cannot be there, none where it is free."""
         found = self._effective.get(name)
         if found is None:
             asking = (*self.listing.get(name, ()), *(part for part in self.loose if name not in part.properties))
@@ -81,11 +81,11 @@ class Facts:
         return tuple(part for part in self.nodes if part.patterns or part.additional is not TRUE)
 
     def item(self, index: int) -> tuple[Node, ...]:
-        """The schemas for the item at ``index``."""
+        """Return the schemas for the item at ``index``."""
         return _conjunction(part.prefix[index] if index < len(part.prefix) else part.rest for part in self.nodes)
 
     def rest(self) -> tuple[Node, ...]:
-        """The schemas for the items behind those that any schema lists."""
+        """Return the schemas for the items behind those that any schema lists."""
         return _conjunction(part.rest for part in self.nodes)
 
     def within(self, types: frozenset[str]) -> "Facts":
@@ -93,14 +93,14 @@ class Facts:
         return self if self.types <= types or self.implied == self.types else replace(self, types=self.types & types)
 
     def describe(self) -> str:
-        """The types, for people."""
+        """Return the types, for people."""
         if self.values is not None and len(self.values) <= 5:
             return " or ".join(value_key(value)[:60] for value in self.values) or "nothing"
         return "any value" if self.types >= TRUE.types else type_names(self.types)
 
 
 def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any, *, implied: Document | None = None) -> Facts:
-    """The facts of ``nodes`` and of all that holds for the same value. ``constants`` keeps each constant one node.
+    """Return the facts of ``nodes`` and of all that holds for the same value. ``constants`` keeps each constant one node.
 
     ``implied``: keywords of this document imply the type that they are about.
     """
@@ -155,7 +155,7 @@ def _implied(parts: Sequence[Node], types: frozenset[str], document: Document) -
 
 
 def effective(part: Node, name: str) -> tuple[Node, ...] | None:
-    """What ``part`` alone asks of the property ``name``; None where a pattern cannot be decided."""
+    """What ``part`` alone asks of the property ``name``, or None if a pattern cannot be decided."""
     found = [part.properties[name]] if name in part.properties else []
     undecided = False
     for pattern, node in part.patterns.items():
@@ -170,7 +170,7 @@ def effective(part: Node, name: str) -> tuple[Node, ...] | None:
 
 
 def value_obeys(value: Any, part: Node) -> bool | None:
-    """Whether ``value`` obeys what ``part`` says about numbers and strings; None where a pattern cannot be decided."""
+    """Return whether ``value`` obeys the number and string keywords of ``part``, or None if a pattern is undecidable."""
     if isinstance(value, str):
         if len(value) < part.min_length or (part.max_length is not None and len(value) > part.max_length):
             return False
@@ -214,7 +214,7 @@ def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> l
 
 
 def _required(parts: Iterable[Node]) -> frozenset[str]:
-    """The names that have to be there, those that others bring along included."""
+    """Return the names that have to be there, those that others bring along included."""
     required: set[str] = set()
     brings: dict[str, list[str]] = {}
     pending: list[str] = []
@@ -242,7 +242,7 @@ def _values(parts: Sequence[Node]) -> tuple[Any, ...] | None:
 
 
 def _choices(parts: Sequence[Node]) -> tuple[Choice, ...]:
-    """The alternatives that are still open: none of whose branches holds already."""
+    """Return the alternatives that are still open: none of whose branches holds already."""
     held = {id(part) for part in parts}
     found = []
     for part in parts:
@@ -277,7 +277,7 @@ def _tighten(facts: Facts) -> None:
 
 
 def _impossible(facts: Facts) -> frozenset[str]:
-    """The types of which no value obeys the bounds."""
+    """Return the types of which no value obeys the bounds."""
     found: set[str] = set()
     if facts.lower and facts.upper:
         low, high = facts.lower, facts.upper

@@ -32,14 +32,14 @@ class Identity:
         self._find_unlike()
 
     def same(self, one: Node, other: Node) -> bool:
-        """Whether two schemas surely accept the same values."""
+        """Return whether two schemas surely accept the same values."""
         if one is other:
             return True
         mark = self.mark(one)
         return mark is not None and mark == self.mark(other)
 
     def mark(self, node: Node) -> str | None:
-        """The mark of ``node``; None where it refers to what differs between the documents."""
+        """Return the mark of ``node``, or None if it refers to what differs between the documents."""
         if isinstance(node.schema, bool):
             return str(node.schema)
         if id(node.schema) in self.unlike:
@@ -74,7 +74,7 @@ class Identity:
 
 
 def _marks(document: Document) -> Mapping[int, str]:
-    """The marks of a document's schemas by their ``id``, made once: one definition is held against many."""
+    """Return the marks of a document's schemas by their ``id``, made once: one definition is held against many."""
     if not document.marks:
         document.marks = fold_schemas(document, lambda place, inner: _mark(document, place, inner))
     return document.marks

@@ -60,7 +60,7 @@ def _required(comparison: Comparison, part: Node, facts: Facts, path: str) -> It
 
 
 def _most(facts: Facts) -> int | None:
-    """The greatest number of properties that the writer's objects have."""
+    """Return the greatest number of properties that the writer's objects have."""
     closed = [len(node.properties) for node in facts.nodes if node.additional is FALSE and not node.patterns]
     return min([*closed, *([] if facts.max_properties is None else [facts.max_properties])], default=None)
 
@@ -183,7 +183,7 @@ def _additional(comparison: Comparison, part: Node, facts: Facts, path: str) -> 
 
 
 def _further(node: Node, facts: Facts, where: str, patterns: frozenset[str]) -> Rule:
-    """Whether ``node`` accepts the properties that no name lists: one of the writer's schemas has to see to it."""
+    """Return whether ``node`` accepts the properties that no name lists: one of the writer's schemas has to see to it."""
     nearest: list[Incompatibility] | None = None
     for other in facts.nodes or (TRUE,):
         found = [*(yield Ask("covers", node, (other.additional,), where, inside=True))]

@@ -18,7 +18,7 @@ _ANYTHING = frozenset({"", ".*", "^", "$"})
 
 
 def finding(path: str, rule: str, reader: str, writer: str, message: str) -> Incompatibility:
-    """A finding at ``path``, where the whole schema is ``/``."""
+    """Return a finding at ``path``, where the whole schema is ``/``."""
     return Incompatibility(path=path or "/", rule=rule, reader=reader, writer=writer, message=message)
 
 
@@ -64,7 +64,7 @@ def scalar_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility
 
 
 def limit(path: str, keyword: str, ours: int | None, theirs: int | None, *, least: bool) -> Iterator[Incompatibility]:
-    """A finding where the reader's least or greatest count is tighter than the writer's; None is no limit."""
+    """Yield a finding where the reader's least or greatest count is tighter than the writer's; None is no limit."""
     if ours is None or (theirs is not None and (theirs >= ours if least else theirs <= ours)):
         return
     name = "".join(f"_{letter}" if letter.isupper() else letter for letter in keyword).upper()
