@@ -29,8 +29,8 @@ class Change:
     """One part of a schema that only one side has, or that differs.
 
     ``path`` is as in :class:`~penstock.schema.incompatibility.Incompatibility`. ``part`` names the part at that path
-    (``field``, ``type``, ``default``, ``doc``, ``symbol``, a keyword). ``old`` and ``new`` are the two sides as text, None if
-    a side lacks the part. ``inert`` is true if no mode depends on it. ``also`` are its other paths.
+    (``field``, ``type``, ``default``, ``doc``, ``symbol``, a keyword). ``old`` and ``new`` are the two sides as text, None
+    if a side lacks the part. ``inert`` is true if no mode depends on it. ``also`` are its other paths.
     """
 
     path: str
