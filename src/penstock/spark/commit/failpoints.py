@@ -47,7 +47,7 @@ class Failpoint:
             )
         return cls(point=point, batch=int(batch))
 
-    def reach(self, point: str, batch: int, jvm: int | None) -> None:
+    def hit(self, point: str, batch: int, jvm: int | None) -> None:
         """Die if this is the point; ``jvm`` is the process id of the JVM, which goes first."""
         if (point, batch) == (self.point, self.batch):
             _die(jvm)

@@ -64,7 +64,7 @@ class BatchCommit(CommitHooks):
 
     def run(self) -> BatchState:
         """Commit the batch; the state it was found in. Raises what the ledger, staging and the drift policy raise."""
-        self._reach("batch-start")
+        self._hit("batch-start")
         found = self._ledger.run(self._batch, self._stage, self)
         self._metrics.rolled_forward = found == "prepared"
         return found
@@ -74,12 +74,12 @@ class BatchCommit(CommitHooks):
         """Time the step; there is a fail point after each."""
         with self._metrics.step(name):
             yield
-        self._reach(f"after-{name.replace('_', '-')}")
+        self._hit(f"after-{name.replace('_', '-')}")
 
     def moved(self, count: int) -> None:
         """A fail point after the first file."""
         if count == 1:
-            self._reach("mid-publish")
+            self._hit("mid-publish")
 
     def update_catalog(self, manifest: Manifest) -> None:
         """Make or extend the tables, and add the partitions that have new files."""
@@ -101,8 +101,8 @@ class BatchCommit(CommitHooks):
         if facts["oldest"] is not None:
             metrics.max_latency_seconds = round(time.time() - facts["oldest"] / 1000, 3)
 
-    def _reach(self, point: str) -> None:
-        self._context.failpoint.reach(point, self._batch.id, self._context.jvm)
+    def _hit(self, point: str) -> None:
+        self._context.failpoint.hit(point, self._batch.id, self._context.jvm)
 
     def _stage(self) -> Manifest:
         """Stage rows and dead letters, and describe them."""
