@@ -85,22 +85,22 @@ class _Bundle:
         if not isinstance(value, dict):
             return value
         copied = {key: self._copy(item, within) for key, item in value.items()}
-        place = self._document.places.get(id(value))
-        if place is None:
+        location = self._document.locations.get(id(value))
+        if location is None:
             return copied
-        foreign = within is not None or place.base != self._document.base
+        foreign = within is not None or location.base != self._document.base
         if foreign:
-            for keyword in (place.draft.id_keyword, "$anchor", "$dynamicAnchor"):
+            for keyword in (location.draft.id_keyword, "$anchor", "$dynamicAnchor"):
                 if isinstance(value.get(keyword), str):
                     del copied[keyword]
         if any(keyword in value and (foreign or value[keyword][:1] not in {"", "#"}) for keyword in _RUNNING):
             raise NotSelfContained(
-                f"At {place.path or '/'}: {' and '.join(_RUNNING)} cannot lead through two definitions in one text.",
+                f"At {location.path or '/'}: {' and '.join(_RUNNING)} cannot lead through two definitions in one text.",
                 remedy="Use $ref there.",
             )
         reference = value.get("$ref")
         if isinstance(reference, str) and (foreign or not reference.startswith("#")):
-            copied["$ref"] = self._pointer(place.base, reference)
+            copied["$ref"] = self._pointer(location.base, reference)
         return copied
 
     def _pointer(self, base: str, reference: str) -> str:
@@ -110,7 +110,7 @@ class _Bundle:
         if fragment and not fragment.startswith("/"):
             target = self._document.anchors.get(f"{uri}#{fragment}")
             if target is None:
-                target = self._document.anchors[f"{self._document.places[id(resource)].base}#{fragment}"]
+                target = self._document.anchors[f"{self._document.locations[id(resource)].base}#{fragment}"]
             name, pointer = self._where[id(target)]
             return self._at(name) + quote(pointer, safe=_SAFE)
         if isinstance(resource, dict):

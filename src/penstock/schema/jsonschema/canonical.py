@@ -9,7 +9,7 @@ examples, unknown keywords) included. The order of ``allOf``, ``anyOf`` and ``on
 from typing import Any
 
 from penstock.schema.json_text import write_json
-from penstock.schema.jsonschema.document import Document, Place
+from penstock.schema.jsonschema.document import Document, SchemaLocation
 from penstock.schema.jsonschema.drafts import DRAFT_07, draft_of
 from penstock.schema.jsonschema.fold import Inner, fold_schemas
 from penstock.schema.jsonschema.model import normal, value_key
@@ -32,10 +32,10 @@ def canonical_texts(document: Document) -> tuple[str, str]:
     return text, write_json({"schema": of(document.root), "references": names}) if names else text
 
 
-def _schema(place: Place, inner: Inner[dict[str, Any]]) -> dict[str, Any]:
-    said = {keyword: _member(keyword, value, inner) for keyword, value in place.schema.items()}
+def _schema(location: SchemaLocation, inner: Inner[dict[str, Any]]) -> dict[str, Any]:
+    said = {keyword: _member(keyword, value, inner) for keyword, value in location.schema.items()}
     if "$schema" in said:
-        draft = draft_of(place.schema, default=DRAFT_07)
+        draft = draft_of(location.schema, default=DRAFT_07)
         said["$schema"] = draft.uri + "#" if draft.ref_stands_alone else draft.uri
         if draft is DRAFT_07:
             del said["$schema"]

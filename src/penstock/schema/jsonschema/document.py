@@ -13,7 +13,7 @@ from penstock.schema.jsonschema.drafts import DRAFT_07, Draft, draft_of, subsche
 from penstock.schema.jsonschema.library import check_by_library, check_pattern, check_syntax
 from penstock.schema.jsonschema.rewriting import for_library
 
-__all__ = ["BASE", "Document", "Place", "escape", "read_document", "validator_of"]
+__all__ = ["BASE", "Document", "SchemaLocation", "escape", "read_document", "validator_of"]
 
 BASE = "http://penstock.invalid/schema.json"
 """The URI of a definition without one. The top-level domain is reserved to have no host."""
@@ -28,8 +28,8 @@ _LOOKUP_REMEDY = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
-    """A schema, a mapping, at its place: the URI that its references are relative to, its draft, its path in its text."""
+class SchemaLocation:
+    """A schema (a mapping) and its location: path in the text, draft, and the URI that its references are relative to."""
 
     schema: dict[str, Any]
     base: str
@@ -39,7 +39,7 @@ class Place:
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """``root`` is a mapping or a boolean. ``places`` and ``targets`` are by the ``id`` of the schema, a mapping.
+    """``root`` is a mapping or a boolean. ``locations`` and ``targets`` are by the ``id`` of the schema, a mapping.
 
     ``legacy``: pointers may have a slash of a name as ``%2F``, which was taken once and which no validator finds.
     ``nodes`` and ``marks`` are what others made of its schemas, by the same.
@@ -49,7 +49,7 @@ class Document:
     draft: Draft
     legacy: bool = False
     base: str = BASE
-    places: dict[int, Place] = field(default_factory=dict)
+    locations: dict[int, SchemaLocation] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
     anchors: dict[str, Any] = field(default_factory=dict)
     names: dict[str, Any] = field(default_factory=dict)
@@ -64,13 +64,13 @@ class Document:
         pending: list[tuple[Any, str, Draft, str]] = [(schema, base, draft, path)]
         while pending:
             schema, base, draft, path = pending.pop()
-            if not isinstance(schema, dict) or id(schema) in self.places:
+            if not isinstance(schema, dict) or id(schema) in self.locations:
                 continue
             if schema is top or isinstance(schema.get(draft.id_keyword), str):
                 draft = draft_of(schema, default=draft, path=path)
             if not ("$ref" in schema and draft.ref_stands_alone):
                 base = self._identify(schema, base, draft)
-            self.places[id(schema)] = Place(schema, base, draft, path)
+            self.locations[id(schema)] = SchemaLocation(schema, base, draft, path)
             self._note_patterns(schema, path)
             for tokens, inner in subschemas(schema, draft):
                 pending.append((inner, base, draft, path + "".join(f"/{escape(token)}" for token in tokens)))
@@ -100,18 +100,18 @@ class Document:
     def resolve_all(self) -> None:
         """Find the target of every reference, also of those in targets that no keyword leads to."""
         done = 0
-        while done < len(self.places):
-            pending = list(self.places.values())[done:]
+        while done < len(self.locations):
+            pending = list(self.locations.values())[done:]
             done += len(pending)
-            for place in pending:
-                found = tuple(self._resolve(place, keyword) for keyword in _references(place))
+            for location in pending:
+                found = tuple(self._resolve(location, keyword) for keyword in _references(location))
                 if found:
-                    self.targets[id(place.schema)] = found
+                    self.targets[id(location.schema)] = found
 
-    def _resolve(self, place: Place, keyword: str) -> Any:
-        reference = place.schema[keyword]
-        path = f"{place.path}/{keyword}"
-        uri, _, fragment = join(place.base, reference).partition("#")
+    def _resolve(self, location: SchemaLocation, keyword: str) -> Any:
+        reference = location.schema[keyword]
+        path = f"{location.path}/{keyword}"
+        uri, _, fragment = join(location.base, reference).partition("#")
         resource = self._resource(uri, reference.partition("#")[0])
         if resource is None:
             raise InvalidSchema(
@@ -131,14 +131,14 @@ class Document:
                 path=path,
                 remedy="Correct the pointer; '#/definitions/NAME' and '#/$defs/NAME' count from the top of the definition.",
             )
-        if isinstance(target, dict) and id(target) not in self.places:
-            inside = self.places.get(id(resource), place)
+        if isinstance(target, dict) and id(target) not in self.locations:
+            inside = self.locations.get(id(resource), location)
             self.add(target, self._base_of(resource, uri), inside.draft, inside.path + fragment)
         return target
 
     def _base_of(self, resource: Any, uri: str) -> str:
-        place = self.places.get(id(resource))
-        return place.base if place else uri
+        location = self.locations.get(id(resource))
+        return location.base if location else uri
 
     def _resource(self, uri: str, reference: str) -> Any:
         if uri not in self.resources:
@@ -159,7 +159,7 @@ def read_document(text: str, references: Sequence[ReferencedText] = (), *, legac
     document = Document(root=root, draft=draft, legacy=legacy)
     document.resources[BASE] = root
     document.add(root, BASE, draft, "")
-    document.base = document.places[id(root)].base if isinstance(root, dict) else BASE
+    document.base = document.locations[id(root)].base if isinstance(root, dict) else BASE
     document.resources.setdefault(document.base, root)
     for reference in references:
         other = _read(reference.text, name=reference.name)
@@ -188,9 +188,9 @@ def _kind(value: Any) -> str:
     return {list: "an array", str: "a string", type(None): "null"}.get(type(value), "a number")
 
 
-def _references(place: Place) -> Iterator[str]:
+def _references(location: SchemaLocation) -> Iterator[str]:
     for keyword in _REFERENCE_KEYWORDS:
-        if isinstance(place.schema.get(keyword), str) and (keyword == "$ref" or place.draft.year >= 2019):
+        if isinstance(location.schema.get(keyword), str) and (keyword == "$ref" or location.draft.year >= 2019):
             yield keyword
 
 
@@ -220,10 +220,10 @@ def _others(document: Document) -> dict[str, tuple[str, Any, Draft]]:
     """Return the referenced definitions by URI: what goes before their paths, text, draft."""
     others: dict[str, tuple[str, Any, Draft]] = {}
     for uri, schema in document.resources.items():
-        place = document.places.get(id(schema))
+        location = document.locations.get(id(schema))
         # Those inside another schema come to the library with its text.
-        if schema is not document.root and (place is None or place.path.endswith("#")):
-            others[uri] = (place.path if place else "", schema, place.draft if place else document.draft)
+        if schema is not document.root and (location is None or location.path.endswith("#")):
+            others[uri] = (location.path if location else "", schema, location.draft if location else document.draft)
     return others
 
 
@@ -233,13 +233,15 @@ def _check_ways(document: Document) -> None:
     The library makes a validator once for each way by which a schema with a URI of its own is reached, and only those are
     one that are open already; within one URI it makes each once. This walks as it does, and counts.
     """
-    start = document.places.get(id(document.root))
+    start = document.locations.get(id(document.root))
     if start is None:
         return
-    limit = _MAX_WAYS + len(document.places)
+    limit = _MAX_WAYS + len(document.locations)
     left = limit
     open_ids = {id(start.schema)}
-    stack: list[tuple[Iterator[tuple[Place, bool]], set[int], int | None]] = [(_leads(document, start), set(), None)]
+    stack: list[tuple[Iterator[tuple[SchemaLocation, bool]], set[int], int | None]] = [
+        (_leads(document, start), set(), None)
+    ]
     while stack:
         following, seen, entered = stack[-1]
         step = next(following, None)
@@ -247,8 +249,8 @@ def _check_ways(document: Document) -> None:
             stack.pop()
             open_ids.discard(entered or 0)
             continue
-        place, anew = step
-        key = id(place.schema)
+        location, anew = step
+        key = id(location.schema)
         if key in (open_ids if anew else seen):
             continue
         (open_ids if anew else seen).add(key)
@@ -256,58 +258,58 @@ def _check_ways(document: Document) -> None:
         if left < 0:
             raise InvalidSchema(
                 f"More than {limit} ways lead through references to schemas with URIs of their own, and each is followed.",
-                path=place.path,
+                path=location.path,
                 remedy="Refer by pointers, as in #/definitions/NAME, instead of by $id, or let fewer definitions refer to "
                 "each other.",
             )
-        stack.append((_leads(document, place), set() if anew else seen, key if anew else None))
+        stack.append((_leads(document, location), set() if anew else seen, key if anew else None))
 
 
-def _leads(document: Document, place: Place) -> Iterator[tuple[Place, bool]]:
-    """Yield the schemas that ``place`` uses, and whether each is one of another URI that it refers to."""
-    for target in document.targets.get(id(place.schema), ()):
+def _leads(document: Document, location: SchemaLocation) -> Iterator[tuple[SchemaLocation, bool]]:
+    """Yield the schemas that ``location`` uses, and whether each is one of another URI that it refers to."""
+    for target in document.targets.get(id(location.schema), ()):
         if isinstance(target, dict):
-            other = document.places[id(target)]
-            yield other, other.base != place.base
-    for tokens, inner in subschemas(place.schema, place.draft):
+            other = document.locations[id(target)]
+            yield other, other.base != location.base
+    for tokens, inner in subschemas(location.schema, location.draft):
         if isinstance(inner, dict) and tokens[0] not in {"definitions", "$defs"}:
-            yield document.places[id(inner)], False
+            yield document.locations[id(inner)], False
 
 
 def _check_cycles(document: Document) -> None:
     """Refuse schemas that apply themselves to the same value again, which no validator can finish."""
     done: set[int] = set()
-    for start in document.places.values():
+    for start in document.locations.values():
         open_ids: set[int] = set()
-        stack: list[tuple[Place, Iterator[Any]]] = []
+        stack: list[tuple[SchemaLocation, Iterator[Any]]] = []
         if id(start.schema) not in done:
             stack.append((start, _in_place(document, start)))
             open_ids.add(id(start.schema))
         while stack:
-            place, following = stack[-1]
+            location, following = stack[-1]
             schema = next(following, None)
             if schema is None:
                 stack.pop()
-                open_ids.discard(id(place.schema))
-                done.add(id(place.schema))
+                open_ids.discard(id(location.schema))
+                done.add(id(location.schema))
             elif isinstance(schema, dict) and id(schema) in open_ids:
                 raise InvalidSchema(
                     "The schema applies itself to the same value again, without end.",
-                    path=place.path or "/",
+                    path=location.path or "/",
                     remedy="Refer back only from inside properties or items.",
                 )
             elif isinstance(schema, dict) and id(schema) not in done:
-                inner = document.places[id(schema)]
+                inner = document.locations[id(schema)]
                 stack.append((inner, _in_place(document, inner)))
                 open_ids.add(id(schema))
 
 
-def _in_place(document: Document, place: Place) -> Iterator[Any]:
-    """Yield the schemas that ``place`` applies to the value that it is applied to itself."""
-    yield from document.targets.get(id(place.schema), ())
-    if "$ref" in place.schema and place.draft.ref_stands_alone:
+def _in_place(document: Document, location: SchemaLocation) -> Iterator[Any]:
+    """Yield the schemas that ``location`` applies to the value that it is applied to itself."""
+    yield from document.targets.get(id(location.schema), ())
+    if "$ref" in location.schema and location.draft.ref_stands_alone:
         return
-    for tokens, schema in subschemas(place.schema, place.draft):
+    for tokens, schema in subschemas(location.schema, location.draft):
         if tokens[0] in {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependencies", "dependentSchemas"}:
             yield schema
 

@@ -9,7 +9,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Any, TypeVar, cast
 
 from penstock.schema.json_text import write_json
-from penstock.schema.jsonschema.document import Document, Place, escape
+from penstock.schema.jsonschema.document import Document, SchemaLocation, escape
 from penstock.schema.jsonschema.drafts import since
 
 __all__ = [
@@ -65,7 +65,7 @@ class Node:
 
     schema: Any
     document: Document | None = None
-    place: Place | None = None
+    location: SchemaLocation | None = None
     types: frozenset[str] = ALL_TYPES
     values: tuple[Any, ...] | None = None
     lower: Bound | None = None
@@ -193,7 +193,7 @@ class Node:
 
     def _said(self, keyword: str) -> Any:
         """Return the value of ``keyword``, None where the schema's draft does not have it."""
-        return self.raw.get(keyword) if self.place is not None and self.place.draft.year >= since(keyword) else None
+        return self.raw.get(keyword) if self.location is not None and self.location.draft.year >= since(keyword) else None
 
     def _rest_of(self, held: "tuple[tuple[str, Node], ...]") -> "Node | None":
         """``unevaluatedProperties`` beside schemas that all hold, as a schema of its own: what they list is evaluated."""
@@ -226,7 +226,7 @@ class Node:
     @property
     def unevaluated_is_plain(self) -> bool:
         """Whether :attr:`in_place` says all that ``unevaluatedProperties`` does."""
-        return any(node.place is None for _, node in self.in_place)
+        return any(node.location is None for _, node in self.in_place)
 
     def _unevaluated(self, keyword: str) -> "Node":
         return (None if self.applicators else self.child(keyword)) or TRUE
@@ -280,24 +280,24 @@ def _node(document: Document, schema: dict[str, Any]) -> Node:
 
 
 def _read(document: Document, schema: dict[str, Any]) -> Node:
-    place = document.places[id(schema)]
-    if "$ref" in schema and place.draft.ref_stands_alone:
-        return Node(schema=schema, document=document, place=place)
+    location = document.locations[id(schema)]
+    if "$ref" in schema and location.draft.ref_stands_alone:
+        return Node(schema=schema, document=document, location=location)
     types = _types(schema.get("type"))
-    values = _values(schema, place)
+    values = _values(schema, location)
     if values is not None:
         values = tuple(value for value in values if types_of_value(value) <= types)
         types = frozenset().union(*map(types_of_value, values))
-    listed = place.draft.year < 2020 and isinstance(schema.get("items"), list)
-    old_tuple = place.draft.year < 2020
+    listed = location.draft.year < 2020 and isinstance(schema.get("items"), list)
+    old_tuple = location.draft.year < 2020
     return Node(
         schema=schema,
         document=document,
-        place=place,
+        location=location,
         types=types,
         values=values,
-        lower=_bound(schema, place, "minimum", "exclusiveMinimum", greater=True),
-        upper=_bound(schema, place, "maximum", "exclusiveMaximum", greater=False),
+        lower=_bound(schema, location, "minimum", "exclusiveMinimum", greater=True),
+        upper=_bound(schema, location, "maximum", "exclusiveMaximum", greater=False),
         multiples=(_fraction(schema["multipleOf"]),) if "multipleOf" in schema else (),
         min_length=int(schema.get("minLength", 0)),
         max_length=_whole(schema.get("maxLength")),
@@ -392,20 +392,20 @@ def _types(value: Any) -> frozenset[str]:
     return frozenset().union(*(_KINDS[name] for name in (value if isinstance(value, list) else [value])))
 
 
-def _values(schema: dict[str, Any], place: Place) -> tuple[Any, ...] | None:
+def _values(schema: dict[str, Any], location: SchemaLocation) -> tuple[Any, ...] | None:
     listed = schema.get("enum")
-    if "const" in schema and place.draft.year >= 6:
+    if "const" in schema and location.draft.year >= 6:
         key = value_key(schema["const"])
         return (schema["const"],) if listed is None or key in map(value_key, listed) else ()
     return None if listed is None else tuple({value_key(item): item for item in listed}.values())
 
 
-def _bound(schema: dict[str, Any], place: Place, keyword: str, exclusive: str, *, greater: bool) -> Bound | None:
+def _bound(schema: dict[str, Any], location: SchemaLocation, keyword: str, exclusive: str, *, greater: bool) -> Bound | None:
     bounds = []
     if keyword in schema:
-        strict = place.draft.year == 4 and schema.get(exclusive) is True
+        strict = location.draft.year == 4 and schema.get(exclusive) is True
         bounds.append(Bound(_fraction(schema[keyword]), strict, exclusive if strict else keyword))
-    if exclusive in schema and place.draft.year > 4:
+    if exclusive in schema and location.draft.year > 4:
         bounds.append(Bound(_fraction(schema[exclusive]), True, exclusive))
     return max(bounds, key=lambda item: (item.value if greater else -item.value, item.strict), default=None)
 

@@ -140,7 +140,7 @@ def _most_contained(node: Node, most: int, facts: Facts, path: str) -> Rule:
 
 
 def _counts(part: Node) -> tuple[int, int | None]:
-    if part.place is None or part.place.draft.year < 2019:
+    if part.location is None or part.location.draft.year < 2019:
         return 1, None
     most = part.raw.get("maxContains")
     return int(part.raw.get("minContains", 1)), None if most is None else int(most)

@@ -198,7 +198,7 @@ def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> l
         kinds &= node.types
         found[id(node)] = node
         pending.extend(inner for _, inner in reversed(node.in_place))
-        if node.values is not None and len(node.values) == 1 and node.place is not None:
+        if node.values is not None and len(node.values) == 1 and node.location is not None:
             key = value_key(node.values[0])
             if key not in constants:
                 constants[key] = make(node.values[0])
@@ -298,7 +298,7 @@ def _impossible(facts: Facts) -> frozenset[str]:
 
 def _counts_spelling(part: Node) -> bool:
     """Draft 4 takes 1.0 for a number that is no integer."""
-    return part.place is not None and part.place.draft.year == 4
+    return part.location is not None and part.location.draft.year == 4
 
 
 def _whole_bound(bound: Bound, *, up: bool) -> Bound:

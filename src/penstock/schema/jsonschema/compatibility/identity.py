@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any
 
 from penstock.schema.json_text import write_json
-from penstock.schema.jsonschema.document import Document, Place
+from penstock.schema.jsonschema.document import Document, SchemaLocation
 from penstock.schema.jsonschema.drafts import subschemas
 from penstock.schema.jsonschema.fold import Inner, fold_schemas
 from penstock.schema.jsonschema.model import Node, normal
@@ -54,10 +54,10 @@ class Identity:
         differing = [target for document, target in self._all_targets() if len(targets[_label(document, target)]) > 1]
         users: dict[int, list[int]] = {}
         for document in (self.reader, self.writer):
-            for place in document.places.values():
-                inner = (item for _, item in subschemas(place.schema, place.draft))
-                for used in (*document.targets.get(id(place.schema), ()), *inner):
-                    users.setdefault(id(used), []).append(id(place.schema))
+            for location in document.locations.values():
+                inner = (item for _, item in subschemas(location.schema, location.draft))
+                for used in (*document.targets.get(id(location.schema), ()), *inner):
+                    users.setdefault(id(used), []).append(id(location.schema))
         pending = [user for target in differing for user in users.get(id(target), ())]
         while pending:
             user = pending.pop()
@@ -76,16 +76,16 @@ class Identity:
 def _marks(document: Document) -> Mapping[int, str]:
     """Return the marks of a document's schemas by their ``id``, made once: one definition is held against many."""
     if not document.marks:
-        document.marks = fold_schemas(document, lambda place, inner: _mark(document, place, inner))
+        document.marks = fold_schemas(document, lambda location, inner: _mark(document, location, inner))
     return document.marks
 
 
-def _mark(document: Document, place: Place, inner: Inner[str]) -> str:
-    said: dict[str, Any] = {"$draft": place.draft.year}
-    for keyword, value in place.schema.items():
+def _mark(document: Document, location: SchemaLocation, inner: Inner[str]) -> str:
+    said: dict[str, Any] = {"$draft": location.draft.year}
+    for keyword, value in location.schema.items():
         if keyword not in _ANNOTATIONS:
             said[keyword] = _said(keyword, value, inner)
-    targets = document.targets.get(id(place.schema), ())
+    targets = document.targets.get(id(location.schema), ())
     if targets:
         said["$ref"] = said["$dynamicRef"] = [_label(document, target) for target in targets]
     return blake2b(write_json(said).encode(), digest_size=16).hexdigest()
@@ -116,4 +116,4 @@ def _marked(mark: str | None, schema: Any) -> dict[str, Any]:
 
 
 def _label(document: Document, target: Any) -> str:
-    return document.places[id(target)].path if isinstance(target, dict) else str(target)
+    return document.locations[id(target)].path if isinstance(target, dict) else str(target)
