@@ -10,7 +10,7 @@ import pytest
 from penstock.catalog.errors import CatalogFull
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
 from penstock.paging import encode_token
-from tests.unit.api.aws.test_input_members import ACCOUNT, World, start
+from tests.unit.api.aws.every_operation import ACCOUNT, World, start
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOME = {"DatabaseName": "Air", "TableName": "Flights"}

@@ -13,7 +13,7 @@ from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.catalog.connections import ConnectionService
 from penstock.store.memory.connections import MemoryConnectionStore
-from tests.unit.api.aws.test_catalog_operations import ACCOUNT, _Loopback, _Silent
+from tests.unit.api.aws.loopback import ACCOUNT, Loopback, Silent
 
 MSK = {
     "Name": "msk",
@@ -32,7 +32,7 @@ JDBC = {"Name": "db", "ConnectionType": "JDBC", "ConnectionProperties": {"JDBC_C
 @pytest.fixture
 def glue() -> Iterator[Any]:
     endpoints = EndpointTable([connections.operations(ConnectionService(MemoryConnectionStore()))])
-    app = AwsApp(endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=_Silent())
+    app = AwsApp(endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
     client = boto3.client(
         "glue",
         region_name="us-east-1",
@@ -42,7 +42,7 @@ def glue() -> Iterator[Any]:
         config=Config(retries={"max_attempts": 1}),
     )
     register: Any = client.meta.events.register
-    register("before-send.glue", _Loopback(app))
+    register("before-send.glue", Loopback(app))
     yield client
     app.close()
 

@@ -10,14 +10,14 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from penstock.api.aws.protocol.unserved import UnservedServices, signed_service
-from tests.unit.api.aws.test_catalog_operations import _Body, _Silent
+from tests.unit.api.aws.loopback import Body, Silent
 
 
 class Sent:
     """Sends botocore's requests to the application, without a network."""
 
     def __init__(self, taken: bool = True) -> None:
-        self._app = UnservedServices(_Silent())
+        self._app = UnservedServices(Silent())
         self._taken = taken
 
     def __call__(self, request: Any, **_: Any) -> AWSResponse:
@@ -40,7 +40,7 @@ class Sent:
 
         asyncio.run(self._app(scope, receive, send))
         found: Any = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        return AWSResponse(request.url, sent[0]["status"], found, _Body(sent[1]["body"]))
+        return AWSResponse(request.url, sent[0]["status"], found, Body(sent[1]["body"]))
 
 
 def client(service: str, **config: Any) -> Any:
@@ -97,7 +97,7 @@ def test_a_presigned_url_is_one_too() -> None:
 )
 def test_others_are_not_taken(authorization: str) -> None:
     headers = [(b"authorization", authorization.encode())]
-    assert not UnservedServices(_Silent()).takes({"path": "/subjects", "query_string": b"", "headers": headers})
+    assert not UnservedServices(Silent()).takes({"path": "/subjects", "query_string": b"", "headers": headers})
 
 
 def test_served_ones_are_not_taken_but_under_other_paths() -> None:
@@ -105,4 +105,4 @@ def test_served_ones_are_not_taken_but_under_other_paths() -> None:
         headers = [
             (b"authorization", f"AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/{service}/aws4_request, x".encode())
         ]
-        assert UnservedServices(_Silent()).takes({"path": path, "query_string": b"", "headers": headers}) is taken
+        assert UnservedServices(Silent()).takes({"path": path, "query_string": b"", "headers": headers}) is taken

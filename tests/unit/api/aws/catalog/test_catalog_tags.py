@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidInput, LimitExceeded, NotFound
-from tests.unit.api.aws.test_input_members import ACCOUNT, VALUES, World, start
+from tests.unit.api.aws.every_operation import ACCOUNT, VALUES, World, start
 
 TAGS = {"team": "ops", "stage": "test"}
 CONNECTION = {"Name": "msk", "ConnectionType": "KAFKA", "ConnectionProperties": VALUES["ConnectionProperties"]}

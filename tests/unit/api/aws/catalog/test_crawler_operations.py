@@ -1,0 +1,64 @@
+"""Crawlers as boto3 calls them."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from botocore.exceptions import ClientError
+
+
+def test_a_crawler_from_creation_to_metrics(glue: Any, lake: Path) -> None:
+    folder = lake / "lake/flights/year=2013"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({"id": [1]}), folder / "a.parquet")
+    targets = {"S3Targets": [{"Path": "s3://lake/flights/", "Exclusions": ["x/**"], "SampleSize": 5}]}
+    glue.create_crawler(Name="c", Role="r", DatabaseName="air", Targets=targets, TablePrefix="p_", Tags={"team": "a"})
+    made = glue.get_crawler(Name="c")["Crawler"]
+    assert made["State"] == "READY"
+    assert made["Targets"]["S3Targets"] == targets["S3Targets"]
+    assert made["SchemaChangePolicy"] == {"UpdateBehavior": "UPDATE_IN_DATABASE", "DeleteBehavior": "DEPRECATE_IN_DATABASE"}
+    assert "LastCrawl" not in made
+    glue.update_crawler(Name="c", SchemaChangePolicy={"DeleteBehavior": "LOG"}, Description="d")
+    made = glue.get_crawler(Name="c")["Crawler"]
+    assert made["SchemaChangePolicy"] == {"UpdateBehavior": "UPDATE_IN_DATABASE", "DeleteBehavior": "LOG"}
+    assert (made["Version"], made["Description"], made["TablePrefix"]) == (2, "d", "p_")
+    glue.start_crawler(Name="c")
+    deadline = datetime.now(UTC).timestamp() + 30
+    while (crawler := glue.get_crawler(Name="c")["Crawler"])["State"] != "READY":
+        assert datetime.now(UTC).timestamp() < deadline
+    assert crawler["LastCrawl"]["Status"] == "SUCCEEDED"
+    assert glue.get_partitions(DatabaseName="air", TableName="p_flights")["Partitions"][0]["Values"] == ["2013"]
+    metrics = glue.get_crawler_metrics(CrawlerNameList=["c"])["CrawlerMetricsList"][0]
+    assert (metrics["TablesCreated"], metrics["StillEstimating"]) == (1, False)
+    assert glue.list_crawlers(Tags={"team": "a"})["CrawlerNames"] == ["c"]
+    assert glue.list_crawlers(Tags={"team": "b"})["CrawlerNames"] == []
+    several = glue.batch_get_crawlers(CrawlerNames=["c", "x"])
+    assert ([each["Name"] for each in several["Crawlers"]], several["CrawlersNotFound"]) == (["c"], ["x"])
+    assert [each["Name"] for each in glue.get_crawlers()["Crawlers"]] == ["c"]
+    with pytest.raises(glue.exceptions.CrawlerNotRunningException):
+        glue.stop_crawler(Name="c")
+    with pytest.raises(glue.exceptions.AlreadyExistsException):
+        glue.create_crawler(Name="c", Role="r", Targets=targets)
+    glue.delete_crawler(Name="c")
+    with pytest.raises(glue.exceptions.EntityNotFoundException):
+        glue.start_crawler(Name="c")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"Schedule": "cron(0 * * * ? *)"}, r"Schedule \(at .* CreateCrawler"),
+        ({"Targets": {"JdbcTargets": [{"ConnectionName": "x"}]}}, "JdbcTargets .* S3Targets are served"),
+        ({"Targets": {}}, "has no target"),
+        ({"Targets": {"S3Targets": [{}]}}, "no Path"),
+        ({"Targets": {"S3Targets": [{"Path": "lake"}]}}, "not an S3 location"),
+        ({"RecrawlPolicy": {"RecrawlBehavior": "CRAWL_EVENT_MODE"}}, "S3 events"),
+    ],
+)
+def test_crawlers_that_would_never_do_what_was_asked_are_refused(glue: Any, changes: dict[str, Any], message: str) -> None:
+    wanted = {"Name": "c", "Role": "r", "Targets": {"S3Targets": [{"Path": "s3://lake/x/"}]}, **changes}
+    with pytest.raises(ClientError, match=message):
+        glue.create_crawler(**wanted)

@@ -1,0 +1,278 @@
+"""A server's handlers over stores in memory, and a request of each operation that is served."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from penstock.api.aws.members import members_of
+from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
+from penstock.api.aws.protocol.models import ServiceModel
+from penstock.api.aws.protocol.operations import RequestContext
+from penstock.server.wiring import Services, prepare, wire
+from penstock.settings.server import ServerSettings
+from tests.unit.api.handlers import called
+
+__all__ = [
+    "ACCOUNT",
+    "DOCUMENT",
+    "KEPT",
+    "NOW",
+    "PLAIN",
+    "POLICY",
+    "RECORD",
+    "ROLE",
+    "STATISTICS",
+    "TRUST",
+    "VALUES",
+    "World",
+    "fill",
+    "start",
+    "structures",
+    "whole",
+]
+
+ACCOUNT = "111122223333"
+
+
+ROLE = f"arn:aws:iam::{ACCOUNT}:role/reader"
+
+
+POLICY = f"arn:aws:iam::{ACCOUNT}:policy/read"
+
+
+RECORD = '{"type":"record","name":"r","fields":[{"name":"f","type":"int"}]}'
+
+
+DOCUMENT = '{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"*","Resource":"*"}}'
+
+
+TRUST = DOCUMENT.replace('"Resource":"*"', f'"Principal":{{"AWS":"{ACCOUNT}"}}').replace(
+    '"Action":"*"', '"Action":"sts:AssumeRole"'
+)
+
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+# What a member is called with, by "Shape.Member" or by its name alone: all else is made up from its shape.
+VALUES: Mapping[str, Any] = {
+    "AccountId": ACCOUNT,
+    "AttributesToGet": ["NAME"],
+    "CatalogId": ACCOUNT,
+    "CatalogName": "AwsDataCatalog",
+    "Catalog": "AwsDataCatalog",
+    "Compatibility": "BACKWARD",
+    "Configuration": '{"Version":1.0}',
+    "ConnectionNameList": ["nobody"],
+    "ConnectionProperties": {"KAFKA_BOOTSTRAP_SERVERS": "b:9092"},
+    "ConnectionSchemaVersion": 1,
+    "ConnectionType": "KAFKA",
+    "CreateAccountRequestId": "car-11112222333344445555666677778888",
+    "CrawlerNames": ["shelves"],
+    "CrawlerNameList": ["shelves"],
+    "DataFormat": "AVRO",
+    "DataLakePrincipalIdentifier": "IAM_ALLOWED_PRINCIPALS",
+    "DatabaseName": "air",
+    "Database": "air",
+    "DurationSeconds": 900,
+    "Email": "ana@example.org",
+    "EncryptionConfiguration": {},
+    "ExecutionParameters": [],
+    "Expression": "",
+    "Marker": None,
+    "NextToken": None,
+    "ChildId": ACCOUNT,
+    "ParentId": "r-penstock",
+    "TargetId": ACCOUNT,
+    "OpenIDConnectProviderArn": f"arn:aws:iam::{ACCOUNT}:oidc-provider/oidc.example.org",
+    "Url": "https://new.example.org",
+    "ThumbprintList": ["0" * 40],
+    "OutputLocation": "s3://lake/results/",
+    "Path": "/",
+    "PermissionsBoundary": POLICY,
+    "S3Target.Path": "s3://lake/shelves/",
+    "PathPrefix": "/",
+    "PolicyArn": POLICY,
+    "PolicyDescriptorType.arn": POLICY,
+    "PolicyDocument": DOCUMENT,
+    "UpdateAssumeRolePolicyRequest.PolicyDocument": TRUST,
+    "AssumeRolePolicyDocument": TRUST,
+    "Policy": DOCUMENT,
+    "PolicyInJson": DOCUMENT.replace('"Action"', '"Principal":"*","Action"'),
+    "QueryExecutionId": "11111111-2222-3333-4444-555555555555",
+    "QueryExecutionIds": ["11111111-2222-3333-4444-555555555555"],
+    "QueryResultType": "DATA_ROWS",
+    "QueryString": "SELECT 1",
+    "RegistryArn": None,  # names or ARNs, and not both
+    "RegistryName": "shop",
+    "ResourceArn": f"arn:aws:glue:us-east-1:{ACCOUNT}:schema/shop/order",
+    "ResourceId": ACCOUNT,
+    "ResourceShareType": "ALL",
+    "RoleArn": ROLE,
+    "Role": "reader",
+    "RoleName": "reader",
+    "CreateAccountRequest.RoleName": "Owner",
+    "SchemaArn": None,
+    "LatestVersion": None,
+    "SchemaDefinition": '"string"',
+    "SchemaName": "order",
+    "SchemaReference": None,
+    "SecretId": "password",
+    "SegmentNumber": 0,
+    "TableName": "flights",
+    "TablesToDelete": ["nobody"],
+    "UserName": "ana",
+    "GroupName": "readers",
+    "InstanceProfileName": "machine",
+    "ValidateCredentials": False,
+    "PartitionsToDelete": [{"Values": ["nobody"]}],
+    "PartitionValues": ["2013"],
+    "PartitionValueList": ["2013"],
+    "PartitionValueList.Values": ["2013"],
+    "PartitionInput.Values": ["2013"],
+    "VersionId": "v1",
+    "UpdateTableRequest.VersionId": "0",
+    "VersionIds": ["7"],
+    "Versions": "1",
+    "WorkGroup": "primary",
+    "GetConnectionRequest.Name": "kafka",
+    "UpdateConnectionRequest.Name": "kafka",
+    "ConnectionInput.Name": "kafka",
+    "DatabaseInput.Name": "air",
+    "DeleteDatabaseRequest.Name": "air",
+    "GetDatabaseRequest.Name": "air",
+    "UpdateDatabaseRequest.Name": "air",
+    "GetTableRequest.Name": "flights",
+    "UpdateTableRequest.Name": "flights",
+    "DeleteTableRequest.Name": "flights",
+    "TableInput.Name": "flights",
+    "PartitionKeys": [{"Name": "year", "Type": "string"}],
+    **{f"{each}CrawlerRequest.Name": "shelves" for each in ("Get", "Update", "Start", "Stop", "Delete")},
+    "GetDataCatalogInput.Name": "AwsDataCatalog",
+    "Filter.Key": "name",
+    "SecretBinary": None,
+}  # fmt: skip
+
+
+# Kept as they come and given back: test_structures_that_are_kept_come_back_whole has each of them.
+STATISTICS = ("Binary", "Boolean", "Date", "Decimal", "Double", "Long", "String")
+
+
+KEPT = {
+    "glue": {
+        "ColumnStatistics", "ColumnStatisticsData", "DecimalNumber", "ResourceUri", "UserDefinedFunctionInput",
+        *(f"{each}ColumnStatisticsData" for each in STATISTICS),
+        "DataLakePrincipal", "DatabaseIdentifier", "DatabaseInput", "Order", "PartitionInput",
+        "PhysicalConnectionRequirements", "PrincipalPermissions", "S3Target", "SkewedInfo", "StorageDescriptor",
+        "SchemaReference", "TableIdentifier", "TableInput",
+    }
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class World:
+    services: Services
+    endpoints: EndpointTable
+
+    def served(self, service: str) -> Iterator[Endpoint]:
+        for each in self.services.operations:
+            if each.service == service:
+                for operation in each.handlers:
+                    model = self.endpoints._services[service].model
+                    found = self.endpoints.get(f"{model.target_prefix}.{operation}")
+                    assert found is not None
+                    yield found
+
+    def ask(self, endpoint: Endpoint, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        context = RequestContext(
+            service=endpoint.service.model.name, operation=endpoint.operation, account=ACCOUNT, region="us-east-1",
+            principal=f"arn:aws:iam::{ACCOUNT}:root", request_id="1",
+        )  # fmt: skip
+        return called(endpoint.handler, request, context)
+
+    def call(self, service: str, operation: str, **request: Any) -> Mapping[str, Any]:
+        endpoint = next(each for each in self.served(service) if each.operation == operation)
+        return self.ask(endpoint, request)
+
+
+def start(folder: Path) -> World:
+    (folder / "lakes/lake/shelves").mkdir(parents=True)
+    settings = ServerSettings(
+        store_url=f"sqlite:///{folder / 'store.db'}",
+        lake=folder / "lakes",
+        account_lakes=folder / "account-lakes",
+        master_key_file=folder / "master.key",
+        account=ACCOUNT,
+    )
+    prepare(settings)
+    services = wire(settings)
+    return World(services, EndpointTable(services.operations))
+
+
+def fill(world: World) -> None:
+    """One thing of each kind, under the names of :data:`VALUES`."""
+    world.call("glue", "CreateRegistry", RegistryName="shop")
+    world.call(
+        "glue", "CreateSchema", RegistryId={"RegistryName": "shop"}, SchemaName="order", DataFormat="AVRO",
+        Compatibility="NONE", SchemaDefinition=RECORD,
+    )  # fmt: skip
+    world.call("glue", "CreateDatabase", DatabaseInput={"Name": "air"})
+    keys = [{"Name": "year", "Type": "string"}]
+    world.call("glue", "CreateTable", DatabaseName="air", TableInput={"Name": "flights", "PartitionKeys": keys})
+    world.call("glue", "CreatePartition", DatabaseName="air", TableName="flights", PartitionInput={"Values": ["2013"]})
+    kafka = {"Name": "kafka", "ConnectionType": "KAFKA", "ConnectionProperties": VALUES["ConnectionProperties"]}
+    world.call("glue", "CreateConnection", ConnectionInput=kafka)
+    targets = {"S3Targets": [{"Path": "s3://lake/shelves/"}]}
+    world.call("glue", "CreateCrawler", Name="shelves", Role="reader", DatabaseName="air", Targets=targets)
+    world.call("secretsmanager", "CreateSecret", Name="password", SecretString="x")
+    world.call("iam", "CreateUser", UserName="ana")
+    world.call("iam", "CreateRole", RoleName="reader", AssumeRolePolicyDocument=TRUST)
+    world.call("iam", "CreatePolicy", PolicyName="read", PolicyDocument=DOCUMENT)
+    world.call("iam", "CreateGroup", GroupName="readers")
+    world.call("iam", "CreateInstanceProfile", InstanceProfileName="machine")
+    world.call("iam", "CreateOpenIDConnectProvider", Url="https://oidc.example.org")
+
+
+PLAIN: Mapping[str, Any] = {"timestamp": NOW, "boolean": True, "blob": b"blob"}
+
+
+def whole(model: ServiceModel, shape: str, name: str, *, declared: bool = True, depth: int = 0) -> Any:
+    """A value with every declared member of the shape, or every one, as a checker gives it to a handler."""
+    described = model.shapes[shape]
+    match described["type"]:
+        case "structure":
+            made = {
+                each: VALUES.get(f"{shape}.{each}", VALUES.get(each))
+                if declared and (each in VALUES or f"{shape}.{each}" in VALUES)
+                else whole(model, member["shape"], each, declared=declared, depth=depth + 1)
+                for each, member in described["members"].items()
+                if depth < 8 and (members_of(model.name).serves(shape, each) or not declared)
+            }
+            return {each: value for each, value in made.items() if value is not None}
+        case "list":
+            return [whole(model, described["member"]["shape"], name, declared=declared, depth=depth + 1)]
+        case "map":
+            return {"key": whole(model, described["value"]["shape"], name, declared=declared, depth=depth + 1)}
+        case "integer" | "long" | "double" | "float":
+            return described.get("min", 1) or 1
+        case kind:
+            text = described["enum"][0] if "enum" in described else f"{name.lower()}1".ljust(described.get("min", 0), "0")
+            return PLAIN.get(kind, text)
+
+
+def structures(model: ServiceModel, shape: str, seen: set[str]) -> set[str]:
+    """The structures within a shape, itself with them; each once, so that one that holds itself ends."""
+    described = model.shapes[shape]
+    match described["type"]:
+        case "structure":
+            if shape not in seen:
+                seen.add(shape)
+                for member in described["members"].values():
+                    structures(model, member["shape"], seen)
+        case "list":
+            structures(model, described["member"]["shape"], seen)
+        case "map":
+            structures(model, described["value"]["shape"], seen)
+    return seen

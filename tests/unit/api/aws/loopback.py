@@ -1,0 +1,90 @@
+"""Requests of boto3 answered by the dispatcher in this process, without a socket."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import botocore.session
+from botocore.awsrequest import AWSResponse
+from botocore.model import ListShape, MapShape, Shape, StringShape, StructureShape
+
+from penstock.api.aws.protocol.dispatch import AwsApp
+from penstock.api.observer import CompletedRequest
+
+__all__ = ["ACCOUNT", "MODEL", "Body", "Loopback", "Silent", "sample"]
+
+ACCOUNT = "000000000000"
+
+
+MODEL = botocore.session.get_session().get_service_model("glue")
+
+
+class Silent:
+    def started(self) -> None:
+        pass
+
+    def finished(self, request: CompletedRequest) -> None:
+        pass
+
+
+class Body:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def stream(self) -> Iterator[bytes]:
+        yield self._data
+
+
+class Loopback:
+    """Answers boto3's prepared requests from an ASGI application."""
+
+    def __init__(self, app: AwsApp) -> None:
+        self._app = app
+
+    def __call__(self, request: Any, **_kwargs: Any) -> AWSResponse:
+        sent: list[dict[str, Any]] = []
+        body = request.body or b""
+        headers = [
+            (str(k).lower().encode(), v if isinstance(v, bytes) else str(v).encode()) for k, v in request.headers.items()
+        ]
+        scope = {
+            "type": "http",
+            "method": request.method,
+            "path": "/",
+            "raw_path": b"/",
+            "query_string": b"",
+            "headers": [*headers, (b"host", b"localhost")],
+            "client": ("127.0.0.1", 1),
+        }
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body.encode() if isinstance(body, str) else body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        asyncio.run(self._app(scope, receive, send))
+        status = next(each["status"] for each in sent if each["type"] == "http.response.start")
+        found: Any = {k.decode(): v.decode() for each in sent if "headers" in each for k, v in each["headers"]}
+        data = b"".join(each.get("body", b"") for each in sent)
+        return AWSResponse(request.url, status, found, Body(data))
+
+
+def sample(shape: Shape, depth: int = 0) -> Any:
+    """A value with every member that ``shape`` has."""
+    if isinstance(shape, StructureShape):
+        return {name: sample(each, depth + 1) for name, each in shape.members.items()} if depth < 8 else {}
+    if isinstance(shape, ListShape):
+        return [sample(shape.member, depth + 1)]
+    if isinstance(shape, MapShape):
+        return {sample(shape.key, depth + 1): sample(shape.value, depth + 1)}
+    if isinstance(shape, StringShape) and shape.enum:
+        return shape.enum[0]
+    plain = {"timestamp": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "boolean": True, "integer": 1, "long": 1}
+    special = {
+        "SchemaVersionIdString": "12345678-1234-1234-1234-123456789012",
+        "GlueResourceArn": "arn:aws:glue:us-east-1:000000000000:schema/r/s",
+        "ArnString": "arn:aws:iam::000000000000:role/x",
+    }
+    return plain.get(shape.type_name, special.get(shape.name, shape.name.lower()[:20]))

@@ -1,0 +1,181 @@
+"""The JSON protocol's dispatcher, called as ASGI without a socket."""
+
+import threading
+from typing import Any
+
+import orjson
+import pytest
+from botocore.auth import SigV4Auth, SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+
+from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.api.aws.protocol.operations import OperationSet
+from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, NotFound
+from tests.unit.api.aws.protocol.dispatcher import CREDENTIALS, ID, KEY, Handlers, World
+
+
+class SchemaMissing(NotFound):
+    """A class without a code of its own takes its ancestor's."""
+
+
+def test_answers_with_the_output_shape(world: World) -> None:
+    answer = world.call("AWSGlue.GetSchemaVersion", ID)
+    assert answer.status == 200
+    assert answer.body == ID | {"VersionNumber": 1}
+    assert answer.headers["content-type"] == "application/x-amz-json-1.1"
+    assert len(answer.headers["x-amzn-requestid"]) == 36
+
+
+def test_tells_the_handler_who_asks(world: World) -> None:
+    answer = world.call("AWSGlue.GetSchemaVersion", ID)
+    request, context, _ = world.handlers.seen[0]
+    assert request == ID
+    assert (context.service, context.operation, context.account, context.region, context.principal) == (
+        "glue",
+        "GetSchemaVersion",
+        KEY.account,
+        "us-east-1",
+        KEY.principal,
+    )
+    assert context.request_id == answer.headers["x-amzn-requestid"]
+
+
+def test_runs_inline_operations_on_the_loop_and_others_on_threads(world: World) -> None:
+    world.call("AWSGlue.GetSchemaVersion", ID)
+    world.call("AWSGlue.RegisterSchemaVersion", {"SchemaId": {}, "SchemaDefinition": "x"})
+    assert [thread == threading.main_thread().name for *_, thread in world.handlers.seen] == [True, False]
+    assert world.handlers.seen[1][2].startswith("penstock-api")
+
+
+def test_an_inline_operation_that_takes_longer_is_called_again_on_a_thread(world: World) -> None:
+    world.handlers.longer = True
+    assert world.call("AWSGlue.GetSchemaVersion", ID).status == 200
+    assert [thread == threading.main_thread().name for *_, thread in world.handlers.seen] == [True, False]
+
+
+def test_answers_json_1_0_in_kind(world: World) -> None:
+    answer = world.call("AWSGlue.GetSchemaVersion", ID, **{"Content-Type": "application/x-amz-json-1.0"})
+    assert answer.headers["content-type"] == "application/x-amz-json-1.0"
+
+
+def test_renders_an_error_from_its_class(world: World) -> None:
+    world.handlers.failure = SchemaMissing("Schema is not found.", remedy="Create it.")
+    answer = world.call("AWSGlue.GetSchemaVersion", ID)
+    assert answer.status == 400
+    assert answer.body == {"__type": "EntityNotFoundException", "Message": "Schema is not found. Create it."}
+    assert answer.headers["x-amzn-errortype"] == "EntityNotFoundException"
+
+
+@pytest.mark.parametrize(
+    ("target", "service", "body", "code"),
+    [
+        ("AWSGlue.GetSchemaVersion", "glue", ID, "InternalServiceException"),
+        ("AmazonAthena.GetQueryExecution", "athena", {"QueryExecutionId": "x"}, "InternalServerException"),
+        ("secretsmanager.GetSecretValue", "secretsmanager", {"SecretId": "x"}, "InternalServiceError"),
+    ],
+)
+@pytest.mark.parametrize("failure", [KeyError("password123"), InternalError("password123"), EnvironmentProblem("disk")])
+def test_a_defect_is_the_services_own_fault(  # noqa: PLR0917 -- pytest passes by name
+    world: World, target: str, service: str, body: Any, code: str, failure: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.handlers.failure = failure
+    answer = world.call(target, body, service=service)
+    assert (answer.status, answer.body["__type"]) == (500, code)
+    assert answer.headers["x-amzn-requestid"] in caplog.text
+    if isinstance(failure, KeyError):
+        assert "password123" not in answer.message
+        assert answer.headers["x-amzn-requestid"] in answer.message
+
+
+def test_athenas_bad_input_has_athenas_code(world: World) -> None:
+    world.handlers.failure = InvalidInput("no")
+    answer = world.call("AmazonAthena.GetQueryExecution", {"QueryExecutionId": "x"}, service="athena")
+    assert answer.body == {"__type": "InvalidRequestException", "Message": "no"}
+    answer = world.call("AmazonAthena.GetQueryExecution", {}, service="athena")
+    assert answer.body["__type"] == "InvalidRequestException"
+    assert "Value null at 'queryExecutionId'" in answer.message
+
+
+def test_tells_apart_what_nobody_has_and_what_is_not_served(world: World) -> None:
+    answer = world.call("AWSGlue.CreateJob")
+    assert answer.body["__type"] == "UnknownOperationException"
+    assert "CreateJob is an operation of glue that Penstock does not serve yet. 'penstock operations'" in answer.message
+    answer = world.call("AWSGlue.CreateEverything")
+    assert (answer.body["__type"], answer.message) == (
+        "UnknownOperationException",
+        "glue has no operation 'CreateEverything'.",
+    )
+    answer = world.call("AmazonS3.GetObject")
+    assert "Known prefixes: AWSGlue, AWSOrganizationsV20161128, AmazonAthena, com.amazonaws.clou" in answer.message
+    answer = world.call("")
+    assert "names no operation" in answer.message
+    assert world.handlers.seen == []
+
+
+def test_does_not_say_what_is_served_to_strangers(world: World) -> None:
+    answer = world.send(AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.CreateJob"}, b"{}"))
+    assert (answer.status, answer.body["__type"]) == (400, "MissingAuthenticationTokenException")
+
+
+def test_refuses_a_signature_of_another_service(world: World) -> None:
+    answer = world.call("AWSGlue.GetSchemaVersion", ID, service="athena")
+    assert (answer.body["__type"], "correct service: 'glue'" in answer.message) == ("InvalidSignatureException", True)
+    assert world.handlers.seen == []
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b"nul", b'{"a":1}x'])
+def test_refuses_what_is_no_json(world: World, body: bytes) -> None:
+    answer = world.call("AWSGlue.GetSchemaVersion", body)
+    assert (answer.status, answer.body["__type"]) == (400, "SerializationException")
+    assert "not JSON" in answer.message
+
+
+def test_joins_a_body_that_comes_in_pieces(world: World) -> None:
+    data = orjson.dumps(ID)
+    made = AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.GetSchemaVersion"}, data)
+    SigV4Auth(CREDENTIALS, "glue", "us-east-1").add_auth(made)
+    assert world.send(made, chunks=[data[:9], data[9:], b""]).status == 200
+
+
+def test_a_client_that_goes_away_is_no_error(world: World) -> None:
+    made = AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.GetSchemaVersion"}, b"")
+    SigV4Auth(CREDENTIALS, "glue", "us-east-1").add_auth(made)
+    assert world.send(made, chunks=[]).status == 0
+    assert world.noted.served[0].code == "ClientGone"
+
+
+def test_takes_the_members_of_a_presigned_url(world: World) -> None:
+    made = AWSRequest("GET", "http://localhost/", {"X-Amz-Target": "AWSGlue.GetSchemaVersion"}, orjson.dumps(ID))
+    SigV4QueryAuth(CREDENTIALS, "glue", "us-east-1").add_auth(made)
+    assert world.send(made).status == 200
+    assert world.handlers.seen[0][0] == ID
+
+
+def test_counts_and_times_every_request(world: World) -> None:
+    world.call("AWSGlue.GetSchemaVersion", ID)
+    world.call("AWSGlue.CreateJob")
+    world.call("AWSGlue.MadeUp")
+    assert [(each.service, each.operation, each.code, each.status) for each in world.noted.served] == [
+        ("glue", "GetSchemaVersion", "OK", 200),
+        ("glue", "CreateJob", "UnknownOperationException", 400),
+        ("glue", "unknown", "UnknownOperationException", 400),
+    ]
+    assert world.noted.in_flight == 0
+
+
+def test_without_authentication_everybody_is_anonymous() -> None:
+    world = World(authenticated=False)
+    answer = world.send(
+        AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.GetSchemaVersion"}, orjson.dumps(ID))
+    )
+    assert answer.status == 200
+    assert (world.handlers.seen[0][1].principal, world.handlers.seen[0][1].account) == ("anonymous", "000000000000")
+    world.app.close()
+
+
+def test_a_handler_without_an_operation_is_a_mistake_found_at_start() -> None:
+    with pytest.raises(ValueError, match="glue has no operation GetSchemaVersoin"):
+        EndpointTable([OperationSet(service="glue", handlers={"GetSchemaVersoin": Handlers()})])
+    twice = OperationSet(service="glue", handlers={"GetSchemaVersion": Handlers()})
+    with pytest.raises(ValueError, match="served twice"):
+        EndpointTable([twice, twice])

@@ -1,0 +1,94 @@
+"""What the dispatcher bounds: bodies, threads, requests of a key."""
+
+from typing import Any
+
+import orjson
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+
+from penstock.access.authorize import Authorizer
+from penstock.access.federation.oidc_keys import IssuerKeys
+from penstock.access.federation.web_identity import WebIdentities
+from penstock.access.sessions import Sessions
+from penstock.access.sts import TokenService
+from penstock.api import body as bodies
+from penstock.api import workers
+from penstock.api.aws.iam import sts
+from penstock.api.limits import Limits
+from penstock.api.throttle import Throttle
+from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.sealing import Sealer
+from tests.unit.api.aws.protocol.dispatcher import CREDENTIALS, ID, World
+
+
+@pytest.mark.parametrize("depth", [101, 1_000, 100_000])
+def test_bounds_how_deep_a_body_goes(world: World, depth: int) -> None:
+    answer = world.call("AWSGlue.GetSchemaVersion", b'{"a":' + b"[" * depth + b"]" * depth + b"}")
+    assert answer.body["__type"] == "SerializationException"
+    assert world.call("AWSGlue.GetSchemaVersion", orjson.dumps(ID | {"Wide": [[]] * 5_000})).status == 200
+
+
+def test_bounds_the_body_and_still_answers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "MAX_BYTES", 100)
+    made = AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.GetSchemaVersion"}, b"")
+    SigV4Auth(CREDENTIALS, "glue", "us-east-1").add_auth(made)
+    for chunks in ([b"x" * 101], [b"x" * 60] * 2):
+        answer = world.send(made, chunks=chunks)
+        assert (answer.status, answer.body["__type"]) == (413, "RequestEntityTooLargeException")
+
+
+def test_slows_clients_down_when_too_many_wait(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_MAX_OF_ONE", 0)
+    assert world.call("AWSGlue.RegisterSchemaVersion", {}).body["__type"] == "ThrottlingException"
+
+
+def test_threads_are_shared_by_access_key_and_without_one_by_address(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    owners: list[str] = []
+    run = workers.Workers.run
+
+    async def noted(self: Any, work: Any, *arguments: Any, owner: str = "") -> Any:
+        owners.append(owner)
+        return await run(self, work, *arguments, owner=owner)
+
+    world.call("AmazonAthena.GetQueryExecution", {"QueryExecutionId": "x"}, service="athena")
+    monkeypatch.setattr(workers.Workers, "run", noted)
+    world.call("AmazonAthena.GetQueryExecution", {"QueryExecutionId": "x"}, service="athena")
+    anonymous = World(authenticated=False)
+    target = {"X-Amz-Target": "AmazonAthena.GetQueryExecution"}
+    anonymous.send(AWSRequest("POST", "http://localhost/", target, b'{"QueryExecutionId": "x"}'))
+    anonymous.app.close()
+    assert owners == [CREDENTIALS.access_key, "127.0.0.1"]
+
+
+def test_an_access_key_over_its_bound_is_told_to_wait(world: World) -> None:
+    login = world.app._login
+    assert login is not None
+    login._limits = world.app._limits = Limits(throttle=Throttle(1.0, clock=lambda: 0.0))
+    request = {"SchemaVersionId": "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"}
+    assert world.call("AWSGlue.GetSchemaVersion", request).status == 200
+    answer = world.call("AWSGlue.GetSchemaVersion", request)
+    assert (answer.status, answer.body["__type"]) == (400, "ThrottlingException")
+
+
+def test_what_an_account_may_repeat_without_end_is_bounded_for_all_its_keys(world: World) -> None:
+    throttle = Throttle(1.0, clock=lambda: 0.0, whose="An account", what="such requests")
+    world.app._limits = Limits(account_throttle=throttle)
+    for expected in (200, 400):
+        world.call("AWSGlue.GetSchemaVersion", ID)
+        answer = world.call("AWSGlue.RegisterSchemaVersion", {"SchemaId": {}, "SchemaDefinition": '"int"'})
+        assert answer.status == expected
+    assert (answer.body["__type"], answer.message) == (
+        "ThrottlingException",
+        "Rate exceeded. An account may send 1 such requests a second.",
+    )
+    assert [context.operation for _, context, _ in world.handlers.seen].count("RegisterSchemaVersion") == 1
+
+
+def test_roles_are_assumed_at_a_bounded_rate() -> None:
+    # Each one leaves a record, and gives a new access key with a bound of its own.
+    store = MemoryAccessStore()
+    tokens = TokenService(store, Authorizer(store), Sessions(Sealer(bytes(32))))
+    operations = sts.operations(tokens, WebIdentities(store, IssuerKeys({})))
+    assert operations.bounded == {"AssumeRole", "AssumeRoleWithWebIdentity", "GetFederationToken"}
+    assert operations.unsigned == {"AssumeRoleWithWebIdentity"}

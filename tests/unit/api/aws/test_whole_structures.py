@@ -1,0 +1,91 @@
+"""Structures that are kept whole come back whole."""
+
+from typing import Any
+
+from penstock.access.identities.entities import EntityKind
+from tests.unit.api.aws.every_operation import ACCOUNT, DOCUMENT, KEPT, STATISTICS, TRUST, World, structures, whole
+
+
+def test_structures_that_are_kept_come_back_whole(world: World) -> None:
+    """Each shape of :data:`KEPT`, every declared member of it with a value of its own."""
+    model = world.endpoints._services["glue"].model
+    seen: set[str] = set()
+
+    def made(shape: str, **changes: Any) -> dict[str, Any]:
+        structures(model, shape, seen)
+        return {**whole(model, shape, ""), **changes}
+
+    database = made("DatabaseInput", Name="whole")
+    world.call("glue", "CreateDatabase", DatabaseInput=database)
+    found = world.call("glue", "GetDatabase", Name="whole")["Database"]
+    assert {name: found[name] for name in database} == database
+
+    table = made("TableInput", Name="whole")
+    world.call("glue", "CreateTable", DatabaseName="whole", TableInput=table)
+    found = world.call("glue", "GetTable", DatabaseName="whole", Name="whole")["Table"]
+    assert {name: found[name] for name in table} == table
+
+    partition = made("PartitionInput", Values=["a"])
+    world.call("glue", "CreatePartition", DatabaseName="whole", TableName="whole", PartitionInput=partition)
+    found = world.call("glue", "GetPartition", DatabaseName="whole", TableName="whole", PartitionValues=["a"])["Partition"]
+    assert {name: found[name] for name in partition} == partition
+
+    connection = made("ConnectionInput", Name="whole")
+    world.call("glue", "CreateConnection", ConnectionInput=connection)
+    found = world.call("glue", "GetConnection", Name="whole")["Connection"]
+    assert {name: found[name] for name in connection} == connection
+
+    crawler = {**made("CreateCrawlerRequest"), "Name": "whole"}
+    world.call("glue", "CreateCrawler", **crawler)
+    found = world.call("glue", "GetCrawler", Name="whole")["Crawler"]
+    assert found["Targets"]["S3Targets"] == crawler["Targets"]["S3Targets"]
+    # Tags are GetTags', and the catalog is the account's.
+    compared = set(crawler) - {"Targets", "Tags", "CatalogId"}
+    assert {name: found[name] for name in compared} == {name: crawler[name] for name in compared}
+
+    reference = {"SchemaId": {"RegistryName": "shop", "SchemaName": "order"}, "SchemaVersionNumber": 1}
+    by_id = {"SchemaVersionId": world.call("glue", "GetSchemaVersion", SchemaId=reference["SchemaId"],
+                                           SchemaVersionNumber={"VersionNumber": 1})["SchemaVersionId"]}  # fmt: skip
+    for name, each in (("by_name", reference), ("by_id", by_id)):
+        storage = {"SchemaReference": each}
+        world.call("glue", "CreateTable", DatabaseName="whole", TableInput={"Name": name, "StorageDescriptor": storage})
+        found = world.call("glue", "GetTable", DatabaseName="whole", Name=name)["Table"]
+        assert found["StorageDescriptor"]["SchemaReference"] == each
+
+    for kind in STATISTICS:
+        member = f"{kind}ColumnStatisticsData"
+        data = {"Type": kind.upper(), member: made(member)}
+        given = made("ColumnStatistics", ColumnName=table["StorageDescriptor"]["Columns"][0]["Name"], StatisticsData=data)
+        home = {"DatabaseName": "whole", "TableName": "whole"}
+        for suffix, place in (("ForTable", home), ("ForPartition", {**home, "PartitionValues": ["a"]})):
+            answer = world.call("glue", f"UpdateColumnStatistics{suffix}", **place, ColumnStatisticsList=[given])
+            assert answer["Errors"] == []
+            found = world.call("glue", f"GetColumnStatistics{suffix}", **place, ColumnNames=[given["ColumnName"]])
+            assert found["ColumnStatisticsList"] == [given]
+
+    function = made("UserDefinedFunctionInput")
+    world.call("glue", "CreateUserDefinedFunction", DatabaseName="whole", FunctionInput=function)
+    wanted = {"DatabaseName": "whole", "FunctionName": function["FunctionName"]}
+    found = world.call("glue", "GetUserDefinedFunction", **wanted)["UserDefinedFunction"]
+    assert function.items() <= found.items()
+
+    assert KEPT["glue"] <= seen
+
+
+def test_entities_of_iam_and_secrets_come_back_whole(world: World) -> None:
+    tags = [{"Key": "team", "Value": "ops"}]
+    user = {"UserName": "bea", "Path": "/team/", "Tags": tags}
+    world.call("iam", "CreateUser", **user)
+    assert user.items() <= world.call("iam", "GetUser", UserName="bea")["User"].items()
+    role = {"RoleName": "bees", "Path": "/team/", "Description": "d", "MaxSessionDuration": 7200, "Tags": tags}
+    world.call("iam", "CreateRole", **role, AssumeRolePolicyDocument=TRUST)
+    assert role.items() <= world.call("iam", "GetRole", RoleName="bees")["Role"].items()
+    policy = {"PolicyName": "bee", "Path": "/team/", "Description": "d", "Tags": tags}
+    arn = world.call("iam", "CreatePolicy", **policy, PolicyDocument=DOCUMENT)["Policy"]["Arn"]
+    assert policy.items() <= world.call("iam", "GetPolicy", PolicyArn=arn)["Policy"].items()
+    secret = {"Name": "hive", "Description": "d", "KmsKeyId": "alias/k", "Tags": tags}
+    world.call("secretsmanager", "CreateSecret", **secret, SecretString="honey", ClientRequestToken="t" * 32)
+    assert secret.items() <= world.call("secretsmanager", "DescribeSecret", SecretId="hive").items()
+    value = world.call("secretsmanager", "GetSecretValue", SecretId="hive")
+    assert (value["SecretString"], value["VersionId"]) == ("honey", "t" * 32)
+    assert world.services.directory.store.get_entity(EntityKind.USER, ACCOUNT, "bea") is not None
