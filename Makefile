@@ -1,13 +1,13 @@
-# Set-up and the project's commands. Everything downloaded lives in PENSTOCK_CACHE; everything installed in .venv.
+# Set-up and the project's commands. All downloads are in PENSTOCK_CACHE, all installed packages in .venv.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PHONY: setup setup-dev setup-bench demo test test-unit lint bench lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench uv
 
-# The same in tools/sync and penstock.local.artefacts; a variable that is empty is not set.
+# The same in tools/sync and penstock.local.artefacts; an empty variable counts as not set.
 export PENSTOCK_CACHE := $(or $(PENSTOCK_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock)
 export UV_CACHE_DIR := $(PENSTOCK_CACHE)/uv
-# Each has a broker, a Spark and a PostgreSQL of its own in turn: more take memory, not only cores.
+# Each has a broker, a Spark or a PostgreSQL of its own: more workers need more memory, not only cores.
 TEST_WORKERS ?= 2
 # How many of the slowest tests are listed at the end.
 DURATIONS ?= 20
@@ -30,7 +30,7 @@ setup-bench: java environment-bench
 demo: setup
 	@$(BIN)/penstock demo
 
-# A file's tests stay with one worker, and so do the broker and the Spark that they share. The long ones begin.
+# One worker runs all tests of a file, which share a broker and a Spark. The long ones come first.
 test: setup-dev
 	$(BIN)/pytest -n $(TEST_WORKERS) --durations=$(DURATIONS) --dist loadfile --no-loadscope-reorder tests/integration tests/security tests/unit
 
@@ -54,21 +54,21 @@ wheel: python uv
 	$(UV) build --wheel --quiet --require-hashes --build-constraints locks/build.txt
 	@ls dist/*.whl
 
-# What the machine lacks is said before anything is downloaded.
+# Check the machine before anything is downloaded.
 python:
 	@tools/check-machine "$(PYTHON)"
 
 java:
 	@tools/check-machine "$(PYTHON)" java
 
-# One environment a lock: runtime for the demo, dev adds the checks, bench adds the server we compare with.
+# One environment per lock: runtime for the demo, dev adds the checks, bench adds the server to compare with.
 environment-runtime environment-dev environment-bench: environment-%:
 	@"$(PYTHON)" tools/sync $*
 
 uv:
 	@"$(PYTHON)" tools/sync uv
 
-# The locks carry hashes and no addresses, so that any mirror serves them (docs/adr/0002). Each one holds the one before.
+# The locks have hashes and no addresses, so that any mirror works (docs/adr/0002). Each one includes the one before.
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 lock: python uv
 	$(COMPILE) --extra all pyproject.toml -o locks/runtime.txt
@@ -77,7 +77,7 @@ lock: python uv
 	$(COMPILE) --no-annotate -c locks/dev.txt locks/build.in -o locks/build.txt
 	$(COMPILE) --no-annotate locks/uv.in -o locks/uv.txt
 
-# What the protocol compiler makes of our .proto files; a test holds that it is what lies beside them.
+# The compiled .proto files, which lie beside them; a test compares the two.
 PROTO = src/penstock/serdes/kinesis/aggregated_record
 descriptors: environment-dev
 	.venv/bin/python -m grpc_tools.protoc -I$(dir $(PROTO)) --descriptor_set_out=$(PROTO).binpb $(notdir $(PROTO)).proto

@@ -1,6 +1,6 @@
-"""Lambda-style functions and their event source mapping: Kafka and Kinesis to handlers in child processes.
+"""Lambda-style functions and their event source mappings: records of Kafka and Kinesis go to handlers in child processes.
 
-Its public names, which ``__init__.pyi`` lists, are imported when they are used: each needs its own extra's libraries.
+``__init__.pyi`` lists its public names. They are imported when they are used, because each needs the libraries of an extra.
 """
 
 import lazy_loader

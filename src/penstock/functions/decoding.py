@@ -1,8 +1,8 @@
-"""Keys and values decoded by the schema registry before filters and function see them (Lambda's SchemaRegistryConfig).
+"""Decodes keys and values by the schema registry before filters and function get them (Lambda's SchemaRegistryConfig).
 
 Rules: https://docs.aws.amazon.com/lambda/latest/dg/services-consume-kafka-events.html. With EventRecordFormat JSON the
-function gets the value as JSON; with SOURCE the payload as it was written, without the schema's id in front; both with the
-schema's format and id as metadata. A record whose schema is unknown, or that is not a value of it, goes to the on-failure
+function gets the value as JSON; with SOURCE the payload as it was written, without the schema id before it; both with the
+schema's format and id as metadata. A record with an unknown schema, or that does not fit its schema, goes to the on-failure
 destination.
 """
 
@@ -34,7 +34,7 @@ __all__ = ["DESERIALIZATION_ERROR", "SCHEMA_NOT_FOUND", "Decoded", "Decoder", "U
 SCHEMA_NOT_FOUND = "SCHEMA_NOT_FOUND"
 DESERIALIZATION_ERROR = "DESERIALIZATION_ERROR"
 
-_ATTEMPTS = 2  # a call; who decodes tries again, and must not be away from its broker for long
+_ATTEMPTS = 2  # per call; the poller retries, and must not stop polling its broker for long
 _MAX_PAYLOAD = 64 << 20  # bytes after inflation
 
 Headers = Sequence[tuple[str, bytes | None]]
@@ -50,7 +50,7 @@ class Undecodable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoded:
-    """A key or value as the function gets it (``data``), as filters see it (``view``), and its schema."""
+    """A key or value as the function gets it (``data``) and as filters get it (``view``), and its schema."""
 
     data: bytes
     view: Any
@@ -58,17 +58,17 @@ class Decoded:
 
 
 class _NoGlueRegistry:
-    """A source of AWS's ids where only Confluent's registry is known."""
+    """The source of AWS's ids for a mapping with Confluent's registry only."""
 
     def version(self, version_id: UUID) -> Any:
-        raise UnknownWriterSchema(f"Schema version {version_id} is AWS's, and the mapping names another registry.")
+        raise UnknownWriterSchema(f"Schema version {version_id} is of AWS Glue, but the mapping has a Confluent registry.")
 
     def latest(self, registry: str, schema: str) -> Any:
-        raise UnknownWriterSchema(f"Schema {registry}/{schema} is AWS's, and the mapping names another registry.")
+        raise UnknownWriterSchema(f"Schema {registry}/{schema} is of AWS Glue, but the mapping has a Confluent registry.")
 
 
 class Decoder:
-    """Decodes the parts of records that ``config`` names. Safe for threads, as the readers and clients below are."""
+    """Decodes the parts of records that ``config`` names. Safe for threads, as are its readers and clients."""
 
     def __init__(
         self,
@@ -90,11 +90,11 @@ class Decoder:
 
     @property
     def parts(self) -> frozenset[Literal["KEY", "VALUE"]]:
-        """What has a schema: keys, values or both."""
+        """The parts that have a schema: keys, values or both."""
         return self._config.attributes
 
     def decode(self, data: bytes, headers: Headers, part: Literal["KEY", "VALUE"]) -> Decoded:
-        """One key or value; :class:`Undecodable` if that fails, and the client's errors where the registry is away."""
+        """Decode a key or value; raise :class:`Undecodable` if that fails, the client's errors without the registry."""
         key = part == "KEY"
         known = [(name, value) for name, value in headers if value is not None]
         try:
@@ -107,11 +107,11 @@ class Decoder:
         view = json_value(value)
         if self._config.format == "SOURCE":
             return Decoded(data=payload, view=view, schema=schema)
-        # AWS's own consumer library takes the format for that of the data as they are delivered.
+        # AWS's own consumer library takes this as the format of the delivered data.
         return Decoded(data=_json(view), view=view, schema=Schema(data_format="JSON", schema_id=schema.schema_id))
 
     def _origin(self, data: bytes, headers: Sequence[tuple[str, bytes]], *, key: bool) -> tuple[Schema, bytes]:
-        """The schema that a message names, and the payload behind its frame."""
+        """Return the schema that a message names, and the payload after its frame."""
         if self._confluent is None:
             compression, version_id = split(data)
             version = self._source.version(version_id)
@@ -129,7 +129,7 @@ def _json(value: Any) -> bytes:
     try:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        # JSON escapes lone surrogates, which UTF-8 cannot have.
+        # JSON escapes lone surrogates, which UTF-8 cannot encode.
         return json.dumps(value, separators=(",", ":")).encode()
 
 
@@ -141,7 +141,7 @@ def _user_info(secret: str | None) -> str | None:
 
 
 def json_value(value: Any) -> Any:
-    """A decoded value as JSON can say it: bytes and fixed as base64, decimals as text, times in ISO 8601."""
+    """Return a decoded value as JSON: bytes and fixed as base64, decimals as text, times in ISO 8601."""
     if isinstance(value, dict):
         return {str(name): json_value(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

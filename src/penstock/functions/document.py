@@ -1,8 +1,8 @@
-"""A function and its mappings from YAML or JSON, under the names of Lambda's CreateFunction and CreateEventSourceMapping.
+"""Reads a function and its mappings from YAML or JSON, with the names of CreateFunction and CreateEventSourceMapping.
 
-Bounds are those of the service model. ``CodeUri`` is the name that SAM templates have for the code's folder;
-``EventSourceMappings`` holds what CreateEventSourceMapping takes, once a source. Penstock's own are ``BootstrapServers``
-(an MSK cluster's brokers, which AWS would look up), ``SecurityProtocol`` and destinations that are folders.
+Limits are those of the service model. ``CodeUri`` is the name of the code's folder in SAM templates; ``EventSourceMappings``
+has the members of CreateEventSourceMapping for each source. Penstock's own are ``BootstrapServers`` (an MSK cluster's
+brokers, which AWS would look up), ``SecurityProtocol`` and folders as destinations.
 """
 
 import os
@@ -36,7 +36,7 @@ KAFKA_RETRIES = 10
 
 _NAME = re.compile(r"[a-zA-Z0-9-_]{1,64}")
 _HANDLER = re.compile(r"[^\s]+\.[A-Za-z_][A-Za-z0-9_]*")
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # names files too
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # also used as a file name
 _STREAM = re.compile(r"stream/[a-zA-Z0-9_.-]{1,128}")
 _VARIABLE = re.compile(r"[a-zA-Z][a-zA-Z0-9_]+")
 _BROKER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):[0-9]{1,5}")
@@ -52,19 +52,19 @@ _LOGINS = {
 }
 _NETWORK = frozenset({"VPC_SUBNET", "VPC_SECURITY_GROUP"})
 _ACCESS = (*_LOGINS, "SERVER_ROOT_CA_CERTIFICATE", "CLIENT_CERTIFICATE_TLS_AUTH", *sorted(_NETWORK))
-# What Lambda's request has for other sources, or has no meaning outside AWS: known, and not served.
+# Members of Lambda's request for other sources, or without meaning outside AWS: known, and not supported.
 _NOT_SERVED = {
     "Queues": "belongs to Amazon MQ",
     "DocumentDBEventSourceConfig": "belongs to Amazon DocumentDB",
     "ScalingConfig": "belongs to Amazon SQS; Kafka's pollers have ProvisionedPollerConfig",
-    "TumblingWindowInSeconds": "is not served: a function's state over windows is not kept",
-    "KMSKeyArn": "is not served: filters are kept in this document, unencrypted",
+    "TumblingWindowInSeconds": "is not served: functions have no state over windows",
+    "KMSKeyArn": "is not served: filters are in this document, unencrypted",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """A document: the function, its sources and the file they were read from."""
+    """A document: the function, its sources and the file."""
 
     function: Function
     mappings: tuple[EventSourceMapping, ...]
@@ -72,9 +72,9 @@ class Declaration:
 
 
 def read_function(path: Path, environment: Mapping[str, str] | None = None) -> Declaration:
-    """What the file ``path`` declares; ``environment`` serves ``${NAME}`` (None: this process's).
+    """Return the declaration in the file ``path``; ``${NAME}`` is replaced from ``environment`` (None: this process's).
 
-    Raises :class:`InvalidInput` with file and line; also where the handler's module is not there or no Python.
+    Raises :class:`InvalidInput` with file and line; also if the handler's module is missing or is not Python.
     """
     text = read_text(path, "function")
     variables = os.environ if environment is None else environment
@@ -89,9 +89,9 @@ def parse_function(
     folder: Path | None = None,
     look: bool = False,
 ) -> Declaration:
-    """What ``text`` declares; relative folders are taken from ``folder`` (None: the working directory).
+    """Return the declaration in ``text``; relative folders are below ``folder`` (None: the working directory).
 
-    ``look``: for the handler's module as well.
+    ``look``: also check the handler's module.
     """
     top = load_document(text, origin=origin, environment=environment, what="function", first="FunctionName")
     base = (folder or Path()).absolute()
@@ -108,7 +108,7 @@ def parse_function(
         raise top.fault(
             "two mappings have the same source and id",
             key="EventSourceMappings",
-            remedy="Give each a ConsumerGroupId or UUID of its own, or keep one.",
+            remedy="Give each its own ConsumerGroupId or UUID, or remove one.",
         )
     return Declaration(function=function, mappings=mappings, origin=origin)
 
@@ -124,7 +124,7 @@ def _function(top: Section, base: Path, environment: Mapping[str, str]) -> Funct
         raise top.fault(
             f"'{handler[:128]}' is not a handler",
             key="Handler",
-            remedy="It reads MODULE.FUNCTION, such as consumer.handler.",
+            remedy="It has the form MODULE.FUNCTION, such as consumer.handler.",
         )
     runtime = top.text("Runtime")
     if runtime is not None and not runtime.startswith("python"):
@@ -133,7 +133,7 @@ def _function(top: Section, base: Path, environment: Mapping[str, str]) -> Funct
         )
     top.text("Description")
     role = top.text("Role")
-    # Lambda itself goes to 5,400 seconds; event source mappings of Kafka and Kinesis to what is below.
+    # Lambda's limit is 5,400 seconds, but that of event source mappings of Kafka and Kinesis is lower.
     timeout = top.integer("Timeout", minimum=1, maximum=900)
     memory = top.integer("MemorySize", minimum=128, maximum=32_768)
     code = base / (top.text("CodeUri") or ".")
@@ -147,9 +147,9 @@ def _function(top: Section, base: Path, environment: Mapping[str, str]) -> Funct
         for variable, value in variables.items():
             if not _VARIABLE.fullmatch(variable) or "\x00" in value:
                 raise section.fault(
-                    f"'{variable[:80]}' cannot be an environment variable",
+                    f"'{variable[:80]}' is not a valid environment variable",
                     key="Variables",
-                    remedy="Begin its name with a letter, and go on with letters, digits and '_'; its value has no NUL.",
+                    remedy="Use a letter, then letters, digits and '_' for its name, and no NUL in its value.",
                 )
     owner = _arn(top, "Role", role) if role else None
     return Function(
@@ -189,7 +189,7 @@ def _mapping(section: Section, function: Function, base: Path) -> EventSourceMap
         source = _kafka(section, arn)
     else:
         raise section.fault(
-            f"{arn.service} is not a source that is served", key="EventSourceArn", remedy="Name an MSK cluster or a stream."
+            f"{arn.service} is not a supported source", key="EventSourceArn", remedy="Name an MSK cluster or a stream."
         )
     kafka = isinstance(source, KafkaSource)
     window = section.integer("MaximumBatchingWindowInSeconds", minimum=0, maximum=300)
@@ -201,7 +201,7 @@ def _mapping(section: Section, function: Function, base: Path) -> EventSourceMap
         function_name=function.name,
         id=_identity(section),
         batch_size=100 if size is None else size,
-        # Without a window Lambda waits half a second for Kafka's records, and not at all for a stream's.
+        # Lambda's default window is half a second for Kafka, and 0 for Kinesis.
         window=float(window) if window is not None else (0.5 if kafka else 0.0),
         start=start,
         start_at=start_at,
@@ -239,7 +239,7 @@ def _start(section: Section) -> tuple[StartingPosition, int | None]:
 
 
 def _moment(section: Section, text: str) -> int:
-    """Milliseconds since 1970 of seconds since then, or of an ISO 8601 date."""
+    """Return milliseconds since 1970 for seconds since then, or for an ISO 8601 date."""
     try:
         seconds = float(text)
     except ValueError:
@@ -318,12 +318,12 @@ def _destination(section: Section, source: KafkaSource | KinesisSource, base: Pa
         )
     if text.startswith("kafka://"):
         if not isinstance(source, KafkaSource):
-            raise failure.fault("a Kafka topic is a destination of Kafka sources alone", key="Destination")
+            raise failure.fault("a Kafka topic is a destination of Kafka sources only", key="Destination")
         if text.removeprefix("kafka://") == source.topic:
             raise failure.fault(
                 f"topic {source.topic} is source and destination",
                 key="Destination",
-                remedy="Name another topic: failed records would come back for ever.",
+                remedy="Name another topic: failed records would return for ever.",
             )
     if text.startswith("file://"):
         return f"file://{(base / text.removeprefix('file://')).absolute()}"
@@ -349,10 +349,10 @@ def _kafka(section: Section, arn: Arn | None) -> KafkaSource:
         )
     topics = section.texts("Topics")
     if len(topics) != 1:
-        raise section.fault("'Topics' has to name one topic", key="Topics")
+        raise section.fault("'Topics' must name one topic", key="Topics")
     if not _TOPIC.fullmatch(topics[0]):
         raise section.fault(
-            f"'{topics[0][:80]}' is not a topic name that Lambda takes",
+            f"'{topics[0][:80]}' is not a topic name that Lambda accepts",
             key="Topics",
             remedy="One has two or more letters, digits, '.', '_' and '-'.",
         )
@@ -404,11 +404,11 @@ def _brokers(section: Section, arn: Arn | None) -> str | None:
 
 
 def _addresses(section: Section, key: str, given: Sequence[str]) -> str:
-    """librdkafka's list of brokers; each text may hold several, as a variable does."""
+    """Return librdkafka's list of brokers; each text may have several, as a variable does."""
     addresses = [each.strip() for text in given for each in text.split(",")]
     for address in addresses:
         if not _BROKER.fullmatch(address):
-            raise section.fault(f"'{address[:120]}' is not a broker's address", key=key, remedy="It reads HOST:PORT.")
+            raise section.fault(f"'{address[:120]}' is not a broker's address", key=key, remedy="It has the form HOST:PORT.")
     return ",".join(addresses)
 
 
@@ -449,12 +449,12 @@ def _registry(section: Section | None) -> SchemaRegistry | None:
     login = None
     for each in section.sections("AccessConfigs"):
         if each.required("Type") != "BASIC_AUTH":
-            raise each.fault("a registry is logged in to by BASIC_AUTH here", key="Type")
+            raise each.fault("the login at a registry is BASIC_AUTH", key="Type")
         login = each.required("URI")
         each.done()
     if not attributes:
         raise section.fault(
-            "'SchemaValidationConfigs' is missing", remedy="Say which parts have a schema: [{Attribute: VALUE}]."
+            "'SchemaValidationConfigs' is missing", remedy="Name the parts that have a schema: [{Attribute: VALUE}]."
         )
     section.done()
     return SchemaRegistry(uri=uri, format=record_format, attributes=frozenset(attributes), login=login)  # type: ignore[arg-type]
@@ -462,7 +462,7 @@ def _registry(section: Section | None) -> SchemaRegistry | None:
 
 def _pollers(section: Section) -> tuple[int, int]:
     config = section.section("ProvisionedPollerConfig")
-    # A poller has a process of its own here, so that the default follows the machine and not AWS's 200.
+    # A poller has a process of its own, so the default depends on the machine, instead of AWS's 200.
     default = max(1, min(8, os.cpu_count() or 1))
     if config is None:
         return 1, default

@@ -1,7 +1,7 @@
 """An execution environment: one child process that runs a function's handler, one invocation at a time.
 
-It is kept warm between invocations, killed with its process group when an invocation exceeds its time or its memory, and
-started anew for the next one. The parent never imports the function's code.
+It stays warm between invocations. If an invocation exceeds its time or memory, the process group is killed, and a new
+process starts for the next one. The parent never imports the function's code.
 """
 
 import contextlib
@@ -30,16 +30,16 @@ from penstock.functions.model import Function
 __all__ = ["ExecutionEnvironment", "Result"]
 
 _LENGTHS = struct.Struct(">II")
-_INIT_SECONDS = 10.0  # Lambda's bound on the init phase; a longer time-out of the function holds for it too
-_MEMORY_CHECK = 0.1  # seconds between two looks at the resident memory
-_HEADROOM = 1 << 30  # bytes beyond the limit where an allocation fails, however fast it comes between two looks
+_INIT_SECONDS = 10.0  # Lambda's limit of the init phase; a longer timeout of the function applies to it too
+_MEMORY_CHECK = 0.1  # seconds between two checks of the resident memory
+_HEADROOM = 1 << 30  # bytes beyond the limit at which an allocation fails, even between two checks
 _STOP_SECONDS = 5.0
-_CLOSE_SECONDS = 0.2  # for an idle process to see that it is not needed any more
+_CLOSE_SECONDS = 0.2  # in which an idle process should end by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How one invocation ended: ``answer`` is what the handler returned, ``error`` how Lambda describes what it raised."""
+    """The result of one invocation: ``answer`` is the handler's, ``error`` its exception as Lambda describes it."""
 
     request_id: str
     answer: Any = None
@@ -49,7 +49,7 @@ class Result:
 
 @dataclass(slots=True)
 class _Call:
-    """The invocation in hand."""
+    """The current invocation."""
 
     request_id: str
     began: float
@@ -62,7 +62,7 @@ class _Call:
 
 
 class _Unreadable(Exception):
-    """What came from the process is not an answer; ``kind`` is Lambda's name for the case."""
+    """Data from the process are not an answer; ``kind`` is Lambda's name of the error."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -70,10 +70,10 @@ class _Unreadable(Exception):
 
 
 class ExecutionEnvironment:
-    """Runs ``function``; ``log`` gets what it prints, and Lambda's START, END and REPORT lines. For one thread.
+    """Runs ``function``; ``log`` gets its output, and Lambda's START, END and REPORT lines. For one thread.
 
-    :meth:`begin` starts an invocation, :meth:`poll` tells whether it has ended; neither waits. ``variables`` replace the
-    owner's environment below the function's own (None: inherit).
+    :meth:`begin` starts an invocation, :meth:`poll` returns its result; neither waits. The environment is ``variables``
+    (None: the owner's) with the function's own.
     """
 
     def __init__(self, function: Function, log: IO[bytes], *, variables: Mapping[str, str] | None = None) -> None:
@@ -88,16 +88,16 @@ class ExecutionEnvironment:
 
     @property
     def busy(self) -> bool:
-        """Whether an invocation is in hand."""
+        """Whether an invocation runs."""
         return self._call is not None
 
     @property
     def pid(self) -> int | None:
-        """The child's process id, None if none runs."""
+        """The child's process id, None without one."""
         return None if self._process is None or self._process.poll() is not None else self._process.pid
 
     def begin(self, event: bytes) -> str:
-        """Start an invocation with ``event`` (JSON); its request id. :class:`EnvironmentProblem` if no process starts."""
+        """Start an invocation with ``event`` (JSON). Return its request id; :class:`EnvironmentProblem` on failure."""
         assert self._call is None
         initial = self.pid is None
         if initial:
@@ -117,7 +117,7 @@ class ExecutionEnvironment:
         return request_id
 
     def poll(self, wait: float = 0.0) -> Result | None:
-        """The result where the invocation has ended, waiting for at most ``wait`` seconds; None while it runs."""
+        """Return the result, after at most ``wait`` seconds; None while the invocation runs."""
         call, channel = self._call, self._channel
         if call is None or channel is None:
             return None
@@ -144,7 +144,7 @@ class ExecutionEnvironment:
         return finished or self._overdue(call, time.monotonic())
 
     def run(self, event: bytes) -> Result:
-        """One invocation from begin to end."""
+        """Invoke the function and wait for the result."""
         self.begin(event)
         while True:
             result = self.poll(1.0)
@@ -152,7 +152,7 @@ class ExecutionEnvironment:
                 return result
 
     def close(self) -> None:
-        """End the process, and with it an invocation in hand."""
+        """End the process, and with it a current invocation."""
         channel, self._channel = self._channel, None
         process, self._process = self._process, None
         self._call = None
@@ -171,7 +171,7 @@ class ExecutionEnvironment:
         limit = (function.memory << 20) + _HEADROOM
         try:
             self._process = subprocess.Popen(
-                # Lambda's locale is UTF-8, whatever this machine's.
+                # Lambda's locale is UTF-8, whatever the machine's.
                 [sys.executable, "-I", "-u", "-X", "utf8", worker.__file__, str(theirs.fileno()), str(limit)],
                 stdin=subprocess.DEVNULL,
                 stdout=self._log,
@@ -192,9 +192,9 @@ class ExecutionEnvironment:
         self._channel = ours
 
     def _environment(self) -> dict[str, str]:
-        """https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html, reserved variables."""
+        """Return the variables of https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html (reserved)."""
         function = self._function
-        # Both names, as in Lambda: boto3 heeds the second, AWS's other SDKs the first.
+        # Both names, as in Lambda: boto3 reads the second, AWS's other SDKs the first.
         region = self._variables.get("AWS_REGION") or self._variables.get("AWS_DEFAULT_REGION")
         return {
             **self._variables,
@@ -228,7 +228,7 @@ class ExecutionEnvironment:
         return self._result(call, answer=_parsed(body), error=header.get("error"))
 
     def _frame(self, call: _Call) -> tuple[dict[str, Any], bytes] | None:
-        """The next whole frame of what came in, header and body. A function may write there too: no size is trusted."""
+        """Return the next complete frame, header and body. A function may write there too: no size is trusted."""
         data = call.incoming
         if len(data) < _LENGTHS.size:
             return None
@@ -288,7 +288,7 @@ class ExecutionEnvironment:
         )
 
     def _stop_process(self) -> None:
-        """Kill what is left of the process; the next invocation starts another."""
+        """Kill the rest of the process; the next invocation starts another."""
         channel, self._channel = self._channel, None
         process, self._process = self._process, None
         if channel is not None:
@@ -329,7 +329,7 @@ def _parsed(text: bytes | bytearray) -> Any:
 
 
 def _ready(channel: socket.socket, *, write: bool, wait: float) -> int:
-    """What ``channel`` is ready for within ``wait`` seconds, in the bits of poll(2): select(2) knows 1,024 files."""
+    """Return for what ``channel`` is ready within ``wait`` seconds, in bits of poll(2): select(2) has 1,024 files."""
     poller = select.poll()
     poller.register(channel, select.POLLIN | (select.POLLOUT if write else 0))
     found = poller.poll(wait * 1000)

@@ -1,4 +1,4 @@
-"""What can go wrong between a source, a function and a destination."""
+"""Errors between a source, a function and a destination."""
 
 from penstock.errors import EnvironmentProblem, InvalidInput
 
@@ -12,4 +12,4 @@ class InvalidPattern(InvalidInput):
 
 
 class DestinationUnavailable(EnvironmentProblem):
-    """Discarded records could not be stored; they stay uncommitted and are tried again."""
+    """Discarded records could not be stored; they stay uncommitted, and storing them is retried."""

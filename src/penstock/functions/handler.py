@@ -1,7 +1,7 @@
-"""What can be said of a handler without running it: whether its module is there, and whether that is Python.
+"""Checks a handler without running it: that its module exists and is Python.
 
-Lambda says it with the first invocation (Runtime.ImportModuleError, Runtime.UserCodeSyntaxError), which a mapping would
-then retry for ever.
+Lambda reports it at the first invocation (Runtime.ImportModuleError, Runtime.UserCodeSyntaxError), which a mapping would
+retry for ever.
 """
 
 import ast
@@ -18,9 +18,9 @@ _STANDARD = (BuiltinImporter, FrozenImporter, PathFinder)
 
 
 def require_module(code: Path, handler: str) -> None:
-    """Raise :class:`InvalidInput` if ``handler`` (MODULE.FUNCTION, folder ``code``) names no module, or a broken one.
+    """Raise :class:`InvalidInput` if the module of ``handler`` (MODULE.FUNCTION) is not in ``code``, or is not Python.
 
-    Nothing of the module is run, so that what it does at import stays unknown.
+    The module is not run, so errors at its import are not found.
     """
     name = handler.rpartition(".")[0].replace("/", ".")
     spec = _found(name, code)
@@ -39,7 +39,7 @@ def require_module(code: Path, handler: str) -> None:
 
 
 def _found(name: str, code: Path) -> ModuleSpec | None:
-    """Where the import system would find a module, packages one by one, without importing them."""
+    """Return where the import system finds a module, package by package, without importing them."""
     path: list[str] = [str(code), *sys.path]
     spec: ModuleSpec | None = None
     so_far = ""
@@ -53,7 +53,7 @@ def _found(name: str, code: Path) -> ModuleSpec | None:
 
 
 def _by_hook(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    """What finders say that installed packages have put up, as those that are installed to be edited do."""
+    """Return the result of finders that installed packages have added, as editable installs do."""
     for finder in sys.meta_path:
         spec = None if finder in _STANDARD else finder.find_spec(name, path)
         if spec is not None:

@@ -1,7 +1,7 @@
-"""What became of every record, counted under the names of Lambda's metrics, and a JSON line whenever that changed.
+"""Counts of records, with the names of Lambda's metrics, and a JSON line when they change.
 
 Names: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html, event source mapping metrics. At rest
-``PolledEventCount`` is the sum of what was filtered out, delivered and dropped, plus what was given back uncommitted.
+``PolledEventCount`` is the sum of records filtered out, delivered, dropped and released uncommitted.
 """
 
 import json
@@ -28,10 +28,10 @@ _COUNTS = (
 
 
 class MappingMetrics:
-    """The counts of one mapping; safe for threads. ``path`` gets a JSON line a change, at most one a ``every`` seconds.
+    """The counts of one mapping; safe for threads. ``path`` gets a JSON line per change, at most one in ``every`` seconds.
 
-    Beyond Lambda's names: ``DeliveredEventCount`` records that the function did, ``ReleasedEventCount`` those read and given
-    back (a stop, a rebalance), which will be read again.
+    Beyond Lambda's names: ``DeliveredEventCount`` counts records that the function finished, ``ReleasedEventCount`` those
+    read and released (at a stop or rebalance), which will be read again.
     """
 
     def __init__(self, mapping: str, path: Path | None = None, *, every: float = 1.0) -> None:
@@ -56,12 +56,12 @@ class MappingMetrics:
                 self._write()
 
     def lag(self, records: int) -> None:
-        """Note how many records wait at the source."""
+        """Record how many records wait at the source."""
         with self._lock:
             self._lag = records
 
     def totals(self) -> Mapping[str, int]:
-        """The counts now."""
+        """Return the current counts."""
         with self._lock:
             return dict(self._counts)
 

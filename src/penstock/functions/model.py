@@ -22,12 +22,12 @@ __all__ = [
     "SchemaRegistry",
 ]
 
-_NAMESPACE = uuid.UUID("6f6d3f0c-6a55-4c4f-9d0e-4ac6b4d2a3f1")  # of the ids of mappings that have none of their own
+_NAMESPACE = uuid.UUID("6f6d3f0c-6a55-4c4f-9d0e-4ac6b4d2a3f1")  # of the ids of mappings without one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """A handler and its limits. ``code`` is the folder of its module, ``memory`` in MB, ``timeout`` in seconds."""
+    """A handler and its limits. ``code`` is the folder of its module, ``memory`` is in MB, ``timeout`` in seconds."""
 
     name: str
     handler: str
@@ -46,13 +46,13 @@ class Function:
 
     @property
     def identity(self) -> str:
-        """The role the function runs as, as events name it."""
+        """The role of the function, as events name it."""
         return self.role or f"arn:aws:iam::{self.account}:role/{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaAccess:
-    """How to log in: ids of secrets in Secrets Manager, by what they hold."""
+    """The login: ids of secrets in Secrets Manager, by their contents."""
 
     login: str | None = None
     mechanism: str = "SCRAM-SHA-512"
@@ -63,7 +63,7 @@ class KafkaAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaRegistry:
-    """Which parts of a record are decoded before filters see them, and how the function gets them."""
+    """Which parts of a record are decoded before filters get them, and how the function gets them."""
 
     uri: str
     format: Literal["JSON", "SOURCE"]
@@ -78,7 +78,7 @@ class SchemaRegistry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSource:
-    """A topic. ``arn`` is that of an Amazon MSK cluster, None for a self-managed one; ``brokers`` None: ask MSK."""
+    """A topic. ``arn`` is that of an Amazon MSK cluster, None for a self-managed one; ``brokers`` None: from MSK."""
 
     topic: str
     brokers: str | None
@@ -90,30 +90,30 @@ class KafkaSource:
 
     @property
     def title(self) -> str:
-        """The source in words."""
+        """The source in messages."""
         return f"topic {self.topic}"
 
     @property
     def identity(self) -> str:
-        """What tells it from other sources. Offsets live in the cluster, so its addresses may change."""
+        """A unique key. The cluster stores the offsets, so its addresses may change."""
         return f"kafka:{self.arn or 'self-managed'}:{self.topic}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KinesisSource:
-    """A stream; ``parallelization_factor`` batches of a shard are handled at a time, those of one partition key in order."""
+    """A stream; ``parallelization_factor`` batches of a shard are delivered at a time, those of a partition key in order."""
 
     arn: str
     parallelization_factor: int = 1
 
     @property
     def title(self) -> str:
-        """The source in words."""
+        """The source in messages."""
         return f"stream {self.arn.rpartition('/')[2]}"
 
     @property
     def identity(self) -> str:
-        """What tells it from other sources."""
+        """A unique key."""
         return f"kinesis:{self.arn}"
 
 
@@ -143,10 +143,10 @@ class EventSourceMapping:
 
     @property
     def uuid(self) -> str:
-        """The mapping's id: its own, or one that function and source decide, so that a restart goes on with its offsets."""
+        """The mapping's id: its own, or one derived from function and source, so that a restart continues its offsets."""
         return self.id or str(uuid.uuid5(_NAMESPACE, f"{self.function_name}:{self.source.identity}"))
 
     @property
     def group(self) -> str:
-        """The Kafka consumer group; as in Lambda the mapping's id where none is named."""
+        """The Kafka consumer group; as in Lambda, by default the mapping's id."""
         return (self.source.group if isinstance(self.source, KafkaSource) else None) or self.uuid

@@ -1,8 +1,8 @@
-"""Rotates secrets by a function of AWS's shape: its four steps, one after the other.
+"""Rotates secrets by a Lambda rotation function: its four steps, one after the other.
 
 Source: Secrets Manager user guide, "Lambda rotation functions": the function is called with the steps createSecret,
-setSecret, testSecret and finishSecret, and does each so that it may be called again. What is to be rotated is read off the
-secrets themselves: RotateSecret left a version with the label AWSPENDING, and the ARN of the function.
+setSecret, testSecret and finishSecret, each of which it can repeat. The secrets themselves show which ones to rotate:
+RotateSecret gave them a version with the label AWSPENDING, and the ARN of the function.
 """
 
 import json
@@ -21,7 +21,7 @@ _PENDING, _CURRENT = "AWSPENDING", "AWSCURRENT"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotated:
-    """How a rotation went; ``failed`` is the step that the function failed at, None if all are done."""
+    """The result of a rotation; ``failed`` is the step at which the function failed, None if all are done."""
 
     secret: str
     version: str
@@ -30,7 +30,7 @@ class Rotated:
 
 
 def pending_rotations(client: Any, function: Function) -> Iterator[tuple[str, str]]:
-    """ARN and version of every secret that waits for ``function``; ``client`` is boto3's of Secrets Manager."""
+    """Yield ARN and version of every secret that waits for ``function``; ``client`` is boto3's for Secrets Manager."""
     for page in client.get_paginator("list_secrets").paginate():
         for secret in page["SecretList"]:
             named = str(secret.get("RotationLambdaARN", "")).split(":")
@@ -42,7 +42,7 @@ def pending_rotations(client: Any, function: Function) -> Iterator[tuple[str, st
 
 
 def rotate(environment: ExecutionEnvironment, secret: str, version: str, stop: Callable[[], bool]) -> Rotated | None:
-    """Call the function with each step of one rotation, until one fails; None if ``stop`` said so in between."""
+    """Call the function with each step of one rotation, until one fails. Return None if ``stop`` ended it in between."""
     for step in STEPS:
         if stop():
             return None

@@ -1,4 +1,4 @@
-"""The composition root: a declaration's mappings at work, until done or stopped."""
+"""The composition root: runs a declaration's mappings until they are done or stopped."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -28,9 +28,9 @@ __all__ = ["RunOptions", "run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How to run: ``log`` gets what functions print, ``report`` human-readable lines; ``state`` for streams' checkpoints.
+    """How to run: ``log`` gets functions' output, ``report`` human-readable lines; ``state`` is for streams' checkpoints.
 
-    ``metrics`` is a file that gets a JSON line when counts change; ``once`` ends when what was there at the start is done.
+    ``metrics`` is a file that gets a JSON line when counts change; ``once`` ends after the records present at the start.
     """
 
     log: IO[bytes]
@@ -43,9 +43,9 @@ class RunOptions:
 
 
 def run(declaration: Declaration, options: RunOptions) -> Sequence[tuple[str, Mapping[str, int]]]:
-    """Run every enabled mapping until ``options.stop``; the title of each one's source, and its counts.
+    """Run every enabled mapping until ``options.stop``. Return the title of each one's source, and its counts.
 
-    Raises what ends a mapping before: a source that cannot be read, a login that is refused, no room for a process.
+    Raises the error that ends a mapping before: an unreadable source, a refused login, a process that cannot start.
     """
     mappings = [each for each in declaration.mappings if each.enabled]
     if not mappings:
@@ -98,7 +98,7 @@ def _dispatchers(
     *,
     kafka: Mapping[str, Any] | None = None,
 ) -> DispatcherFactory:
-    """Makes a mapping's dispatchers, each with an environment and a destination of its own."""
+    """Return a maker of a mapping's dispatchers, each with an environment and a destination of its own."""
 
     def make(on_done: Callable[[Sequence[Record]], None]) -> BatchDispatcher:
         destination = None

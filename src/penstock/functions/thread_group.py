@@ -1,4 +1,4 @@
-"""A group of threads that each run one worker until told to stop, and the first error that ended one of them."""
+"""A group of threads that each run one worker until stopped, and the first error that ended one of them."""
 
 import threading
 from typing import Generic, Protocol, Self, TypeVar
@@ -7,14 +7,14 @@ __all__ = ["ThreadGroup", "Worker"]
 
 
 class Worker(Protocol):
-    """What a thread of a group runs."""
+    """The work of one thread of a group."""
 
     def run(self) -> None:
-        """Work until told to stop; raises what cannot be recovered from."""
+        """Work until stopped. Raises errors that cannot be retried."""
         ...
 
     def stop(self) -> None:
-        """Ask :meth:`run` to return; from any thread."""
+        """Make :meth:`run` return; from any thread."""
         ...
 
 
@@ -22,9 +22,9 @@ _Kind = TypeVar("_Kind", bound=Worker)
 
 
 class ThreadGroup(Generic[_Kind]):
-    """Workers at work, one thread each, until the end of a ``with`` block. For one thread.
+    """Running workers, one thread each, until the end of a ``with`` block. For one thread.
 
-    The block's end waits for all of them, and raises the first error of one where the block itself raised none.
+    The block's end waits for all of them, and raises their first error unless the block itself raised one.
     """
 
     def __init__(self, name: str) -> None:
@@ -43,11 +43,11 @@ class ThreadGroup(Generic[_Kind]):
             self.check()
 
     def __len__(self) -> int:
-        """How many are at work."""
+        """Return how many run."""
         return len(self._workers)
 
     def start(self, worker: _Kind) -> None:
-        """Put a worker to work."""
+        """Start a worker."""
         self._started += 1
         thread = threading.Thread(target=self._run, args=(worker,), name=f"{self._name}-{self._started}", daemon=True)
         self._workers.append((worker, thread))
@@ -60,19 +60,19 @@ class ThreadGroup(Generic[_Kind]):
             self._errors.append(error)
 
     def stop_newest(self) -> None:
-        """Ask the worker that was started last to end, and do not wait."""
+        """Stop the worker that was started last, without waiting."""
         worker, thread = self._workers.pop()
         worker.stop()
         self._stopping.append(thread)
 
     def check(self) -> None:
-        """Raise the first error; forget workers that have ended."""
+        """Raise the first error; remove workers that have ended."""
         if self._errors:
             raise self._errors[0]
         self._workers = [each for each in self._workers if each[1].is_alive()]
 
     def stop(self) -> None:
-        """Ask all to end, and wait for them."""
+        """Stop all, and wait for them."""
         for worker, _ in self._workers:
             worker.stop()
         for thread in [*self._stopping, *(thread for _, thread in self._workers)]:

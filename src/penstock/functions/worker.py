@@ -1,9 +1,9 @@
-"""Runs one handler in a process of its own, as Lambda's runtime does: a file with the standard library alone.
+"""Runs one handler in a process of its own, as Lambda's runtime does. This file uses only the standard library.
 
-``python -I -u worker.py SOCKET BYTES``: frames come and go over the inherited socket, a header and a body each, both JSON,
-after their lengths in bytes (two unsigned 32-bit numbers, big-endian). What the handler prints goes to the
-inherited outputs. BYTES bound what the process may allocate.
-The names of errors are those of AWS's runtime for Python.
+``python -I -u worker.py SOCKET BYTES``: frames go over the inherited socket in both directions. Each has the lengths in
+bytes of header and body (two unsigned 32-bit numbers, big-endian), then header and body, both JSON. The handler's output
+goes to the inherited streams. BYTES limits the memory of the process. The names of errors are those of AWS's runtime for
+Python.
 """
 
 import ctypes
@@ -29,8 +29,8 @@ MAX_ANSWER = 6 * 1024 * 1024
 """Bytes of an answer, Lambda's quota for the response of a synchronous invocation; and of a frame's header."""
 
 _LENGTHS = struct.Struct(">II")
-_MAX_MESSAGE = 32 * 1024  # characters of what an error says
-_MAX_DIGITS = 40  # of a decimal that is answered as an integer; DynamoDB's have 38
+_MAX_MESSAGE = 32 * 1024  # characters of an error's message
+_MAX_DIGITS = 40  # of a decimal in an answer that becomes an integer; DynamoDB's have 38
 _MAX_FRAMES = 64  # of an error's stack, the innermost ones
 _OWNER_CHECK = 0.5  # seconds
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -44,9 +44,9 @@ class Identity:
 
 
 class Context:
-    """What Lambda gives a handler as its second argument.
+    """The context object, a handler's second argument.
 
-    https://docs.aws.amazon.com/lambda/latest/dg/python-context.html. As in Lambda, the memory limit is text.
+    https://docs.aws.amazon.com/lambda/latest/dg/python-context.html. As in Lambda, the memory limit is a string.
     """
 
     def __init__(self, request: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ class Context:
         self._deadline = time.monotonic() + request["seconds"]
 
     def get_remaining_time_in_millis(self) -> int:
-        """Milliseconds until the call is ended."""
+        """Return the milliseconds until the timeout."""
         return max(0, int((self._deadline - time.monotonic()) * 1000))
 
     def log(self, message: object) -> None:
@@ -75,7 +75,7 @@ class Context:
 
 
 class _Log(logging.Handler):
-    """What the function logs by ``logging``, in the lines that Lambda's runtime for Python writes."""
+    """Writes the records of ``logging`` as lines of Lambda's runtime for Python."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,12 +90,12 @@ class _Log(logging.Handler):
         record.aws_request_id = self.request_id
         try:
             sys.stdout.write(self.format(record))
-        except Exception:  # noqa: BLE001 -- a handler's own rule: what cannot be logged does not stop the function
+        except Exception:  # noqa: BLE001 -- as the rules of logging handlers demand, an error here does not stop the function
             self.handleError(record)
 
 
 class _Fault(Exception):
-    """A handler that cannot be had, under the name Lambda has for the case."""
+    """A handler that cannot be loaded; ``kind`` is Lambda's name of the error."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -126,7 +126,7 @@ def _described(error: BaseException, request_id: str) -> dict[str, Any]:
     frames = [line for line in traceback.format_tb(error.__traceback__) if __file__ not in line][-_MAX_FRAMES:]
     try:
         message = str(error)[:_MAX_MESSAGE]
-    except Exception as failure:  # noqa: BLE001 -- the function's own class decides what this raises
+    except Exception as failure:  # noqa: BLE001 -- the function's own class may raise anything
         message = f"<its __str__ raised {type(failure).__name__}>"
     return {"errorMessage": message, "errorType": kind[:256], "requestId": request_id, "stackTrace": frames}
 
@@ -136,7 +136,7 @@ def _receive(channel: socket.socket, size: int) -> bytes:
     while len(parts) < size:
         part = channel.recv(min(size - len(parts), 1 << 20))
         if not part:
-            # The owner is gone, or wants no more: there is nothing to finish.
+            # The owner has ended or closed the socket: there is nothing to finish.
             os._exit(0)
         parts += part
     return bytes(parts)
@@ -150,7 +150,7 @@ def _send(channel: socket.socket, header: dict[str, Any], body: bytes = b"null")
 
 
 def _shown(error: BaseException, request_id: str) -> dict[str, Any]:
-    """The error as Lambda describes it, after it was written to the log."""
+    """Write the error to the log, and return it as Lambda describes it."""
     described = _described(error, request_id)
     lines = "".join(described["stackTrace"])
     print(f"[ERROR] {described['errorType']}: {described['errorMessage']}\n{lines}", end="", file=sys.stderr)
@@ -158,11 +158,11 @@ def _shown(error: BaseException, request_id: str) -> dict[str, Any]:
 
 
 def _initialised(channel: socket.socket, name: str) -> Callable[[Any, Context], Any]:
-    """Load the handler and say so; the first frame of a process is about that."""
+    """Load the handler and report it: that is the first frame of a process."""
     began = time.monotonic()
     try:
         handler = _load(name)
-    except BaseException as error:  # noqa: BLE001 -- whatever the module does at import, sys.exit included
+    except BaseException as error:  # noqa: BLE001 -- the module may raise anything at import, sys.exit included
         _send(channel, {"init_seconds": time.monotonic() - began, "error": _shown(error, "")})
         os._exit(1)
     _send(channel, {"init_seconds": time.monotonic() - began})
@@ -179,7 +179,7 @@ def _serve(channel: socket.socket, handler: Callable[[Any, Context], Any], log: 
         result = b"null"
         try:
             result = _marshalled(handler(json.loads(body), Context(request)))
-        except BaseException as error:  # noqa: BLE001 -- sys.exit in a handler is its error too
+        except BaseException as error:  # noqa: BLE001 -- sys.exit in a handler is an error too
             answer["error"] = _shown(error, request["request_id"])
         _send(channel, answer, result)
 
@@ -198,7 +198,7 @@ def _marshalled(value: Any) -> bytes:
 
 
 def _number(value: object) -> float:
-    """Decimals, which DynamoDB's items are full of, are numbers to Lambda's runtime."""
+    """Return a decimal as a number, as Lambda's runtime does; DynamoDB's items have decimals."""
     if isinstance(value, Decimal):
         whole = value.is_finite() and value.adjusted() < _MAX_DIGITS and value == value.to_integral_value()
         return int(value) if whole else float(value)
@@ -206,7 +206,7 @@ def _number(value: object) -> float:
 
 
 def _stay_with_owner() -> None:
-    """End with the process that started this one, whatever the handler is doing."""
+    """End this process when its parent ends, whatever the handler does."""
     owner = os.getppid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -222,7 +222,7 @@ def _stay_with_owner() -> None:
 def main(arguments: list[str]) -> None:
     """Serve invocations until the socket closes."""
     _stay_with_owner()
-    # The owner decides when a call ends; Ctrl-C at its terminal lets the batch in hand finish.
+    # The owner decides when a call ends; after Ctrl-C at its terminal the current batch finishes.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limit = int(arguments[1])

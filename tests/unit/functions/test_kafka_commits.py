@@ -25,7 +25,7 @@ class Consumer:
         return offsets
 
 
-def test_a_refused_commit_is_said_once_and_made_later() -> None:
+def test_a_refused_commit_is_reported_once_and_retried() -> None:
     said: list[str] = []
     mapping = EventSourceMapping(source=KafkaSource(topic="t", brokers="127.0.0.1:1"), function_name="f")
     config = {"bootstrap.servers": "127.0.0.1:1"}
@@ -40,4 +40,4 @@ def test_a_refused_commit_is_said_once_and_made_later() -> None:
         poller._commit()
     assert consumer.taken == [7, 7]
     assert len(said) == 2, "once for each time that it begins"
-    assert "Offsets of topic t were not committed, and will be" in said[0]
+    assert "Offsets of topic t were not committed; the commit is retried" in said[0]

@@ -115,7 +115,7 @@ def test_a_throttled_shard_is_asked_again(
     reader(client, checkpoints, said.append).run()
     assert checkpoints.known() == {SHARD: {"ended": True}}
     assert {each["StartingSequenceNumber"] for each in client.asked} == {"6"}
-    assert all(f"Shard {SHARD} is read again." in line for line in said)
+    assert all(f"The read of shard {SHARD} is retried." in line for line in said)
     assert len(said) == 2
 
 

@@ -1,1 +1,1 @@
-"""Batches of records to a function, with retries and destinations."""
+"""Delivers batches of records to a function, with retries and destinations."""

@@ -1,4 +1,4 @@
-"""Records to batches: by count, by time since the first one, and by the size of the event they make."""
+"""Batches records: by count, by time since the first one, and by the size of their event."""
 
 from collections import deque
 
@@ -8,13 +8,13 @@ __all__ = ["MAX_PAYLOAD", "Batcher"]
 
 MAX_PAYLOAD = 6 * 1024 * 1024  # bytes; Lambda's quota for the request of a synchronous invocation
 
-_AROUND = 8  # bytes that an entry brings beside itself: commas, and a list's brackets
+_AROUND = 8  # further bytes per entry: commas, and a list's brackets
 
 
 class Batcher:
-    """Collects records in order. ``size`` counts records, ``window`` is in seconds, ``envelope`` is the event without any.
+    """Collects records in order. ``size`` counts records, ``window`` is in seconds, ``envelope`` the empty event's bytes.
 
-    A partition's first record in a batch costs its name too, as the Kafka event repeats it.
+    The size of a partition's first record in a batch includes the partition's name, which the Kafka event repeats.
     """
 
     def __init__(self, *, size: int, window: float, envelope: int, max_bytes: int = MAX_PAYLOAD) -> None:
@@ -30,7 +30,7 @@ class Batcher:
         return len(self._waiting)
 
     def fits(self, record: Record) -> bool:
-        """Whether the record makes an event of an allowed size by itself."""
+        """Return whether the record alone makes an event of permitted size."""
         return self._envelope + _cost(record, True) <= self._max
 
     def add(self, record: Record, now: float) -> None:
@@ -40,19 +40,19 @@ class Batcher:
 
     @property
     def full(self) -> bool:
-        """Whether a batch is complete by count or size."""
+        """Return whether a batch is complete by count or size."""
         return len(self._waiting) >= self._size or self._bytes + self._envelope >= self._max
 
     def due(self, now: float) -> bool:
-        """Whether a batch should go now."""
+        """Return whether a batch is due now."""
         return bool(self._waiting) and (self.full or now >= self._waiting[0][1] + self._window)
 
     def due_in(self, now: float) -> float | None:
-        """Seconds until a batch is due by time; None if nothing waits."""
+        """Return the seconds until a batch is due by time; None without records."""
         return max(0.0, self._waiting[0][1] + self._window - now) if self._waiting else None
 
     def take(self) -> list[Record]:
-        """The next batch: as many of the first records as count and size allow, at least one."""
+        """Remove and return the next batch: as many of the first records as count and size allow, at least one."""
         batch: list[Record] = []
         seen: set[str] = set()
         total = self._envelope
@@ -68,7 +68,7 @@ class Batcher:
         return batch
 
     def drop(self, partitions: frozenset[str] | None = None) -> int:
-        """Forget the records of ``partitions`` (None: all); how many those were."""
+        """Remove the records of ``partitions`` (None: all). Return how many they were."""
         kept = deque(each for each in self._waiting if partitions is not None and each[0].partition not in partitions)
         dropped = len(self._waiting) - len(kept)
         self._waiting = kept

@@ -1,7 +1,7 @@
-"""Where discarded records go: a Kafka topic, an S3 prefix, a queue, a notification topic, or a folder.
+"""On-failure destinations of discarded records: a Kafka topic, an S3 prefix, a queue, a notification topic, or a folder.
 
-Each ``put`` returns once the records are stored, and raises :class:`DestinationUnavailable` if they are not; whoever
-discards keeps them uncommitted until then.
+Each ``put`` returns when the records are stored, and raises :class:`DestinationUnavailable` if they are not. The caller does
+not commit them before.
 """
 
 import json
@@ -24,25 +24,25 @@ from penstock.names import parse_arn
 
 __all__ = ["Destination", "open_destination"]
 
-_SECONDS = 30.0  # for the broker to take the records of one discard
+_SECONDS = 30.0  # in which the broker must acknowledge the records of one discard
 
 
 class Destination(Protocol):
     """Stores discarded records."""
 
     def put(self, discard: Discard) -> None:
-        """Store the records; :class:`DestinationUnavailable` if that fails."""
+        """Store the records; raise :class:`DestinationUnavailable` if that fails."""
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...
 
 
 def open_destination(
     text: str, *, origin: Origin, function_arn: str, mapping_id: str, kafka: Mapping[str, Any] | None = None
 ) -> Destination:
-    """The destination that a mapping names; ``kafka`` are librdkafka's settings to reach the source's cluster."""
+    """Return the destination that a mapping names; ``kafka`` are librdkafka's settings to reach the source's cluster."""
     documents = _Documents(origin, function_arn, mapping_id)
     if text.startswith("kafka://"):
         return _KafkaTopic(text.removeprefix("kafka://"), documents, kafka or {})
@@ -67,23 +67,23 @@ class _Documents:
         self.mapping_id = mapping_id
 
     def metadata(self, discard: Discard) -> str:
-        """The document of queues and notifications: where the records are, and not what is in them."""
+        """Return the document of queues and notifications: the records' positions, without their contents."""
         return json.dumps(failure_record(discard, self.origin, self.function_arn))
 
     def with_event(self, discard: Discard) -> str:
-        """The document with the whole event as text in ``payload``, as Lambda writes it to S3."""
+        """Return the document with the whole event as text in ``payload``, as Lambda writes it to S3."""
         record = failure_record(discard, self.origin, self.function_arn)
         return json.dumps({**record, "payload": self.origin.event(discard.records).decode()})
 
     def key(self, discard: Discard) -> str:
-        """The object's name in Lambda's layout."""
+        """Return the object's key in Lambda's layout."""
         now = datetime.now(UTC)
         prefix = self.origin.object_prefix(discard.records)
         return f"aws/lambda/{self.mapping_id}/{prefix}{now:%Y/%m/%d/%Y-%m-%dT%H.%M.%S}-{uuid.uuid4()}"
 
 
 class _KafkaTopic:
-    """One message a record, under the record's key, with the record in its ``payload``."""
+    """Sends one message per record, with the record's key, and the record in its ``payload``."""
 
     def __init__(self, topic: str, documents: _Documents, config: Mapping[str, Any]) -> None:
         self._topic = topic
@@ -114,12 +114,12 @@ class _KafkaTopic:
                 )
             self._producer.flush(_SECONDS * 1.5)
         except (KafkaException, BufferError) as error:
-            raise DestinationUnavailable(f"Topic {self._topic} took no failed records: {error}.") from None
+            raise DestinationUnavailable(f"Topic {self._topic} refused failed records: {error}.") from None
         if failed or len(stored) < len(discard.records):
             why = failed[0].str() if failed else "the broker did not acknowledge in time"
             raise DestinationUnavailable(
-                f"Topic {self._topic} took {len(stored)} of {len(discard.records)} failed records: {why}.",
-                remedy="Check that the topic exists and takes records of this size.",
+                f"Topic {self._topic} stored {len(stored)} of {len(discard.records)} failed records: {why}.",
+                remedy="Check that the topic exists and accepts records of this size.",
             )
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class _KafkaTopic:
 
 
 class _Folder:
-    """A file a discard."""
+    """Writes one file per discard."""
 
     def __init__(self, folder: Path, documents: _Documents) -> None:
         self._folder = folder
@@ -149,7 +149,7 @@ class _Folder:
 
 
 class _Service:
-    """One request to an AWS service a discard."""
+    """Sends one request to an AWS service per discard."""
 
     def __init__(self, service: str, region: str | None, documents: _Documents) -> None:
         self._client = open_client(service, region=region or None)
@@ -161,7 +161,7 @@ class _Service:
                 self.send(discard)
         except PenstockError as error:
             raise DestinationUnavailable(
-                f"{self.what} took no failed records: {error.message}", remedy=error.remedy
+                f"{self.what} refused failed records: {error.message}", remedy=error.remedy
             ) from None
 
     @property

@@ -1,6 +1,6 @@
-"""A batch dispatcher: it filters and batches records and delivers them to one execution environment, a batch at a time.
+"""A batch dispatcher: it filters and batches records, and delivers them to one execution environment, a batch at a time.
 
-Nothing here waits unless asked to: the thread that reads the source calls :meth:`BatchDispatcher.advance` between its reads.
+Only :meth:`BatchDispatcher.wait` waits. The thread that reads the source calls :meth:`BatchDispatcher.advance` in between.
 """
 
 import time
@@ -32,12 +32,12 @@ from penstock.retries import DESTINATION, Backoff
 
 __all__ = ["BatchDispatcher", "DispatcherFactory"]
 
-_TICK = 0.05  # seconds that a wait for a function lasts at most
+_TICK = 0.05  # seconds; the longest wait for a function
 _Steps = Generator[Step, Outcome | None, None]
 
 
 class BatchDispatcher:
-    """Delivers records of ``mapping``. ``on_done`` gets those that are done with: delivered, filtered out or discarded.
+    """Delivers records of ``mapping``. ``on_done`` gets finished records: delivered, filtered out or discarded.
 
     ``report`` gets a human-readable line about each failure. ``clock`` gives seconds since 1970.
     """
@@ -75,7 +75,7 @@ class BatchDispatcher:
 
     @property
     def busy(self) -> bool:
-        """Whether a batch is in hand."""
+        """Whether a batch is being delivered."""
         return self._steps is not None
 
     @property
@@ -84,21 +84,21 @@ class BatchDispatcher:
 
     @property
     def full(self) -> bool:
-        """Whether the next batch is complete, so that no more should be offered."""
+        """Whether the next batch is complete, so that no more records should be offered."""
         return self._batcher.full
 
     @property
     def due_in(self) -> float | None:
-        """Seconds until the next batch is due; None if nothing waits."""
+        """Seconds until the next batch is due; None without records."""
         return 0.0 if self._rejects else self._batcher.due_in(time.monotonic())
 
     @property
     def finished(self) -> bool:
-        """Whether a dispatcher that was told to stop has nothing in hand."""
+        """Whether the dispatcher was stopped and delivers nothing any more."""
         return self._stopping and self._steps is None
 
     def offer(self, record: Record, problem: tuple[str, str] | None = None) -> None:
-        """Take a record that was read; ``problem`` (condition, message) is why it cannot be part of an event."""
+        """Add a record; ``problem`` (condition, message) is why it cannot be part of an event."""
         self._metrics.add(PolledEventCount=1)
         if problem is not None:
             condition, message = problem
@@ -113,7 +113,7 @@ class BatchDispatcher:
             self._batcher.add(record, time.monotonic())
 
     def advance(self) -> None:
-        """Go as far as possible without waiting."""
+        """Continue as far as possible without waiting."""
         while True:
             if self._steps is None and not self._start():
                 return
@@ -128,18 +128,18 @@ class BatchDispatcher:
             time.sleep(max(0.0, min(seconds, self._wake - time.monotonic())))
 
     def stop(self) -> None:
-        """Begin no more invocations; the one in hand ends by :meth:`advance`."""
+        """Start no more invocations; :meth:`advance` finishes the current one."""
         self._stopping = True
         if not self._environment.busy and self._result is None:
             self._abandon()
 
     def release(self, partitions: frozenset[str]) -> None:
-        """Let go of records of ``partitions``: what is in the function's hands ends first, the rest is not done here."""
+        """Release the records of ``partitions``, after the current invocation; the others are not delivered here."""
         while self._in_function and any(each.partition in partitions for each in self._in_flight.values()):
             if self._result is None:
                 self.wait(1.0)
                 continue
-            # The answer counts; a failure is for the partition's next owner to retry.
+            # A success counts; a failure is retried by the partition's next owner.
             self._take_answer()
             while isinstance(self._step, MarkDone):
                 self._take_step()
@@ -153,7 +153,7 @@ class BatchDispatcher:
         self._metrics.add(ReleasedEventCount=released + len(gone))
 
     def close(self) -> None:
-        """End the environment; what is unfinished stays uncommitted."""
+        """Close the environment; unfinished records stay uncommitted."""
         self._stopping = True
         self._abandon()
         self._environment.close()
@@ -161,7 +161,7 @@ class BatchDispatcher:
             self._destination.close()
 
     def _start(self) -> bool:
-        """Begin with the next discard or batch; whether there is one."""
+        """Begin with the next discard or batch. Return whether there is one."""
         if self._stopping:
             self._abandon()
             return False
@@ -192,7 +192,7 @@ class BatchDispatcher:
             self._wake = time.monotonic() + self._step.seconds
 
     def _take_step(self) -> bool:
-        """Do what the step at hand needs; whether the delivery moved on."""
+        """Do the current step. Return whether it is finished."""
         step = self._step
         if isinstance(step, Invoke):
             if not self._environment.busy and self._result is None:
@@ -238,14 +238,14 @@ class BatchDispatcher:
         return True
 
     def _store(self, step: Discard) -> bool:
-        """Store discarded records; whether they are stored."""
+        """Store discarded records. Return whether they are stored."""
         count = len(step.records)
         if self._destination is not None:
             try:
                 self._destination.put(step)
             except DestinationUnavailable as error:
                 self._wake = time.monotonic() + self._storing.failed()
-                self._report(f"{error} They stay uncommitted and are stored again.")
+                self._report(f"{error} They stay uncommitted, and storing them is retried.")
                 if self._stopping:
                     self._abandon()
                 return False
@@ -265,7 +265,7 @@ class BatchDispatcher:
         self._on_done(records)
 
     def _restart(self, records: list[Record]) -> None:
-        """Deliver ``records`` anew in place of the batch at hand."""
+        """Deliver ``records`` in place of the current batch."""
         if self._steps is not None:
             self._steps.close()
         self._steps, self._in_flight = None, {}
@@ -286,7 +286,7 @@ class BatchDispatcher:
 
 
 DispatcherFactory = Callable[[Callable[[Sequence[Record]], None]], BatchDispatcher]
-"""Makes a dispatcher that calls the function it is given with the records that are done with."""
+"""Makes a dispatcher that calls the given function with finished records."""
 
 
 def _only(discard: Discard) -> _Steps:

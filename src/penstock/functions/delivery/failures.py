@@ -1,8 +1,9 @@
-"""What a function's answer means, and the record that Lambda sends to an on-failure destination.
+"""Interprets a function's answer, and makes the record that Lambda sends to an on-failure destination.
 
 Formats: https://docs.aws.amazon.com/lambda/latest/dg/kafka-on-failure.html, kafka-on-failure-destination.html and
 with-kinesis.html (on-failure destinations); the response of a batch: services-kinesis-batchfailurereporting.html.
-Beside AWS's members ``responsePayload`` has the function's error, as Lambda's records of asynchronous invocations do.
+In addition to AWS's members, ``responsePayload`` has the function's error, as in Lambda's records of asynchronous
+invocations.
 """
 
 import json
@@ -19,9 +20,9 @@ __all__ = ["failure_record", "outcome_of"]
 
 
 def outcome_of(result: Result, records: Sequence[Record], *, reports: bool) -> Outcome:
-    """What ``result`` says of ``records``; with ``reports`` the function answers with its batch item failures.
+    """Return the outcome for ``records``; with ``reports`` the function answers with its batch item failures.
 
-    A report that names no record of the batch, or is none, counts as a failure of the whole batch.
+    An invalid report, or one that names no record of the batch, counts as a failure of the whole batch.
     """
     if result.error is not None:
         return Failed(request_id=result.request_id, error=result.error)
@@ -51,7 +52,7 @@ def outcome_of(result: Result, records: Sequence[Record], *, reports: bool) -> O
 
 
 def _place(item: Any, shard: str) -> tuple[str, int]:
-    """Partition and position of one reported failure; a place that no record has where it is not readable."""
+    """Return partition and position of one reported failure; of no record if the report is unreadable."""
     found = item.get("itemIdentifier") if isinstance(item, Mapping) else None
     try:
         if isinstance(found, Mapping):
@@ -66,7 +67,7 @@ def _place(item: Any, shard: str) -> tuple[str, int]:
 def failure_record(
     discard: Discard, origin: Origin, function_arn: str, *, single: bool = False, now: datetime | None = None
 ) -> dict[str, Any]:
-    """The document about discarded records, without its payload; ``single`` for the form of a Kafka destination."""
+    """Return the document about discarded records, without payload; ``single`` for the form of a Kafka destination."""
     failure = discard.failure
     request: dict[str, Any] = {
         "requestId": failure.request_id if failure is not None else "",

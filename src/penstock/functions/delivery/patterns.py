@@ -1,8 +1,8 @@
-"""Event filter patterns as Lambda reads them: compiled once, matched against one record's decoded view.
+"""Event filter patterns with Lambda's semantics: compiled once, matched against a record's decoded view.
 
-Rules: https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html and, for what an operator means, the page
-"Comparison operators for use in event patterns" of Amazon EventBridge, whose matcher Lambda uses. A field's value that is an
-array matches where one of its elements does.
+Rules: https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html and, for operators, the page "Comparison
+operators for use in event patterns" of Amazon EventBridge, whose matcher Lambda uses. An array matches if one of its
+elements does.
 """
 
 import json
@@ -33,23 +33,23 @@ _OPERATORS = ("prefix", "suffix", "equals-ignore-case", "wildcard", "anything-bu
 
 
 def compile_pattern(pattern: str | Mapping[str, Any]) -> Matcher:
-    """The matcher of a pattern, JSON text or the parsed object; :class:`InvalidPattern` names the path of what is wrong."""
+    """Return the matcher of a pattern, JSON text or object; :class:`InvalidPattern` names the path of an error."""
     if isinstance(pattern, str):
         if len(pattern) > MAX_PATTERN:
-            raise InvalidPattern(f"A filter pattern has {len(pattern):,} characters; {MAX_PATTERN:,} are the limit.")
+            raise InvalidPattern(f"A filter pattern has {len(pattern):,} characters; the limit is {MAX_PATTERN:,}.")
         try:
             pattern = json.loads(pattern)
         except (ValueError, RecursionError) as error:
             raise InvalidPattern(
-                f"A filter pattern is not JSON: {error}.", remedy='It looks like {"value": {...}}.'
+                f"A filter pattern is not JSON: {error}.", remedy='It has the form {"value": {...}}.'
             ) from None
     if not isinstance(pattern, Mapping):
-        raise InvalidPattern(f"A filter pattern has to be a JSON object, not {json.dumps(pattern, default=str)[:80]}.")
+        raise InvalidPattern(f"A filter pattern must be a JSON object, not {json.dumps(pattern, default=str)[:80]}.")
     return _object(pattern, "")
 
 
 def any_of(matchers: Sequence[Matcher]) -> Matcher:
-    """Matches where one of ``matchers`` does, as the filters of a mapping do; with none, everything matches."""
+    """Return a matcher of values that match one of ``matchers``, as a mapping's filters do; with none, of all values."""
     if not matchers:
         return lambda _value: True
     return lambda value: any(matcher(value) for matcher in matchers)
@@ -71,11 +71,11 @@ def _object(pattern: Mapping[str, Any], path: str) -> Matcher:
         else:
             raise InvalidPattern(
                 f"The filter pattern's '{here}' is {json.dumps(rule, default=str)[:80]}.",
-                remedy=f"Put the values it may have into an array: [{json.dumps(rule, default=str)[:80]}].",
+                remedy=f"Put the permitted values into an array: [{json.dumps(rule, default=str)[:80]}].",
             )
 
     def matches(value: Any) -> bool:
-        # A missing object is one without fields, so that {"exists": false} below it holds.
+        # A missing object has no fields, so that {"exists": false} below it matches.
         found = value if isinstance(value, Mapping) else {}
         if value is not _ABSENT and not isinstance(value, Mapping):
             return False
@@ -87,25 +87,25 @@ def _object(pattern: Mapping[str, Any], path: str) -> Matcher:
 
 
 def _nested(inner: Matcher) -> Matcher:
-    # Every condition has to hold within one and the same element.
+    # All conditions must match in the same element.
     return lambda value: any(inner(each) for each in value) if isinstance(value, list) else inner(value)
 
 
 def _alternatives(rule: Any, path: str) -> Matcher:
     if not isinstance(rule, list) or len(rule) < 2 or not all(isinstance(each, Mapping) and each for each in rule):
-        raise InvalidPattern(f"The filter pattern's '{path}' has to be an array of two or more objects.")
+        raise InvalidPattern(f"The filter pattern's '{path}' must be an array of two or more objects.")
     inner = [_object(each, f"{path}[{index}]") for index, each in enumerate(rule)]
     return lambda value: any(matcher(value) for matcher in inner)
 
 
 def _leaf(rules: list[Any], path: str) -> Matcher:
     if not rules:
-        raise InvalidPattern(f"The filter pattern's '{path}' is an empty array; nothing could match it.")
+        raise InvalidPattern(f"The filter pattern's '{path}' is an empty array, which nothing matches.")
     tests = [_rule(rule, path) for rule in rules]
 
     def matches(value: Any) -> bool:
         if isinstance(value, list):
-            # An empty array is an existing field without a value.
+            # An empty array exists as a field without a value.
             return any(test(each) for each in value for test in tests) if value else any(test([]) for test in tests)
         return any(test(value) for test in tests)
 
@@ -117,7 +117,7 @@ def _rule(rule: Any, path: str) -> Matcher:
         return _equals(rule, path)
     if len(rule) != 1 or next(iter(rule)) not in _OPERATORS:
         raise InvalidPattern(
-            f"The filter pattern's '{path}' has the condition {json.dumps(rule, default=str)[:120]}, which is not known.",
+            f"The filter pattern's '{path}' has the condition {json.dumps(rule, default=str)[:120]}, which is unknown.",
             remedy=f"A condition is an object with one of {', '.join(_OPERATORS)}.",
         )
     ((name, operand),) = rule.items()
@@ -134,15 +134,15 @@ def _rule(rule: Any, path: str) -> Matcher:
 def _equals(wanted: Any, path: str) -> Matcher:
     if isinstance(wanted, list):
         raise InvalidPattern(f"The filter pattern's '{path}' has an array inside its array.")
-    # 300 and 300.0 are different values to AWS's matcher, and true is not 1.
+    # For AWS's matcher, 300 and 300.0 differ, and true is not 1.
     return lambda value: type(value) is type(wanted) and value == wanted
 
 
 def _exists(operand: Any, path: str) -> Matcher:
     if not isinstance(operand, bool):
-        raise InvalidPattern(f"The filter pattern's '{path}' has an 'exists' that is neither true nor false.")
+        raise InvalidPattern(f"The filter pattern's '{path}' has an 'exists' that is not true or false.")
     if operand:
-        # Only leaves exist to the matcher: an object does not.
+        # For the matcher, only leaves exist: an object does not.
         return lambda value: value is not _ABSENT and not isinstance(value, Mapping)
     return lambda value: value is _ABSENT
 
@@ -150,7 +150,7 @@ def _exists(operand: Any, path: str) -> Matcher:
 def _numeric(operand: Any, path: str) -> Matcher:
     problem = InvalidPattern(
         f"The filter pattern's '{path}' has the 'numeric' {json.dumps(operand, default=str)[:80]}.",
-        remedy='It looks like ["=", 5], [">", 10] or [">", 10, "<=", 20].',
+        remedy='It has the form ["=", 5], [">", 10] or [">", 10, "<=", 20].',
     )
     if not isinstance(operand, list) or len(operand) not in {2, 4}:
         raise problem
@@ -172,16 +172,16 @@ def _anything_but(operand: Any, path: str) -> Matcher:
         if len(operand) != 1 or next(iter(operand)) not in {"prefix", "suffix", "equals-ignore-case", "wildcard"}:
             raise InvalidPattern(
                 f"The filter pattern's '{path}' has an 'anything-but' of {json.dumps(operand, default=str)[:80]}.",
-                remedy="It takes values, or one of prefix, suffix, equals-ignore-case and wildcard.",
+                remedy="Give values, or one of prefix, suffix, equals-ignore-case and wildcard.",
             )
         ((name, texts),) = operand.items()
         tests = [_text(name, text, path) for text in (texts if isinstance(texts, list) else [texts])]
         return lambda value: isinstance(value, str) and not any(test(value) for test in tests)
     values = operand if isinstance(operand, list) else [operand]
     if not values or any(isinstance(each, Mapping | list | bool) or each is None for each in values):
-        raise InvalidPattern(f"The filter pattern's '{path}' has an 'anything-but' that lists no texts or numbers.")
+        raise InvalidPattern(f"The filter pattern's '{path}' has an 'anything-but' that is not of texts or numbers.")
     tests = [_equals(each, path) for each in values]
-    # A field that is not there is not "anything".
+    # A missing field is not "anything".
     return lambda value: value is not _ABSENT and not isinstance(value, Mapping) and not any(test(value) for test in tests)
 
 
@@ -213,7 +213,7 @@ def _text(name: str, operand: Any, path: str) -> Matcher:
 def _wildcard(text: str, path: str) -> re.Pattern[str]:
     if "**" in re.sub(r"\\.", "", text):
         raise InvalidPattern(f"The filter pattern's '{path}' has two wildcards '*' in a row.")
-    chunks = [""]  # what stands between two stars
+    chunks = [""]  # the texts between stars
     for token in re.findall(r"\\.|\*|[^\\*]+|\\$", text, re.DOTALL):
         if token == "*":
             chunks.append("")
@@ -222,7 +222,7 @@ def _wildcard(text: str, path: str) -> re.Pattern[str]:
         elif token.startswith("\\"):
             raise InvalidPattern(
                 f"The filter pattern's '{path}' has a backslash before '{token[1:]}' in its wildcard.",
-                remedy="Only \\* and \\\\ are escaped.",
+                remedy="Only \\* and \\\\ are escapes.",
             )
         else:
             chunks[-1] += re.escape(token)

@@ -1,13 +1,13 @@
-"""What to do with one batch, as a generator without I/O: invoke, retry, split, discard, mark as done.
+"""The delivery of one batch, as a generator without I/O: invoke, retry, split, discard, mark as done.
 
 The rules are those of Lambda's stream sources (https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-errors.html and
 kafka-retry-configurations.html beside it):
 
 * records older than the maximum age are discarded before an invocation;
-* a failed batch is split in two where that is wanted and it has more than one record, which uses up no retry; else it is
-  retried, and discarded after the last retry;
-* a function that reports its batch item failures has done everything before the lowest one of each partition. Where the
-  batch may be split and the retries are used up, only the record reported first is discarded, and those behind it go on.
+* a failed batch of more than one record is split in two, if that is configured, which uses no retry; else it is retried,
+  and discarded after the last retry;
+* a function that reports its batch item failures has done everything before the lowest one of each partition. If the batch
+  may be split and the retries are used up, only the record reported first is discarded, and those after it continue.
 
 Each record is marked as done or discarded exactly once, and within a partition in order.
 """
@@ -44,7 +44,7 @@ TOO_LARGE = "MaximumPayloadSizeExceeded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailurePolicy:
-    """How failures are treated. -1 means without limit; ``age`` is in seconds, ``backoff`` the pauses between attempts."""
+    """How failures are handled. -1 means no limit; ``age`` is in seconds, ``backoff`` the pauses between attempts."""
 
     retries: int = -1
     age: int = -1
@@ -93,7 +93,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discard:
-    """Give up ``records`` and store them at the destination. ``invokes`` is how often they went to the function."""
+    """Discard ``records`` and store them at the destination. ``invokes`` is how often they went to the function."""
 
     records: Sequence[Record]
     condition: str
@@ -113,7 +113,7 @@ Step = Invoke | Pause | Discard | MarkDone
 
 @dataclass(slots=True)
 class _SubBatch:
-    """Records that go to the function together. ``first`` is the record that the count of attempts belongs to."""
+    """Records that go to the function together. ``first`` is the record to which the count of attempts belongs."""
 
     records: list[Record]
     attempts: int = 0
@@ -123,7 +123,7 @@ class _SubBatch:
 def deliver(
     records: Sequence[Record], policy: FailurePolicy, clock: Callable[[], float]
 ) -> Generator[Step, Outcome | None, None]:
-    """The steps for one batch. ``clock`` gives seconds since 1970, as records' times do.
+    """Yield the steps for one batch. ``clock`` gives seconds since 1970, like records' times.
 
     Send the outcome of an :class:`Invoke`; every other step is answered with None once it is done.
     """
@@ -150,7 +150,7 @@ def deliver(
             if not rest:
                 continue
             if done:
-                # Another record is at the head now: the retries used so far were not its own.
+                # Another record is first now: the retries used so far do not count for it.
                 batch.attempts = 1
             batch.records = rest
         yield from _after_failure(batch, stack, policy, reported=isinstance(outcome, Partly))
@@ -180,14 +180,14 @@ def _by_age(records: list[Record], policy: FailurePolicy, now: float) -> tuple[l
     if policy.age < 0:
         return records, []
     limit = (now - policy.age) * 1000
-    # A negative time is that of a record without one, which has no age.
+    # A negative time means no time, and so no age.
     old = [each for each in records if 0 <= each.timestamp_ms < limit]
     gone = {id(each) for each in old}
     return [each for each in records if id(each) not in gone], old
 
 
 def _progress(records: Sequence[Record], lowest: Mapping[str, int]) -> tuple[list[Record], list[Record]]:
-    """The records before their partition's lowest failure, and those from it on."""
+    """Return the records before their partition's lowest failure, and those from it on."""
     done: list[Record] = []
     rest: list[Record] = []
     for record in records:
@@ -197,7 +197,7 @@ def _progress(records: Sequence[Record], lowest: Mapping[str, int]) -> tuple[lis
 
 
 def _heads(batch: _SubBatch) -> list[Record]:
-    """The first record of each partition, which is the one that was reported."""
+    """Return the first record of each partition, which is the reported one."""
     heads: dict[str, Record] = {}
     for record in batch.records:
         heads.setdefault(record.partition, record)

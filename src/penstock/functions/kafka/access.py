@@ -1,6 +1,6 @@
-"""How a mapping reaches its Kafka cluster: the login from its secrets, an MSK cluster's brokers from AWS.
+"""Resolves the access of a mapping to its Kafka cluster: the login from secrets, an MSK cluster's brokers from AWS.
 
-Secrets have the members that Lambda asks for:
+Secrets have the members that Lambda requires:
 https://docs.aws.amazon.com/lambda/latest/dg/kafka-cluster-auth.html.
 """
 
@@ -21,9 +21,9 @@ _TLS = "BootstrapBrokerStringTls"
 
 
 def resolve_access(source: KafkaSource) -> tuple[dict[str, Any], KafkaOrigin]:
-    """librdkafka's settings for the source's cluster, and what events tell of it.
+    """Return librdkafka's settings for the source's cluster, and its origin for events.
 
-    Raises what the client of Secrets Manager raises, and :class:`InvalidInput` for a secret that holds something else.
+    Raises the errors of the client of Secrets Manager, and :class:`InvalidInput` for a secret with another content.
     """
     access = source.access
     brokers, managed = (source.brokers, None) if source.brokers else _managed_brokers(source)
@@ -50,7 +50,7 @@ def resolve_access(source: KafkaSource) -> tuple[dict[str, Any], KafkaOrigin]:
 
 
 def _managed_brokers(source: KafkaSource) -> tuple[str, str]:
-    """The cluster's brokers for the way to log in, and the name that MSK's API has for those."""
+    """Return the cluster's brokers for the authentication method, and their name in MSK's API."""
     assert source.arn is not None
     client = open_client("kafka", region=parse_arn(source.arn).region)
     with translated_errors(client, f"the brokers of {source.arn}"):
@@ -59,7 +59,7 @@ def _managed_brokers(source: KafkaSource) -> tuple[str, str]:
         if found.get(name):
             return str(found[name]), name
     raise InvalidInput(
-        f"Cluster {source.arn} has no brokers for this way to log in.",
+        f"Cluster {source.arn} has no brokers for this authentication method.",
         remedy="Give SourceAccessConfigurations that the cluster allows, or BootstrapServers.",
     )
 
@@ -83,7 +83,7 @@ def _secret(secret_id: str) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise InvalidInput(
-            f"Secret {secret_id} holds no JSON object.", remedy='A certificate\'s reads {"certificate": "PEM"}.'
+            f"Secret {secret_id} is not a JSON object.", remedy='That of a certificate is {"certificate": "PEM"}.'
         )
     return found
 

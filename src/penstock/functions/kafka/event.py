@@ -21,20 +21,20 @@ TIMESTAMP_TYPES = ("NO_TIMESTAMP_TYPE", "CREATE_TIME", "LOG_APPEND_TIME")  # by 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaOrigin:
-    """What a Kafka event says of its cluster: ``arn`` for Amazon MSK, None for a self-managed one."""
+    """The cluster as Kafka events describe it: ``arn`` for Amazon MSK, None for a self-managed one."""
 
     bootstrap_servers: str
     arn: str | None = None
 
     @property
     def envelope(self) -> dict[str, Any]:
-        """The event without its records."""
+        """Return the event without its records."""
         if self.arn is None:
             return {"eventSource": "SelfManagedKafka", "bootstrapServers": self.bootstrap_servers}
         return {"eventSource": "aws:kafka", "eventSourceArn": self.arn, "bootstrapServers": self.bootstrap_servers}
 
     def event(self, records: Sequence[Record]) -> bytes:
-        """The event, UTF-8 JSON, its partitions in the order of their first records."""
+        """Return the event, UTF-8 JSON, with partitions in the order of their first records."""
         body = b",".join(
             compact_json(name) + b":[" + b",".join(record.entry for record in group) + b"]"
             for name, group in _by_partition(records).items()
@@ -42,7 +42,7 @@ class KafkaOrigin:
         return compact_json(self.envelope)[:-1] + b',"records":{' + body + b"}}"
 
     def batch_info(self, records: Sequence[Record], *, single: bool) -> dict[str, Any]:
-        """``KafkaBatchInfo``: the range of each partition, or the one record of ``single``."""
+        """Return ``KafkaBatchInfo``: the range of each partition, or with ``single`` the one record."""
         info: dict[str, Any] = {
             "batchSize": len(records),
             **({"eventSourceArn": self.arn} if self.arn else {}),
@@ -64,25 +64,25 @@ class KafkaOrigin:
         return {"KafkaBatchInfo": info}
 
     def object_prefix(self, records: Sequence[Record]) -> str:  # noqa: ARG002 - the partitions are in the document
-        """Nothing: a batch may have several partitions."""
+        """Return an empty prefix: a batch may have several partitions."""
         return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """What an event says of the schema of a key or value: AVRO, JSON or PROTOBUF, and the version's id."""
+    """The schema of a key or value in an event: AVRO, JSON or PROTOBUF, and the version's id."""
 
     data_format: str
     schema_id: str
 
     @property
     def entry(self) -> dict[str, str]:
-        """The metadata in a record."""
+        """Return the metadata in a record."""
         return {"dataFormat": self.data_format, "schemaId": self.schema_id}
 
 
 def partition_name(topic: str, partition: int) -> str:
-    """The name that events, and reports of failures, give a partition."""
+    """Return the name of a partition in events and in reports of failures."""
     return f"{topic}-{partition}"
 
 
@@ -101,9 +101,9 @@ def kafka_record(
     key_view: Any = None,
     value_view: Any = None,
 ) -> Record:
-    """A record and its entry in the event. One without a key has no ``key``; a tombstone's ``value`` is null.
+    """Return a record with its entry in the event. Without a key it has no ``key``; a tombstone's ``value`` is null.
 
-    ``key_view`` and ``value_view`` are what filters see of a decoded key and value; None: the bytes, as JSON or text.
+    ``key_view`` and ``value_view`` are the decoded key and value for filters; None: the bytes, as JSON or text.
     """
     entry: dict[str, Any] = {
         "topic": topic,

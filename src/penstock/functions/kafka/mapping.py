@@ -1,4 +1,4 @@
-"""A Kafka mapping at work: pollers of one consumer group, as many as the lag asks for."""
+"""Runs a Kafka mapping: pollers of one consumer group, whose number follows the lag."""
 
 import math
 import threading
@@ -19,17 +19,17 @@ from penstock.functions.thread_group import ThreadGroup
 
 __all__ = ["GroupOffsets", "KafkaMapping", "wanted_pollers"]
 
-_CALL = 10.0  # seconds for a call of the broker
-_BATCHES = 10  # that a poller may be behind before another one helps
+_CALL = 10.0  # seconds; the timeout of a call of the broker
+_BATCHES = 10  # the lag per poller above which another one starts
 _TICK = 0.2  # seconds
-_LOW_LOOKS = 3  # in a row, at little lag, before a poller ends
+_LOW_LOOKS = 3  # checks in a row with a low lag before a poller ends
 
 
 def wanted_pollers(lag: int, *, batch_size: int, now: int, bounds: tuple[int, int], partitions: int, low_looks: int) -> int:
-    """How many pollers there should be for a ``lag`` (records), with ``now`` at work and ``bounds`` on their number.
+    """Return the number of pollers for a ``lag`` (records), with ``now`` running and ``bounds`` of their number.
 
-    More at once where the lag asks for them, never more than ``partitions``; one less where the lag has been below what
-    the fewer could do for ``calm`` looks.
+    It grows at once with the lag, up to ``partitions``. It falls by one after three checks in a row (``low_looks``) in which
+    one poller less was enough.
     """
     least, most = bounds[0], max(bounds[0], min(bounds[1], partitions))
     wanted = max(least, min(most, math.ceil(lag / (batch_size * _BATCHES))))
@@ -39,7 +39,7 @@ def wanted_pollers(lag: int, *, batch_size: int, now: int, bounds: tuple[int, in
 
 
 class GroupOffsets:
-    """Reads a group's offsets without being in it; each call raises what :func:`broker_problem` makes of its error."""
+    """Reads a group's offsets without joining it. Each call raises the errors of :func:`broker_problem`."""
 
     def __init__(self, config: Mapping[str, Any], group: str, topic: str) -> None:
         self._topic = topic
@@ -50,7 +50,7 @@ class GroupOffsets:
         self._consumer = Consumer({**quiet, "group.id": group, "enable.auto.commit": False})
 
     def partitions(self) -> list[int]:
-        """The topic's partitions; none where it does not exist yet."""
+        """Return the topic's partitions; empty if it does not exist yet."""
         with self._explained():
             about = self._metadata()
             if about.error is None:
@@ -60,7 +60,7 @@ class GroupOffsets:
             raise KafkaException(about.error)
 
     def _metadata(self) -> TopicMetadata:
-        """What the broker says of the topic; asked in short calls, since a refused login is only seen between them."""
+        """Return the topic's metadata, by short calls, because a refused login is seen only between them."""
         deadline = time.monotonic() + _CALL
         while True:
             try:
@@ -72,7 +72,7 @@ class GroupOffsets:
                     raise
 
     def ends(self) -> dict[int, int]:
-        """The offset behind the last record of each partition."""
+        """Return the end offset of each partition."""
         latest = OffsetSpec.latest()
         asked = {TopicPartition(self._topic, number): latest for number in self.partitions()}
         if not asked:
@@ -82,7 +82,7 @@ class GroupOffsets:
             return {each.partition: future.result().offset for each, future in answers.items()}
 
     def committed(self, partitions: Iterable[int]) -> dict[int, int]:
-        """What the group has committed of ``partitions``."""
+        """Return the group's committed offsets of ``partitions``."""
         asked = [TopicPartition(self._topic, each) for each in partitions]
         if not asked:
             return {}
@@ -91,7 +91,7 @@ class GroupOffsets:
             return {each.partition: each.offset for each in found if each.offset >= 0}
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._consumer.close()
 
     @contextmanager
@@ -99,7 +99,7 @@ class GroupOffsets:
         try:
             yield
         except KafkaException as error:
-            # A refused login looks like a broker that does not answer; the reason came by the callback.
+            # A refused login looks like a broker that does not answer; the callback got the reason.
             self._consumer.poll(0)
             raise broker_problem(self._refusal or error.args[0], self._brokers, self._topic, doing="read") from None
 
@@ -109,9 +109,9 @@ class GroupOffsets:
 
 
 class KafkaMapping:
-    """Runs the pollers of one mapping. ``make_poller`` makes one; ``scale_seconds`` lie between two looks at the lag.
+    """Runs the pollers of one mapping. ``make_poller`` makes one; the lag is checked every ``scale_seconds``.
 
-    With ``once`` it ends when the group has committed what the topic held at the start.
+    With ``once`` it ends when the group has committed the offsets that the topic had at the start.
     """
 
     def __init__(
@@ -134,18 +134,18 @@ class KafkaMapping:
         self._report = report
         self._once = once
         self._scale_seconds = scale_seconds
-        self._low_looks = 0  # in a row, at a lag that one poller less would do
+        self._low_looks = 0  # checks in a row with a lag for which one poller less is enough
         self._stop = threading.Event()
 
     def stop(self) -> None:
-        """Ask :meth:`run` to end in good order."""
+        """Make :meth:`run` end cleanly."""
         self._stop.set()
 
     def run(self) -> None:
-        """Poll until told to stop. Raises the problem of a poller that ended by itself."""
+        """Poll until :meth:`stop`. Raises the error of a poller that ended by itself."""
         group = GroupOffsets(self._config, self._mapping.group, self._source.topic)
         with closing(group), ThreadGroup[KafkaPoller]("poller") as pollers:
-            # Asked before anything is started, so that a broker or login that is wrong is reported at once.
+            # Before anything is started, so that a wrong broker or login is reported at once.
             ends = group.ends()
             if self._once and not ends:
                 raise EnvironmentProblem(
@@ -168,13 +168,13 @@ class KafkaMapping:
                     self._scale(group, pollers)
                 silent = False
             except EnvironmentProblem as error:
-                # The pollers' client connects anew by itself.
+                # The pollers' client reconnects by itself.
                 if not silent:
                     self._report(f"{error} The pollers wait for it.")
                 silent = True
 
     def _scale(self, group: GroupOffsets, pollers: ThreadGroup[KafkaPoller]) -> None:
-        """Look at the lag once, and start or end pollers by it."""
+        """Check the lag once, and start or end pollers accordingly."""
         highs = group.ends()
         committed = group.committed(highs)
         lag = sum(max(0, high - committed.get(number, high)) for number, high in highs.items())

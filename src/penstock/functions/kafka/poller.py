@@ -1,8 +1,8 @@
-"""One poller of a Kafka mapping: a consumer of the mapping's group and the batch dispatcher behind it, in one thread.
+"""One poller of a Kafka mapping: a consumer of the mapping's group and its batch dispatcher, in one thread.
 
-Offsets are committed after their records are done with, never before; a poller that dies leaves its records to the group.
-Partitions move between pollers without stopping the others (cooperative-sticky): what is in the function's hands when a
-partition leaves ends first, and its offsets are committed before the next owner reads.
+Offsets are committed after their records are finished, never before; the group gets the records of a poller that dies.
+Partitions move between pollers without stopping the others (cooperative-sticky): when a partition is revoked, the current
+invocation ends first, and its offsets are committed before the next owner reads.
 """
 
 import threading
@@ -27,12 +27,12 @@ from penstock.retries import BROKER_OFFSETS, SCHEMA_REGISTRY, Backoff, RetryStop
 __all__ = ["KafkaPoller"]
 
 _DOING = "read"
-_IDLE = 0.2  # seconds a read waits where nothing is due
-_HOLD = 3.0  # seconds a full dispatcher keeps the consumer waiting before its partitions are paused
+_IDLE = 0.2  # seconds that a read waits if nothing is due
+_HOLD = 3.0  # seconds for which a full dispatcher delays the consumer before its partitions are paused
 
 
 class KafkaPoller:
-    """Reads the topic of ``mapping`` into a batch dispatcher until told to stop. ``report`` gets human-readable lines.
+    """Reads the topic of ``mapping`` into a batch dispatcher until stopped. ``report`` gets human-readable lines.
 
     ``config`` are librdkafka's settings to reach the cluster, ``timeout`` is the function's, in seconds.
     """
@@ -74,12 +74,12 @@ class KafkaPoller:
                     "group.id": mapping.group,
                     "enable.auto.commit": False,
                     "enable.auto.offset.store": False,
-                    # Only for offsets that retention has removed: the start of a new group is resolved when it is assigned.
+                    # Only for offsets that retention has removed: a new group's start is resolved at the assignment.
                     "auto.offset.reset": "earliest",
                     "partition.assignment.strategy": "cooperative-sticky",
-                    # How long a killed poller's partitions wait for the next one.
+                    # For how long a killed poller's partitions wait for the next one.
                     "session.timeout.ms": 10_000,
-                    # The consumer is polled while the function runs, but for the time that a leaving partition waits for it.
+                    # The consumer is polled while the function runs, except while a revoked partition waits for it.
                     "max.poll.interval.ms": max(300_000, (timeout + 60) * 1000),
                     "topic.metadata.refresh.interval.ms": 3_000,
                     "allow.auto.create.topics": False,
@@ -92,11 +92,11 @@ class KafkaPoller:
             raise InvalidInput(f"The Kafka client refuses its settings: {error.args[0].str()}") from None
 
     def stop(self) -> None:
-        """Ask the poller to end after the invocation in hand; :meth:`run` returns then."""
+        """Make :meth:`run` return after the current invocation."""
         self._stop.set()
 
     def run(self) -> None:
-        """Poll until stopped, in the calling thread; raises the :class:`PenstockError` that ends it before."""
+        """Poll until stopped, in the calling thread. Raises the :class:`PenstockError` that ends it before."""
         try:
             self._consumer.subscribe(
                 [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
@@ -114,7 +114,7 @@ class KafkaPoller:
             self._commit()
             self._consumer.close()
         except (KafkaException, RuntimeError) as error:
-            self._report(f"The consumer of topic {self._topic} did not leave its group in good order: {error}")
+            self._report(f"The consumer of topic {self._topic} did not leave its group cleanly: {error}")
 
     def _poll_once(self) -> None:
         if self._stop.is_set():
@@ -130,7 +130,7 @@ class KafkaPoller:
             raise broker_problem(self._fatal, self._brokers, self._topic, doing=_DOING)
 
     def _read(self) -> None:
-        """Read what the dispatcher has room for; where it has none for long, only keep the consumer's place in the group."""
+        """Read records while the dispatcher has room; if it has none for long, only stay in the group."""
         now = time.monotonic()
         if self._dispatcher.full or self._fetched or self._stop.is_set():
             self._full_since = self._full_since or now
@@ -139,7 +139,7 @@ class KafkaPoller:
             if self._paused:
                 self._take(self._consumer.poll(0.0 if self._dispatcher.busy else _IDLE))
             elif not self._dispatcher.busy:
-                # A dispatcher that is full and free takes its batch next; one that waits for the registry does not.
+                # A full dispatcher that is not busy starts its batch next; one that waits for the registry does not.
                 time.sleep(min(_IDLE, 0.02))
             return
         self._full_since = None
@@ -179,13 +179,13 @@ class KafkaPoller:
             self._report(f"Topic {self._topic}: {error.str()}")
 
     def _offer_fetched(self) -> None:
-        """Offer what was read to the dispatcher, decoded; wait where the schema registry does not answer."""
+        """Decode fetched records and offer them to the dispatcher; wait if the schema registry does not answer."""
         while self._fetched and not self._registry_backoff.left:
             message = self._fetched[0]
             name = partition_name(self._topic, message.partition() or 0)
             progress = self._progress.get(name)
             if progress is None:
-                # Of a partition that has left meanwhile.
+                # Of a partition that was revoked meanwhile.
                 self._fetched.popleft()
                 continue
             if message.error() is not None:
@@ -204,9 +204,9 @@ class KafkaPoller:
             self._dispatcher.offer(record, problem)
 
     def _reach_end(self, name: str, progress: Progress, position: int) -> None:
-        """Note that a partition holds nothing up to ``position``: behind its last record there may be ends of transactions.
+        """Record that a partition has no records up to ``position``: transaction markers may follow its last record.
 
-        Without that the group would seem to be behind for ever.
+        Otherwise the group would seem to lag for ever.
         """
         if position >= 0 and (progress.last is None or position > progress.last):
             progress.begin(position)
@@ -252,7 +252,7 @@ class KafkaPoller:
                 self._commits[self._partitions[name]] = reached + 1
 
     def _commit(self) -> None:
-        """Commit what is done with; where that fails the offsets are committed later, or read again by the next owner."""
+        """Commit finished records. If that fails they are committed later, or read again by the next owner."""
         if not self._commits:
             return
         offsets = [TopicPartition(self._topic, number, offset) for number, offset in self._commits.items()]
@@ -261,7 +261,9 @@ class KafkaPoller:
         except KafkaException as error:
             if not self._said_uncommitted:
                 self._said_uncommitted = True
-                self._report(f"Offsets of topic {self._topic} were not committed, and will be: {error.args[0].str()}")
+                self._report(
+                    f"Offsets of topic {self._topic} were not committed; the commit is retried: {error.args[0].str()}"
+                )
             return
         self._said_uncommitted = False
         for result in results or []:
@@ -279,7 +281,7 @@ class KafkaPoller:
             consumer.pause(wanted)
 
     def _starts_after_all(self, consumer: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Where to begin each partition, asked for until the broker answers: an assignment is not made twice."""
+        """Return the offsets to begin at, retried until the broker answers: an assignment is not repeated."""
 
         def problem(error: Exception) -> PenstockError:
             return broker_problem(error.args[0], self._brokers, self._topic, doing=_DOING)
@@ -289,7 +291,7 @@ class KafkaPoller:
                 lambda: starting_offsets(consumer, self._topic, partitions, self._mapping, self._report),
                 BROKER_OFFSETS,
                 when=lambda error: isinstance(error, KafkaException) and error.args[0].code() not in FINAL,
-                on_retry=lambda error, *_: self._report(f"{problem(error)} It is asked again for the offsets."),
+                on_retry=lambda error, *_: self._report(f"{problem(error)} The request for the offsets is retried."),
                 stop=self._stop,
             )
         except RetryStopped:
@@ -304,7 +306,7 @@ class KafkaPoller:
         consumer.incremental_unassign(partitions)
 
     def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        # Somebody else has them already: what this poller did since is done twice.
+        # Another poller has them already: records finished since then are delivered twice.
         self._release(partitions)
         self._forget(partitions)
         consumer.incremental_unassign(partitions)

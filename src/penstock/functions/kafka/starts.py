@@ -1,4 +1,4 @@
-"""Where a poller begins its partitions: what the group has committed, else what the mapping says."""
+"""The offsets at which a poller begins: the group's committed ones, else by the mapping's starting position."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ from penstock.functions.model import EventSourceMapping
 
 __all__ = ["starting_offsets"]
 
-_CALL = 10.0  # seconds for a call of the broker
+_CALL = 10.0  # seconds; the timeout of a call of the broker
 
 
 def starting_offsets(
@@ -18,11 +18,12 @@ def starting_offsets(
     mapping: EventSourceMapping,
     report: Callable[[str], None],
 ) -> list[TopicPartition]:
-    """The partitions with the offsets to begin at; raises ``KafkaException`` where the broker does not answer.
+    """Return the partitions with the offsets to begin at. Raises ``KafkaException`` if the broker does not answer.
 
-    What the mapping says is committed at once, so that a poller that dies before its first batch is done does not begin
-    later. A partition that a known group has never seen was added to the topic: it is read from its beginning. So that no
-    poller that begins at the same time takes its own partitions for such, a new group's start is committed for all.
+    Offsets by the starting position are committed at once, so that a poller that dies before its first batch is finished
+    does not begin later. A partition without an offset of a known group was added to the topic: it is read from its
+    beginning. A new group's start is committed for all partitions, so that a poller that begins at the same time does not
+    take its own for added ones.
     """
     whole = consumer.list_topics(topic, timeout=_CALL).topics[topic].partitions
     everything = consumer.committed([TopicPartition(topic, number) for number in whole], timeout=_CALL)
@@ -53,7 +54,7 @@ def starting_offsets(
 
 
 def _retained(consumer: Consumer, topic: str, number: int, offset: int, report: Callable[[str], None]) -> int:
-    """``offset``, or where the log begins that no longer has it."""
+    """Return ``offset``, or the begin of a log that no longer has it."""
     low, _ = consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_CALL)
     if offset >= low:
         return offset

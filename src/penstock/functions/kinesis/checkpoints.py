@@ -1,6 +1,6 @@
-"""How far the shards of a stream were read: a small file for each mapping, whole or not there, held by one run at a time.
+"""The checkpoints of a stream's shards: a small file for each mapping, written atomically and locked by one run.
 
-Lambda keeps this itself. Here it is a file of this machine, so that one run serves a stream; a second one is refused.
+Lambda stores this itself. Here it is a file of this machine, so only one run can read a stream; a second one is refused.
 """
 
 import json
@@ -18,7 +18,7 @@ __all__ = ["Checkpoint", "Checkpoints", "checkpoint_of", "position_of"]
 
 
 class Checkpoint(TypedDict, total=False):
-    """Where a shard goes on: behind a sequence number, at a time (milliseconds since 1970), or nowhere since it is read."""
+    """Where a shard continues: after a sequence number, at a time (milliseconds since 1970), or nowhere after its end."""
 
     after: str
     from_ms: int
@@ -26,7 +26,7 @@ class Checkpoint(TypedDict, total=False):
 
 
 def checkpoint_of(position: ShardPosition) -> Checkpoint:
-    """The position as the file keeps it."""
+    """Return the position as the file has it."""
     if position.ended:
         return {"ended": True}
     if position.after is not None:
@@ -35,14 +35,14 @@ def checkpoint_of(position: ShardPosition) -> Checkpoint:
 
 
 def position_of(checkpoint: Checkpoint) -> ShardPosition:
-    """The position that the file keeps as ``checkpoint``."""
+    """Return the position of a ``checkpoint`` in the file."""
     return ShardPosition(after=checkpoint.get("after"), at_ms=checkpoint.get("from_ms"), ended=bool(checkpoint.get("ended")))
 
 
 class Checkpoints:
     """The checkpoints of one mapping by shard. Safe for threads.
 
-    Raises :class:`InvalidInput` if another run holds them, :class:`EnvironmentProblem` if they cannot be kept.
+    Raises :class:`InvalidInput` if another run has locked them, :class:`EnvironmentProblem` if they cannot be stored.
     """
 
     def __init__(self, folder: Path, mapping: str) -> None:
@@ -62,20 +62,20 @@ class Checkpoints:
         self._shards: dict[str, Checkpoint] = self._read()
 
     def known(self) -> dict[str, Checkpoint]:
-        """All shards that were begun."""
+        """Return all shards that were begun."""
         with self._lock:
             return dict(self._shards)
 
     def ended(self) -> set[str]:
-        """The shards that were closed and are read to their end."""
+        """Return the closed shards that were read to their end."""
         return {shard for shard, checkpoint in self.known().items() if checkpoint.get("ended")}
 
     def set(self, shard: str, checkpoint: Checkpoint) -> None:
-        """Keep a shard's checkpoint; on disk when this returns."""
+        """Store a shard's checkpoint durably."""
         self.update({shard: checkpoint})
 
     def update(self, checkpoints: Mapping[str, Checkpoint]) -> None:
-        """Keep checkpoints by shard, all of them in one write or none."""
+        """Store checkpoints by shard, all of them or none."""
         with self._lock:
             self._shards.update(checkpoints)
             try:
@@ -85,7 +85,7 @@ class Checkpoints:
                 raise self._problem(error) from None
 
     def close(self) -> None:
-        """Let another run have them."""
+        """Release the lock."""
         self._held.release()
 
     def _read(self) -> dict[str, Checkpoint]:
@@ -99,11 +99,12 @@ class Checkpoints:
             found = None
         if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
             raise EnvironmentProblem(
-                f"{self._path} holds no checkpoints.", remedy="Restore it, or remove it to begin at StartingPosition."
+                f"{self._path} is not a file of checkpoints.",
+                remedy="Restore it, or remove it to begin at StartingPosition.",
             )
         return found
 
     def _problem(self, error: OSError) -> EnvironmentProblem:
         return EnvironmentProblem(
-            f"Checkpoints cannot be kept in {self._path}: {error.strerror}.", remedy="Name another folder with --state."
+            f"Checkpoints cannot be stored in {self._path}: {error.strerror}.", remedy="Name another folder with --state."
         )

@@ -18,7 +18,7 @@ __all__ = ["KinesisOrigin", "kinesis_record"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KinesisOrigin:
-    """What a Kinesis event says of its stream: the stream's ARN, and the role the function runs as."""
+    """The stream as Kinesis events describe it: its ARN, and the role of the function."""
 
     arn: str
     role: str
@@ -30,15 +30,15 @@ class KinesisOrigin:
 
     @property
     def stream(self) -> StreamName:
-        """How requests name the stream."""
+        """The stream as requests name it."""
         return StreamName(parse_arn(self.arn).resource.removeprefix("stream/"), self.arn)
 
     def event(self, records: Sequence[Record]) -> bytes:
-        """The event, UTF-8 JSON."""
+        """Return the event, UTF-8 JSON."""
         return b'{"Records":[' + b",".join(record.entry for record in records) + b"]}"
 
     def batch_info(self, records: Sequence[Record], *, single: bool) -> dict[str, Any]:  # noqa: ARG002 - one form for all
-        """``KinesisBatchInfo``: the range of the records' one shard."""
+        """Return ``KinesisBatchInfo``: the range of the records' one shard."""
         first, last = records[0], records[-1]
         return {
             "KinesisBatchInfo": {
@@ -53,7 +53,7 @@ class KinesisOrigin:
         }
 
     def object_prefix(self, records: Sequence[Record]) -> str:
-        """The records' one shard."""
+        """Return the records' one shard."""
         return f"{records[0].partition}/"
 
 
@@ -67,7 +67,7 @@ def kinesis_record(
     arrival: float,
     encryption: str | None = None,
 ) -> Record:
-    """A record and its entry in the event; ``arrival`` is in seconds since 1970."""
+    """Return a record with its entry in the event; ``arrival`` is in seconds since 1970."""
     kinesis: dict[str, Any] = {
         "kinesisSchemaVersion": "1.0",
         "partitionKey": partition_key,
@@ -93,6 +93,6 @@ def kinesis_record(
         timestamp_ms=round(arrival * 1000),
         key=partition_key.encode(),
         entry=compact_json(entry),
-        # Patterns name the data at the top ({"data": ...}), whatever its place in the event.
+        # Patterns name the data at the top level ({"data": ...}), unlike the event.
         view={**entry, "kinesis": {**kinesis, "data": payload_view(data)}, **kinesis, "data": payload_view(data)},
     )

@@ -1,4 +1,4 @@
-"""A Kinesis mapping at work: a reader for each shard, children after their parents, records dispatched by partition key.
+"""Runs a Kinesis mapping: a reader for each shard, children after their parents, records dispatched by partition key.
 
 https://docs.aws.amazon.com/streams/latest/dev/kinesis-record-processor-scaling.html for resharding; Lambda polls each shard
 once a second (https://docs.aws.amazon.com/lambda/latest/dg/with-kinesis.html).
@@ -25,19 +25,19 @@ from penstock.retries import KINESIS_READ, Backoff
 
 __all__ = ["KinesisMapping", "ShardReader", "dispatcher_of"]
 
-_TICK = 0.02  # seconds between two looks at several dispatchers
-_POLL_SECONDS = 1.0  # between two reads of a shard that has nothing
-_LIST_SECONDS = 10.0  # between two looks at the stream's shards
-_LIMIT = 1000  # records a read
+_TICK = 0.02  # seconds between two checks of several dispatchers
+_POLL_SECONDS = 1.0  # between two reads of a shard without new records
+_LIST_SECONDS = 10.0  # between two lists of the stream's shards
+_LIMIT = 1000  # records per read
 
 
 def dispatcher_of(key: bytes, dispatchers: int) -> int:
-    """The number of the dispatcher for a partition key; the same one in every run."""
+    """Return the number of the dispatcher for a partition key, which is the same in every run."""
     return int.from_bytes(hashlib.md5(key, usedforsecurity=False).digest()[:4]) % dispatchers
 
 
 class ShardReader:
-    """Reads one shard into its dispatchers and keeps the checkpoint behind what is done. A worker of a thread group."""
+    """Reads one shard into its dispatchers, and stores a checkpoint after finished records. A worker of a thread group."""
 
     def __init__(
         self,
@@ -58,25 +58,25 @@ class ShardReader:
         self._dispatchers = [make_dispatcher(self._on_done) for _ in range(mapping.source.parallelization_factor)]
         self._progress = Progress()
         self._reached: int | None = None
-        # Behind the last record that was read, which may lie behind what is done.
+        # After the last record that was read; finished records may be further back.
         self._fetcher = ShardFetcher(client, origin.stream, shard, position_of(checkpoints.known()[shard]))
         self._backoff = Backoff(KINESIS_READ)
         self._read_at = 0.0
         self._pause = 0.0
-        self._at_tip = False  # whether the last records that were read are the shard's last, and all are offered
+        self._at_tip = False  # whether all records of the shard so far were read and offered
         self._stop = threading.Event()
 
     @property
     def caught_up(self) -> bool:
-        """Whether all that an open shard has is read and done with; a closed one is when its checkpoint says so."""
+        """Whether all records of an open shard are finished; for a closed one the checkpoint says so."""
         return self._at_tip and not self._fetcher.ended and len(self._progress) == 0
 
     def stop(self) -> None:
-        """Ask :meth:`run` to end after the invocations in hand."""
+        """Make :meth:`run` end after the current invocations."""
         self._stop.set()
 
     def run(self) -> None:
-        """Read until stopped, or until the shard has ended and all its records are done with."""
+        """Read until stopped, or until the shard has ended and all its records are finished."""
         try:
             while True:
                 if self._stop.is_set():
@@ -85,7 +85,7 @@ class ShardReader:
                     if all(each.finished for each in self._dispatchers):
                         return
                 elif self._fetcher.ended and len(self._progress) == 0:
-                    # What was filtered out as it was read is noted, and would be kept in place of the end.
+                    # The progress of filtered records would be stored in place of the end.
                     self._reached = None
                     self._checkpoints.set(self._shard, {"ended": True})
                     return
@@ -120,13 +120,13 @@ class ShardReader:
             if not may_pass(error):
                 raise
             self._pause = self._backoff.failed()
-            self._report(f"{error} Shard {self._shard} is read again.")
+            self._report(f"{error} The read of shard {self._shard} is retried.")
             return
         self._backoff.succeeded()
         for each in records:
             self._offer(each)
         self._at_tip = self._fetcher.behind_ms == 0
-        # There may be more: five reads a second are what a shard allows.
+        # There may be more: a shard allows five reads a second.
         self._pause = 0.2 if records and not self._fetcher.ended else _POLL_SECONDS
 
     def _offer(self, each: Mapping[str, Any]) -> None:
@@ -154,7 +154,7 @@ class ShardReader:
 
 
 class KinesisMapping:
-    """Runs the readers of one stream. With ``once`` it ends when every shard's tip was reached and is done with."""
+    """Runs the readers of one stream. With ``once`` it ends when all records of every shard so far are finished."""
 
     def __init__(
         self,
@@ -176,11 +176,11 @@ class KinesisMapping:
         self._listed = False  # whether this run has listed the stream's shards
 
     def stop(self) -> None:
-        """Ask :meth:`run` to end after the invocations in hand."""
+        """Make :meth:`run` end after the current invocations."""
         self._stop.set()
 
     def run(self) -> None:
-        """Read until told to stop. Raises what cannot be recovered from."""
+        """Read until stopped. Raises errors that cannot be retried."""
         try:
             self._run()
         except NotFound as error:
@@ -209,13 +209,13 @@ class KinesisMapping:
                     return
 
     def _new_readers(self, client: Any, checkpoints: Checkpoints, readers: dict[str, ShardReader]) -> list[ShardReader]:
-        """Readers for shards that may be read now and have none in ``readers``, which gets them."""
+        """Return new readers, added to ``readers``, for shards that may be read now and have none."""
         try:
             readable = readable_shards(self._shards(client), checkpoints.ended())
         except (EnvironmentProblem, LimitExceeded) as error:
             if not self._listed:
                 raise
-            self._report(f"{error} The stream's shards are asked for again.")
+            self._report(f"{error} The list of the stream's shards is retried.")
             return []
         self._listed = True
         ended = checkpoints.ended()
@@ -224,9 +224,9 @@ class KinesisMapping:
         return [readers[shard] for shard in fresh]
 
     def _begin_stream(self, client: Any, checkpoints: Checkpoints) -> None:
-        """Keep where a mapping's first run begins, so that one that is stopped before its first batch skips nothing.
+        """Store where a mapping's first run begins, so that a stop before its first batch skips nothing.
 
-        All shards at once: a run that dies here has begun everywhere or nowhere.
+        All shards are in one write: a run that dies here has begun all or none.
         """
         mapping = self._mapping
         at_ms = int(time.time() * 1000) if mapping.start == "LATEST" else mapping.start_at or 0
@@ -235,7 +235,7 @@ class KinesisMapping:
 
     def _reader(self, client: Any, shard: str, checkpoints: Checkpoints) -> ShardReader:
         if shard not in checkpoints.known():
-            # A shard that comes to a known stream is a child: all it holds came after its parents' records.
+            # A new shard of a known stream is a child: all its records came after its parents'.
             checkpoints.set(shard, {})
         return ShardReader(
             shard,
