@@ -1,4 +1,4 @@
-"""What the attacks run against: the embedded platform, and two servers over one PostgreSQL, each started once a session."""
+"""Targets of the attacks: the embedded platform, and two servers over one PostgreSQL, each started once a session."""
 
 import json
 from collections.abc import Iterator

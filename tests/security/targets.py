@@ -10,7 +10,7 @@ from penstock.testing.clients import boto3_client
 
 
 class Keys(TypedDict):
-    """An access key, as clients and servers take it: ``client(service, **keys)``."""
+    """An access key, as arguments of clients and servers: ``client(service, **keys)``."""
 
     access_key_id: str
     secret_access_key: str
@@ -39,7 +39,7 @@ class Target:
 
 @contextmanager
 def written_privately() -> Iterator[None]:
-    """Make what a test itself puts into a home its owner's alone, as all of Penstock does; start no process within."""
+    """Give files that a test writes into a home Penstock's mode, readable only by the owner; start no process within."""
     former = os.umask(0o077)
     try:
         yield

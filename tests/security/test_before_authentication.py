@@ -1,4 +1,4 @@
-"""Before a request's signature is known, little is spent on it."""
+"""Before a request is authenticated, little is spent on it."""
 
 import asyncio
 import base64
@@ -29,13 +29,13 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """A server of its own: failed logins count, and its memory is measured."""
+    """A separate server: failed logins count, and its memory is measured."""
     with running_server(tmp_path_factory.mktemp("before") / "home") as started:
         yield started
 
 
 def _signed(server: RunningServer, body: bytes, *, target: str = "AWSGlue.ListRegistries", **changed: Any) -> dict[str, str]:
-    """The headers of a signed request; ``key``, ``region``, ``service`` and ``minutes`` make it a wrong one."""
+    """Return the headers of a signed request; ``key``, ``region``, ``service`` and ``minutes`` make it invalid."""
     request = AWSRequest("POST", f"{server.endpoint_url}/", {"X-Amz-Target": target, "Content-Type": JSON}, body)
     credentials = Credentials(changed.get("key", server.access_key_id), server.secret_access_key)
     signer = SigV4Auth(credentials, changed.get("service", "glue"), changed.get("region", server.region))
@@ -72,7 +72,7 @@ def _answer(connection: socket.socket) -> tuple[int, dict[str, Any]]:
 
 
 def _refused_heads(server: RunningServer) -> dict[str, tuple[str, dict[str, str], str]]:
-    """What is wrong with a request: path, headers and what its answer says."""
+    """Return invalid requests: path, headers and the message of the answer."""
     unknown = _signed(server, b"", key="AKIATESTSUNKNOWNKEYS")
     return {
         "no signature": ("/", {"X-Amz-Target": "AWSGlue.ListRegistries", "Content-Type": JSON}, "MissingAuthentication"),
@@ -126,14 +126,14 @@ def test_a_request_that_nobody_signed_is_answered_before_its_body_is_sent(server
 
 
 @pytest.mark.parametrize("path", ["/", "/subjects/s/versions"])
-def test_who_asks_whether_to_send_the_body_is_told_no(server: RunningServer, path: str) -> None:
+def test_an_unsigned_request_that_expects_100_continue_is_refused(server: RunningServer, path: str) -> None:
     headers = {"X-Amz-Target": "AWSGlue.ListRegistries", "Expect": "100-continue"}
     with _connect(server) as connection:
         connection.sendall(_head(server, path, BODY, headers))
         assert connection.recv(64).startswith(b"HTTP/1.1 40")
 
 
-def test_who_signed_is_told_to_go_on(server: RunningServer) -> None:
+def test_a_signed_request_is_answered_100_continue(server: RunningServer) -> None:
     with _connect(server) as connection:
         connection.sendall(_head(server, "/", 2, _signed(server, b"{}") | {"Expect": "100-continue"}))
         assert connection.recv(64) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -152,7 +152,7 @@ def test_a_refused_call_with_a_small_body_keeps_its_connection(server: RunningSe
 
 
 @pytest.mark.parametrize("path", ["/", "/subjects/s/versions"])
-def test_unsigned_bodies_take_no_memory(tmp_path: Path, path: str) -> None:
+def test_unsigned_bodies_use_no_memory(tmp_path: Path, path: str) -> None:
     with running_server(tmp_path / "home") as server:
         assert _fail_aws(server, 1) == "UnrecognizedClientException"
         peak = asyncio.run(_flood(server, path, requests=120))
@@ -161,7 +161,7 @@ def test_unsigned_bodies_take_no_memory(tmp_path: Path, path: str) -> None:
 
 
 async def _flood(server: RunningServer, path: str, *, requests: int) -> int:
-    """How many bytes the server's memory grew at most while so many unsigned bodies of 10 MB came at once."""
+    """Return the maximal growth of the server's memory in bytes during so many unsigned bodies of 10 MB at once."""
     process = psutil.Process(server.process.pid)
     before = process.memory_info().rss
     peak = 0
@@ -201,14 +201,14 @@ def test_one_key_does_not_take_all_room_for_bodies(server: RunningServer) -> Non
         with pytest.raises(ClientError) as refused:
             large.create_registry(RegistryName="r", Description="x" * 1_000_000)
         assert refused.value.response["Error"]["Code"] == "ValidationException"
-        # Those that waited for room are told to come again; none of them has sent anything.
+        # Requests that waited for room are told to retry; none of them has sent anything.
         assert _answer(greedy[-1])[0] == 503
     finally:
         for connection in greedy:
             connection.close()
 
 
-def test_failed_logins_of_an_address_are_bounded_and_no_proven_key_is_locked_out(tmp_path: Path) -> None:
+def test_failed_logins_of_an_address_are_bounded_and_do_not_lock_out_a_key_that_succeeded(tmp_path: Path) -> None:
     # Three failures a second and thirty at once: so few that a busy machine runs into the bound, too.
     with running_server(tmp_path / "home", arguments=("--requests-per-second", "3")) as server:
         client = server.client("glue")
@@ -237,7 +237,7 @@ def _fail_confluent(server: RunningServer, number: int) -> int:
     return status
 
 
-def test_both_apis_count_towards_what_a_key_may_send(tmp_path: Path) -> None:
+def test_requests_to_both_apis_count_for_a_keys_limit(tmp_path: Path) -> None:
     with running_server(tmp_path / "home", arguments=("--requests-per-second", "3")) as server:
         connection = http.client.HTTPConnection(urlsplit(server.endpoint_url).netloc, timeout=30)
         statuses = []

@@ -1,4 +1,4 @@
-"""Requests at the edge of HTTP, as bytes on a socket, and who may read what is beside the APIs."""
+"""Requests at the edge of HTTP, as bytes on a socket, and who may read the paths besides the APIs."""
 
 import base64
 import contextlib
@@ -14,7 +14,7 @@ from penstock.testing.server import running_server
 
 
 def exchange(url: str, request: bytes) -> bytes:
-    """All that is answered to ``request`` until the server closes, or has answered and waits."""
+    """Return the answer to ``request`` until the server closes the connection, or has answered and waits."""
     where = urlsplit(url)
     with socket.create_connection((where.hostname or "", where.port or 0), timeout=30) as connection:
         with contextlib.suppress(ConnectionError):
@@ -57,12 +57,12 @@ def basic(key_id: str, secret: str) -> str:
         (("Host: 192.0.2.1",), 421),
     ],
 )
-def test_a_request_names_one_host_of_ours(target: Any, headers: tuple[str, ...], status: int) -> None:
+def test_a_request_names_one_host_of_the_server(target: Any, headers: tuple[str, ...], status: int) -> None:
     assert get(target.url, "/healthz", *headers) == status
 
 
 def test_a_foreign_host_reaches_no_api(target: Any) -> None:
-    """What a page under another name could send, were its name led to this machine: even with a key."""
+    """A page under another name could send this if its name resolved to this machine: refused even with a key."""
     login = basic(target.access_key_id, target.secret_access_key)
     assert get(target.url, "/subjects", "Host: localhost", login) == 200
     for path in ("/subjects", "/metrics", "/readyz", "/"):
@@ -70,7 +70,7 @@ def test_a_foreign_host_reaches_no_api(target: Any) -> None:
     assert status_of(exchange(target.url, b"GET http://rebound.example/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")) == 421
 
 
-def test_the_s3_endpoint_answers_for_no_foreign_host(platform: Platform) -> None:
+def test_the_s3_endpoint_refuses_foreign_hosts(platform: Platform) -> None:
     url = platform.config.s3_endpoint_url
     assert get(url, "/lake", "Host: localhost") == 403
     assert get(url, "/lake", "Host: rebound.example") == 421
@@ -83,7 +83,7 @@ def test_a_head_has_64_kib_to_the_byte(target: Any, size: int, status: int) -> N
     assert status_of(exchange(target.url, start + b"a" * (size - len(start) - len(end)) + end)) == status
 
 
-def test_metrics_ask_for_a_key_of_the_servers_own_account(target: Any) -> None:
+def test_metrics_need_a_key_of_the_servers_own_account(target: Any) -> None:
     host = "Host: localhost"
     assert get(target.url, "/metrics", host) == 401
     assert get(target.url, "/metrics", host, basic(target.access_key_id, "wrong")) == 401
@@ -98,7 +98,7 @@ def test_metrics_ask_for_a_key_of_the_servers_own_account(target: Any) -> None:
         iam.delete_user(UserName="scraper")
 
 
-def test_health_asks_for_no_key(target: Any) -> None:
+def test_health_needs_no_key(target: Any) -> None:
     assert get(target.url, "/healthz", "Host: localhost") == 200
     assert get(target.url, "/readyz", "Host: localhost") == 200
 

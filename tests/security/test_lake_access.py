@@ -1,4 +1,4 @@
-"""The lake is read and written by those whose signature and policies say so, through S3 and on the machine."""
+"""The lake can be read and written only with a signature and by policies, through S3 and on the machine."""
 
 import hashlib
 import http.client
@@ -86,13 +86,13 @@ def test_without_a_signature_nothing_is_answered(platform: Platform, s3: Any, me
     assert not (platform.home.lake / "planted").exists()
 
 
-def test_what_every_writer_wrote_is_closed_to_anonymous_readers(platform: Platform, s3: Any) -> None:
+def test_anonymous_readers_cannot_read_what_any_writer_wrote(platform: Platform, s3: Any) -> None:
     for key in written_by_all(platform, s3):
         assert requests.get(f"{platform.config.s3_endpoint_url}/lake/{key}", timeout=30).status_code == 403, key
 
 
 @pytest.mark.parametrize("host", ["attacker.example", "169.254.169.254", "lake.attacker.example"])
-def test_a_foreign_host_is_not_answered(platform: Platform, s3: Any, host: str) -> None:
+def test_a_foreign_host_is_refused(platform: Platform, s3: Any, host: str) -> None:
     prepared = signed(platform, "GET", "/lake/secret.txt", headers={"host": host})
     answer = send(prepared)
     assert (answer.status_code, answer.headers["content-type"]) == (421, "application/xml")
@@ -120,7 +120,7 @@ def test_an_unsigned_copy_source_is_refused(platform: Platform, s3: Any) -> None
 
 
 @pytest.mark.parametrize("header", ["x-amz-acl", "x-amz-tagging", "x-amz-meta-a", "x-amz-security-token"])
-def test_no_header_of_amazons_goes_unsigned(platform: Platform, s3: Any, header: str) -> None:
+def test_every_header_of_amazons_has_to_be_signed(platform: Platform, s3: Any, header: str) -> None:
     answer = send(signed(platform, "PUT", "/lake/unsigned-header"), added={header: "private"})
     assert answer.status_code == 403
     assert header in answer.text
@@ -184,7 +184,7 @@ def test_a_body_that_was_not_signed_is_refused_and_leaves_nothing(platform: Plat
         "/lake/%ff%fe",
     ],
 )
-def test_no_name_leads_out_of_a_bucket(platform: Platform, s3: Any, path: str) -> None:
+def test_no_key_leads_out_of_a_bucket(platform: Platform, s3: Any, path: str) -> None:
     parts = urlsplit(platform.config.s3_endpoint_url)
     for method in ("GET", "PUT", "DELETE"):
         prepared = signed(platform, method, path)
@@ -314,7 +314,7 @@ def test_an_iam_user_does_what_its_policy_says(platform: Platform, s3: Any) -> N
     reader.close()
 
 
-def test_an_account_reaches_its_own_lake_alone(platform: Platform, s3: Any) -> None:
+def test_an_account_reaches_only_its_own_lake(platform: Platform, s3: Any) -> None:
     status = client_of(platform, "organizations").create_account(AccountName="other", Email="other@example.com")
     account = status["CreateAccountStatus"]["AccountId"]
     role = f"arn:aws:iam::{account}:role/OrganizationAccountAccessRole"
@@ -348,8 +348,8 @@ def test_an_account_reaches_its_own_lake_alone(platform: Platform, s3: Any) -> N
     wrong.close()
 
 
-def test_failed_logins_are_bounded_and_lock_no_proven_key_out(platform: Platform) -> None:
-    """From an address of its own, so that the platform's other tests are not refused for it."""
+def test_failed_logins_are_bounded_and_do_not_lock_out_a_key_that_succeeded(platform: Platform) -> None:
+    """From a separate address, so that the platform's other tests are not refused."""
     here = ("127.0.0.9", 0)
     parts = urlsplit(platform.config.s3_endpoint_url)
     owner = signed(platform, "GET", "/lake?list-type=2&max-keys=1")

@@ -1,4 +1,4 @@
-"""The registry API of Confluent: read-only stays so by every way in, and no trick of its input registers anything."""
+"""Confluent's registry API: read-only holds for every operation, and hostile input registers nothing."""
 
 import base64
 import http.client
@@ -17,7 +17,7 @@ OTHER = '{"type":"record","name":"R","fields":[{"name":"z","type":"int","default
 
 
 class Registry:
-    """Requests as root in a context of its own, to the servers in turn."""
+    """Requests as root in a separate context, to the servers in turn."""
 
     def __init__(self, target: Target) -> None:
         self.target, self.calls = target, 0
@@ -52,7 +52,7 @@ def registry(target: Target) -> Registry:
 
 @pytest.mark.parametrize("mode", ["READONLY", "READONLY_OVERRIDE"])
 @pytest.mark.parametrize("scope", ["subject", "context"])
-def test_read_only_holds_by_every_way_in(registry: Registry, mode: str, scope: str) -> None:
+def test_read_only_holds_for_every_operation(registry: Registry, mode: str, scope: str) -> None:
     locked = registry.subject("locked")
     path = locked if scope == "subject" else registry.subject("")
     assert registry.call("POST", f"/subjects/{locked}/versions", {"schema": V1})[0] == 200
@@ -99,7 +99,7 @@ def test_an_id_in_use_is_not_overwritten(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize("schema_type", ["avro", "Avro", "AVRO\u0000", "ΑVRO", "JSON ", "__proto__", "x" * 5_000])
-def test_a_schema_type_of_other_letters_is_no_type(registry: Registry, schema_type: str) -> None:
+def test_a_schema_type_is_case_sensitive(registry: Registry, schema_type: str) -> None:
     subject = registry.subject("typed")
     body = {"schema": V1, "schemaType": schema_type}
     for path in (f"/subjects/{subject}/versions", f"/compatibility/subjects/{subject}/versions", f"/subjects/{subject}"):
@@ -129,7 +129,7 @@ def test_a_form_of_another_site_registers_nothing(registry: Registry, media_type
 
 
 @pytest.mark.parametrize("member", ["ruleSet", "schemaTagsToAdd", "schemaTagsToRemove", "propagateSchemaTags"])
-def test_what_would_be_lost_is_not_registered(registry: Registry, member: str) -> None:
+def test_schemas_with_members_that_would_be_lost_are_not_registered(registry: Registry, member: str) -> None:
     path = f"/subjects/{registry.subject('ruled')}/versions"
     status, answer = registry.call("POST", path, {"schema": V1, member: [{"name": "encrypt"}]})
     assert (status, answer["error_code"]) == (422, 42210)

@@ -13,7 +13,7 @@ from penstock.testing.server import RunningServer, running_server
 
 SENSOR = {"type": "record", "name": "Sensor", "fields": [{"name": "deviceId", "type": "string"}]}
 EXTERNAL_ID = "pipeline-42"
-# One for all clients: each reads AWS's models anew otherwise, which takes longer than a test.
+# One session for all clients: otherwise each reads AWS's models again, which takes longer than a test.
 SESSION: Any = boto3.session.Session()
 WITHOUT_RETRIES = Config(retries={"total_max_attempts": 1})
 

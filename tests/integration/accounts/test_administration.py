@@ -1,4 +1,4 @@
-"""IAM's operations through boto3: what they give back, page, refuse and bound, as AWS's do."""
+"""IAM's operations through boto3: answers, pages, errors and quotas, as in AWS."""
 
 import json
 from typing import Any
@@ -63,7 +63,7 @@ def test_a_user_takes_only_keys_of_its_own(iam: Any) -> None:
     refused("NoSuchEntity", 404, iam.delete_access_key, UserName="one", AccessKeyId=key["AccessKeyId"])
 
 
-def test_a_user_made_anew_has_none_of_the_old_ones_rights_and_keys(iam: Any, server: RunningServer) -> None:
+def test_a_new_user_of_the_same_name_has_no_rights_and_keys_of_the_old_one(iam: Any, server: RunningServer) -> None:
     iam.create_user(UserName="again")
     iam.attach_user_policy(UserName="again", PolicyArn=ADMINISTRATOR)
     key = iam.create_access_key(UserName="again")["AccessKey"]
@@ -88,7 +88,7 @@ def test_a_user_made_anew_has_none_of_the_old_ones_rights_and_keys(iam: Any, ser
     assert iam.list_access_keys(UserName="again")["AccessKeyMetadata"] == []
 
 
-def test_whoever_deletes_a_user_finds_no_other_credentials(iam: Any) -> None:
+def test_a_user_has_no_other_kinds_of_credentials(iam: Any) -> None:
     # The calls of Terraform's aws_iam_user with force_destroy, in its order.
     iam.create_user(UserName="leaver")
     key = iam.create_access_key(UserName="leaver")["AccessKey"]["AccessKeyId"]
@@ -172,7 +172,7 @@ def test_managed_policies_and_their_versions(iam: Any, server: RunningServer) ->
     refused("NoSuchEntity", 404, iam.delete_policy, PolicyArn=ADMINISTRATOR)
 
 
-def test_policies_of_aws_that_jobs_and_crawlers_are_given(iam: Any, server: RunningServer) -> None:
+def test_policies_of_aws_for_jobs_and_crawlers_can_be_attached(iam: Any, server: RunningServer) -> None:
     # What examples of Terraform and of Glue's developer guide attach to the role of a job or crawler.
     arn = "arn:aws:iam::aws:policy/service-role/AWSGlueServiceRole"
     trust = {"Effect": "Allow", "Principal": {"AWS": server.account}, "Action": "sts:AssumeRole"}
@@ -206,7 +206,7 @@ def test_lists_come_in_pages(iam: Any) -> None:
     assert "AWSGlueSchemaRegistryReadonlyAccess" in names
 
 
-def test_what_is_too_large_or_malformed_is_refused_and_changes_nothing(iam: Any) -> None:
+def test_too_large_or_malformed_policies_are_refused_and_change_nothing(iam: Any) -> None:
     iam.create_user(UserName="bounded")
     long = policy(allow("glue:Get*", [f"arn:aws:glue:*:*:schema/{number:050}" for number in range(40)]))
     put = {"UserName": "bounded", "PolicyName": "p"}
@@ -219,7 +219,7 @@ def test_what_is_too_large_or_malformed_is_refused_and_changes_nothing(iam: Any)
     assert len(iam.list_attached_user_policies(UserName="bounded")["AttachedPolicies"]) == 1
 
 
-def test_what_is_not_served_says_so(iam: Any, server: RunningServer) -> None:
+def test_operations_that_are_not_served_are_refused_by_name(iam: Any, server: RunningServer) -> None:
     assert "does not serve yet" in refused("InvalidAction", 400, iam.create_account_alias, AccountAlias="alias")
     assert "dynamodb is a service of AWS that" in refused(
         "UnknownOperationException", 400, server.client("dynamodb").list_tables
@@ -235,7 +235,7 @@ def test_what_is_not_served_says_so(iam: Any, server: RunningServer) -> None:
     assert "is invalid" in message
 
 
-def test_accounts_are_made_by_the_first_one_alone(server: RunningServer) -> None:
+def test_only_the_first_account_creates_accounts(server: RunningServer) -> None:
     organizations = server.client("organizations")
     made = organizations.create_account(AccountName="b", Email="b@example.com")["CreateAccountStatus"]
     assert made["State"] == "SUCCEEDED"
@@ -296,9 +296,9 @@ def test_the_organization_is_read_as_a_tree(server: RunningServer) -> None:
     refused("AccountNotFoundException", 400, organizations.describe_account, AccountId=nobody)
 
 
-def test_iam_is_one_for_all_regions() -> None:
+def test_iam_is_the_same_in_all_regions() -> None:
     with running_server(arguments=["--region", "eu-west-1"]) as server:
-        # botocore signs for us-east-1 where it knows IAM's one endpoint, and for the client's region where it is given one.
+        # botocore signs for us-east-1 with IAM's own endpoint, and for the client's region with another endpoint.
         for region in ("us-east-1", "eu-west-1"):
             for service, call in (("iam", "list_users"), ("sts", "get_caller_identity")):
                 getattr(server.client(service, region_name=region), call)()

@@ -1,4 +1,4 @@
-"""Answers of IAM and Secrets Manager that other people's suites hold against AWS's: what is in them, and what is refused."""
+"""Answers and errors of IAM and Secrets Manager that others' test suites compare with AWS's."""
 
 import json
 from typing import Any
@@ -65,7 +65,7 @@ def test_a_malformed_policy_is_refused_with_its_place(iam: Any, text: str, place
         allow("s3:List", "arn:aws:s3:us-west-2:123456789012:accesspoint/point"),
     ],
 )
-def test_what_aws_takes_is_taken(iam: Any, statement: dict[str, Any]) -> None:
+def test_policies_that_aws_accepts_are_accepted(iam: Any, statement: dict[str, Any]) -> None:
     made = iam.create_policy(PolicyName="taken", PolicyDocument=policy(statement))["Policy"]
     iam.delete_policy(PolicyArn=made["Arn"])
 
@@ -77,7 +77,7 @@ def test_an_inline_policy_may_be_of_the_older_version(iam: Any) -> None:
     assert iam.get_user_policy(UserName="old", PolicyName="p")["PolicyDocument"] == json.loads(text)
 
 
-def test_tag_keys_are_unique_in_any_spelling_and_not_those_of_aws(iam: Any) -> None:
+def test_tag_keys_are_case_insensitive_and_those_of_aws_reserved(iam: Any) -> None:
     twice = [{"Key": "team", "Value": "a"}, {"Key": "TEAM", "Value": "b"}]
     reserved = [{"Key": "AWS:team", "Value": "a"}]
     text = policy(allow("s3:Get*", BUCKET))
@@ -99,7 +99,7 @@ def test_tag_keys_are_unique_in_any_spelling_and_not_those_of_aws(iam: Any) -> N
     assert iam.list_user_tags(UserName="tagged")["Tags"] == []
 
 
-def test_lists_leave_out_what_only_the_single_answer_has(iam: Any) -> None:
+def test_lists_leave_out_members_that_only_the_single_answer_has(iam: Any) -> None:
     text = policy(allow("s3:Get*", BUCKET))
     tags = [{"Key": "a", "Value": "b"}]
     arn = iam.create_policy(PolicyName="listed", PolicyDocument=text, Description="d")["Policy"]["Arn"]
@@ -157,7 +157,7 @@ def test_secrets_come_oldest_first_unless_the_request_says_otherwise(secrets: An
         ("all", ["data login"], []),
     ],
 )
-def test_filters_match_words_as_awss_do(secrets: Any, key: str, values: list[str], expected: list[str]) -> None:
+def test_filters_match_words_as_in_aws(secrets: Any, key: str, values: list[str], expected: list[str]) -> None:
     assert names(secrets.list_secrets(Filters=[{"Key": key, "Values": values}])) == expected
 
 

@@ -1,4 +1,4 @@
-"""Confluent's interface judges its callers by the same policies, and shows each account its own registry."""
+"""Confluent's API authorizes its callers by the same policies, and shows each account its own registry."""
 
 import base64
 import json
@@ -36,7 +36,7 @@ def reader(world: World) -> Identity:
     return world.new_user("confluent-reader", policy(allow(reading, resources)))
 
 
-def test_reads_the_subject_that_it_may_read(world: World, reader: Identity) -> None:
+def test_reads_a_subject_that_is_allowed(world: World, reader: Identity) -> None:
     status, found = call(reader, "GET", "/subjects/:.streams:sensor/versions/latest")
     assert (status, json.loads(found["schema"])) == (200, SENSOR)
     assert call(reader, "GET", "/subjects/:.streams:sensor/versions") == (200, [1])
@@ -81,7 +81,7 @@ def test_is_denied_the_rest(reader: Identity, method: str, path: str, body: dict
     assert "is not authorized to perform: glue:" in answer["message"]
 
 
-def test_an_alias_opens_nothing(world: World, reader: Identity) -> None:
+def test_an_alias_gives_no_access(world: World, reader: Identity) -> None:
     assert call(world.producer, "PUT", "/config/:.streams:alias", {"alias": ":.private:sensor"})[0] == 200
     both = policy(allow("glue:*", [world.arn("registry/streams"), world.arn("schema/streams/*")]))
     user = world.new_user("aliased", both)
@@ -90,7 +90,7 @@ def test_an_alias_opens_nothing(world: World, reader: Identity) -> None:
     assert (status, "registry/private" in answer["message"]) == (403, True)
 
 
-def test_a_reference_is_read_by_who_may_read_it(world: World) -> None:
+def test_a_reference_is_read_by_callers_who_may_read_it(world: World) -> None:
     user = world.new_user(
         "referring", policy(allow("glue:*", [world.arn("registry/streams"), world.arn("schema/streams/*")]))
     )
@@ -112,7 +112,7 @@ def test_each_account_has_its_own_subjects(world: World) -> None:
     assert "own" not in call(world.producer, "GET", "/subjects")[1]
 
 
-def test_a_key_that_is_switched_off_is_no_key(world: World) -> None:
+def test_a_deactivated_key_is_refused(world: World) -> None:
     user = world.new_user("off", policy(allow("*", "*")))
     assert call(user, "GET", "/subjects")[0] == 200
     world.producer.client("iam").update_access_key(

@@ -15,7 +15,7 @@ from tests.integration.accounts.accounts_world import EXTERNAL_ID, SENSOR, Ident
 
 
 def refusal(call: Any, **arguments: Any) -> tuple[str, str, int]:
-    """Code, message and status of the error that a call has to end with."""
+    """Return code, message and status of the error that a call has to end with."""
     with pytest.raises(ClientError) as caught:
         call(**arguments)
     error, metadata = caught.value.response["Error"], caught.value.response["ResponseMetadata"]
@@ -34,7 +34,7 @@ def version_id(world: World, registry: str, schema: str) -> str:
     return str(found["SchemaVersionId"])
 
 
-def test_reads_what_the_role_allows(world: World, reader: Identity) -> None:
+def test_reads_schemas_that_the_role_allows(world: World, reader: Identity) -> None:
     glue = reader.client("glue")
     by_arn = {"SchemaArn": world.arn("schema/streams/sensor")}
     by_name = {"RegistryName": "streams", "SchemaName": "sensor"}
@@ -47,7 +47,7 @@ def test_reads_what_the_role_allows(world: World, reader: Identity) -> None:
         assert glue.get_schema_version(SchemaVersionId=found["SchemaVersionId"])["VersionNumber"] == 1
 
 
-def test_says_who_the_consumer_is(world: World, reader: Identity) -> None:
+def test_the_consumers_identity_is_the_roles_session(world: World, reader: Identity) -> None:
     arn = f"arn:aws:sts::{world.server.account}:assumed-role/schema-reader/consumer-function"
     assert reader.client("sts").get_caller_identity()["Arn"] == arn
     own = world.function.client("sts").get_caller_identity()
@@ -108,7 +108,7 @@ def test_is_denied_a_version_of_another_schema_by_its_id(world: World, reader: I
 
 
 @pytest.mark.parametrize("spelling", ["arn:aws-cn:glue", "arn:aws-us-gov:glue"])
-def test_an_arn_of_another_partition_means_the_same_schema(world: World, reader: Identity, spelling: str) -> None:
+def test_an_arn_of_another_partition_names_the_same_schema(world: World, reader: Identity, spelling: str) -> None:
     schema_arn = world.arn("schema/streams/payments").replace("arn:aws:glue", spelling)
     assert refusal(reader.client("glue").get_schema, SchemaId={"SchemaArn": schema_arn})[0] == "AccessDeniedException"
 
@@ -172,7 +172,7 @@ def test_nobody_else_assumes_the_role(world: World) -> None:
     assert refusal(world.function.client("sts").assume_role, **missing)[0] == "AccessDenied"
 
 
-def test_a_trusted_user_needs_its_own_accounts_leave(world: World) -> None:
+def test_a_trusted_user_needs_permission_of_its_own_account(world: World) -> None:
     iam = world.producer.client("iam")
     trust = {"Effect": "Allow", "Principal": {"AWS": world.consumer_account}, "Action": "sts:AssumeRole"}
     iam.create_role(RoleName="open", AssumeRolePolicyDocument=policy(trust))
@@ -238,7 +238,7 @@ def test_a_resource_policy_opens_one_schema_to_another_account(world: World) -> 
         "Action": ["glue:GetSchema", "glue:GetSchemaVersion"],
         "Resource": [world.arn("registry/streams"), schema],
     }
-    # Judged on the registry and the schema: both have to be opened.
+    # The request is authorized on the registry and the schema, so both need a policy.
     glue.put_resource_policy(ResourceArn=world.arn("registry/streams"), PolicyInJson=policy(opened))
     try:
         theirs = world.consumer.client("glue")
@@ -249,7 +249,7 @@ def test_a_resource_policy_opens_one_schema_to_another_account(world: World) -> 
             assert refusal(call, SchemaId={"SchemaArn": schema})[0] == "AccessDeniedException"
         other = world.arn("schema/streams/sensor")
         assert refusal(theirs.get_schema, SchemaId={"SchemaArn": other})[0] == "AccessDeniedException"
-        # The account is trusted; the function's own policies still do not let it.
+        # The account is trusted, but the function's own policies do not allow it.
         assert (
             refusal(world.function.client("glue").get_schema, SchemaId={"SchemaArn": schema})[0] == "AccessDeniedException"
         )
@@ -272,7 +272,7 @@ def test_an_explicit_deny_wins(world: World) -> None:
     assert refusal(glue.get_schema, SchemaId={"SchemaArn": chinese})[0] == "AccessDeniedException"
 
 
-def test_a_reference_does_not_read_what_its_author_may_not(world: World) -> None:
+def test_a_reference_to_a_schema_that_its_author_may_not_read_is_denied(world: World) -> None:
     writing = policy(
         allow("glue:*", [world.arn("registry/streams"), world.arn("schema/streams/mine")]),
         allow("glue:GetSchemaVersion", world.arn("registry/private")),
@@ -301,7 +301,7 @@ def test_a_table_shows_no_columns_of_a_schema_that_its_author_may_not_read(world
     glue.create_table(DatabaseName="tables", TableInput={"Name": "t", "StorageDescriptor": {"Columns": []}})
 
 
-def test_switching_a_key_off_and_deleting_a_role_end_what_they_gave(world: World) -> None:
+def test_deactivating_a_key_and_deleting_a_role_end_access(world: World) -> None:
     iam = world.producer.client("iam")
     user = world.new_user("leaver", policy(allow("glue:ListRegistries", "*")))
     key = user.credentials["AccessKeyId"]
@@ -319,7 +319,7 @@ def test_switching_a_key_off_and_deleting_a_role_end_what_they_gave(world: World
     iam.delete_role_policy(RoleName="brief", PolicyName="p")
     assert refusal(brief.client("glue").list_registries)[0] == "AccessDeniedException"
     iam.delete_role(RoleName="brief")
-    # One made anew under the same name is another.
+    # A new one with the same name is not the same.
     iam.create_role(RoleName="brief", AssumeRolePolicyDocument=policy(trust))
     iam.put_role_policy(RoleName="brief", PolicyName="p", PolicyDocument=policy(allow("glue:ListRegistries", "*")))
     assert refusal(brief.client("glue").list_registries)[0] == "UnrecognizedClientException"

@@ -1,4 +1,4 @@
-"""Tokens of identity providers and of federated users, through boto3 as programs and Kubernetes's pods use them."""
+"""Tokens of identity providers and of federated users, through boto3 as programs and Kubernetes pods use them."""
 
 import json
 import os
@@ -95,7 +95,7 @@ def test_a_pod_gets_credentials_for_its_token_file(
     assert refused(session.client("glue").create_registry, RegistryName="x")[0] == "AccessDeniedException"
 
 
-def test_the_answer_says_whose_token_it_was(server: RunningServer, role: str, issuer: TokenIssuer) -> None:
+def test_the_answer_names_the_subject_of_the_token(server: RunningServer, role: str, issuer: TokenIssuer) -> None:
     answer = anonymous(server).assume_role_with_web_identity(
         RoleArn=role, RoleSessionName="one", WebIdentityToken=issuer.token(SUBJECT), DurationSeconds=900
     )
@@ -123,7 +123,7 @@ def test_a_pods_login_is_in_the_audit_log(server: RunningServer, role: str, issu
     assert record["requestParameters"]["webIdentityToken"] == "***OMITTED***"
 
 
-def test_a_session_policy_bounds_a_pods_session(server: RunningServer, role: str, issuer: TokenIssuer) -> None:
+def test_a_session_policy_limits_a_pods_session(server: RunningServer, role: str, issuer: TokenIssuer) -> None:
     given = anonymous(server).assume_role_with_web_identity(
         RoleArn=role,
         RoleSessionName="one",
@@ -133,7 +133,7 @@ def test_a_session_policy_bounds_a_pods_session(server: RunningServer, role: str
     assert refused(Identity(server, given).client("glue").list_registries)[0] == "AccessDeniedException"
 
 
-def test_a_server_whose_account_has_no_such_provider_takes_no_token(
+def test_a_token_is_refused_if_the_account_lacks_its_provider(
     role: str, issuer: TokenIssuer, keys: Path, tmp_path: Path
 ) -> None:
     with running_server(tmp_path, arguments=["--oidc-keys", f"{ISSUER}={keys}"]) as other:
@@ -166,7 +166,7 @@ def test_providers_are_administered(server: RunningServer, role: str) -> None:
     assert refused(iam.get_open_id_connect_provider, OpenIDConnectProviderArn=arn)[0] == "NoSuchEntity"
 
 
-def test_an_issuer_without_keys_is_told_to_the_operator(server: RunningServer, role: str) -> None:
+def test_an_issuer_without_keys_is_an_error_for_the_operator(server: RunningServer, role: str) -> None:
     other = TokenIssuer("https://nokeys.example.com")
     iam = server.client("iam")
     arn = iam.create_open_id_connect_provider(Url=other.url, ClientIDList=["sts.amazonaws.com"])["OpenIDConnectProviderArn"]
@@ -182,7 +182,7 @@ def federate(server: RunningServer, by: Any, **more: Any) -> Identity:
 
 @pytest.fixture(scope="module")
 def broker(server: RunningServer) -> Identity:
-    """A user that may read the registry's schemas, and hand out what it may do."""
+    """A user that may read the registry's schemas, and create federated users."""
     iam = server.client("iam")
     iam.create_user(UserName="broker")
     token = allow("sts:GetFederationToken", f"arn:aws:sts::{server.account}:federated-user/guest")
@@ -204,7 +204,7 @@ def test_a_federated_user_may_do_what_both_policies_allow(server: RunningServer,
     by_arn.client("glue").list_registries()
 
 
-def test_a_federated_user_of_root_is_bounded_by_the_session_policy(server: RunningServer) -> None:
+def test_a_federated_user_of_root_is_limited_by_the_session_policy(server: RunningServer) -> None:
     guest = federate(server, server.client("sts"), Policy=policy(allow("glue:List*", "*")))
     guest.client("glue").list_registries()
     assert refused(guest.client("glue").create_registry, RegistryName="x")[0] == "AccessDeniedException"
@@ -224,7 +224,7 @@ def test_a_federated_user_ends_with_its_user(server: RunningServer) -> None:
     assert refused(guest.client("glue").list_registries)[0] == "UnrecognizedClientException"
 
 
-def test_who_may_federate_is_said_by_policies(server: RunningServer, broker: Identity) -> None:
+def test_policies_decide_who_may_federate(server: RunningServer, broker: Identity) -> None:
     iam = server.client("iam")
     iam.create_user(UserName="plain")
     plain = Identity(server, iam.create_access_key(UserName="plain")["AccessKey"])

@@ -1,4 +1,4 @@
-"""Groups, permissions boundaries and instance profiles through boto3: what they give, bound, list and refuse."""
+"""Groups, permissions boundaries and instance profiles through boto3: what they grant, limit, list and refuse."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def refused(call: Any, **arguments: Any) -> tuple[str, str]:
     return error["Code"], error["Message"]
 
 
-def test_what_a_group_may_do_its_users_may(server: RunningServer, iam: Any) -> None:
+def test_a_groups_policies_apply_to_its_users(server: RunningServer, iam: Any) -> None:
     ana = user(server, "ana")
     made = iam.create_group(GroupName="Readers", Path="/team/")["Group"]
     assert made["Arn"] == f"arn:aws:iam::{server.account}:group/team/Readers"
@@ -86,10 +86,10 @@ def test_a_user_is_in_ten_groups_at_most(server: RunningServer, iam: Any) -> Non
     assert [len(page["Groups"]) for page in pages] == [4, 4, 2]
 
 
-def test_a_boundary_bounds_what_policies_allow(server: RunningServer, iam: Any) -> None:
+def test_a_boundary_limits_what_policies_allow(server: RunningServer, iam: Any) -> None:
     bound = iam.create_policy(PolicyName="bound", PolicyDocument=policy(allow("glue:List*", "*")))["Policy"]["Arn"]
     eve = user(server, "eve", PermissionsBoundary=bound)
-    assert refused(eve.client("glue").list_registries)[0] == "AccessDeniedException"  # a boundary gives nothing
+    assert refused(eve.client("glue").list_registries)[0] == "AccessDeniedException"  # a boundary grants nothing
     iam.attach_user_policy(UserName="eve", PolicyArn=ADMINISTRATOR)
     eve.client("glue").list_registries()
     code, message = refused(eve.client("glue").create_registry, RegistryName="y")
@@ -119,7 +119,7 @@ def test_a_boundary_bounds_what_policies_allow(server: RunningServer, iam: Any) 
     assert refused(iam.get_user, UserName="never")[0] == "NoSuchEntity"
 
 
-def test_a_boundary_bounds_a_roles_sessions(server: RunningServer, iam: Any) -> None:
+def test_a_boundary_limits_a_roles_sessions(server: RunningServer, iam: Any) -> None:
     trust = policy({"Effect": "Allow", "Principal": {"AWS": server.account}, "Action": "sts:AssumeRole"})
     role = iam.create_role(RoleName="bounded", AssumeRolePolicyDocument=trust, PermissionsBoundary=READ)["Role"]
     assert role["PermissionsBoundary"]["PermissionsBoundaryArn"] == READ
@@ -165,7 +165,7 @@ def test_instance_profiles_are_containers_of_a_role(server: RunningServer, iam: 
     assert refused(iam.get_instance_profile, InstanceProfileName="Machine")[0] == "NoSuchEntity"
 
 
-def test_a_role_goes_into_an_instance_profile_from_whom_may_pass_it(server: RunningServer, iam: Any) -> None:
+def test_adding_a_role_to_an_instance_profile_needs_permission_to_pass_it(server: RunningServer, iam: Any) -> None:
     trust = policy({"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"})
     role = iam.create_role(RoleName="passed", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
     iam.create_instance_profile(InstanceProfileName="passed")
@@ -180,7 +180,7 @@ def test_a_role_goes_into_an_instance_profile_from_whom_may_pass_it(server: Runn
     joe.client("iam").add_role_to_instance_profile(**call)
 
 
-def test_lists_of_attached_policies_know_paths(iam: Any) -> None:
+def test_lists_of_attached_policies_filter_by_path(iam: Any) -> None:
     arn = iam.create_policy(PolicyName="pathed", Path="/x/", PolicyDocument=policy(allow("glue:*", "*")))["Policy"]["Arn"]
     iam.create_user(UserName="pathed")
     for each in (arn, READ):

@@ -1,4 +1,4 @@
-"""The files of an account are its own: another account's administrator names them in every way there is, and gets none."""
+"""The files of an account are its own: another account's administrator cannot read them under any name."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ SECRET, OWN = "of the first account", "of the consumer"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RunningServer]:
-    # Nobody listens there: whoever writes results through the first account's gateway fails.
+    # Nothing listens there: writing results through the first account's gateway fails.
     with running_server(arguments=["--s3-endpoint-url", "http://127.0.0.1:9"]) as running:
         for bucket, said in (("lake", SECRET), ("private", SECRET)):
             (running.lake / bucket / "words").mkdir(parents=True)
@@ -68,7 +68,7 @@ def table(identity: Identity, name: str, location: str) -> str:
     return f"SELECT said FROM d.{name}"
 
 
-def test_a_bucket_of_one_name_is_another_one_in_each_account(server: RunningServer, consumer: Identity) -> None:
+def test_each_account_has_its_own_bucket_of_a_name(server: RunningServer, consumer: Identity) -> None:
     assert rows(consumer, table(consumer, "own", "s3://lake/words/")) == [OWN]
     assert rows(consumer, table(consumer, "theirs", "s3://private/words/")) == []
     own = next((server.home / "lakes").iterdir())
@@ -77,7 +77,7 @@ def test_a_bucket_of_one_name_is_another_one_in_each_account(server: RunningServ
 
 
 @pytest.mark.parametrize("lead", ["link", "bucket-link"])
-def test_a_link_does_not_lead_out(server: RunningServer, consumer: Identity, lead: str) -> None:
+def test_a_link_does_not_lead_out_of_the_lake(server: RunningServer, consumer: Identity, lead: str) -> None:
     own = next((server.home / "lakes").iterdir())
     if lead == "link":
         (own / "lake" / "link").symlink_to(server.lake / "private")
@@ -89,14 +89,14 @@ def test_a_link_does_not_lead_out(server: RunningServer, consumer: Identity, lea
         rows(consumer, table(consumer, lead.replace("-", "_"), location))
 
 
-def test_results_go_to_no_other_accounts_bucket(consumer: Identity) -> None:
+def test_results_are_not_written_to_another_accounts_bucket(consumer: Identity) -> None:
     for place in ("s3://private/x/", "s3://lake/../../lake/private/", "s3://../x/", "file:///tmp/x/"):
         with pytest.raises(ClientError, match=r"does not exist|not a usable S3 location|not an S3 location"):
             rows(consumer, "SELECT 1", ResultConfiguration={"OutputLocation": place})
 
 
 @pytest.mark.parametrize("target", ["s3://lake/", "s3://private/", "s3://bucket-link/"])
-def test_a_crawler_finds_its_own_accounts_files_alone(consumer: Identity, target: str) -> None:
+def test_a_crawler_finds_only_its_own_accounts_files(consumer: Identity, target: str) -> None:
     glue = consumer.client("glue")
     name = "c" + target.strip("s3:/")
     role = "arn:aws:iam::" + consumer.client("sts").get_caller_identity()["Account"] + ":role/crawler"
@@ -121,7 +121,7 @@ def user(consumer: Identity, name: str, *statements: dict[str, Any]) -> Identity
     return Identity(consumer.server, iam.create_access_key(UserName=name)["AccessKey"])
 
 
-def test_a_statement_reads_what_its_user_may_read_of_the_catalog(consumer: Identity) -> None:
+def test_a_statement_reads_only_tables_that_its_user_may_read(consumer: Identity) -> None:
     words, _ = table(consumer, "words", "s3://lake/words/"), table(consumer, "kept", "s3://lake/words/")
     account = consumer.client("sts").get_caller_identity()["Account"]
     catalog = [f"arn:aws:glue:us-east-1:{account}:{each}" for each in ("catalog", "database/d", "table/d/words")]
@@ -148,7 +148,7 @@ def test_a_statement_reads_what_its_user_may_read_of_the_catalog(consumer: Ident
         athena.get_table_metadata(**names, TableName="kept")
 
 
-def test_a_crawlers_role_is_passed_by_those_who_may(server: RunningServer, consumer: Identity) -> None:
+def test_passing_a_crawlers_role_needs_permission(server: RunningServer, consumer: Identity) -> None:
     account = consumer.client("sts").get_caller_identity()["Account"]
     role = f"arn:aws:iam::{account}:role/crawler"
     passed = {"StringEquals": {"iam:PassedToService": "glue.amazonaws.com"}}

@@ -1,4 +1,4 @@
-"""What clients of Secrets Manager call beside reading and writing: batches, passwords, labels, policies."""
+"""Operations of Secrets Manager besides reading and writing: batches, passwords, labels, policies."""
 
 import string
 from typing import Any
@@ -26,7 +26,7 @@ def refused(call: Any, **arguments: Any) -> tuple[str, str]:
     return error["Code"], error["Message"]
 
 
-def test_a_batch_has_values_and_says_what_it_could_not_read(secrets: Any) -> None:
+def test_a_batch_has_values_and_errors_for_secrets_that_cannot_be_read(secrets: Any) -> None:
     found = secrets.batch_get_secret_value(SecretIdList=["batch-b", "nothing", "empty", "batch-a"])
     assert [(each["Name"], each["SecretString"]) for each in found["SecretValues"]] == [
         ("batch-b", "value of batch-b"),
@@ -45,7 +45,7 @@ def test_a_batch_has_values_and_says_what_it_could_not_read(secrets: Any) -> Non
         assert refused(secrets.batch_get_secret_value, **wrong)[0] == "InvalidParameterException"
 
 
-def test_a_batch_gives_what_each_secret_gives_by_itself(server: RunningServer, secrets: Any) -> None:
+def test_a_batch_has_the_same_answers_as_single_reads(server: RunningServer, secrets: Any) -> None:
     iam = server.client("iam")
     iam.create_user(UserName="reader")
     reader = Identity(server, iam.create_access_key(UserName="reader")["AccessKey"]).client("secretsmanager")
@@ -76,7 +76,7 @@ def test_a_batch_gives_what_each_secret_gives_by_itself(server: RunningServer, s
           "IncludeSpace": True, "PasswordLength": 500}, string.digits + " ", 500),
     ],
 )  # fmt: skip
-def test_a_password_is_made_of_what_is_asked_for(secrets: Any, rules: dict[str, Any], letters: str, length: int) -> None:
+def test_a_password_has_the_requested_characters(secrets: Any, rules: dict[str, Any], letters: str, length: int) -> None:
     password = secrets.get_random_password(**rules)["RandomPassword"]
     assert len(password) == length
     assert set(password) <= set(letters)
@@ -89,7 +89,7 @@ def test_a_password_is_made_of_what_is_asked_for(secrets: Any, rules: dict[str, 
 
 
 @pytest.mark.parametrize("rules", [{"PasswordLength": 3}, {"ExcludeCharacters": string.digits}, {"PasswordLength": 5000}])
-def test_a_password_that_cannot_be_is_refused(secrets: Any, rules: dict[str, Any]) -> None:
+def test_an_impossible_password_is_refused(secrets: Any, rules: dict[str, Any]) -> None:
     assert refused(secrets.get_random_password, **rules)[0] in {"InvalidParameterException", "ValidationException"}
 
 
@@ -120,7 +120,7 @@ def test_labels_move_between_versions(secrets: Any) -> None:
     assert stages == {first: ["AWSPREVIOUS", "blue"], second: ["AWSCURRENT"]}
 
 
-def test_a_secret_without_a_policy_says_so(secrets: Any) -> None:
+def test_a_secret_without_a_policy_has_no_policy_member(secrets: Any) -> None:
     found = secrets.get_resource_policy(SecretId="batch-a")
     assert found["Name"] == "batch-a"
     assert "ResourcePolicy" not in found

@@ -79,7 +79,7 @@ Connect = Callable[..., SchemaRegistryClient]
 
 @pytest.fixture
 def connect(server: RunningServer) -> Iterator[Connect]:
-    """Makes clients, of ``path`` (a context's) and with ``secret`` where given, and closes them."""
+    """Makes clients, of ``path`` (a context's) and with ``secret`` if given, and closes them."""
     with contextlib.ExitStack() as stack:
 
         def make(*, path: str = "", secret: str | None = None) -> SchemaRegistryClient:
@@ -108,7 +108,7 @@ def refused(call: Any, *arguments: Any, **options: Any) -> SchemaRegistryError:
     return caught.value
 
 
-def test_avro_records_go_round(client: SchemaRegistryClient) -> None:
+def test_avro_records_round_trip(client: SchemaRegistryClient) -> None:
     write = AvroSerializer(client, V2)
     read = AvroDeserializer(client, V1)
     frame = write({"a": 1, "b": 2}, context("avro"))
@@ -164,7 +164,7 @@ def test_avro_with_references(client: SchemaRegistryClient) -> None:
     assert refused(client.delete_subject, "avro-city").error_code == 42206
 
 
-def test_json_records_go_round_with_references(client: SchemaRegistryClient) -> None:
+def test_json_records_round_trip_with_references(client: SchemaRegistryClient) -> None:
     client.register_schema("json-city", Schema(JSON_CITY, "JSON"))
     flight = Schema(JSON_FLIGHT, "JSON", [SchemaReference("http://example.com/city.json", "json-city", 1)])
     write = JSONSerializer(flight, client)
@@ -201,7 +201,7 @@ def _well_known() -> list[str]:
     return [f"-I{Path(str(grpc_tools.__file__)).parent / '_proto'}"]
 
 
-def test_protobuf_records_go_round_with_references(client: SchemaRegistryClient, flights: ModuleType) -> None:
+def test_protobuf_records_round_trip_with_references(client: SchemaRegistryClient, flights: ModuleType) -> None:
     write = ProtobufSerializer(flights.Flight, client, {"use.deprecated.format": False})
     read = ProtobufDeserializer(flights.Flight, {"use.deprecated.format": False}, client)
     flight = flights.Flight(number=7, to={"name": "Ulm"}, at={"seconds": 1}, seats={"a": 1})
@@ -272,7 +272,7 @@ def test_the_rest_of_the_clients_calls(client: SchemaRegistryClient) -> None:
     assert "calls" in client.get_subjects_by_schema_id(registered)
     assert ("calls", 1) in [(each.subject, each.version) for each in client.get_schema_versions(registered)]
     assert set(client.get_schema_types()) == {"AVRO", "JSON", "PROTOBUF"}
-    # Declared as a string, a mapping in truth.
+    # Declared as a string, but in fact a mapping.
     answer: object = client.set_compatibility("calls", "FULL")
     assert answer == {"compatibility": "FULL"}
     assert client.get_compatibility("calls") == "FULL"

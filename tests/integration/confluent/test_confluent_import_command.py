@@ -23,7 +23,7 @@ Servers = tuple[RunningServer, RunningServer, dict[str, int]]
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Servers]:
-    """A source with something in it, an empty target, and the source's ids by what holds them."""
+    """A source with schemas, an empty target, and the source's ids by subject and version."""
     with running_server() as source, running_server() as target:
         yield source, target, fill(source)
 
@@ -42,7 +42,7 @@ def client(server: RunningServer, path: str = "") -> Iterator[SchemaRegistryClie
 
 
 def run(source: RunningServer, target: RunningServer, *options: str) -> tuple[int, Any, str]:
-    """Exit status, the report, what was said beside it."""
+    """Return exit status, the report, and what was written to stderr."""
     done = subprocess.run(
         [
             sys.executable,
@@ -69,7 +69,7 @@ def run(source: RunningServer, target: RunningServer, *options: str) -> tuple[in
 
 
 def fill(source: RunningServer) -> dict[str, int]:
-    """Ids by what holds them. The subject that refers sorts before the one it refers to."""
+    """Return ids by subject and version. The subject that refers sorts before the one it refers to."""
     with client(source) as registry:
         ids = {"gone": registry.register_schema("gone", Schema('"string"', "AVRO"))}
         registry.delete_subject("gone")
@@ -106,7 +106,7 @@ def test_everything_keeps_its_ids(servers: Servers) -> None:
     assert (status, report["copied"], report["deleted"], report["differences"]) == (0, 0, 0, []), said
 
 
-def test_a_context_can_take_what_had_none(servers: Servers) -> None:
+def test_schemas_without_a_context_can_be_imported_into_one(servers: Servers) -> None:
     source, target, ids = servers
     status, _, said = run(source, target, "--context", "moved", "--prefix", "a-user")
     assert status == 0, said
@@ -115,7 +115,7 @@ def test_a_context_can_take_what_had_none(servers: Servers) -> None:
         assert registry.get_schema(ids["uses"]).schema_str == USES
 
 
-def test_what_cannot_be_copied_is_told(servers: Servers) -> None:
+def test_schemas_that_cannot_be_copied_are_reported(servers: Servers) -> None:
     source, target, ids = servers
     with client(target, "/contexts/.busy") as registry:
         rest = registry._rest_client
@@ -129,7 +129,7 @@ def test_what_cannot_be_copied_is_told(servers: Servers) -> None:
     assert "differ" in said
 
 
-def test_a_wrong_password_is_told(servers: Servers) -> None:
+def test_a_wrong_password_is_reported(servers: Servers) -> None:
     source, target, _ = servers
     status, report, said = run(source, target, "--from-user-info", "AKIA0:wrong")
     assert (status, report) == (1, None)

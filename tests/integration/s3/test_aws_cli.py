@@ -1,4 +1,4 @@
-"""The AWS CLI's own commands for S3, as it is installed, without a setting of ours."""
+"""The AWS CLI's own commands for S3, as it is installed, with its default settings."""
 
 import os
 import subprocess

@@ -26,7 +26,7 @@ def test_a_bucket_is_made_listed_and_removed(s3: Any, store: ObjectStore) -> Non
 
 
 @pytest.mark.parametrize("name", ["UPPER", "a..b", "192.168.1.1", "a_b", "-ab"])
-def test_names_that_no_bucket_has_are_refused(s3: Any, name: str) -> None:
+def test_invalid_bucket_names_are_refused(s3: Any, name: str) -> None:
     with pytest.raises(ClientError, match="InvalidBucketName"):
         s3.create_bucket(Bucket=name)
 
@@ -73,7 +73,7 @@ def test_keys_come_in_the_order_of_their_bytes(s3: Any, listed: str) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 @pytest.mark.parametrize("operation", ["list_objects", "list_objects_v2"])
 @pytest.mark.parametrize("delimiter", ["", "/", "/ü"])
-def test_pages_are_the_whole(s3: Any, listed: str, size: int, operation: str, delimiter: str) -> None:
+def test_pages_together_are_the_whole_listing(s3: Any, listed: str, size: int, operation: str, delimiter: str) -> None:
     pages = s3.get_paginator(operation).paginate(
         Bucket=listed, PaginationConfig={"PageSize": size}, **({"Delimiter": delimiter} if delimiter else {})
     )

@@ -1,4 +1,4 @@
-"""Objects through boto3: what AWS's client sends, and what it makes of the answers."""
+"""Objects through boto3: requests of AWS's client, and how it reads the answers."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ def refused(call: Any) -> str:
     return code_of(caught)
 
 
-def test_what_was_put_with_an_object_comes_back(s3: Any) -> None:
+def test_metadata_and_headers_of_a_put_come_back(s3: Any) -> None:
     put = s3.put_object(
         Bucket="lake",
         Key="all/é ü+%.txt",
@@ -76,7 +76,7 @@ def test_ranges(s3: Any, header: str, status: int, body: bytes) -> None:
     assert (found["ResponseMetadata"]["HTTPStatusCode"], found["Body"].read()) == (status, body)
 
 
-def test_a_range_behind_the_end_is_refused(s3: Any) -> None:
+def test_a_range_beyond_the_end_is_refused(s3: Any) -> None:
     s3.put_object(Bucket="lake", Key="ranged", Body=b"0123456789")
     for header in ("bytes=10-", "bytes=-0"):
         assert refused(lambda header=header: s3.get_object(Bucket="lake", Key="ranged", Range=header)) == "InvalidRange"
@@ -132,7 +132,7 @@ def test_content_md5_is_checked(s3: Any) -> None:
     assert s3.get_object(**put)["Body"].read() == b"x"
 
 
-def test_headers_that_clients_send_by_habit(s3: Any) -> None:
+def test_headers_that_clients_often_send(s3: Any) -> None:
     put = {"Bucket": "lake", "Key": "habits", "Body": b"x"}
     answer = s3.put_object(
         **put,
@@ -247,7 +247,7 @@ def test_a_folder_as_an_object(s3: Any, store: ObjectStore) -> None:
     assert not (store.lake / "lake" / "marker").exists()
 
 
-def test_what_another_program_wrote_over_an_object_has_lost_what_was_put_with_it(s3: Any, store: ObjectStore) -> None:
+def test_a_file_that_another_program_overwrote_has_lost_its_metadata(s3: Any, store: ObjectStore) -> None:
     at = {"Bucket": "lake", "Key": "overwritten"}
     s3.put_object(**at, Body=b"ours", Metadata={"a": "1"})
     file = store.lake / "lake" / "overwritten"
@@ -273,7 +273,7 @@ def test_an_object_of_the_former_gateway_keeps_its_type_and_metadata(s3: Any, st
     assert (found["ContentType"], found["Metadata"], found["ETag"]) == ("text/plain", {"owner": "me"}, '"abc-2"')
 
 
-def test_what_is_not_served_is_named(s3: Any) -> None:
+def test_operations_that_are_not_served_are_named(s3: Any) -> None:
     with pytest.raises(ClientError, match=r"NotImplemented.*PutBucketVersioning is not implemented"):
         s3.put_bucket_versioning(Bucket="lake", VersioningConfiguration={"Status": "Enabled"})
     with pytest.raises(ClientError, match=r"NotImplemented.*RestoreObject"):

@@ -50,7 +50,7 @@ def test_multipart(s3: Any) -> None:
     assert s3.head_object(Bucket="lake", Key="big")["ContentLength"] == 2 * len(part)
 
 
-def test_of_many_conditional_puts_one_wins(s3: Any) -> None:
+def test_one_of_many_conditional_puts_wins(s3: Any) -> None:
     def put(number: int) -> str:
         try:
             s3.put_object(Bucket="lake", Key="lease", Body=str(number).encode(), IfNoneMatch="*")

@@ -48,7 +48,7 @@ def test_an_upload_is_listed_until_it_is_complete_and_no_object_before(s3: Any, 
     assert list((store.lake / ".penstock-s3" / "uploads" / "lake").iterdir()) == []
 
 
-def test_completing_again_says_what_completing_said(s3: Any) -> None:
+def test_completing_again_has_the_same_answer(s3: Any) -> None:
     upload = begin(s3, "up/twice", ChecksumAlgorithm="SHA256", ServerSideEncryption="aws:kms")
     part = put(s3, upload, 1, b"x")
     with ThreadPoolExecutor(4) as pool:

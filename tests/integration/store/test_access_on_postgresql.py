@@ -8,19 +8,19 @@ from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 from penstock.testing.suites import AccessStoreSuite
 from tests.unit.access.test_access_stores import (
-    test_a_secret_moved_to_another_row_does_not_open,
-    test_another_master_key_opens_nothing_and_says_so,
-    test_no_secret_lies_in_the_database_in_clear,
+    test_a_secret_moved_to_another_row_cannot_be_decrypted,
+    test_another_master_key_decrypts_nothing_and_raises,
+    test_audits_who_changed_what,
     test_reads_a_user_of_a_release_without_groups,
-    test_records_who_changed_what,
+    test_the_database_has_no_secret_in_plain_text,
 )
 
 __all__ = [
-    "test_a_secret_moved_to_another_row_does_not_open",
-    "test_another_master_key_opens_nothing_and_says_so",
-    "test_no_secret_lies_in_the_database_in_clear",
+    "test_a_secret_moved_to_another_row_cannot_be_decrypted",
+    "test_another_master_key_decrypts_nothing_and_raises",
+    "test_audits_who_changed_what",
     "test_reads_a_user_of_a_release_without_groups",
-    "test_records_who_changed_what",
+    "test_the_database_has_no_secret_in_plain_text",
 ]
 
 

@@ -1,4 +1,4 @@
-"""What a Deny on identities and accounts is attacked with: each operation of IAM, STS and Organizations that is served."""
+"""Attacks on a Deny on identities and accounts: each operation of IAM, STS and Organizations that is served."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -67,7 +67,7 @@ def _role(**more: Any) -> Callable[[Named], Arguments]:
 
 
 def _group(**more: Any) -> Callable[[Named], Arguments]:
-    # IAM's names are the same in any capitals.
+    # IAM's names are case-insensitive.
     return lambda world: {"GroupName": world.secret.upper(), **more}
 
 
@@ -131,7 +131,7 @@ _IAM: Mapping[str, Callable[[Named], Arguments]] = {
     "ListGroupsForUser": _user(),
     "CreateAccessKey": _user(),
     "ListAccessKeys": _user(),
-    # What users here never have, and clients look for before they delete one.
+    # Credentials that users never have here, and that clients list before they delete a user.
     "GetLoginProfile": _user(),
     "DeleteLoginProfile": _user(),
     "ListMFADevices": _user(),

@@ -1,4 +1,4 @@
-"""Every decision leaves a record, which nobody changes unseen, and which holds no secret."""
+"""Every decision is recorded; changes of the log are detected, and it has no secrets."""
 
 import base64
 import hashlib
@@ -63,7 +63,7 @@ def _user(server: RunningServer, *statements: dict[str, Any]) -> Keys:
 ALLOW = {"Effect": "Allow", "Action": "*", "Resource": "*"}
 
 
-def test_a_change_is_recorded_as_cloudtrail_records_it(server: RunningServer) -> None:
+def test_a_change_is_recorded_as_in_cloudtrail(server: RunningServer) -> None:
     answer = server.client("glue").create_registry(RegistryName="changed")
     record = _one(server, requestID=answer["ResponseMetadata"]["RequestId"])
     assert record["eventVersion"] == "1.11"
@@ -163,7 +163,7 @@ def test_no_secret_is_in_the_log(server: RunningServer) -> None:
         assert secret not in written
 
 
-def test_the_log_is_its_owners_alone(server: RunningServer) -> None:
+def test_only_the_owner_can_read_the_log(server: RunningServer) -> None:
     server.client("glue").get_databases()
     eventually(lambda: bool(_records(server)), "a record", 15)
     folder = server.home / "audit"
@@ -189,7 +189,7 @@ def test_it_is_listed_verified_and_exported_once(server: RunningServer, tmp_path
     assert len({json.loads(line)["eventID"] for line in second}) == len(second) > len(first)
 
 
-def test_a_record_that_was_changed_shows(server: RunningServer, tmp_path: Path) -> None:
+def test_a_changed_record_is_detected(server: RunningServer, tmp_path: Path) -> None:
     for number in range(3):
         server.client("glue").create_registry(RegistryName=f"chained-{number}")
     _one(server, requestParameters={"registryName": "chained-2"})
@@ -205,7 +205,7 @@ def test_a_record_that_was_changed_shows(server: RunningServer, tmp_path: Path) 
     assert "decisions-" in checked.stderr
 
 
-def test_nothing_changes_that_could_not_be_recorded(tmp_path: Path) -> None:
+def test_changes_that_cannot_be_recorded_are_refused(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "audit").write_text("in the way of the folder")
@@ -303,7 +303,7 @@ def test_objects_in_the_lake_are_recorded_as_data_events(platform: Platform) -> 
     assert decisions()[get_id].endswith("failed login")
 
 
-def test_asking_whether_a_part_is_alive_is_no_failed_login(platform: Platform) -> None:
+def test_a_health_check_is_not_a_failed_login(platform: Platform) -> None:
     def logins() -> list[str]:
         lines = [line for file in platform.home.audit.glob("logins-*.jsonl") for line in file.read_bytes().split(b"\n")[:-1]]
         return [json.loads(line)["userAgent"] for line in lines]
@@ -311,7 +311,7 @@ def test_asking_whether_a_part_is_alive_is_no_failed_login(platform: Platform) -
     before = len(logins())
     for part in parts_of(platform.home, platform.config):
         assert part.service.is_alive(30)
-    # What comes later is written later.
+    # Later events are written later.
     assert requests.get(platform.config.s3_endpoint_url, headers={"User-Agent": "a stranger"}, timeout=30).status_code == 403
     eventually(lambda: "a stranger" in logins()[before:], "the stranger's record", 15)
     assert logins()[before:] == ["a stranger"]
@@ -329,7 +329,7 @@ def _penstock(server: RunningServer, *arguments: str, home: Path | None = None) 
     )
 
 
-def test_what_a_statement_may_not_read_is_recorded(server: RunningServer) -> None:
+def test_a_statements_denied_reads_are_recorded(server: RunningServer) -> None:
     glue = server.client("glue")
     glue.create_database(DatabaseInput={"Name": "audited"})
     keys = _user(server, {"Effect": "Allow", "Action": ["athena:*", "s3:*"], "Resource": "*"})
@@ -343,7 +343,7 @@ def test_what_a_statement_may_not_read_is_recorded(server: RunningServer) -> Non
     assert "no identity-based policy" in record["errorMessage"]
 
 
-def test_what_a_batch_may_not_read_is_recorded(server: RunningServer) -> None:
+def test_a_batchs_denied_reads_are_recorded(server: RunningServer) -> None:
     secrets = server.client("secretsmanager")
     shown = secrets.create_secret(Name=f"shown-{uuid.uuid4().hex}", SecretString=SECRET)["ARN"]
     hidden = secrets.create_secret(Name=f"hidden-{uuid.uuid4().hex}", SecretString=SECRET)["ARN"]
@@ -362,7 +362,7 @@ def test_what_a_batch_may_not_read_is_recorded(server: RunningServer) -> None:
     assert [each["resources"][0]["ARN"] for each in allowed] == [shown]
 
 
-def test_values_are_left_out_by_their_names_wherever_they_stand(server: RunningServer) -> None:
+def test_values_are_left_out_by_name_at_any_depth(server: RunningServer) -> None:
     parameters = {"password": SECRET, "fs.s3a.secret.key": SECRET, "kept": "shown"}
     with pytest.raises(ClientError) as refused:
         server.client("glue").create_table(DatabaseName="none", TableInput={"Name": "t", "Parameters": parameters})

@@ -1,4 +1,4 @@
-"""Nobody gets in without credentials, or with somebody else's."""
+"""Requests without credentials, or with wrong ones, are refused."""
 
 import http.client
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ def test_a_wrong_secret_is_refused(target: Target) -> None:
 
 
 @pytest.mark.parametrize("path", ["/subjects", "/config", "/schemas/ids/1", "/contexts"])
-def test_the_registry_api_of_confluent_wants_credentials(target: Target, path: str) -> None:
+def test_confluents_registry_api_needs_credentials(target: Target, path: str) -> None:
     connection = http.client.HTTPConnection(urlsplit(target.url).netloc, timeout=30)
     connection.request("GET", path)
     answer = connection.getresponse()

@@ -1,6 +1,6 @@
-"""A Deny on one thing holds however that thing is reached: by name, in another spelling, by its container, in a list.
+"""A Deny on a resource holds however it is reached: by name, in another case, by its container, in a list.
 
-The operations are those that the server serves: one that is added has to be put into one of the groups below, or fails.
+The operations are those that the server serves: a new one has to be put into one of the groups below, or the test fails.
 """
 
 import json
@@ -31,7 +31,7 @@ Arguments = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class World:
-    """A user who may do everything but with what has ``hushed`` in its name."""
+    """A user who may do everything, except on resources with ``hushed`` in their name."""
 
     target: Any
     key: Mapping[str, str]
@@ -58,7 +58,7 @@ _MADE: dict[str, World] = {}
 
 @pytest.fixture
 def world(target: Any) -> World:
-    """Made once a deployment: its tests delete nothing of it, which is what they are about."""
+    """Created once for each deployment: if the tests pass, nothing of it is deleted."""
     if target.url not in _MADE:
         _MADE[target.url] = _make(target)
     return _MADE[target.url]
@@ -359,13 +359,13 @@ def test_every_operation_that_is_served_is_attacked() -> None:
 
 
 @pytest.mark.parametrize(("service", "operation"), sorted(DENIED))
-def test_what_is_denied_cannot_be_named(world: World, service: str, operation: str) -> None:
+def test_a_denied_resource_cannot_be_named(world: World, service: str, operation: str) -> None:
     with pytest.raises(ClientError) as refused:
         world.call(service, operation, DENIED[service, operation](world))
     forms = service in {"iam", "sts"}
     assert refused.value.response["Error"]["Code"] == ("AccessDenied" if forms else "AccessDeniedException")
     if (service, operation) == ("sts", "AssumeRole"):
-        # It says no reason, as in AWS: that of the shown role is assumed by the same user.
+        # It gives no reason, as in AWS. The same user may assume the shown role.
         arguments = {
             **DENIED[service, operation](world),
             "RoleArn": f"arn:aws:iam::{world.target.account}:role/{world.shown}",
@@ -377,7 +377,7 @@ def test_what_is_denied_cannot_be_named(world: World, service: str, operation: s
 
 def test_values_in_batches_are_those_of_single_secrets(world: World) -> None:
     shown = world.secret.replace(HIDDEN, SHOWN)
-    # Who names a secret is told that it is denied; a search shows nothing of it.
+    # A caller who names a secret gets the denial; a search does not show the secret.
     for arguments, told in (
         ({"SecretIdList": [shown, world.secret]}, ["AccessDeniedException"]),
         ({"Filters": [{"Key": "name", "Values": [shown, world.secret]}]}, []),
@@ -388,7 +388,7 @@ def test_values_in_batches_are_those_of_single_secrets(world: World) -> None:
 
 
 @pytest.mark.parametrize(("service", "operation"), sorted(LISTED))
-def test_what_is_denied_is_in_no_list(world: World, service: str, operation: str) -> None:
+def test_a_denied_resource_is_not_in_lists(world: World, service: str, operation: str) -> None:
     hidden = world.hidden_account if service == "organizations" else HIDDEN
     arguments = LISTED[service, operation](world)
     as_root = _all_pages(world.target.client(service), operation, arguments)
@@ -411,7 +411,7 @@ def _all_pages(client: Any, operation: str, arguments: Arguments) -> str:
 
 
 @pytest.mark.parametrize("operation", ["DeleteDatabase", "DeleteRegistry"])
-def test_a_container_is_not_deleted_with_what_is_denied_in_it(world: World, operation: str) -> None:
+def test_a_container_with_a_denied_member_is_not_deleted(world: World, operation: str) -> None:
     arguments = (
         {"Name": world.database} if operation == "DeleteDatabase" else {"RegistryId": {"RegistryName": world.registry}}
     )
@@ -430,7 +430,7 @@ def test_a_crawler_does_not_change_what_its_starter_is_denied(world: World) -> N
     assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
 
 
-def test_a_crawl_makes_no_table_under_a_name_that_its_starter_is_denied(platform: Platform) -> None:
+def test_a_crawl_does_not_create_a_table_that_its_starter_is_denied(platform: Platform) -> None:
     config, name = platform.config, f"finds_{uuid.uuid4().hex[:8]}"
     for table in (HIDDEN, SHOWN):
         folder = platform.home.lake / "lake" / name / table
@@ -468,7 +468,7 @@ def test_a_crawl_makes_no_table_under_a_name_that_its_starter_is_denied(platform
 @pytest.mark.parametrize(
     "sql", ["SHOW TABLES IN {}", "SELECT table_name FROM information_schema.tables WHERE table_schema = '{}'"]
 )
-def test_sql_shows_nothing_of_what_is_denied(world: World, sql: str) -> None:
+def test_sql_does_not_show_denied_tables(world: World, sql: str) -> None:
     athena = world.client("athena")
     started = athena.start_query_execution(QueryString=sql.format(world.database))["QueryExecutionId"]
     while True:
@@ -483,7 +483,7 @@ def test_sql_shows_nothing_of_what_is_denied(world: World, sql: str) -> None:
         assert HIDDEN not in status["StateChangeReason"]
 
 
-def test_subjects_and_contexts_that_are_denied_are_in_no_list(world: World) -> None:
+def test_denied_subjects_and_contexts_are_not_in_lists(world: World) -> None:
     http = _Confluent(world)
     assert f":.{world.registry}:{SHOWN}" in http.get("/subjects?subjectPrefix=:*:")
     assert HIDDEN not in json.dumps(http.get("/subjects?subjectPrefix=:*:"))

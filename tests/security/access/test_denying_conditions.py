@@ -1,4 +1,4 @@
-"""A Deny with a condition holds, or is refused when it is put: none is kept that holds for nothing."""
+"""A Deny with a condition holds, or is refused when it is put if it would apply to nothing."""
 
 import json
 import secrets
@@ -60,7 +60,7 @@ def test_a_deny_holds_by_its_condition(target: Target, condition: dict[str, dict
     ],
     ids=json.dumps,
 )
-def test_a_deny_that_would_hold_for_nothing_is_refused(target: Target, condition: dict[str, dict[str, str]]) -> None:
+def test_a_deny_that_would_apply_to_nothing_is_refused(target: Target, condition: dict[str, dict[str, str]]) -> None:
     iam, user = target.client("iam"), f"conditions-{secrets.token_hex(4)}"
     iam.create_user(UserName=user)
     with pytest.raises(ClientError, match="which no request has here") as caught:
@@ -68,7 +68,7 @@ def test_a_deny_that_would_hold_for_nothing_is_refused(target: Target, condition
     assert caught.value.response["Error"]["Code"] == "MalformedPolicyDocument"
 
 
-def test_a_key_of_networks_that_are_not_here_is_taken(target: Target) -> None:
-    """No request comes through a VPC: a Deny for one denies nobody, rightly."""
+def test_a_condition_key_of_missing_networks_is_accepted(target: Target) -> None:
+    """No request comes through a VPC here, so it is right that a Deny for one denies nothing."""
     glue = target.client("glue", **new_user(target.client("iam"), {"StringEquals": {"aws:SourceVpce": "vpce-1"}}))
     glue.list_registries()

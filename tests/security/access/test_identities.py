@@ -1,4 +1,4 @@
-"""Nobody gets more than its policies give: by groups, by boundaries, by passing roles on, by tokens of others."""
+"""No caller gets more than its policies allow: by groups, by boundaries, by passing roles, by tokens of others."""
 
 import base64
 import hashlib
@@ -34,7 +34,7 @@ def name(kind: str) -> str:
 
 
 def new_user(target: Target, *statements: dict[str, Any], **more: Any) -> tuple[str, Keys]:
-    """A user's name, and the credentials that clients take."""
+    """Return a new user's name, and its credentials as arguments of clients."""
     iam, user = target.client("iam"), name("user")
     iam.create_user(UserName=user, **more)
     if statements:
@@ -53,7 +53,7 @@ def denied(call: Callable[..., Any], **arguments: Any) -> str:
 
 @pytest.fixture
 def bounded(target: Target) -> tuple[str, str, Keys]:
-    """An administrator whose boundary takes IAM only for users that have the same boundary: a delegated administrator."""
+    """A delegated administrator: its boundary allows IAM only for users that have the same boundary."""
     iam = target.client("iam")
     boundary = f"arn:aws:iam::{target.account}:policy/{name('boundary')}"
     bound = {"StringEquals": {"iam:PermissionsBoundary": boundary}}
@@ -69,7 +69,7 @@ def bounded(target: Target) -> tuple[str, str, Keys]:
     return boundary, user, credentials
 
 
-def test_a_bounded_administrator_cannot_shake_the_boundary_off(target: Target, bounded: tuple[str, str, Keys]) -> None:
+def test_a_bounded_administrator_cannot_remove_the_boundary(target: Target, bounded: tuple[str, str, Keys]) -> None:
     boundary, user, credentials = bounded
     iam = target.client("iam", **credentials)
     denied(iam.delete_user_permissions_boundary, UserName=user)
@@ -77,7 +77,7 @@ def test_a_bounded_administrator_cannot_shake_the_boundary_off(target: Target, b
     denied(iam.create_policy_version, PolicyArn=boundary, PolicyDocument=policy(allow("*")), SetAsDefault=True)
     denied(iam.create_user, UserName=name("free"))
     denied(iam.create_user, UserName=name("free"), PermissionsBoundary=ADMINISTRATOR)
-    # Policies and groups are given away freely, and give nothing that the boundary does not have.
+    # It may attach any policies and groups, but they grant nothing beyond the boundary.
     iam.attach_user_policy(UserName=user, PolicyArn=ADMINISTRATOR)
     group = name("group")
     iam.create_group(GroupName=group)
@@ -87,7 +87,7 @@ def test_a_bounded_administrator_cannot_shake_the_boundary_off(target: Target, b
     denied(target.client("glue", **credentials).create_registry, RegistryName=name("registry"))
 
 
-def test_whom_a_bounded_administrator_makes_is_bounded_too(target: Target, bounded: tuple[str, str, Keys]) -> None:
+def test_users_that_a_bounded_administrator_creates_are_bounded_too(target: Target, bounded: tuple[str, str, Keys]) -> None:
     boundary, _, credentials = bounded
     iam, made = target.client("iam", **credentials), name("made")
     iam.create_user(UserName=made, PermissionsBoundary=boundary)
@@ -125,7 +125,7 @@ def test_a_deny_on_a_group_or_a_profile_keeps_it_out_of_lists(target: Target) ->
     assert hidden in {each["GroupName"] for each in iam.list_groups()["Groups"]}
 
 
-def test_nobody_joins_a_group_by_itself(target: Target) -> None:
+def test_a_user_cannot_join_a_group_without_permission(target: Target) -> None:
     iam, group = target.client("iam"), name("admins")
     iam.create_group(GroupName=group)
     iam.attach_group_policy(GroupName=group, PolicyArn=ADMINISTRATOR)
@@ -171,7 +171,7 @@ def refused_token(server: RunningServer, role: str, token: str) -> str:
 
 
 def unsigned_token(issuer: TokenIssuer, header: dict[str, Any], secret: bytes | None = None) -> str:
-    """A token with another algorithm: none at all, or a MAC with ``secret`` as its key."""
+    """Return a token with another algorithm: ``none``, or a MAC with ``secret`` as its key."""
 
     def encoded(value: bytes) -> str:
         return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
@@ -181,14 +181,14 @@ def unsigned_token(issuer: TokenIssuer, header: dict[str, Any], secret: bytes | 
     return f"{text}.{encoded(mac)}"
 
 
-def test_the_issuers_own_token_is_taken_by_every_server(
+def test_the_issuers_token_is_accepted_by_every_server(
     servers: list[RunningServer], issuer: TokenIssuer, trusting: tuple[str, str]
 ) -> None:
     for server in servers:
         assert assume(server, trusting[0], issuer.token(SUBJECT))["Provider"] == trusting[1]
 
 
-def test_tokens_that_are_not_for_us_are_refused(
+def test_tokens_with_wrong_claims_are_refused(
     servers: list[RunningServer], issuer: TokenIssuer, trusting: tuple[str, str]
 ) -> None:
     now, role = int(time.time()), trusting[0]
@@ -212,7 +212,7 @@ def test_tokens_that_are_not_for_us_are_refused(
         assert refused_token(servers[0], role, issuer.token(subject)) == "AccessDenied"
 
 
-def test_a_signature_is_the_issuers_and_of_a_public_key(
+def test_a_signature_has_to_be_the_issuers_and_of_a_public_key(
     servers: list[RunningServer], issuer: TokenIssuer, trusting: tuple[str, str]
 ) -> None:
     role, good = trusting[0], issuer.token(SUBJECT)
@@ -238,12 +238,12 @@ def test_a_signature_is_the_issuers_and_of_a_public_key(
     assert {refused_token(servers[0], role, token) for token in wrong} == {"InvalidIdentityToken"}
     evil = TokenIssuer(issuer.url, issuer.kid)
     assert assume(servers[0], role, issuer.token(SUBJECT, header={"jku": "https://evil.example.com/keys"}))
-    # Keys that a header names or brings are not looked at.
+    # Keys that a header names or contains are ignored.
     for header in ({"jku": "https://evil.example.com/keys"}, {"jwk": {"kty": "RSA", "n": "AQAB", "e": "AQAB"}}):
         assert refused_token(servers[0], role, evil.token(SUBJECT, header=header)) == "InvalidIdentityToken"
 
 
-def test_a_token_opens_no_role_that_does_not_name_its_provider(
+def test_a_token_does_not_assume_a_role_that_does_not_name_its_provider(
     servers: list[RunningServer], issuer: TokenIssuer, trusting: tuple[str, str]
 ) -> None:
     root = servers[0]
@@ -254,7 +254,7 @@ def test_a_token_opens_no_role_that_does_not_name_its_provider(
         role = iam.create_role(RoleName=name("role"), AssumeRolePolicyDocument=policy(trust))["Role"]["Arn"]
         assert refused_token(root, role, issuer.token(SUBJECT)) == "AccessDenied"
     assert refused_token(root, trusting[0] + "x", issuer.token(SUBJECT)) == "AccessDenied"
-    # A role of another account: its provider is asked, and it has none.
+    # A role of another account, which does not have the provider.
     other = root.client("organizations").create_account(AccountName="other", Email="other@example.com")
     role = f"arn:aws:iam::{other['CreateAccountStatus']['AccountId']}:role/OrganizationAccountAccessRole"
     assert refused_token(root, role, issuer.token(SUBJECT)) == "InvalidIdentityToken"
@@ -270,7 +270,7 @@ def test_a_deny_in_the_trust_policy_holds_for_tokens(
     assert refused_token(servers[0], role, issuer.token(SUBJECT)) == "AccessDenied"
 
 
-def test_no_other_operation_goes_without_a_signature(target: Target) -> None:
+def test_no_other_operation_is_allowed_without_a_signature(target: Target) -> None:
     config = Config(signature_version=UNSIGNED, retries={"total_max_attempts": 1})
     for service, operation, more in (
         ("sts", "get_caller_identity", {}),
@@ -310,7 +310,7 @@ def test_a_federated_user_administers_nothing_and_goes_no_further(target: Target
     denied(sts.get_federation_token, Name="another")
 
 
-def test_only_who_may_invoke_a_function_makes_it_rotate(target: Target) -> None:
+def test_rotation_by_a_function_needs_permission_to_invoke_it(target: Target) -> None:
     secret, function = name("rotated"), f"arn:aws:lambda:{target.region}:{target.account}:function:rotator"
     target.client("secretsmanager").create_secret(Name=secret, SecretString="one")
     user, credentials = new_user(target, allow("secretsmanager:*"))

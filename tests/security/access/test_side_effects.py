@@ -1,4 +1,4 @@
-"""What a request does beside its own action is judged, too: tags that it sets, objects that it writes, folders it names."""
+"""Side effects of a request are authorized, too: tags that it sets, objects that it writes, folders that it names."""
 
 import json
 import secrets
@@ -28,7 +28,7 @@ def name(kind: str) -> str:
 
 
 def new_user(iam: Any, *statements: dict[str, Any]) -> Keys:
-    """The credentials of a user who may do what ``statements`` say, as boto3_client takes them."""
+    """Return the credentials of a new user with the policy ``statements``, as arguments of boto3_client."""
     user = name("user")
     iam.create_user(UserName=user)
     iam.put_user_policy(UserName=user, PolicyName="p", PolicyDocument=policy(*statements))
@@ -74,7 +74,7 @@ TAGGED_ON_CREATION = [
 @pytest.mark.parametrize(
     ("action", "call", "arguments"), TAGGED_ON_CREATION, ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_who_may_set_no_tags_sets_none_on_creation(
+def test_a_caller_who_may_not_set_tags_sets_none_on_creation(
     target: Target, action: str, call: str, arguments: Callable[[], dict[str, Any]]
 ) -> None:
     key = new_user(target.client("iam"), EVERYTHING, {"Effect": "Deny", "Action": action, "Resource": "*"})
@@ -83,8 +83,8 @@ def test_who_may_set_no_tags_sets_none_on_creation(
     getattr(client, call)(**{member: value for member, value in arguments().items() if member != "Tags"})
 
 
-def test_a_right_to_create_is_none_to_tag(target: Target) -> None:
-    """Tags decide what conditions on aws:PrincipalTag allow: who makes users chooses none for them."""
+def test_permission_to_create_does_not_include_tagging(target: Target) -> None:
+    """Tags decide what conditions on aws:PrincipalTag allow, so creating users does not include tagging them."""
     key = new_user(target.client("iam"), {"Effect": "Allow", "Action": "iam:CreateUser", "Resource": "*"})
     iam = target.client("iam", **key)
     denied("iam:TagUser", iam.create_user, UserName=name("tagged"), Tags=TAGS)
@@ -92,7 +92,7 @@ def test_a_right_to_create_is_none_to_tag(target: Target) -> None:
 
 
 @pytest.mark.parametrize("action", ["s3:GetObjectTagging", "s3:PutObjectTagging"])
-def test_a_copy_takes_no_tags_along_that_its_caller_may_not_read_or_set(platform: Platform, action: str) -> None:
+def test_a_copy_has_no_tags_that_its_caller_may_not_read_or_set(platform: Platform, action: str) -> None:
     config = platform.config
     root = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
     iam = boto3_client("iam", config.endpoint_url, config.region, **root)
@@ -110,7 +110,7 @@ def test_a_copy_takes_no_tags_along_that_its_caller_may_not_read_or_set(platform
         client.close()
 
 
-def test_a_statement_writes_no_result_where_its_caller_may_put_nothing(target: Target) -> None:
+def test_a_statement_does_not_write_its_result_where_its_caller_may_not(target: Target) -> None:
     closed = name("closed")
     deny = {"Effect": "Deny", "Action": "s3:PutObject", "Resource": f"arn:aws:s3:::lake/{closed}/*"}
     athena = target.client("athena", **new_user(target.client("iam"), EVERYTHING, deny))
@@ -127,7 +127,7 @@ def test_a_statement_writes_no_result_where_its_caller_may_put_nothing(target: T
 
 
 def test_no_location_names_the_folder_of_uploads_in_progress(platform: Platform) -> None:
-    """An account's lake of its own has its uploads beside the buckets: no result goes there, and no crawl reads them."""
+    """An account's own lake has its uploads beside the buckets: no result is written there, and no crawl reads them."""
     config = platform.config
     root = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
     organizations = boto3_client("organizations", config.endpoint_url, config.region, **root)

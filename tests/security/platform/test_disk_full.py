@@ -1,6 +1,6 @@
-"""A disk that takes no more: the server says so, to whoever writes and on /readyz, and changes nothing half.
+"""A full disk: the server reports it to writers and on /readyz, and no change is half done.
 
-The disk is one on which no file may grow beyond 3 MB (setrlimit(2)), which the server's writes meet as they meet a full one.
+On this disk no file may grow beyond 3 MB (setrlimit(2)), which fails the server's writes like a full disk.
 """
 
 import json
@@ -62,11 +62,11 @@ def client(server: RunningServer, service: str) -> Any:
 
 
 def enum(number: int) -> str:
-    """A definition of some 60 KB."""
+    """Return a definition of about 60 KB."""
     return json.dumps({"type": "enum", "name": "E", "symbols": [f"S{number}_{each:08d}" for each in range(4000)]})
 
 
-def test_writes_and_readiness_say_that_the_disk_is_full_and_reads_go_on(full: RunningServer) -> None:
+def test_writes_and_readiness_report_a_full_disk_and_reads_go_on(full: RunningServer) -> None:
     glue = client(full, "glue")
     assert ready(full)[0] == 200
     glue.create_registry(RegistryName="r")
@@ -101,7 +101,7 @@ def test_writes_and_readiness_say_that_the_disk_is_full_and_reads_go_on(full: Ru
     assert registered_as_confluent_does(full, enum(1000)) == 50001
 
 
-def test_a_disk_with_too_little_room_is_told_before_it_is_full(tmp_path: Path) -> None:
+def test_a_disk_with_too_little_room_is_reported_before_it_is_full(tmp_path: Path) -> None:
     server = start_server(tmp_path / "home", arguments=["--min-free-mb", "1000000000"])
     try:
         status, said = ready(server)

@@ -1,7 +1,7 @@
-"""What the server has acknowledged is on the disk: a power loss takes none of it back, and no id is given twice.
+"""Acknowledged writes are on the disk: a power loss does not lose them, and no id is used twice.
 
-The server runs on a disk that forgets (forgetful_server.py): after each acknowledged write, what the disk has is compared
-with what the server shows; then the server is killed and another one started on what the disk has.
+The server runs on a disk that loses unsynced writes (forgetful_server.py): after each acknowledged write, the disk's content
+is compared with what the server shows. Then the server is killed, and another one started on the disk's content.
 """
 
 import json
@@ -84,7 +84,7 @@ class Powered:
             shutil.rmtree(left)
 
     def lose_power(self) -> None:
-        """End the server as a power loss ends it, and start one on what the disk has."""
+        """Kill the server as in a power loss, and start one on the disk's content."""
         self.server.stop(signal.SIGKILL)
         after_power_loss(self.folder / "notes", self.folder / "after")
         self.server = self._start(self.folder / "after")
@@ -103,7 +103,7 @@ def rows(store: Path) -> dict[str, list[Any]]:
 
 @pytest.fixture
 def powered(tmp_path: Path) -> Iterator[Callable[..., Powered]]:
-    """Starts a server on a disk that forgets; ended afterwards."""
+    """Starts a server on a disk that loses unsynced writes, and stops it afterwards."""
     started: list[Powered] = []
 
     def start(**environment: str) -> Powered:
@@ -233,7 +233,7 @@ def test_each_acknowledged_write_is_on_the_disk_and_survives_a_power_loss(powere
     assert glue.get_connection(Name="c")["Connection"]["ConnectionProperties"]
     assert machine.client("athena").get_query_execution(QueryExecutionId=answer["QueryExecutionId"])
     assert machine.confluent("/subjects/a-value/versions/1") == subject
-    # The next id is one that no record carries.
+    # No record has the next id.
     another = {"schema": '{"type": "fixed", "name": "F", "size": 2}'}
     assert machine.confluent("/subjects/b-value/versions", another)["id"] == given + 1
 
@@ -247,7 +247,7 @@ def test_the_check_finds_what_is_not_synced(powered: Callable[..., Powered]) -> 
     assert machine.on_disk()["penstock.registries"] == []
 
 
-def test_what_the_page_says_of_the_embedded_broker_is_so(platform: Platform) -> None:
+def test_the_pages_facts_on_the_embedded_broker_are_true(platform: Platform) -> None:
     """docs/operations/durability.md: one replica, no flush of its own, and a topic that asks for one has it."""
     settings = client_settings(platform.config.brokers, platform.config.kafka_username, platform.config.kafka_password)
     admin = AdminClient(settings)

@@ -32,7 +32,7 @@ STORAGE = {
 
 @pytest.fixture(scope="module")
 def target(platform: Platform) -> Target:
-    """The embedded platform: what is attacked here does not depend on the store."""
+    """The embedded platform: these attacks do not depend on the store."""
     config = platform.config
     return Target(
         urls=(config.endpoint_url,),
@@ -129,7 +129,7 @@ def test_an_expression_that_backtracks_elsewhere_is_answered_or_refused_at_once(
     assert glue.get_tables(**wanted)["TableList"] == []
 
 
-def test_memory_of_a_statement_is_bounded_and_its_end_is_said(target: Target) -> None:
+def test_memory_of_a_statement_is_bounded_and_its_end_is_reported(target: Target) -> None:
     athena = target.client("athena")
     asked = start(athena, "SELECT cardinality(sequence(1, 400000000))")
     found = ended(athena, asked)
@@ -168,7 +168,7 @@ def test_a_stop_ends_whatever_runs_while_others_are_answered(target: Target, dat
     assert ended(athena, asked)["State"] == "SUCCEEDED"
 
 
-def test_text_that_is_slow_to_read_is_refused_while_others_are_answered(target: Target) -> None:
+def test_text_that_is_slow_to_parse_is_refused_while_others_are_answered(target: Target) -> None:
     athena, other = target.client("athena"), target.client("glue")
     with ThreadPoolExecutor(2) as attackers:
         attacks = [attackers.submit(start, athena, SLOW_TO_READ) for _ in range(2)]
@@ -204,7 +204,7 @@ def test_deep_and_long_text_is_refused_or_runs(target: Target, sql: str) -> None
     assert ended(athena, start(athena, "SELECT 1"))["State"] == "SUCCEEDED"
 
 
-def test_a_result_of_many_line_breaks_is_handed_out_in_linear_time(target: Target) -> None:
+def test_a_result_of_many_line_breaks_is_returned_in_linear_time(target: Target) -> None:
     athena, other = target.client("athena"), target.client("glue")
     lines = 1_000_000
     asked = start(athena, f"SELECT array_join(transform(sequence(1, {lines}), x -> 'a'), chr(10)) AS text, 'b' AS more")

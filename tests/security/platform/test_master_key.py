@@ -1,4 +1,4 @@
-"""The master key is changed while a server runs: nobody is locked out, nothing is lost, and the old key opens nothing."""
+"""The master key is changed while a server runs: no caller is locked out, nothing is lost, the old key decrypts nothing."""
 
 import os
 import signal
@@ -50,7 +50,7 @@ def master_key(server: RunningServer, command: str, *, kill: bool = False) -> No
 
 
 def used(server: RunningServer) -> set[str | None]:
-    """The keys that stored values are sealed with."""
+    """Return the keys that stored values are encrypted with."""
     with closing(sqlite3.connect(server.home / "store" / "penstock.db")) as connection:
         return {
             key_id_of(value)

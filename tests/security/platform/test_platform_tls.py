@@ -1,4 +1,4 @@
-"""The embedded platform with TLS everywhere, by its own authority: what other people's clients see of it."""
+"""The embedded platform with TLS everywhere, by its own authority, as others' clients see it."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def consume(settings: dict[str, Any], topic: str) -> bytes | None:
 
 
 def refused(settings: dict[str, Any]) -> bool:
-    """Whether the client is told that its first connection failed in the handshake or was closed by the broker."""
+    """Return whether the client reports that its first connection failed in the handshake or was closed by the broker."""
     told: list[KafkaError] = []
     quiet: dict[str, Any] = {**settings, "log_level": 0, "error_cb": told.append}
     admin = AdminClient(quiet)
@@ -185,7 +185,7 @@ def test_a_client_certificate_is_an_identity_of_the_broker(platform: Platform) -
 
 
 def test_an_identity_of_the_broker_does_not_administer_it(platform: Platform) -> None:
-    """Who changes passwords or access control lists is the platform's user at once, and frees itself of every list."""
+    """A client that could change passwords or access control lists could become the platform's user, without any list."""
     mallory = AdminClient({**as_client(platform, "mallory"), "log_level": 0})
     password = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 8192)
     user = platform.config.kafka_username
@@ -216,7 +216,7 @@ def test_an_identity_of_the_broker_does_not_administer_it(platform: Platform) ->
                 done.result()
             assert caught.value.args[0].code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED
     assert produce(login(platform), "owners", b"still here") is None
-    # What a producer needs is not in that.
+    # That does not include the permissions of a producer.
     for done in mallory.create_topics([NewTopic("mallorys", 1, 1)]).values():
         done.result()
     assert produce({**as_client(platform, "mallory"), "enable.idempotence": True}, "mallorys", b"mine") is None
@@ -236,7 +236,7 @@ def test_without_a_certificate_of_the_authority_the_mutual_listener_is_closed(pl
     assert refused(settings | own)
 
 
-def test_what_is_in_the_tls_folder_is_its_owners_alone(platform: Platform) -> None:
+def test_only_the_owner_can_read_the_tls_folder(platform: Platform) -> None:
     local_authority(platform.home).issue_client("dora")
     found = list(platform.home.tls.rglob("*"))
     assert {"authority.key", "server.key", "broker.pem", "dora.key"} <= {path.name for path in found}
@@ -264,7 +264,7 @@ checkpoint: s3://lake/checkpoint
 
 @pytest.mark.spark
 def test_penstocks_own_commands_work_with_what_env_says(platform: Platform, tmp_path: Path) -> None:
-    """From records in a file, over registry, broker, Spark and the catalog, to SQL: nothing but 'penstock env' is told."""
+    """From records in a file, over registry, broker, Spark and the catalog, to SQL, configured only by 'penstock env'."""
     told = subprocess.run(
         [sys.executable, "-m", "penstock", "env", "--home", str(platform.home.root), "--format", "json"],
         capture_output=True,
@@ -301,7 +301,7 @@ def test_penstocks_own_commands_work_with_what_env_says(platform: Platform, tmp_
     assert json.loads(penstock("status", "--home", str(platform.home.root), "--json"))["healthy"]
 
 
-def test_a_renewed_certificate_is_taken_by_server_and_broker_without_a_restart(platform: Platform) -> None:
+def test_server_and_broker_load_a_renewed_certificate_without_a_restart(platform: Platform) -> None:
     config, before = platform.config, {part.name: part.pid for part in platform.state.parts}
     ports = (config.server_port, config.s3_port, config.kafka_port)
     old = {serial_at(port, config.tls_authority) for port in ports}
@@ -319,7 +319,7 @@ def test_a_renewed_certificate_is_taken_by_server_and_broker_without_a_restart(p
     assert client(platform, "glue").list_registries()["Registries"] is not None
 
 
-def test_a_name_that_is_no_principal_is_refused(platform: Platform) -> None:
+def test_a_name_that_is_not_a_principal_is_refused(platform: Platform) -> None:
     for name in ("", "../alice", "alice,O=x", "CN=alice", "a" * 65):
         done = subprocess.run(
             [sys.executable, "-m", "penstock", "certificate", "--home", str(platform.home.root), "--", name],

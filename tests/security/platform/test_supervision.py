@@ -1,4 +1,4 @@
-"""Supervision with the real parts: what hangs is replaced, and what keeps crashing ends nobody else."""
+"""Supervision with the real services: one that hangs is replaced, and one that keeps crashing does not end others."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""TLS: certificates by path and renewed in place, what is refused without it, as other people's clients see it."""
+"""TLS: certificates by path and renewed in place, and requests refused without TLS, as others' clients see it."""
 
 import shutil
 import socket

@@ -1,7 +1,7 @@
-"""The folder in which a command is called is never a place that Python modules come from.
+"""Python modules are never imported from the folder in which a command is called.
 
-The folder of these tests has a file for every module of the standard library and of each installed package. Each tells in a
-diary that it was executed.
+The folder of these tests has a file for every module of the standard library and of each installed package. Each writes to a
+log that it was executed.
 """
 
 import contextlib

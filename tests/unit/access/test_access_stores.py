@@ -1,4 +1,4 @@
-"""The behaviour of every access store, over memory and SQLite; and what the rows of the SQL one are."""
+"""The behaviour of every access store, over memory and SQLite, and the rows of the SQL store."""
 
 import json
 from dataclasses import replace
@@ -37,7 +37,7 @@ def test_reads_a_user_of_a_release_without_groups(database: Database) -> None:
     assert store.get_entity(EntityKind.USER, KEY.account, "Ana") == plain
 
 
-def test_records_who_changed_what(database: Database) -> None:
+def test_audits_who_changed_what(database: Database) -> None:
     store = SqlAccessStore(database, Sealer(bytes(32)))
     with acting(Actor(principal="arn:aws:iam::111122223333:user/eve", client="10.0.0.7")):
         add(store, ROLE)
@@ -60,20 +60,20 @@ def test_records_who_changed_what(database: Database) -> None:
     assert {row.resource for row in rows} == {ROLE.arn, KEY.principal}
 
 
-def test_no_secret_lies_in_the_database_in_clear(database: Database) -> None:
+def test_the_database_has_no_secret_in_plain_text(database: Database) -> None:
     SqlAccessStore(database, Sealer(bytes(32))).add(KEY)
     with database.read() as connection:
         row = connection.execute(text("SELECT * FROM access_keys")).one()
     assert KEY.secret_access_key.encode() not in row.secret_sealed
 
 
-def test_another_master_key_opens_nothing_and_says_so(database: Database) -> None:
+def test_another_master_key_decrypts_nothing_and_raises(database: Database) -> None:
     SqlAccessStore(database, Sealer(bytes(32))).add(KEY)
     with pytest.raises(DataProblem, match="is sealed with master key"):
         SqlAccessStore(database, Sealer(b"1" * 32)).get(KEY.access_key_id)
 
 
-def test_a_secret_moved_to_another_row_does_not_open(database: Database) -> None:
+def test_a_secret_moved_to_another_row_cannot_be_decrypted(database: Database) -> None:
     store = SqlAccessStore(database, Sealer(bytes(32)))
     store.add(KEY)
     with database.write() as connection:

@@ -20,7 +20,7 @@ from penstock.api.aws.protocol.models import SERVICES, load_model
 A = "111122223333"
 ROLE = f"arn:aws:iam::{A}:role/team/reader"
 NOW = 1_763_795_555.0
-# What botocore marks as sensitive and is no secret: names, texts for people, numbers of Glue's.
+# Members that botocore marks as sensitive and that are not secret: names, descriptions, numbers of Glue's.
 NO_SECRETS = {"AccountName", "Description", "Email", "Id", "Name", "Notes", "SourceName", "StatisticProperties"}
 NO_SECRETS |= {"CodeGenConfigurationNodes", "EvaluatedDistributions", "EvaluatedMetrics", "EvaluatedRule"}
 NO_SECRETS |= {"EvaluationMessage", "RuleMetrics"}
@@ -49,7 +49,7 @@ def record(**changed: Any) -> Any:
     return json.loads(render_event(event(**changed), ""))
 
 
-def test_whoever_asks_is_told_as_cloudtrail_tells_it() -> None:
+def test_identities_are_rendered_as_in_cloudtrail() -> None:
     user = Caller(account=A, principal=f"arn:aws:iam::{A}:user/ana", user_id="AIDA1")
     assert record(caller=user)["userIdentity"]["type"] == "IAMUser"
     assert record(caller=user)["userIdentity"]["userName"] == "ana"
@@ -116,7 +116,7 @@ def test_each_record_has_an_id_of_its_own() -> None:
     assert {each.version for each in ids} == {4}
 
 
-def test_what_cannot_be_told_is_left_out() -> None:
+def test_parameters_that_cannot_be_rendered_are_left_out() -> None:
     def fails() -> Any:
         raise RuntimeError
 
@@ -127,7 +127,7 @@ def lines(*ids: str) -> list[Any]:
     return [lambda previous, each=each: render_event(event(request_id=each), previous) for each in ids]
 
 
-def test_files_begin_anew_by_size_and_age_and_go_by_age_and_size(tmp_path: Path) -> None:
+def test_files_are_rotated_and_removed_by_size_and_age(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     segments = Segments(folder, "decisions", Retention(segment_bytes=1_000, segment_seconds=100, keep_seconds=1_000))
     for number in range(4):
@@ -137,18 +137,18 @@ def test_files_begin_anew_by_size_and_age_and_go_by_age_and_size(tmp_path: Path)
     assert len(list(segments_in(folder))) == 5
     assert broken_chains(folder) == []
     segments.apply_retention(time.time() + 2_000)
-    # Its own stays.
+    # Its own file stays.
     assert len(list(segments_in(folder))) == 1
     segments.close()
 
 
-def test_the_oldest_files_go_where_there_is_too_much(tmp_path: Path) -> None:
+def test_the_oldest_files_are_removed_beyond_the_size(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     segments = Segments(folder, "decisions", Retention(segment_bytes=500, keep_bytes=2_000))
     for number in range(6):
         segments.append(lines(str(number)), NOW + number)
     oldest = next(segments_in(folder))
-    # Another process may still write what was changed a moment ago.
+    # Another process may still write to a file that was changed a moment ago.
     segments.apply_retention(time.time())
     assert oldest.exists()
     segments.apply_retention(time.time() + 300)
@@ -158,9 +158,7 @@ def test_the_oldest_files_go_where_there_is_too_much(tmp_path: Path) -> None:
     segments.close()
 
 
-def test_a_file_that_another_process_removes_meanwhile_is_no_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_another_process_removes_meanwhile_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "audit"
     segments = Segments(folder, "decisions", Retention())
     segments.append(lines("1"), NOW)
@@ -170,7 +168,7 @@ def test_a_file_that_another_process_removes_meanwhile_is_no_failure(
     segments.close()
 
 
-def test_a_changed_or_missing_line_shows(tmp_path: Path) -> None:
+def test_a_changed_or_missing_line_is_detected(tmp_path: Path) -> None:
     folder = tmp_path / "audit"
     segments = Segments(folder, "decisions", Retention())
     segments.append(lines("1", "2", "3", "4"), NOW)
@@ -231,7 +229,7 @@ def test_changes_and_denials_are_never_dropped_and_reads_are_counted(blocked: Pa
     assert sum(each["requestID"].startswith("denied") for each in written) >= 10
 
 
-def test_a_change_that_was_made_is_recorded_also_where_the_queue_is_full(
+def test_a_change_that_was_made_is_recorded_even_if_the_queue_is_full(
     blocked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("penstock.access.audit.log._MOST_WAITING", 1)
@@ -246,7 +244,7 @@ def test_a_change_that_was_made_is_recorded_also_where_the_queue_is_full(
     assert (written[0], written[-1]) == ("first", "last")
 
 
-def test_allowed_reads_are_left_out_where_that_is_wanted(tmp_path: Path) -> None:
+def test_allowed_reads_can_be_left_out(tmp_path: Path) -> None:
     writer = AuditWriter(AuditFolder(path=tmp_path / "audit", records_reads=False, retention=Retention()))
     writer.write(event(request_id="read"))
     writer.write(event(request_id="denied", outcome=OUTCOMES[1]))

@@ -1,4 +1,4 @@
-"""From a signed request to a caller: keys kept for a while, tokens refused."""
+"""Authentication of signed requests: cached keys, refused tokens."""
 
 from datetime import UTC, datetime
 
@@ -44,7 +44,7 @@ def store() -> MemoryAccessStore:
     return store
 
 
-def test_proves_the_caller(store: MemoryAccessStore) -> None:
+def test_authenticates_the_caller(store: MemoryAccessStore) -> None:
     authenticator = Authenticator(keys=KeyCache(store), region="us-east-1")
     signed = request()
     claim = authenticator.claim(signed, service="glue")
@@ -52,7 +52,7 @@ def test_proves_the_caller(store: MemoryAccessStore) -> None:
     assert caller == Caller(account=KEY.account, principal=KEY.principal)
 
 
-def test_knows_no_other_key(store: MemoryAccessStore) -> None:
+def test_refuses_another_key(store: MemoryAccessStore) -> None:
     authenticator = Authenticator(keys=KeyCache(store), region="us-east-1")
     signed = request(key_id="AKIASOMEBODYELSES000")
     claim = authenticator.claim(signed, service="glue")
@@ -67,7 +67,7 @@ def test_refuses_session_tokens_and_says_what_to_do(store: MemoryAccessStore) ->
         authenticator.temporary(claim)
 
 
-def test_keeps_a_key_for_a_while_and_forgets_a_removed_one(store: MemoryAccessStore) -> None:
+def test_caches_a_key_and_forgets_a_removed_one(store: MemoryAccessStore) -> None:
     clock = Clock()
     cache = KeyCache(store, ttl=5, clock=clock)
     assert cache.fresh(KEY.access_key_id) is None

@@ -1,4 +1,4 @@
-"""The authorizer's cache of policies: bounded, however many sessions one caller begins."""
+"""The authorizer's cache of policies: bounded, however many sessions one caller has."""
 
 import json
 from collections.abc import Callable
@@ -20,7 +20,7 @@ TRUST = json.dumps({"Statement": {"Effect": "Allow", "Principal": "*", "Action":
 
 
 def session(issued: int) -> Caller:
-    """A session of one role, under one name, as a program begins them one after the other."""
+    """Return a session of one role with one name, as a program creates one after the other."""
     facts = SessionContext(issued=issued, expires=issued + 900, role=f"arn:aws:iam::{A}:role/reader", session_name="job")
     return Caller(account=A, principal=session_arn(A, "reader", "job"), user_id="AROAX:job", session=facts)
 
@@ -33,12 +33,12 @@ def store() -> MemoryAccessStore:
     return store
 
 
-def test_sessions_of_one_name_are_found_each_at_its_own_place() -> None:
+def test_sessions_of_one_name_are_cached_separately() -> None:
     assert len({hash(session(issued)) for issued in range(100)}) == 100
     assert hash(session(7)) == hash(session(7))
 
 
-def test_what_is_stale_and_then_what_was_used_longest_ago_makes_room_for_the_next(
+def test_stale_and_then_least_recently_used_entries_are_evicted(
     store: MemoryAccessStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
@@ -70,7 +70,7 @@ def allowed(authorizer: Authorizer) -> bool:
     return authorizer.decide(ANA, "glue:GetRegistry", resource, Origin(), owner=A).allowed
 
 
-def test_a_groups_policies_and_a_boundary_of_another_server_hold_within_the_time_they_are_kept() -> None:
+def test_changes_by_another_server_take_effect_within_the_ttl() -> None:
     now, store, created = 0.0, MemoryAccessStore(), datetime.now(UTC)
     user = User(account=A, name="ana", id="AIDAANA", created=created, groups=("readers", "gone"))
     group = Group(account=A, name="readers", id="AGPAX", created=created, inline={"read": READING})
@@ -81,7 +81,7 @@ def test_a_groups_policies_and_a_boundary_of_another_server_hold_within_the_time
     store.change_entity(EntityKind.USER, A, "ana", "Put", changed(boundary=f"arn:aws:iam::{A}:policy/none"))
     assert allowed(authorizer)
     now = 5.0
-    assert not allowed(authorizer)  # a boundary that is not there allows nothing
+    assert not allowed(authorizer)  # a boundary that does not exist allows nothing
     store.change_entity(EntityKind.USER, A, "ana", "Delete", changed(boundary=None))
     now = 10.0
     assert allowed(authorizer)

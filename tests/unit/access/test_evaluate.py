@@ -62,7 +62,7 @@ def test_one_policy_allows() -> None:
     assert ask(ANA, policy("Allow", action="glue:Put*"), ALLOW).allowed
 
 
-def test_a_deny_wins_wherever_it_stands() -> None:
+def test_a_deny_in_any_policy_wins() -> None:
     assert ask(ANA, ALLOW, DENY).reason == "with an explicit deny in an identity-based policy"
     assert ask(SESSION, ALLOW, session=[ALLOW, DENY]).reason == "with an explicit deny in a session policy"
     denied = ask(ANA, ALLOW, policy=named(A, "Deny"))
@@ -90,7 +90,7 @@ def test_a_deny_wins_wherever_it_stands() -> None:
         ({"Resource": "arn:aws:glue:*:${aws:PrincipalAccount}:schema/streams/*"}, True),
     ],
 )
-def test_what_a_statement_is_about(statement: dict[str, Any], expected: bool) -> None:
+def test_which_requests_a_statement_applies_to(statement: dict[str, Any], expected: bool) -> None:
     assert ask(ANA, policy("Allow", **statement)).allowed is expected
 
 
@@ -116,12 +116,12 @@ def test_across_accounts_both_have_to_allow() -> None:
     assert not ask(BEN, ALLOW, policy=named(A)).allowed
 
 
-def test_a_session_policy_bounds_what_the_identity_may() -> None:
+def test_a_session_policy_limits_what_the_identity_may_do() -> None:
     other = policy("Allow", action="glue:ListSchemas")
     assert ask(SESSION, ALLOW, session=[ALLOW]).allowed
     assert ask(SESSION, ALLOW, session=[other]).reason == f"because no session policy allows the {GET} action"
     assert ask(SESSION, other, session=[ALLOW]).reason == NO_IDENTITY
-    # What a resource gives the role is bounded, too; what it gives the very session is not.
+    # The session policy limits what a resource grants the role, but not what it grants the session itself.
     assert not ask(SESSION, session=[other], policy=named(ROLE)).allowed
     assert ask(SESSION, session=[ALLOW], policy=named(ROLE)).allowed
     assert ask(SESSION, session=[other], policy=named(SESSION.principal)).allowed
@@ -143,20 +143,20 @@ def test_root_needs_no_policy_at_home_and_one_abroad() -> None:
     assert ask(abroad, policy=named(B)).allowed
 
 
-def test_whom_a_not_principal_is_about() -> None:
+def test_which_callers_a_not_principal_matches() -> None:
     denied = policy("Deny", NotPrincipal={"AWS": [ANA.principal, ROLE]})
     assert ask(ANA, ALLOW, policy=denied).allowed
     assert ask(SESSION, ALLOW, policy=denied).allowed
     assert not ask(Caller(account=A, principal=f"arn:aws:iam::{A}:user/eve"), ALLOW, policy=denied).allowed
 
 
-def test_what_a_session_is_called_in_conditions() -> None:
+def test_the_principal_arn_of_a_session_in_conditions() -> None:
     by_role = {"Condition": {"ArnEquals": {"aws:PrincipalArn": ROLE}, "StringLike": {"aws:userid": "AROAX:*"}}}
     assert ask(SESSION, policy("Allow", **by_role)).allowed
     assert not ask(SESSION, policy("Allow", Condition={"Null": {"aws:username": "false"}})).allowed
 
 
-def test_a_boundary_gives_nothing_and_bounds_what_policies_give() -> None:
+def test_a_boundary_grants_nothing_and_limits_what_policies_grant() -> None:
     assert ask(ANA, boundary=[ALLOW]).reason == NO_IDENTITY
     assert ask(ANA, ALLOW, boundary=[]).reason == f"because no permissions boundary allows the {GET} action"
     assert ask(ANA, ALLOW, boundary=[ALLOW]).allowed
@@ -166,7 +166,7 @@ def test_a_boundary_gives_nothing_and_bounds_what_policies_give() -> None:
     assert not ask(ANA, policy("Allow", action="*", Resource="*"), boundary=[everything], action="iam:ListUsers").allowed
 
 
-def test_what_a_resource_gives_to_a_user_by_its_arn_no_boundary_takes_back() -> None:
+def test_a_boundary_does_not_limit_what_a_resource_grants_a_user_by_its_arn() -> None:
     own = named(ANA.principal)
     assert ask(ANA, policy=own, boundary=[]).allowed
     assert not ask(ANA, policy=own, boundary=[DENY]).allowed
@@ -175,7 +175,7 @@ def test_what_a_resource_gives_to_a_user_by_its_arn_no_boundary_takes_back() -> 
     assert not ask(BEN, ALLOW, policy=named(BEN.principal), boundary=[], own_account=False).allowed
 
 
-def test_what_a_resource_gives_to_a_role_its_boundary_bounds() -> None:
+def test_a_boundary_limits_what_a_resource_grants_a_role() -> None:
     assert ask(SESSION, policy=named(ROLE)).allowed
     assert not ask(SESSION, policy=named(ROLE), boundary=[]).allowed
     assert ask(SESSION, policy=named(SESSION.principal), boundary=[], session=[]).allowed

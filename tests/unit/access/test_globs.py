@@ -1,4 +1,4 @@
-"""Wildcards of policies, held against fnmatch's, and variables whose values are no wildcards."""
+"""Wildcards of policies, compared with fnmatch's, and variables, whose values are not wildcards."""
 
 import fnmatch
 
@@ -46,7 +46,7 @@ def test_arns(pattern: str, arn: str, expected: bool) -> None:
     assert arn_glob(pattern, variables=True).matches(arn, nothing) is expected
 
 
-def test_values_of_variables_are_no_wildcards() -> None:
+def test_values_of_variables_are_not_wildcards() -> None:
     values = {"aws:username": "*", "aws:userid": "a:b"}
     glob = arn_glob("arn:aws:glue:*:*:schema/r/${aws:UserName}", variables=True)
     assert glob.matches("arn:aws:glue:x:1:schema/r/*", values.get)
@@ -66,7 +66,7 @@ def test_values_of_variables_are_no_wildcards() -> None:
         ("${aws:username}", "${aws:username}", False),
     ],
 )
-def test_what_is_no_variable(pattern: str, text: str, expected: bool) -> None:
+def test_texts_that_are_not_variables(pattern: str, text: str, expected: bool) -> None:
     assert text_glob(pattern, variables=True).matches(text, nothing) is expected
 
 
@@ -75,7 +75,7 @@ def test_before_version_2012_there_are_no_variables() -> None:
 
 
 def test_patterns_made_to_backtrack_are_answered() -> None:
-    # Twenty stars in a row of the same letter: a matcher that tries all ways never ends.
+    # Twenty stars between the same letter: a matcher that backtracks never ends.
     pattern, text = "*a" * 2_000 + "b", "a" * 5_000
     assert not text_glob(pattern, variables=False).matches(text, nothing)
     assert not arn_glob(f"arn:aws:glue:x:1:{pattern}", variables=False).matches(f"arn:aws:glue:x:1:{text}", nothing)

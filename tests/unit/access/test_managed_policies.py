@@ -1,4 +1,4 @@
-"""Managed policies and what they are attached to, while others attach and delete at the same time."""
+"""Managed policies and their attachments, with concurrent attaching and deleting."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -79,7 +79,7 @@ def run_together(
     found[name] = outcome(call)
 
 
-def test_a_policy_is_deleted_or_attached_and_never_both(world: World) -> None:
+def test_a_policy_is_either_deleted_or_attached(world: World) -> None:
     for number in range(25):
         arn = world.policies.create(A, f"p{number}", TEXT).arn
         ready = threading.Barrier(2, timeout=SECONDS)
@@ -103,7 +103,7 @@ def test_a_policy_is_deleted_or_attached_and_never_both(world: World) -> None:
             world.identities.detach(EntityKind.USER, A, "ana", arn)
 
 
-def test_listing_policies_looks_once_at_who_holds_them(
+def test_listing_policies_reads_their_identities_once(
     world: World, store: AccessStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.roles.create(A, "reader", TRUST)

@@ -1,4 +1,4 @@
-"""The operator's files of issuers' keys: read anew when they change, and refused where they are not public keys."""
+"""The operator's files of issuers' keys: read again when they change, and refused if they are not public keys."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ KEY = TokenIssuer(ISSUER).key_set()["keys"][0]
         (" " * 300_000, "has more than 262,144 bytes"),
     ],
 )
-def test_what_is_not_a_set_of_public_keys_is_refused_at_the_start(tmp_path: Path, content: str, problem: str) -> None:
+def test_a_file_that_is_not_a_set_of_public_keys_is_refused_at_the_start(tmp_path: Path, content: str, problem: str) -> None:
     file = tmp_path / "keys.json"
     file.write_text(content)
     with pytest.raises(InvalidInput, match=problem):

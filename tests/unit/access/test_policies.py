@@ -1,4 +1,4 @@
-"""Policy documents: what is refused, and where the message says it is wrong."""
+"""Policy documents: what is refused, and the place in the message."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Temporary credentials: what opens a token, for how long, and how long AWS lets a role's session be."""
+"""Temporary credentials: when a token is valid, and the durations of sessions as in AWS."""
 
 import json
 from dataclasses import replace
@@ -54,7 +54,7 @@ def wanted(role: str = "reader", **more: Any) -> AssumeRoleRequest:
     return AssumeRoleRequest(role_arn=f"arn:aws:iam::{A}:role/data/{role}", session_name="job-1", **more)
 
 
-def test_a_token_holds_what_it_was_made_of() -> None:
+def test_a_token_contains_what_it_was_issued_for() -> None:
     made = Sessions(Sealer(bytes(32))).issue(A, "arn", FACTS, user_id="AROA:s")
     again = Sessions(Sealer(bytes(32))).open(made.access_key_id, made.token)
     assert again == made
@@ -64,7 +64,7 @@ def test_a_token_holds_what_it_was_made_of() -> None:
     assert made.token not in repr(made)
 
 
-def test_a_token_opens_for_its_own_key_alone() -> None:
+def test_a_token_is_only_valid_with_its_own_key() -> None:
     sessions = Sessions(Sealer(bytes(32)))
     one, two = (sessions.issue(A, "arn", FACTS, user_id="x") for _ in range(2))
     strangers = Sessions(Sealer(b"1" * 32)).issue(A, "arn", FACTS, user_id="x")
@@ -125,7 +125,7 @@ def test_session_policies_are_checked_and_bounded(tokens: TokenService) -> None:
         tokens.assume_role(ANA, wanted(policy=text, policy_arns=("arn:" + "x" * 2_000,)), Origin())
 
 
-def test_who_may_do_all_in_the_account_assumes_only_what_trusts_it(store: MemoryAccessStore, tokens: TokenService) -> None:
+def test_an_administrator_assumes_only_roles_that_trust_it(store: MemoryAccessStore, tokens: TokenService) -> None:
     boss = User(account=A, name="boss", id="AIDABOSS", created=NOW, inline={"all": allow("*", Resource="*")})
     store.add_entity(boss, "Create", limit=10)
     with pytest.raises(NotAuthorized):
@@ -133,7 +133,7 @@ def test_who_may_do_all_in_the_account_assumes_only_what_trusts_it(store: Memory
 
 
 @pytest.mark.parametrize("text", ["reader", "arn:aws:iam::111122223333:user/ana", "arn:aws:s3:::role/x"])
-def test_what_is_no_role_is_said_to_be_none(tokens: TokenService, text: str) -> None:
+def test_an_arn_that_is_not_a_roles_is_refused(tokens: TokenService, text: str) -> None:
     with pytest.raises(BadRole):
         tokens.assume_role(ANA, AssumeRoleRequest(role_arn=text, session_name="job-1"), Origin())
 

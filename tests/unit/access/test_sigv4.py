@@ -1,4 +1,4 @@
-"""Signatures made by botocore, verified by us; and every way they can be wrong."""
+"""Signatures made by botocore, verified by Penstock, and every way in which they can be wrong."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -151,7 +151,7 @@ def test_refuses_a_signature_that_cannot_be_read(authorization: str, says: str) 
         read_claim(changed(signed(SigV4Auth), authorization=authorization))
 
 
-def test_wants_a_date() -> None:
+def test_requires_a_date() -> None:
     with pytest.raises(IncompleteSignature, match="'X-Amz-Date' or a 'Date' header"):
         read_claim(changed(signed(SigV4Auth), x_amz_date=None))
     with pytest.raises(IncompleteSignature, match=r"ISO-8601 'basic format'\. Got 'soon'"):
@@ -178,7 +178,7 @@ def test_names_the_wrong_scope() -> None:
 
 
 @pytest.mark.parametrize("skew", [timedelta(minutes=-5), timedelta(0), timedelta(minutes=5)])
-def test_bears_five_minutes_of_skew(skew: timedelta) -> None:
+def test_accepts_five_minutes_of_skew(skew: timedelta) -> None:
     verify(signed(SigV4Auth), now=NOW + skew)
 
 
@@ -191,7 +191,7 @@ def test_words_a_skewed_clock_as_sdks_know_it() -> None:
         verify(signed(SigV4Auth), now=NOW - timedelta(minutes=5, seconds=1))
 
 
-def test_lets_a_presigned_url_live_as_long_as_it_says() -> None:
+def test_a_presigned_url_is_valid_until_it_expires() -> None:
     request = signed(SigV4QueryAuth, method="GET", data=b"")
     verify(request, now=NOW + timedelta(seconds=3600))
     with pytest.raises(InvalidSignature, match="Signature expired"):
@@ -199,7 +199,7 @@ def test_lets_a_presigned_url_live_as_long_as_it_says() -> None:
 
 
 @pytest.mark.parametrize("expires", ["0", "604801", "-1", "x", "1" * 40, "0000000001999999", f"{1:010}{0:05000}"])
-def test_bounds_the_life_of_a_presigned_url(expires: str) -> None:
+def test_bounds_the_expiry_of_a_presigned_url(expires: str) -> None:
     request = signed(SigV4QueryAuth, method="GET", data=b"")
     query = request.query.replace("X-Amz-Expires=3600", f"X-Amz-Expires={expires}")
     with pytest.raises(IncompleteSignature, match="604800"):
@@ -207,7 +207,7 @@ def test_bounds_the_life_of_a_presigned_url(expires: str) -> None:
 
 
 @pytest.mark.parametrize("missing", ["Algorithm", "Credential", "Signature", "SignedHeaders", "Date", "Expires"])
-def test_names_what_a_presigned_url_lacks(missing: str) -> None:
+def test_names_parameters_that_a_presigned_url_lacks(missing: str) -> None:
     request = signed(SigV4QueryAuth, method="GET", data=b"")
     query = "&".join(item for item in request.query.split("&") if not item.startswith(f"X-Amz-{missing}="))
     with pytest.raises(IncompleteSignature, match=f"X-Amz-{missing}"):
@@ -221,7 +221,7 @@ def test_refuses_a_parameter_given_twice() -> None:
         read_claim(SignedRequest(method="GET", path="/", query=query, headers=request.headers, body=b""))
 
 
-def test_wants_the_headers_signed_that_decide_what_is_asked() -> None:
+def test_headers_that_determine_the_operation_have_to_be_signed() -> None:
     request = signed(SigV4Auth)
     with pytest.raises(InvalidSignature, match="'x-amz-target' must be a 'SignedHeader'"):
         verify(changed(request, x_amz_target="AWSGlue.DeleteSchema"))
@@ -231,7 +231,7 @@ def test_wants_the_headers_signed_that_decide_what_is_asked() -> None:
         verify(changed(request, authorization=request.headers["authorization"].replace(";x-amz-date", "")))
 
 
-def test_shows_what_should_have_been_signed() -> None:
+def test_the_message_shows_what_should_have_been_signed() -> None:
     with pytest.raises(InvalidSignature, match="does not match the signature you provided") as refused:
         verify(signed(SigV4Auth), secret="another")
     assert "The Canonical String for this request should have been\n'POST\n/\n\nhost:localhost:8750\n" in str(refused.value)

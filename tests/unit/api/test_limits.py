@@ -1,4 +1,4 @@
-"""The limits that both APIs of a process share."""
+"""The limits that the APIs of a process share."""
 
 import asyncio
 
@@ -37,7 +37,7 @@ def test_an_address_is_refused_after_its_failures_until_time_has_passed() -> Non
     failures.check("10.0.0.1", "C")
 
 
-def test_a_proven_key_goes_on_at_an_address_that_others_fail_from() -> None:
+def test_a_key_that_succeeded_is_not_locked_out_at_an_address_that_others_fail_from() -> None:
     failures = FailedLogins(1.0, clock=Clock())
     failures.succeeded("10.0.0.1", "A")
     _fail(failures, "10.0.0.1", "B", 10)
@@ -74,7 +74,7 @@ def test_names_are_bounded_and_the_one_used_last_stays() -> None:
 
 @pytest.mark.parametrize("first", [0, 100])
 def test_requests_without_a_body_are_answered_at_once(first: int) -> None:
-    """As the GETs of one client are: the first answer took the books of the others with it."""
+    """Like the GETs of one client: once, the first answer removed the accounting of the others."""
 
     async def check() -> None:
         budget = BodyBudget()
@@ -86,7 +86,7 @@ def test_requests_without_a_body_are_answered_at_once(first: int) -> None:
     asyncio.run(check())
 
 
-def test_room_is_bounded_by_owner_and_in_all_and_given_back() -> None:
+def test_room_is_bounded_by_owner_and_in_total_and_released() -> None:
     async def check() -> None:
         budget = BodyBudget(large=3 * LARGE, share=2 * LARGE, timeout=0.01)
         for _ in range(2):
@@ -103,7 +103,7 @@ def test_room_is_bounded_by_owner_and_in_all_and_given_back() -> None:
     asyncio.run(check())
 
 
-def test_owners_who_wait_are_served_in_turn_and_one_who_gives_up_takes_nothing() -> None:
+def test_waiting_owners_are_served_in_turn_and_a_cancelled_wait_takes_nothing() -> None:
     async def check() -> None:
         budget = BodyBudget(large=LARGE, share=LARGE, timeout=60)
         await budget.acquire("a", LARGE)

@@ -1,4 +1,4 @@
-"""What decisions know of an account: whose schema a version is, kept for five seconds and for versions that are there."""
+"""Lookups of stored names for decisions: a version's schema is cached for five seconds, if the version exists."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ class Account:
     schemas: RegistryService
 
 
-def test_whose_schema_a_version_is() -> None:
+def test_the_schema_of_a_version_is_cached() -> None:
     now = 0.0
     service = RegistryService(MemoryRegistryStore(), region="us-east-1", account=ACCOUNT)
     service.registries.create("r")

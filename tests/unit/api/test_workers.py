@@ -20,7 +20,7 @@ def workers() -> Iterator[Workers]:
 
 
 class Held:
-    """Work that notes what it is given together and goes on when it is told to."""
+    """Work that records its batches and continues when the test lets it."""
 
     def __init__(self) -> None:
         self.calls: list[list[int]] = []
@@ -38,14 +38,14 @@ async def entered(held: "Desk | Held") -> None:
     await asyncio.to_thread(held.entered.acquire)
 
 
-def test_what_comes_while_others_are_worked_on_goes_together(workers: Workers) -> None:
+def test_items_that_arrive_during_a_run_are_collected(workers: Workers) -> None:
     async def scenario() -> Any:
         held = Held()
         coalescer: RequestCoalescer[int, Any] = RequestCoalescer(workers, held)
         asked = [asyncio.ensure_future(coalescer.run(1))]
         await entered(held)
         asked += [asyncio.ensure_future(coalescer.run(item)) for item in range(2, 9)]
-        # They do not wait for ever behind one that takes long.
+        # They do not wait forever for a slow one.
         await entered(held)
         held.go.set()
         return await asyncio.gather(*asked), held.calls
@@ -55,7 +55,7 @@ def test_what_comes_while_others_are_worked_on_goes_together(workers: Workers) -
     assert calls == [[1], [2, 3, 4, 5, 6, 7, 8]]
 
 
-def test_those_answered_together_that_ask_again_go_together(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_that_were_answered_together_are_collected_again(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LINGER", 0.5)
     calls = []
 
@@ -65,7 +65,7 @@ def test_those_answered_together_that_ask_again_go_together(workers: Workers, mo
 
     async def client(coalescer: RequestCoalescer[int, int], number: int) -> Any:
         await coalescer.run(number)
-        # A network lies between: some come back sooner than others.
+        # Like over a network, some come back sooner than others.
         for _ in range(3 * number):
             await asyncio.sleep(0)
         return await coalescer.run(number)
@@ -91,7 +91,7 @@ def test_each_gets_its_own_error(workers: Workers) -> None:
 
 
 @pytest.mark.parametrize("work", [lambda _: 1 / 0, lambda _: []], ids=["raises", "short"])
-def test_work_that_breaks_leaves_nobody_waiting(workers: Workers, work: Callable[..., Any]) -> None:
+def test_an_error_of_work_is_the_error_of_each_item(workers: Workers, work: Callable[..., Any]) -> None:
     async def scenario() -> Any:
         coalescer: RequestCoalescer[int, int] = RequestCoalescer(workers, work)
         first = await asyncio.gather(*(coalescer.run(item) for item in range(3)), return_exceptions=True)
@@ -101,7 +101,7 @@ def test_work_that_breaks_leaves_nobody_waiting(workers: Workers, work: Callable
     assert all(isinstance(answer, ArithmeticError | ValueError) for answer in [*first, later])
 
 
-def test_one_that_gave_up_does_not_disturb_the_others(workers: Workers) -> None:
+def test_a_cancelled_item_does_not_disturb_others(workers: Workers) -> None:
     async def scenario() -> Any:
         held = Held()
         coalescer: RequestCoalescer[int, Any] = RequestCoalescer(workers, held)
@@ -117,7 +117,7 @@ def test_one_that_gave_up_does_not_disturb_the_others(workers: Workers) -> None:
     assert isinstance(gone, asyncio.CancelledError)
 
 
-def test_too_many_that_wait_are_told_to_slow_down(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_waiting_items_are_throttled(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_WAITING", 2)
     monkeypatch.setattr(module, "_RUNS", 1)
 
@@ -136,7 +136,7 @@ def test_too_many_that_wait_are_told_to_slow_down(workers: Workers, monkeypatch:
     assert asyncio.run(scenario()) == [10, 20, 30]
 
 
-def test_closing_leaves_nobody_waiting() -> None:
+def test_closing_leaves_no_item_waiting() -> None:
     async def scenario() -> Any:
         workers = Workers(1, name="test")
         held = Held()
@@ -153,12 +153,12 @@ def test_closing_leaves_nobody_waiting() -> None:
 
     first, second = asyncio.run(asyncio.wait_for(scenario(), 30))
     assert first == 10
-    # It was taken before the threads closed, or after: it hears of it either way.
+    # It was taken before the threads closed, or after: it gets an answer in both cases.
     assert second == 20 or isinstance(second, asyncio.CancelledError | RuntimeError)
 
 
 class Desk:
-    """Calls that note that they began and end when they are told to."""
+    """Calls that record that they began, and end when the test lets them."""
 
     def __init__(self) -> None:
         self.began: list[Any] = []
@@ -194,7 +194,7 @@ def test_others_are_answered_while_one_owner_fills_its_share(workers: Workers) -
     assert all_of_a == ["a1", "a2", "a3", "a4", "a5", "a6"]
 
 
-def test_owners_who_wait_are_served_in_turn() -> None:
+def test_waiting_owners_are_served_in_turn() -> None:
     async def scenario() -> Any:
         workers = Workers(1, name="test")
         desk = Desk()
@@ -208,7 +208,7 @@ def test_owners_who_wait_are_served_in_turn() -> None:
     assert asyncio.run(asyncio.wait_for(scenario(), 30)) == ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]
 
 
-def test_an_owner_that_waits_too_much_is_told_so_and_others_come_in(
+def test_an_owner_with_too_many_waiting_calls_is_throttled_and_others_are_not(
     workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_MAX_OF_ONE", 3)
@@ -221,7 +221,7 @@ def test_an_owner_that_waits_too_much_is_told_so_and_others_come_in(
             await entered(desk)
         with pytest.raises(Throttled):
             await workers.run(desk, "a6", owner="a")
-        # Four wait in all: owners who wait already bring no more, one who does not is let in.
+        # Four calls wait in total: waiting owners cannot add more, an owner without waiting calls can.
         with pytest.raises(Throttled):
             await workers.run(desk, "b4", owner="b")
         asked += desk.ask(workers, "c1")
@@ -232,7 +232,7 @@ def test_an_owner_that_waits_too_much_is_told_so_and_others_come_in(
     assert asyncio.run(asyncio.wait_for(scenario(), 30))[-1] == "c1"
 
 
-def test_a_call_that_was_given_up_is_not_run() -> None:
+def test_a_cancelled_call_is_not_run() -> None:
     async def scenario() -> Any:
         workers = Workers(1, name="test")
         desk = Desk()

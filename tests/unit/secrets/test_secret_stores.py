@@ -1,4 +1,4 @@
-"""The behaviour of every secret store, over memory and SQLite; and that the database has no secret in clear."""
+"""The behaviour of every secret store, over memory and SQLite; the database has no secret in plain text."""
 
 import pytest
 from sqlalchemy import text

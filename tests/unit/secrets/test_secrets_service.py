@@ -158,7 +158,7 @@ def test_refuses_names_with_other_characters(service: SecretsService, name: str)
         service.create(ACCOUNT, name)
 
 
-def test_bounds_versions_by_dropping_the_oldest_unlabelled(service: SecretsService) -> None:
+def test_removes_the_oldest_unlabelled_version_beyond_the_bound(service: SecretsService) -> None:
     service.create(ACCOUNT, "a", value=ONE, token="0")
     for number in range(1, 102):
         service.put(ACCOUNT, "a", SecretValue(text=str(number)), token=str(number))
@@ -189,7 +189,7 @@ def test_stores_the_day_of_the_last_read(service: SecretsService, clock: Clock) 
     assert service.describe(ACCOUNT, "a") == read
 
 
-def test_a_lost_race_is_applied_again(clock: Clock) -> None:
+def test_a_change_that_lost_a_race_is_retried(clock: Clock) -> None:
     class Racing(MemorySecretStore):
         """Another caller changes the secret once, between the read and the write."""
 

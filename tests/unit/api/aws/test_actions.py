@@ -1,4 +1,4 @@
-"""Every served operation is judged on resources that somebody chose."""
+"""Every served operation is authorized on resources that are declared for it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from penstock.server.wiring import offline_coverage
 from tests.unit.api.confluent.confluent_api import ConfluentApi
 
 A, B = "111122223333", "444455556666"
-# AWS has no resource types for these, or has them for what Penstock does not keep.
+# AWS has no resource types for these, or has types of resources that Penstock does not have.
 WITHOUT = {
     "athena": {"ListDataCatalogs", "ListWorkGroups"},
     "cloudtrail": {"LookupEvents"},
@@ -77,7 +77,7 @@ def test_each_operation_has_its_resources(service: str, operation: str) -> None:
     assert found
 
 
-def test_each_route_of_confluents_interface_has_its_needs() -> None:
+def test_each_route_of_confluents_api_has_its_actions() -> None:
     routes = {
         route.name
         for patterns in ConfluentApi().app._apis["000000000000"].router._by_length.values()
@@ -166,7 +166,7 @@ def test_the_account_that_a_request_names(service: str, request_: dict[str, obje
     assert named_account(service, request_) == expected
 
 
-def test_a_table_needs_the_schemas_it_refers_to_wherever_they_stand() -> None:
+def test_a_table_needs_permission_on_the_schemas_it_refers_to() -> None:
     reference = {"SchemaVersionId": "known"}
     table = {"Parameters": {"SchemaReference": "a text"}, "StorageDescriptor": {"SchemaReference": reference}}
     needed = extra_actions("glue", "CreateTable", {"DatabaseName": "d", "TableInput": table}, CONTEXT)
@@ -191,7 +191,7 @@ def test_a_crawler_needs_the_right_to_pass_its_role(role: str, expected: str) ->
 
 
 @pytest.mark.parametrize("role", [f"arn:aws:iam::{B}:role/crawler", f"arn:aws-cn:iam::{B}:role/crawler"])
-def test_a_role_of_another_account_is_passed_by_nobody(role: str) -> None:
+def test_a_role_of_another_account_cannot_be_passed(role: str) -> None:
     with pytest.raises(NotAuthorized, match="Cross-account pass role is not allowed"):
         extra_actions("glue", "CreateCrawler", {"Name": "c", "Role": role}, CONTEXT)
 

@@ -1,4 +1,4 @@
-"""LookupEvents over the record of changes."""
+"""LookupEvents over the audit log of changes."""
 
 import json
 from collections.abc import Callable
@@ -62,7 +62,7 @@ def test_the_newest_change_comes_first(lookup: Callable[..., Any]) -> None:
     assert len(found["Events"]) == 6
 
 
-def test_an_event_says_who_what_when_and_from_where(lookup: Callable[..., Any]) -> None:
+def test_an_event_has_caller_operation_time_and_address(lookup: Callable[..., Any]) -> None:
     event = lookup()["Events"][-1]
     assert (event["Username"], event["EventSource"], event["ReadOnly"]) == ("ana", "glue.amazonaws.com", "false")
     assert event["Resources"] == [{"ResourceType": "AWS::Glue::Registry", "ResourceName": "registry/r"}]
@@ -87,7 +87,7 @@ def test_an_event_says_who_what_when_and_from_where(lookup: Callable[..., Any]) 
         ("AccessKeyId", "AKIA", 0),
     ],
 )
-def test_one_attribute_picks(lookup: Callable[..., Any], key: str, value: str, count: int) -> None:
+def test_events_are_filtered_by_one_attribute(lookup: Callable[..., Any], key: str, value: str, count: int) -> None:
     assert len(lookup(LookupAttributes=by(key, value))["Events"]) == count
 
 

@@ -1,4 +1,4 @@
-"""The authorizer on the event loop, where nothing may read a store; and how long it goes by what it read."""
+"""The authorizer on the event loop, where it must not read a store, and how long it caches policies."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ def allow(action: str, **more: Any) -> str:
 
 
 class Tenants:
-    """Two accounts, of which the second is started when it is asked for."""
+    """Two accounts; the second one is started on demand."""
 
     def __init__(self, clock: Any) -> None:
         self.first = tenant(A, clock)
@@ -99,7 +99,7 @@ def world() -> World:
     return World()
 
 
-def test_on_the_loop_it_decides_by_what_it_has_read_alone(world: World) -> None:
+def test_on_the_event_loop_it_decides_only_by_cached_policies(world: World) -> None:
     with pytest.raises(RunOnThread):
         world.ask(on_loop=True)
     assert world.ask() == (A, A)
@@ -124,7 +124,7 @@ def test_another_account_is_started_on_a_thread(world: World) -> None:
     assert world.ask(root, on_loop=True) == (B, B)
 
 
-def test_an_arn_leads_to_its_account_and_to_that_ones_policies(world: World) -> None:
+def test_a_request_on_another_accounts_arn_is_authorized_by_that_accounts_policies(world: World) -> None:
     named = {"SchemaId": {"SchemaArn": f"arn:aws:glue:us-east-1:{B}:schema/r/s"}}
     with pytest.raises(NotAuthorized, match="no resource-based policy allows the glue:GetSchema action"):
         world.ask(request=named)
@@ -137,7 +137,7 @@ def test_an_arn_leads_to_its_account_and_to_that_ones_policies(world: World) -> 
         world.ask(request=named)
 
 
-def test_an_account_that_is_not_there_is_refused_like_a_closed_one(world: World) -> None:
+def test_a_missing_account_is_refused_like_a_closed_one(world: World) -> None:
     named = {"SchemaId": {"SchemaArn": "arn:aws:glue:us-east-1:999999999999:schema/r/s"}}
     with pytest.raises(NotAuthorized, match="no resource-based policy"):
         world.ask(request=named)
@@ -161,7 +161,7 @@ def test_what_this_process_changes_holds_at_once(world: World) -> None:
         world.ask()
 
 
-def test_a_decision_that_hangs_on_the_request_is_made_anew(world: World) -> None:
+def test_a_decision_that_depends_on_the_request_is_not_cached(world: World) -> None:
     text = allow("glue:GetSchema", Condition={"StringEquals": {"aws:UserAgent": "good"}})
     world.store.change_entity(EntityKind.USER, A, "ana", "PutUserPolicy", lambda user: _with(user, text))
     for agent, allowed in (("good", True), ("bad", False), ("good", True)):
@@ -196,7 +196,7 @@ def _with(user: Any, text: str | None) -> Any:
     )
 
 
-def test_what_athena_reads_of_glues_catalog_is_judged_when_it_reads(world: World) -> None:
+def test_athenas_reads_of_the_catalog_are_authorized_when_it_reads(world: World) -> None:
     text = allow("athena:*"), allow("glue:GetTable")
     statements = [json.loads(each)["Statement"] for each in text]
     both = json.dumps({"Version": "2012-10-17", "Statement": statements})

@@ -1,4 +1,4 @@
-"""Confluent's interface over a registry in memory, for its tests."""
+"""Confluent's API over a registry in memory, for its tests."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ BROKEN = '{"type":"record","name":"R","fields":[{"name":"a","type":"string"}]}'
 
 
 class Recorder:
-    """An observer that keeps what it hears."""
+    """An observer that keeps the completed requests."""
 
     def __init__(self) -> None:
         self.served: list[Any] = []

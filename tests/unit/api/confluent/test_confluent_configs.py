@@ -18,7 +18,7 @@ def metadata(api: ConfluentApi, subject: str, version: int | str = "latest") -> 
     return api.get(f"/subjects/{subject}/versions/{version}")[1].get("metadata")
 
 
-def test_what_is_set_is_answered_merged_and_null_takes_it_back(api: ConfluentApi) -> None:
+def test_settings_are_answered_merged_and_null_unsets_one(api: ConfluentApi) -> None:
     assert api.put("/config/s", compatibility="full", validateFields=True) == (
         200,
         {"compatibility": "FULL", "validateFields": True},
@@ -75,12 +75,12 @@ def test_a_level_that_was_set_before_the_first_version_can_be_taken_back(api: Co
         ({"overrideMetadata": {"properties": {"a": "x" * 100_001}}}, (422, 42209)),
     ],
 )
-def test_refuses_what_it_would_not_keep(api: ConfluentApi, body: dict[str, Any], expected: tuple[int, int]) -> None:
+def test_refuses_settings_that_would_be_lost(api: ConfluentApi, body: dict[str, Any], expected: tuple[int, int]) -> None:
     assert api.refused("PUT", "/config/s", {"normalize": True, **body}) == expected
     assert api.refused("GET", "/config/s") == (404, 40408)
 
 
-def test_what_asks_for_nothing_passes(api: ConfluentApi) -> None:
+def test_settings_that_ask_for_nothing_are_accepted(api: ConfluentApi) -> None:
     nothing = {"defaultRuleSet": None, "validateRules": False, "validateNewSchemas": True, "aliasForDeks": None}
     assert api.put("/config/s", compatibility="FULL", **nothing) == (200, {"compatibility": "FULL"})
 
@@ -114,7 +114,7 @@ def test_default_and_override_metadata(api: ConfluentApi, scope: str) -> None:
     assert metadata(api, "s", 9) is None
 
 
-def test_the_audit_log_says_that_metadata_changed_and_not_how(api: ConfluentApi) -> None:
+def test_the_audit_log_records_that_metadata_changed_and_not_its_content(api: ConfluentApi) -> None:
     api.put("/config/s", compatibility="FULL", overrideMetadata={"properties": {"owner": "a secret"}})
     (entry,) = api.service.audit.list(resource="schema/default-registry/s").items
     assert entry.outcome == "compatibility FULL, override_metadata of 35 characters"
@@ -201,7 +201,7 @@ def test_reserved_fields_stay_reserved(api: ConfluentApi) -> None:
     assert api.register("s", used)["version"] == 3
 
 
-def test_an_import_is_not_held_against_reserved_fields(api: ConfluentApi) -> None:
+def test_an_import_is_not_checked_for_reserved_fields(api: ConfluentApi) -> None:
     api.put("/config/s", validateFields=True)
     api.put("/mode/s", mode="IMPORT")
     for number in (1, 2):
@@ -219,7 +219,7 @@ def test_the_lenient_policy_opens_content_models(api: ConfluentApi) -> None:
     assert api.register("s", new, schemaType="JSON")["version"] == 2
 
 
-def test_read_only_override_holds_whatever_a_subject_says(api: ConfluentApi) -> None:
+def test_read_only_override_overrides_subjects(api: ConfluentApi) -> None:
     api.register("s", V1)
     api.register(":.ctx:s", V1)
     for path in ("/mode/s", "/mode/:.ctx:", "/mode/:.ctx:s"):

@@ -32,7 +32,7 @@ def test_deletes_versions_in_two_steps(api: ConfluentApi) -> None:
     assert api.refused("GET", "/subjects/s/versions") == (404, 40401)
 
 
-def test_the_last_version_takes_level_and_mode_along_when_it_goes_for_good(api: ConfluentApi) -> None:
+def test_deleting_the_last_version_permanently_deletes_level_and_mode(api: ConfluentApi) -> None:
     api.register("s", V1)
     api.register("s", V2)
     api.put("/config/s", compatibility="FULL")
@@ -67,7 +67,7 @@ def test_deletes_subjects_in_two_steps(api: ConfluentApi) -> None:
     assert api.refused("DELETE", "/subjects/s?permanent=true") == (404, 40401)
 
 
-def test_what_was_deleted_comes_back_under_its_id(api: ConfluentApi) -> None:
+def test_a_deleted_schema_comes_back_with_its_id(api: ConfluentApi) -> None:
     api.register("s", V1)
     before = api.register("s", V2)
     api.delete("/subjects/s/versions/2")
@@ -75,13 +75,13 @@ def test_what_was_deleted_comes_back_under_its_id(api: ConfluentApi) -> None:
     assert (after["id"], after["guid"], after["version"]) == (before["id"], before["guid"], 3)
 
 
-def test_deleted_versions_count_for_no_check(api: ConfluentApi) -> None:
+def test_deleted_versions_are_not_checked_against(api: ConfluentApi) -> None:
     api.register("s", V1)
     api.delete("/subjects/s")
     assert api.register("s", BROKEN)["version"] == 2
 
 
-def test_what_others_build_on_stays(api: ConfluentApi) -> None:
+def test_referenced_versions_cannot_be_deleted(api: ConfluentApi) -> None:
     api.register("a", V1)
     uses = '{"type":"record","name":"U","fields":[{"name":"r","type":"R"}]}'
     used = {"name": "R", "subject": "a", "version": 1}

@@ -1,4 +1,4 @@
-"""What holds for every path of Confluent's interface: credentials, media types, bounds, errors."""
+"""What applies to every path of Confluent's API: credentials, media types, bounds, errors."""
 
 import base64
 import json
@@ -94,7 +94,7 @@ def test_answers_in_the_type_that_is_asked_for(api: ConfluentApi, accept: str, e
 @pytest.mark.parametrize(
     "accept", ["text/html", "application/json;q=0", "text/*", "application/jso", ",", "*/json", "application/json;q=x", "*"]
 )
-def test_a_client_that_reads_no_answer_gets_none(api: ConfluentApi, accept: str) -> None:
+def test_a_client_that_accepts_no_media_type_gets_an_error(api: ConfluentApi, accept: str) -> None:
     for method, path in (("GET", "/subjects"), ("DELETE", "/config"), ("POST", "/subjects/s/versions")):
         answer = api.http.request(method, path, headers={"accept": accept, "content-type": "application/json"}, content="{}")
         assert (answer.status_code, answer.json()["error_code"]) == (406, 406)
@@ -142,7 +142,7 @@ def test_refuses_what_is_no_json(api: ConfluentApi, content: bytes) -> None:
         "*/*",
     ],
 )
-def test_refuses_what_is_sent_as_something_else(api: ConfluentApi, media_type: str) -> None:
+def test_refuses_other_content_types(api: ConfluentApi, media_type: str) -> None:
     content = json.dumps({"schema": V1})
     answer = api.http.post("/subjects/s/versions", content=content, headers={"content-type": media_type})
     assert (answer.status_code, answer.json()["error_code"]) == (415, 415)
@@ -158,7 +158,7 @@ def test_refuses_what_is_sent_as_something_else(api: ConfluentApi, media_type: s
         "",
     ],
 )
-def test_reads_what_confluents_server_reads(api: ConfluentApi, media_type: str) -> None:
+def test_accepts_content_types_that_confluents_server_accepts(api: ConfluentApi, media_type: str) -> None:
     headers = {"content-type": media_type} if media_type else {}
     answer = api.http.post("/subjects/s/versions", content=json.dumps({"schema": V1}).encode(), headers=headers)
     assert answer.status_code == 200, answer.text
@@ -213,7 +213,7 @@ def test_counts_requests(api: ConfluentApi) -> None:
         ("http://[::1]", 200),
     ],
 )
-def test_a_password_is_not_taken_where_others_can_read_it(guarded: ConfluentApi, url: str, status: int) -> None:
+def test_a_password_on_an_insecure_connection_is_refused(guarded: ConfluentApi, url: str, status: int) -> None:
     headers = {"authorization": basic(KEY, SECRET)}
     answer = TestClient(guarded.app, base_url=url).get("/subjects", headers=headers)
     assert answer.status_code == status

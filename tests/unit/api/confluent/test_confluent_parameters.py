@@ -1,4 +1,4 @@
-"""Every parameter and body member that Confluent's server knows is read, or refused by its name; none is ignored in silence.
+"""Every parameter and body member of Confluent's server is read, or refused by name; none is silently ignored.
 
 The lists are those of the resource classes (SubjectsResource, SubjectVersionsResource, CompatibilityResource,
 ConfigResource,
@@ -47,7 +47,7 @@ PARAMETERS = {
     ("GET", "/schemas/guids/{guid}"): "format",
     ("GET", "/contexts"): "contextPrefix offset limit",
 }
-# What changes nothing here, as the page says in the row of each.
+# Parameters that change nothing here, as the page says in the row of each.
 WITHOUT_EFFECT = {("POST", "/subjects/s/versions", "format"): "registration's answer"}
 BODIES = {"POST": {"schema": V1}, "PUT": {"mode": "READONLY"}}
 
@@ -103,20 +103,20 @@ def test_every_parameter_is_read_or_refused(
         assert name in answer["message"]
 
 
-def test_a_format_that_nobody_knows_is_refused(api: ConfluentApi) -> None:
+def test_an_unknown_format_is_refused(api: ConfluentApi) -> None:
     for path in ("/subjects/s/versions/1", "/schemas/ids/1", "/schemas/ids/1/schema", "/subjects/s/metadata"):
         assert api.refused("GET", f"{path}?format=ignore_extensions") == (400, 400)
         for known in ("", "default", "resolved", "serialized"):
             assert api.get(f"{path}?format={known}")[0] == 200
 
 
-def test_a_refused_parameter_does_not_hide_behind_one_that_asks_for_nothing(api: ConfluentApi) -> None:
+def test_a_refused_parameter_is_found_after_one_that_asks_for_nothing(api: ConfluentApi) -> None:
     assert api.refused("GET", "/schemas/ids/1?findTags=&findTags=PII") == (400, 400)
     assert api.refused("DELETE", "/mode/s?recursive=false&recursive=true") == (400, 400)
     assert api.get("/mode/s") == (200, {"mode": "READWRITE"})
 
 
-def test_a_refused_parameter_that_asks_for_nothing_passes(api: ConfluentApi) -> None:
+def test_a_refused_parameter_that_asks_for_nothing_is_accepted(api: ConfluentApi) -> None:
     for path in ("/schemas?aliases=false", "/schemas?findTags=", "/schemas/ids/1?referenceFormat="):
         assert api.get(path)[0] == 200
     assert api.get("/schemas?ruleType=CEL") == (200, [])
@@ -180,7 +180,7 @@ def test_every_member_of_a_configuration_is_kept_or_refused(api: ConfluentApi, n
         assert api.refused("GET", "/config/t") == (404, 40408)
 
 
-def test_a_mode_is_all_that_a_mode_has(api: ConfluentApi) -> None:
+def test_a_mode_has_only_the_member_mode(api: ConfluentApi) -> None:
     status, answer = api.call("PUT", "/mode/s", {"mode": "READONLY", "force": True})
     assert (status, answer["error_code"]) == (422, 422)
     assert answer["message"].startswith("Unrecognized field: force")

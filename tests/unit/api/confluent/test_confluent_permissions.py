@@ -1,4 +1,4 @@
-"""What Confluent's requests need, where the request alone does not say it."""
+"""Actions that Confluent's requests need and that depend on more than the request."""
 
 import json
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ def glue(*resources: str) -> list[str]:
 
 
 def permissions(api: ConfluentApi, *statements: dict[str, Any]) -> Permissions:
-    """The permissions of ana, who may do everything but for ``statements``."""
+    """Return the permissions of ana, who may do everything except what ``statements`` deny."""
     everything = {"Effect": "Allow", "Action": "glue:*", "Resource": "*"}
     text = json.dumps({"Version": "2012-10-17", "Statement": [everything, *statements]})
     store = MemoryAccessStore()
@@ -76,13 +76,13 @@ def test_the_list_of_all_leaves_out_denied_texts(api: ConfluentApi, query: str, 
     assert sorted(listed(api, permissions(api, deny("schema/ctx/secret")), query)) == sorted(expected)
 
 
-def test_who_is_denied_a_whole_context_may_not_list_it(api: ConfluentApi) -> None:
+def test_a_caller_who_is_denied_a_whole_context_may_not_list_it(api: ConfluentApi) -> None:
     with pytest.raises(NotAuthorized, match="explicit deny"):
         listed(api, permissions(api, deny("registry/ctx")), "subjectPrefix=:.ctx:")
     assert listed(api, permissions(api, deny("registry/ctx")), "") == ["open"]
 
 
-def test_references_are_judged_in_the_context_where_they_are_looked_up(api: ConfluentApi) -> None:
+def test_references_are_authorized_in_the_context_where_they_are_looked_up(api: ConfluentApi) -> None:
     assert api.put("/config/old", alias=":.ctx:target")[0] == 200
     references = [{"name": "R", "subject": "secret", "version": 1}]
     for route in ("register", "test_all", "look_up"):
@@ -92,7 +92,7 @@ def test_references_are_judged_in_the_context_where_they_are_looked_up(api: Conf
             )
 
 
-def test_an_alias_is_given_by_who_may_read_what_it_stands_for(api: ConfluentApi) -> None:
+def test_setting_an_alias_needs_permission_to_read_its_target(api: ConfluentApi) -> None:
     judged = permissions(api, deny("schema/ctx/secret"))
     with pytest.raises(NotAuthorized, match="schema/ctx/secret"):
         judged.check(ANA, "set_config", request("new", alias=":.ctx:secret"), Origin())

@@ -1,4 +1,4 @@
-"""Levels and modes through Confluent's interface."""
+"""Levels and modes through Confluent's API."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -170,7 +170,7 @@ def test_refuses_other_modes(api: ConfluentApi) -> None:
     assert api.refused("PUT", "/mode/s", {}) == (400, 400)
 
 
-def test_the_global_context_is_what_all_inherit(api: ConfluentApi) -> None:
+def test_all_contexts_inherit_from_the_global_one(api: ConfluentApi) -> None:
     api.put("/config/:.__GLOBAL:", compatibility="FULL")
     assert api.get("/config") == (200, {"compatibilityLevel": "FULL"})
     assert api.refused("POST", "/subjects/:.__GLOBAL:s/versions", {"schema": V1}) == (422, 42208)
@@ -220,7 +220,7 @@ def test_read_only_binds_glues_callers_too(api: ConfluentApi, scope: str, mode: 
             glue(api, operation)
 
 
-def test_import_mode_takes_no_version_of_glue_which_has_no_id_to_keep(api: ConfluentApi) -> None:
+def test_import_mode_refuses_versions_of_glue_because_they_have_no_id(api: ConfluentApi) -> None:
     api.register("s", V1)
     api.call("PUT", "/mode?force=true", {"mode": "IMPORT"})
     for operation in ("RegisterSchemaVersion", "CreateSchema"):

@@ -24,7 +24,7 @@ def test_one_schema_has_one_id_under_all_subjects(api: ConfluentApi) -> None:
     assert api.register("b", V2)["version"] == 2
 
 
-def test_an_id_is_all_that_old_java_clients_are_told(api: ConfluentApi) -> None:
+def test_old_java_clients_get_only_the_id(api: ConfluentApi) -> None:
     body = {"schema": V1}
     assert api.call("POST", "/subjects/s/versions", body, user_agent="Java/11.0.2") == (200, {"id": 1})
     status, answer = api.call(
@@ -77,7 +77,7 @@ def test_refuses_in_every_format(api: ConfluentApi, schema_type: str, old: str, 
     assert all(each["rule"] in answer["message"] for each in answer["incompatibilities"])
 
 
-def test_java_gets_the_refusal_without_what_it_cannot_read(api: ConfluentApi) -> None:
+def test_java_gets_the_error_without_members_that_it_cannot_read(api: ConfluentApi) -> None:
     api.register("s", V1)
     _, answer = api.call("POST", "/subjects/s/versions", {"schema": BROKEN}, user_agent="Java/11.0.2")
     assert set(answer) == {"error_code", "message"}
@@ -115,7 +115,7 @@ def test_keeps_confluents_rule_on_the_name_of_the_outermost_record(api: Confluen
         ([V1], (400, 400)),
     ],
 )
-def test_refuses_what_is_no_schema(api: ConfluentApi, body: Any, expected: tuple[int, int]) -> None:
+def test_refuses_invalid_schemas(api: ConfluentApi, body: Any, expected: tuple[int, int]) -> None:
     assert api.refused("POST", "/subjects/s/versions", body) == expected
     assert api.get("/subjects") == (200, [])
 
@@ -135,7 +135,7 @@ SPELLED = {"tags": {"R.a": ["EU", "PII", "EU"]}, "properties": {"email": "a@b", 
 OTHER = {"properties": {"owner": "bob"}}
 
 
-def test_metadata_is_part_of_what_a_schema_is(api: ConfluentApi) -> None:
+def test_metadata_is_part_of_a_schemas_identity(api: ConfluentApi) -> None:
     plain = api.register("s", V1)
     owned = api.register("s", V1, metadata=OWNED)
     assert (owned["version"], owned["id"]) == (2, 2)
@@ -187,7 +187,7 @@ def test_the_latest_version_with_metadata(api: ConfluentApi) -> None:
     assert api.register("s", V1, metadata=OWNED)["id"] == 1
 
 
-def test_a_refused_version_of_glue_is_not_there(api: ConfluentApi) -> None:
+def test_a_refused_version_of_glue_is_not_found(api: ConfluentApi) -> None:
     api.register("s", V1)
     key = api.service.schemas.list().items[0].key
     refused = register(api.service, key, BROKEN)

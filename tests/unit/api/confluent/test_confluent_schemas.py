@@ -1,4 +1,4 @@
-"""Schemas by id and UUID, contexts, import mode through Confluent's interface."""
+"""Schemas by id and UUID, contexts, import mode through Confluent's API."""
 
 import json
 
@@ -19,7 +19,7 @@ def test_reads_schemas_by_id(api: ConfluentApi) -> None:
 
 @pytest.mark.parametrize("schema_id", ["2", "0", "-1", "x", "99999999999", "٣"])
 @pytest.mark.parametrize("rest", ["", "/schema", "/subjects", "/versions"])
-def test_says_which_ids_there_are_not(api: ConfluentApi, schema_id: str, rest: str) -> None:
+def test_unknown_ids_are_not_found(api: ConfluentApi, schema_id: str, rest: str) -> None:
     api.register("s", V1)
     status, answer = api.get(f"/schemas/ids/{schema_id}{rest}")
     assert (status, answer["error_code"], answer["message"]) == (404, 40403, f"Schema {schema_id} not found")
@@ -55,7 +55,7 @@ def test_an_id_is_looked_for_in_the_context_that_has_its_subject(api: ConfluentA
     assert api.get("/schemas/ids/1/versions?subject=b") == (200, [{"subject": ":.ctx:b", "version": 1}])
     assert api.get("/schemas/ids/1?subject=a")[1]["schema"] == V1
     assert api.get("/schemas/ids/1?subject=nobody")[1]["schema"] == V1
-    # Whoever says the context means it.
+    # If the request names a context, no other one is searched.
     assert api.get("/schemas/ids/1?subject=:.ctx:b")[1]["schema"] == V2
     assert api.refused("GET", "/schemas/ids/1?subject=:.ctx:a") == (404, 40403)
     assert api.refused("GET", "/contexts/.ctx/schemas/ids/1?subject=a") == (404, 40403)
@@ -236,7 +236,7 @@ def test_what_builds_on_legacy_avro_can_be_imported_and_registered(api: Confluen
         '{"type":"record","name":"%s","fields":[]}' % ("x" * 1_001),
     ],
 )
-def test_an_import_refuses_what_is_no_avro(api: ConfluentApi, text: str) -> None:
+def test_an_import_refuses_invalid_avro(api: ConfluentApi, text: str) -> None:
     api.put("/mode/:.old:", mode="IMPORT")
     assert api.refused("POST", "/subjects/:.old:s/versions", {"schema": text, "id": 7, "version": 1}) == (422, 42201)
 

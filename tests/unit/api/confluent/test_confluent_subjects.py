@@ -1,4 +1,4 @@
-"""Subjects and their versions through Confluent's interface."""
+"""Subjects and their versions through Confluent's API."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def test_looks_schemas_up(api: ConfluentApi) -> None:
     assert api.refused("POST", "/subjects/s", {"schema": V1, "schemaType": "JSON"}) == (404, 40403)
 
 
-def test_an_invalid_schema_is_told_as_a_message_where_messages_are_asked_for(api: ConfluentApi) -> None:
+def test_a_verbose_compatibility_test_answers_an_invalid_schema_with_messages(api: ConfluentApi) -> None:
     api.register("s", V1)
     for rest in ("", "/latest", "/1"):
         path = f"/compatibility/subjects/s/versions{rest}"
@@ -37,12 +37,12 @@ def test_an_invalid_schema_is_told_as_a_message_where_messages_are_asked_for(api
     begin = "Invalid schema of type AVRO, details: "
     assert api.post(f"{path}?verbose=true", schema="{")[1]["messages"][0].startswith(begin)
     assert api.post("/subjects/s/versions", schema="{")[1]["message"].startswith(begin)
-    # What is no schema's fault stays an error.
+    # An error that is not about the schema stays an error.
     assert api.refused("POST", "/compatibility/subjects/s/versions/9?verbose=true", {"schema": "{"}) == (404, 40402)
     assert api.refused("POST", f"{path}?verbose=true", []) == (400, 400)
 
 
-def test_no_limit_is_the_default(api: ConfluentApi) -> None:
+def test_a_limit_below_one_means_no_limit(api: ConfluentApi) -> None:
     for subject in "abc":
         api.register(subject, V1)
     for limit in ("0", "-1", "-5"):
@@ -124,14 +124,14 @@ def test_reads_versions(api: ConfluentApi) -> None:
 
 
 @pytest.mark.parametrize("version", ["0", "-2", "x", "1.5", "2147483648", "99999999999", "١"])
-def test_refuses_what_is_no_version(api: ConfluentApi, version: str) -> None:
+def test_refuses_invalid_versions(api: ConfluentApi, version: str) -> None:
     api.register("s", V1)
     assert api.refused("GET", f"/subjects/s/versions/{version}") == (422, 42202)
     assert api.refused("DELETE", f"/subjects/s/versions/{version}") == (422, 42202)
     assert api.refused("POST", f"/compatibility/subjects/s/versions/{version}", {"schema": V1}) == (422, 42202)
 
 
-def test_says_what_is_not_there(api: ConfluentApi) -> None:
+def test_missing_subjects_and_versions_are_not_found(api: ConfluentApi) -> None:
     api.register("s", V1)
     for path in ("", "/schema", "/referencedby"):
         assert api.refused("GET", f"/subjects/s/versions/9{path}") == (404, 40402)

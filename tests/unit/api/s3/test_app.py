@@ -1,4 +1,4 @@
-"""What the application gives back whatever a request comes to."""
+"""The application closes files and reports errors however a request ends."""
 
 import asyncio
 import errno
@@ -18,7 +18,7 @@ from penstock.lake.objects.uploads import Uploads
 
 
 class _BrokenAudit:
-    """An audit log that takes nothing any more; what only reads is asked for all the same."""
+    """An audit log that cannot be written; reads are nevertheless to be recorded."""
 
     def check(self) -> None:
         pass
@@ -68,7 +68,7 @@ def test_an_object_is_closed_when_its_read_cannot_be_audited(tmp_path: Path) -> 
     assert (status, open_files(store.root)) == (503, [])
 
 
-def test_an_object_that_cannot_be_removed_is_told_beside_those_that_were(
+def test_an_object_that_cannot_be_removed_is_reported_with_those_that_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = LakeStore(tmp_path / "lake")

@@ -1,4 +1,4 @@
-"""What is refused of requests' documents."""
+"""Requests' documents that are refused."""
 
 import asyncio
 import contextlib

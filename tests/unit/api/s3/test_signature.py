@@ -83,7 +83,7 @@ def code_of(call: Callable[[], Any]) -> str:
 @pytest.mark.parametrize("asked", [GET, PUT, LIST])
 def test_amazons_examples_hold(asked: SignedRequest) -> None:
     check(asked)
-    # A path that the client leaves bare, and signs encoded, as some do.
+    # A path that the client sends unencoded, and signs encoded, as some do.
     check(asked._replace(path=asked.path.replace("%24", "$")))
     assert code_of(lambda: check(asked, secret=SECRET[:-1])) == "SignatureDoesNotMatch"
     assert code_of(lambda: check(asked._replace(path="/other"))) == "SignatureDoesNotMatch"
@@ -111,7 +111,7 @@ def test_amazons_example_of_a_presigned_url_holds_until_it_ends() -> None:
     assert code_of(lambda: check(asked._replace(headers=added))) == "AccessDenied"
 
 
-def test_scope_clock_and_headers_are_judged_before_the_signature() -> None:
+def test_scope_clock_and_headers_are_checked_before_the_signature() -> None:
     assert code_of(lambda: check(GET, region="eu-west-1")) == "AuthorizationHeaderMalformed"
     for skew in (timedelta(minutes=-16), timedelta(minutes=16)):
         assert code_of(partial(check, GET, now=NOW + skew)) == "RequestTimeTooSkewed"
@@ -129,7 +129,7 @@ def test_scope_clock_and_headers_are_judged_before_the_signature() -> None:
         ({}, "AWSAccessKeyId=AKIAIOSFODNN7EXAMPLE&Signature=x&Expires=1"),
     ],
 )
-def test_version_2_is_refused_with_what_to_do(headers: dict[str, str], query: str) -> None:
+def test_version_2_is_refused_with_a_remedy(headers: dict[str, str], query: str) -> None:
     with pytest.raises(S3Error, match=r"Please use AWS4-HMAC-SHA256\. Signature Version 2 is refused.*s3v4") as caught:
         read_s3_claim(SignedRequest("GET", "/a/b", query, {"host": HOST, **headers}, b""))
     assert caught.value.code == "InvalidRequest"

@@ -121,7 +121,7 @@ def test_statistics_of_a_table_and_of_its_partitions_are_apart(world: World) -> 
         world.call("glue", "GetColumnStatisticsForPartition", **{**PARTITION, "PartitionValues": ["1", "x"]}, ColumnNames=[])
 
 
-def test_statistics_that_are_none_are_given_back_with_their_errors(world: World) -> None:
+def test_invalid_statistics_are_returned_with_their_errors(world: World) -> None:
     both: dict[str, Any] = {"BooleanColumnStatisticsData": {"NumberOfTrues": 1, "NumberOfFalses": 1, "NumberOfNulls": 1}}
     wrong = [statistics("gate"), statistics(Type="DOUBLE"), statistics(**both)]
     answer = world.call("glue", "UpdateColumnStatisticsForTable", **HOME, ColumnStatisticsList=[*wrong, statistics()])
@@ -133,7 +133,7 @@ def test_statistics_that_are_none_are_given_back_with_their_errors(world: World)
     assert found["ColumnStatisticsList"] == [statistics()]
 
 
-def test_statistics_of_a_column_that_is_gone_are_not_given(world: World) -> None:
+def test_statistics_of_a_removed_column_are_not_returned(world: World) -> None:
     world.call("glue", "UpdateColumnStatisticsForTable", **HOME, ColumnStatisticsList=[statistics()])
     world.call("glue", "UpdateTable", DatabaseName="air", TableInput={**TABLE, "StorageDescriptor": {}})
     found = world.call("glue", "GetColumnStatisticsForTable", **HOME, ColumnNames=["delay"])

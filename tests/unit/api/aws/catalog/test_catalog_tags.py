@@ -98,7 +98,7 @@ def test_a_databases_name_is_folded_in_its_arn(world: World) -> None:
     assert world.call("glue", "GetTags", ResourceArn=arn("database").replace("msk", "MSK"))["Tags"] == TAGS
 
 
-def test_a_crawlers_tags_are_no_new_version_of_it(world: World) -> None:
+def test_a_crawlers_tags_do_not_change_its_version(world: World) -> None:
     make(world, "crawler")
     world.call("glue", "TagResource", ResourceArn=arn("crawler"), TagsToAdd=TAGS)
     assert world.call("glue", "GetCrawler", Name="msk")["Crawler"]["Version"] == 1

@@ -92,7 +92,7 @@ def test_an_update_replaces_all_but_the_name(glue: Any) -> None:
         glue.update_connection(Name="db", ConnectionInput=JDBC)
 
 
-def test_deletions_tell_what_was_not_there(glue: Any) -> None:
+def test_deletions_report_missing_connections(glue: Any) -> None:
     for each in (MSK, JDBC):
         glue.create_connection(ConnectionInput=each)
     glue.delete_connection(ConnectionName="db")
@@ -112,6 +112,6 @@ def test_deletions_tell_what_was_not_there(glue: Any) -> None:
         ({"ValidateCredentials": True}, "ValidateCredentials .* the first job"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(glue: Any, changes: dict[str, Any], why: str) -> None:
+def test_connections_that_cannot_be_stored_are_refused(glue: Any, changes: dict[str, Any], why: str) -> None:
     with pytest.raises(ClientError, match=why):
         glue.create_connection(ConnectionInput={**MSK, **changes})

@@ -1,4 +1,4 @@
-"""Requests answered several at a time: each as if it were alone."""
+"""Requests that are answered together: each as if it was the only one."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ VERSION = "b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63"
 
 
 class Store:
-    """One account's handler, which notes what it is asked together."""
+    """One account's handler, which records its batches."""
 
     def __init__(self, status: str) -> None:
         self.status = status
@@ -37,7 +37,7 @@ class Store:
 
 
 class OperationAuthorizer:
-    """Lets ``eve`` in nowhere and sends the others to the handler of their account."""
+    """Denies ``eve``, and returns the handler of their account for others."""
 
     def __init__(self, handlers: dict[str, Any]) -> None:
         self.handlers = handlers
@@ -72,7 +72,7 @@ def asked(name: str, principal: str = "ana", account: str = "1") -> tuple[dict[s
     return {"SchemaId": {"RegistryName": "r", "SchemaName": name}, "SchemaDefinition": "{}"}, context
 
 
-def test_each_is_checked_admitted_and_answered_for_itself() -> None:
+def test_each_request_is_checked_authorized_and_answered_separately() -> None:
     store = Store("AVAILABLE")
     unshaped = ({"SchemaId": 7}, asked("x")[1])
     raw = [asked("a"), unshaped, asked("b", "eve"), asked("missing"), asked("c", "bob"), asked("unsayable")]

@@ -1,4 +1,4 @@
-"""Models as read here against botocore's own loader."""
+"""Models as Penstock reads them, compared with those of botocore's loader."""
 
 import pytest
 from botocore.loaders import Loader

@@ -1,4 +1,4 @@
-"""The query protocol, held against botocore's own serialiser and parser for every operation of STS, IAM and SimpleDB."""
+"""The query protocol, compared with botocore's serialiser and parser for every operation of STS, IAM and SimpleDB."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +17,7 @@ from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.query import read_fields, read_members, write_error, write_response
 from penstock.api.errors import UnreadableRequest
 
-# SimpleDB is not served: it has what the other two have none of, lists without an element around them.
+# SimpleDB is not served, but it has lists without an element around them, which the other two do not have.
 NAMES = ("sts", "iam", "sdb")
 THEIRS = {name: ServiceModel(Loader().load_service_model(name, "service-2"), name) for name in NAMES}
 OPERATIONS = [(service, operation) for service in NAMES for operation in THEIRS[service].operation_names]
@@ -121,7 +121,7 @@ def test_empty_lists_are_lists() -> None:
         ({".".join("a" * 100): "y"}, "nested more than 20 levels"),
     ],
 )
-def test_refuses_what_is_no_request(fields: dict[str, str], problem: str) -> None:
+def test_refuses_invalid_requests(fields: dict[str, str], problem: str) -> None:
     shape = input_shape("sts", "AssumeRole")
     with pytest.raises(UnreadableRequest) as refusal:
         read_members(load_model("sts"), shape, fields)
@@ -134,7 +134,7 @@ def test_refuses_forms(text: str) -> None:
         read_fields(text)
 
 
-def test_signature_fields_of_a_presigned_request_are_no_members() -> None:
+def test_signature_fields_of_a_presigned_request_are_not_members() -> None:
     assert read_fields("Action=GetCallerIdentity&X-Amz-Signature=1&X-Amz-Date=2") == {"Action": "GetCallerIdentity"}
 
 

@@ -75,7 +75,7 @@ def _is_python(pattern: str) -> bool:
     return True
 
 
-def test_what_is_too_long_is_told_so_alone() -> None:
+def test_a_too_long_text_is_not_matched_by_the_pattern() -> None:
     shape = {"Name": {"type": "string", "max": 3, "pattern": "[a-z]+"}}
     broken: list[str] = []
     ShapeCompiler(shape).checker("Name")("A" * 4, "name", broken)

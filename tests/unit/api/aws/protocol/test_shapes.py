@@ -40,7 +40,7 @@ def test_every_operation_of_every_service_compiles() -> None:
                     compiler.renderer(operation[side]["shape"])
 
 
-def test_ignores_what_the_model_does_not_know() -> None:
+def test_ignores_members_that_the_model_does_not_have() -> None:
     assert endpoint("GetDatabase").check({"Name": "a", "Colour": "red", "CatalogId": None}) == {"Name": "a"}
 
 
@@ -129,7 +129,7 @@ def test_athena_has_its_own_code_for_broken_rules() -> None:
     assert service.renamed[InvalidShape] == "InvalidRequestException"
 
 
-def test_a_blob_that_is_no_base64_is_refused() -> None:
+def test_a_blob_that_is_not_base64_is_refused() -> None:
     check = endpoint("PutSecretValue", "secretsmanager").check
     assert check({"SecretId": "a", "SecretBinary": "AP8="})["SecretBinary"] == b"\x00\xff"
     for wrong in ("A", "%%%%", 3):

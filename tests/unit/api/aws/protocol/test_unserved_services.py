@@ -1,4 +1,4 @@
-"""What AWS's clients of other services read here: botocore makes the requests, and reads the answers."""
+"""Answers to AWS's clients of other services: botocore makes the requests, and parses the answers."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Random requests to every registry operation: the answer is a success or a documented error, never a fault of ours.
+"""Random requests to every registry operation: the answer is a success or a documented error, never an internal error.
 
 Members come from Glue's own model, half of them with values that mean something in the registry behind, so that requests get
 past the checks of shapes and into the handlers; the others are of any type. Every example runs on the same registry, which
@@ -129,7 +129,7 @@ class Silent:
 
 
 class Caller:
-    """Sends bodies to the dispatcher, over one registry that is as it was made again when it has lost its schemas."""
+    """Sends bodies to the dispatcher, over one registry that is filled again when it has lost its schemas."""
 
     def __init__(self) -> None:
         self.served = operations(RegistryService(MemoryRegistryStore()))
