@@ -378,13 +378,13 @@ def test_a_denied_resource_cannot_be_named(world: World, service: str, operation
 def test_values_in_batches_are_those_of_single_secrets(world: World) -> None:
     shown = world.secret.replace(HIDDEN, SHOWN)
     # A caller who names a secret gets the denial; a search does not show the secret.
-    for arguments, told in (
+    for arguments, codes in (
         ({"SecretIdList": [shown, world.secret]}, ["AccessDeniedException"]),
         ({"Filters": [{"Key": "name", "Values": [shown, world.secret]}]}, []),
     ):
         answer = world.call("secretsmanager", "BatchGetSecretValue", arguments)
         assert [each["Name"] for each in answer["SecretValues"]] == [shown]
-        assert [each["ErrorCode"] for each in answer["Errors"]] == told
+        assert [each["ErrorCode"] for each in answer["Errors"]] == codes
 
 
 @pytest.mark.parametrize(("service", "operation"), sorted(LISTED))

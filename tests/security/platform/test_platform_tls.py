@@ -107,17 +107,17 @@ def consume(settings: dict[str, Any], topic: str) -> bytes | None:
 
 def refused(settings: dict[str, Any]) -> bool:
     """Return whether the client reports that its first connection failed in the handshake or was closed by the broker."""
-    told: list[KafkaError] = []
-    quiet: dict[str, Any] = {**settings, "log_level": 0, "error_cb": told.append}
+    errors: list[KafkaError] = []
+    quiet: dict[str, Any] = {**settings, "log_level": 0, "error_cb": errors.append}
     admin = AdminClient(quiet)
 
     def heard() -> bool:
         admin.poll(0.1)
-        return bool(told)
+        return bool(errors)
 
     eventually(heard, "the connection fails", 30)
     admin.poll(0.5)
-    return bool({error.code() for error in told} & {KafkaError._SSL, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
+    return bool({error.code() for error in errors} & {KafkaError._SSL, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
 
 
 def serial_at(port: int, authority: str) -> int:
@@ -265,14 +265,14 @@ checkpoint: s3://lake/checkpoint
 @pytest.mark.spark
 def test_penstocks_own_commands_work_with_what_env_says(platform: Platform, tmp_path: Path) -> None:
     """From records in a file, over registry, broker, Spark and the catalog, to SQL, configured only by 'penstock env'."""
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-m", "penstock", "env", "--home", str(platform.home.root), "--format", "json"],
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    environment = {**os.environ, **json.loads(told.stdout)}
+    environment = {**os.environ, **json.loads(printed.stdout)}
 
     def penstock(*arguments: str) -> str:
         command = [sys.executable, "-m", "penstock", *arguments]

@@ -237,7 +237,7 @@ def _resources(event: AuditEvent) -> Sequence[str]:
         return found
     try:
         return found()
-    except Exception:  # noqa: BLE001 -- what the request names cannot be told; its parameters are in the record
+    except Exception:  # noqa: BLE001 -- the names are unknown then; the parameters are in the event
         return ()
 
 

@@ -1,1 +1,1 @@
-"""Confluent Schema Registry's REST interface over the registry that AWS's operations serve."""
+"""Confluent Schema Registry's REST API over the registry that AWS's operations serve."""

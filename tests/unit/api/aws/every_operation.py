@@ -56,7 +56,7 @@ TRUST = DOCUMENT.replace('"Resource":"*"', f'"Principal":{{"AWS":"{ACCOUNT}"}}')
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
-# What a member is called with, by "Shape.Member" or by its name alone: all else is made up from its shape.
+# Values of members, by "Shape.Member" or by name: all others are generated from their shapes.
 VALUES: Mapping[str, Any] = {
     "AccountId": ACCOUNT,
     "AttributesToGet": ["NAME"],
@@ -156,7 +156,7 @@ VALUES: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-# Kept as they come and given back: test_structures_that_are_kept_come_back_whole has each of them.
+# Stored as they come and returned: test_structures_that_are_kept_come_back_whole has each of them.
 STATISTICS = ("Binary", "Boolean", "Date", "Decimal", "Double", "Long", "String")
 
 
@@ -212,7 +212,7 @@ def start(folder: Path) -> World:
 
 
 def fill(world: World) -> None:
-    """One thing of each kind, under the names of :data:`VALUES`."""
+    """Create one resource of each kind, with the names in :data:`VALUES`."""
     world.call("glue", "CreateRegistry", RegistryName="shop")
     world.call(
         "glue", "CreateSchema", RegistryId={"RegistryName": "shop"}, SchemaName="order", DataFormat="AVRO",
@@ -239,7 +239,7 @@ PLAIN: Mapping[str, Any] = {"timestamp": NOW, "boolean": True, "blob": b"blob"}
 
 
 def whole(model: ServiceModel, shape: str, name: str, *, declared: bool = True, depth: int = 0) -> Any:
-    """A value with every declared member of the shape, or every one, as a checker gives it to a handler."""
+    """Return a value with every declared member of the shape, or every member, as a checker returns it to a handler."""
     described = model.shapes[shape]
     match described["type"]:
         case "structure":
@@ -263,7 +263,7 @@ def whole(model: ServiceModel, shape: str, name: str, *, declared: bool = True, 
 
 
 def structures(model: ServiceModel, shape: str, seen: set[str]) -> set[str]:
-    """The structures within a shape, itself with them; each once, so that one that holds itself ends."""
+    """Return the shape and the structures within it, each once, so that recursion ends."""
     described = model.shapes[shape]
     match described["type"]:
         case "structure":

@@ -1,8 +1,8 @@
-"""Every input member of every served operation, in botocore's models: read by a handler, or refused by its name.
+"""Every input member of every served operation, in botocore's models: read by a handler, or refused by name.
 
-Three proofs, none of which knows an operation by name: what is not declared is refused by the real checkers; what is
-declared is read by the real handlers, which get mappings that note what is asked of them; and structures that are kept
-whole come back whole. A new operation, or a new member in a new botocore, fails here until it is served or refused."""
+Three tests, none of which names an operation: the real checkers refuse members that are not declared; the real handlers read
+members that are declared, from mappings that record which members are read; and structures that are stored whole come back
+whole. A new operation, or a new member in a new botocore, fails here until it is served or refused."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -26,7 +26,7 @@ from tests.unit.api.aws.every_operation import (
     whole,
 )
 
-# What is read where others are left out, or where another value is sent.
+# Members that are only read if others are missing, or with another value.
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "GetSchemaVersion": ({"SchemaVersionId": "11111111-2222-3333-4444-555555555555"},),
     "PutSecretValue": ({"SecretId": "password", "SecretBinary": b"x", "RotationToken": None},),
@@ -36,7 +36,7 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
 
 
 class Noted(dict[str, Any]):
-    """A structure of a request that notes which of its members were asked for, whether it has them or not."""
+    """A structure of a request that records which members are read, whether it has them or not."""
 
     def __init__(self, value: Mapping[str, Any], shape: str, model: ServiceModel, read: set[tuple[str, str]]) -> None:
         self._shape, self._read = shape, read
@@ -54,7 +54,7 @@ class Noted(dict[str, Any]):
         return super().get(name, default)
 
     def __iter__(self) -> Iterator[str]:
-        # Whoever goes through all members reads them where it takes them: this only keeps dict(x) from doing it unseen.
+        # A loop over all members reads those that it uses; this only prevents dict(x) from reading them unseen.
         return super().__iter__()
 
 
@@ -69,7 +69,7 @@ def noted(value: Any, shape: str, model: ServiceModel, read: set[tuple[str, str]
 
 @pytest.fixture(scope="module")
 def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """One that nothing is asked of."""
+    """A world without requests."""
     made = start(tmp_path_factory.mktemp("members"))
     yield made
     made.services.close()
@@ -81,7 +81,7 @@ def input_shape(endpoint: Endpoint) -> str | None:
 
 
 def requests(endpoint: Endpoint) -> Iterator[dict[str, Any]]:
-    """The whole request, and it without each of its optional members in turn: some are read only without others."""
+    """Yield the whole request, and it without each optional member in turn: some are only read without others."""
     model, shape = endpoint.service.model, input_shape(endpoint)
     assert shape is not None
     request = whole(model, shape, "")
@@ -97,7 +97,7 @@ ORDER = ("Create", "Put", "Get", "List", "Batch", "Search", "Update", "Attach", 
 
 
 def position(endpoint: Endpoint) -> tuple[int, bool, str]:
-    """Deletions at the end, those of databases behind the others, so that there is something to ask about."""
+    """Return a sort key: deletions last, those of databases after the others, so that other operations find resources."""
     found = [index for index, verb in enumerate(ORDER) if endpoint.operation.startswith(verb)]
     return found[0] if found else ORDER.index("Update"), "Database" in endpoint.operation, endpoint.operation
 
@@ -109,7 +109,7 @@ def test_every_declared_member_is_read(world: World, service: str) -> None:
         if input_shape(endpoint) is None:
             continue
         for request in requests(endpoint):
-            # It may not be had: what was read on the way to that is read all the same.
+            # The request may fail: members that were read before count.
             with suppress(PenstockError):
                 world.ask(endpoint, noted(request, input_shape(endpoint) or "", endpoint.service.model, read))
     kept = KEPT.get(service, set())
@@ -118,7 +118,7 @@ def test_every_declared_member_is_read(world: World, service: str) -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_what_is_declared_is_of_a_request(idle: World, service: str) -> None:
+def test_declared_members_belong_to_requests(idle: World, service: str) -> None:
     reachable: set[str] = set()
     for endpoint in idle.served(service):
         shape = input_shape(endpoint)
@@ -134,7 +134,7 @@ def test_what_is_declared_is_of_a_request(idle: World, service: str) -> None:
 
 
 def unserved(endpoint: Endpoint, shape: str, seen: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """The members of a request that are not declared: the name, and a request's value of ``shape`` with it alone."""
+    """Yield the members of a request that are not declared: the name, and a value of ``shape`` with only that member."""
     described = endpoint.service.model.shapes[shape]
     match described["type"]:
         case "structure" if shape not in seen:
@@ -151,7 +151,7 @@ def unserved(endpoint: Endpoint, shape: str, seen: tuple[str, ...] = ()) -> Iter
 
 
 def refusable(model: ServiceModel, shape: str, name: str) -> Iterator[Any]:
-    """A value of a member that is not served, unless every value of it is harmless."""
+    """Yield values of a member that are refused; none if every value is harmless."""
     harmless = members_of(model.name).harmless.get(shape, {}).get(name)
     described = model.shapes[model.shapes[shape]["members"][name]["shape"]]
     if harmless is None:
@@ -189,7 +189,7 @@ def wire_value(value: Any) -> Any:
             return value
 
 
-def test_a_member_that_asks_for_nothing_is_no_fault() -> None:
+def test_a_member_that_asks_for_nothing_is_accepted() -> None:
     def handler(_request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         return {}
 
@@ -202,7 +202,7 @@ def test_a_member_that_asks_for_nothing_is_no_fault() -> None:
         endpoint.check({"Name": "n", "AddReplicaRegions": [{"Region": "eu-west-1"}]})
 
 
-def test_what_is_harmless_may_be_sent_whole(idle: World) -> None:
+def test_harmless_members_may_be_sent(idle: World) -> None:
     sent = set()
     for service in SERVICES:
         for endpoint in idle.served(service):
@@ -216,7 +216,7 @@ def test_what_is_harmless_may_be_sent_whole(idle: World) -> None:
     assert {"AuditContext", "QuerySessionContext", "EnableHybrid", "IncludeStatusDetails"} <= sent
 
 
-def test_what_is_not_enabled_asks_for_nothing(idle: World) -> None:
+def test_a_structure_that_is_not_enabled_asks_for_nothing(idle: World) -> None:
     (endpoint,) = (each for each in idle.served("athena") if each.operation == "StartQueryExecution")
     off = {"ResultReuseByAgeConfiguration": {"Enabled": False, "MaxAgeInMinutes": 60}}
     endpoint.check({"QueryString": "SELECT 1", "ResultReuseConfiguration": off})

@@ -53,11 +53,11 @@ def api() -> ConfluentApi:
     return api
 
 
-def listed(api: ConfluentApi, judged: Permissions, query: str) -> list[str]:
+def listed(api: ConfluentApi, allowed: Permissions, query: str) -> list[str]:
     """The subjects whose texts ``GET /schemas`` gives."""
-    judged.check(ANA, "list_schemas", request(query=query), Origin())
+    allowed.check(ANA, "list_schemas", request(query=query), Origin())
     answer = api.get(f"/schemas?{query}")[1]
-    return [item["subject"] for item in judged.shown(ANA, "list_schemas", answer, Origin())]
+    return [item["subject"] for item in allowed.shown(ANA, "list_schemas", answer, Origin())]
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_references_are_authorized_in_the_context_where_they_are_looked_up(api: 
 
 
 def test_setting_an_alias_needs_permission_to_read_its_target(api: ConfluentApi) -> None:
-    judged = permissions(api, deny("schema/ctx/secret"))
+    allowed = permissions(api, deny("schema/ctx/secret"))
     with pytest.raises(NotAuthorized, match="schema/ctx/secret"):
-        judged.check(ANA, "set_config", request("new", alias=":.ctx:secret"), Origin())
-    judged.check(ANA, "set_config", request("new", alias=":.ctx:target"), Origin())
-    judged.check(ANA, "set_config", request("new", alias=""), Origin())
+        allowed.check(ANA, "set_config", request("new", alias=":.ctx:secret"), Origin())
+    allowed.check(ANA, "set_config", request("new", alias=":.ctx:target"), Origin())
+    allowed.check(ANA, "set_config", request("new", alias=""), Origin())

@@ -92,7 +92,7 @@ def test_an_alias_stands_for_a_subject(api: ConfluentApi) -> None:
     assert api.refused("POST", "/compatibility/subjects/old/versions/latest", {"schema": "x"}) == (422, 42201)
     assert api.post("/compatibility/subjects/old/versions/latest", schema=BROKEN)[1] == {"is_compatible": False}
     assert api.get(f"/schemas/ids/{made['id']}?subject=old")[1]["schema"] == V1
-    assert api.get("/subjects?deleted=true")[1] == [":.ctx:orders", "orders-value"], "an alias is no subject"
+    assert api.get("/subjects?deleted=true")[1] == [":.ctx:orders", "orders-value"], "an alias is not a subject"
     # Its own settings stay its own, and one step is all.
     assert api.refused("GET", "/mode/old") == (404, 40409)
     api.put("/config/older", alias="old")

@@ -58,7 +58,7 @@ def test_a_crawler_from_creation_to_metrics(glue: Any, lake: Path) -> None:
         ({"RecrawlPolicy": {"RecrawlBehavior": "CRAWL_EVENT_MODE"}}, "S3 events"),
     ],
 )
-def test_crawlers_that_would_never_do_what_was_asked_are_refused(glue: Any, changes: dict[str, Any], message: str) -> None:
+def test_crawlers_with_settings_that_are_not_served_are_refused(glue: Any, changes: dict[str, Any], message: str) -> None:
     wanted = {"Name": "c", "Role": "r", "Targets": {"S3Targets": [{"Path": "s3://lake/x/"}]}, **changes}
     with pytest.raises(ClientError, match=message):
         glue.create_crawler(**wanted)

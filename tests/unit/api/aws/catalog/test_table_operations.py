@@ -96,7 +96,7 @@ def test_tables_are_searched_and_chosen_as_awswrangler_does(flights: Any) -> Non
     assert [table["Name"] for table in flights.get_tables(DatabaseName="sea", Expression="*r*w")["TableList"]] == ["air_raw"]
 
 
-def test_attributes_and_shares_are_heeded(flights: Any) -> None:
+def test_attributes_and_shares_are_honoured(flights: Any) -> None:
     table = flights.get_table(DatabaseName="air", Name="flights", AttributesToGet=["NAME"])["Table"]
     assert table == {"Name": "flights", "DatabaseName": "air"}
     with pytest.raises(flights.exceptions.InvalidInputException, match="LATEST_ICEBERG_METADATA"):
@@ -118,7 +118,7 @@ def test_an_empty_schema_reference_is_refused_by_its_name(flights: Any) -> None:
     assert code(refused) == "InvalidInputException"
 
 
-def test_what_is_not_served_says_so(flights: Any) -> None:
+def test_operations_that_are_not_served_are_refused_by_name(flights: Any) -> None:
     with pytest.raises(ClientError, match=r"OpenTableFormatInput .* is a member of CreateTable that") as error:
         flights.create_table(
             DatabaseName="air",

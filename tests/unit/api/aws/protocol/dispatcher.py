@@ -35,7 +35,7 @@ CREDENTIALS = Credentials(KEY.access_key_id, KEY.secret_access_key)
 
 
 class Handlers:
-    """Handlers that note what they were given."""
+    """Handlers that record their requests."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[Mapping[str, Any], RequestContext, str]] = []
@@ -97,7 +97,7 @@ class World:
         )
 
     def send(self, made: AWSRequest, *, chunks: list[bytes] | None = None) -> Answer:
-        """The answer to a request; ``chunks`` is the body as it comes in, by default whole."""
+        """Return the answer to a request; ``chunks`` is the body in pieces, by default one."""
         prepared = made.prepare()
         path, _, query = prepared.url.removeprefix("http://localhost").partition("?")
         headers = [(b"host", b"localhost")]

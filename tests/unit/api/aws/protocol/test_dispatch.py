@@ -15,7 +15,7 @@ from tests.unit.api.aws.protocol.dispatcher import CREDENTIALS, ID, KEY, Handler
 
 
 class SchemaMissing(NotFound):
-    """A class without a code of its own takes its ancestor's."""
+    """A class without its own code has its ancestor's."""
 
 
 def test_answers_with_the_output_shape(world: World) -> None:
@@ -26,7 +26,7 @@ def test_answers_with_the_output_shape(world: World) -> None:
     assert len(answer.headers["x-amzn-requestid"]) == 36
 
 
-def test_tells_the_handler_who_asks(world: World) -> None:
+def test_the_handler_gets_the_caller(world: World) -> None:
     answer = world.call("AWSGlue.GetSchemaVersion", ID)
     request, context, _ = world.handlers.seen[0]
     assert request == ID
@@ -96,7 +96,7 @@ def test_athenas_bad_input_has_athenas_code(world: World) -> None:
     assert "Value null at 'queryExecutionId'" in answer.message
 
 
-def test_tells_apart_what_nobody_has_and_what_is_not_served(world: World) -> None:
+def test_distinguishes_unknown_operations_from_those_not_served(world: World) -> None:
     answer = world.call("AWSGlue.CreateJob")
     assert answer.body["__type"] == "UnknownOperationException"
     assert "CreateJob is an operation of glue that Penstock does not serve yet. 'penstock operations'" in answer.message
@@ -112,7 +112,7 @@ def test_tells_apart_what_nobody_has_and_what_is_not_served(world: World) -> Non
     assert world.handlers.seen == []
 
 
-def test_does_not_say_what_is_served_to_strangers(world: World) -> None:
+def test_does_not_reveal_to_strangers_what_is_served(world: World) -> None:
     answer = world.send(AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.CreateJob"}, b"{}"))
     assert (answer.status, answer.body["__type"]) == (400, "MissingAuthenticationTokenException")
 
@@ -137,7 +137,7 @@ def test_joins_a_body_that_comes_in_pieces(world: World) -> None:
     assert world.send(made, chunks=[data[:9], data[9:], b""]).status == 200
 
 
-def test_a_client_that_goes_away_is_no_error(world: World) -> None:
+def test_a_client_that_disconnects_is_not_an_error(world: World) -> None:
     made = AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.GetSchemaVersion"}, b"")
     SigV4Auth(CREDENTIALS, "glue", "us-east-1").add_auth(made)
     assert world.send(made, chunks=[]).status == 0

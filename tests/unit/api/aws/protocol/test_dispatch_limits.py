@@ -61,7 +61,7 @@ def test_threads_are_shared_by_access_key_and_without_one_by_address(world: Worl
     assert owners == [CREDENTIALS.access_key, "127.0.0.1"]
 
 
-def test_an_access_key_over_its_bound_is_told_to_wait(world: World) -> None:
+def test_an_access_key_over_its_rate_is_throttled(world: World) -> None:
     login = world.app._login
     assert login is not None
     login._limits = world.app._limits = Limits(throttle=Throttle(1.0, clock=lambda: 0.0))
@@ -71,7 +71,7 @@ def test_an_access_key_over_its_bound_is_told_to_wait(world: World) -> None:
     assert (answer.status, answer.body["__type"]) == (400, "ThrottlingException")
 
 
-def test_what_an_account_may_repeat_without_end_is_bounded_for_all_its_keys(world: World) -> None:
+def test_recorded_operations_have_a_rate_for_all_keys_of_an_account(world: World) -> None:
     throttle = Throttle(1.0, clock=lambda: 0.0, whose="An account", what="such requests")
     world.app._limits = Limits(account_throttle=throttle)
     for expected in (200, 400):
@@ -86,7 +86,7 @@ def test_what_an_account_may_repeat_without_end_is_bounded_for_all_its_keys(worl
 
 
 def test_roles_are_assumed_at_a_bounded_rate() -> None:
-    # Each one leaves a record, and gives a new access key with a bound of its own.
+    # Each call is recorded, and returns a new access key with its own rate.
     store = MemoryAccessStore()
     tokens = TokenService(store, Authorizer(store), Sessions(Sealer(bytes(32))))
     operations = sts.operations(tokens, WebIdentities(store, IssuerKeys({})))

@@ -106,7 +106,7 @@ def test_tags_of_other_resources_go_to_their_owner() -> None:
     assert handler({"ResourceArn": "arn:aws:glue:r:1:job/j"}, None) == {"Tags": {"job": "j"}}
 
 
-def test_an_inherited_compatibility_shows_as_the_one_that_holds() -> None:
+def test_an_inherited_compatibility_is_shown_as_the_effective_one() -> None:
     service = RegistryService(MemoryRegistryStore())
     service.schemas.create(NewSchema(name="s", data_format="AVRO", compatibility=None))
     handler: Any = operations(service).handlers["GetSchema"]

@@ -41,7 +41,7 @@ def test_resource_policies(stored: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "{{", '{"Statement": 1}', '{"Statement":[],"x":"' + "y" * 10_240 + '"}'])
-def test_what_is_no_resource_policy_is_refused(glue: Any, text: str) -> None:
+def test_an_invalid_resource_policy_is_refused(glue: Any, text: str) -> None:
     refused(glue.put_resource_policy, "InvalidInputException", "policy", PolicyInJson=text)
 
 

@@ -20,7 +20,7 @@ V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b
 BROKEN = '{"type":"record","name":"R","fields":[{"name":"a","type":"string"}]}'
 
 
-def test_a_definition_that_builds_on_others_stands_on_its_own_for_glues_clients(stored: SimpleNamespace) -> None:
+def test_glues_clients_get_a_definition_with_its_references_resolved(stored: SimpleNamespace) -> None:
     glue = stored.glue
     order = '{"type":"record","name":"Order","fields":[{"name":"r","type":"R"},{"name":"again","type":"R"}]}'
     made = glue.create_schema(
@@ -91,7 +91,7 @@ def test_versions(stored: SimpleNamespace) -> None:
     )  # fmt: skip
 
 
-def test_a_refused_version_says_why_in_two_places(stored: SimpleNamespace) -> None:
+def test_a_refused_version_has_its_reason_in_two_places(stored: SimpleNamespace) -> None:
     glue = stored.glue
     answer = glue.register_schema_version(SchemaId=SCHEMA, SchemaDefinition=BROKEN)
     assert (answer["Status"], answer["VersionNumber"]) == ("FAILURE", 2)
@@ -169,8 +169,8 @@ def test_every_operation_on_versions_serves_the_other_formats(glue: Any, data_fo
     assert refused["version"] == 3
     assert refused["verdict"].startswith("Incompatible under BACKWARD:\n- reading data of version 2: ")
     assert any("int" in str(operation.get("value")) for operation in json.loads(diff))
-    told = glue.query_schema_version_metadata(SchemaVersionId=third["SchemaVersionId"])["MetadataInfoMap"]
-    assert "penstock:incompatibility" in told
+    metadata = glue.query_schema_version_metadata(SchemaVersionId=third["SchemaVersionId"])["MetadataInfoMap"]
+    assert "penstock:incompatibility" in metadata
     glue.update_schema(SchemaId=schema, SchemaVersionNumber={"VersionNumber": 2})
     assert glue.get_schema(SchemaId=schema)["SchemaCheckpoint"] == 2
     assert glue.check_schema_version_validity(DataFormat=data_format, SchemaDefinition=PERSON[data_format])["Valid"]
