@@ -1,8 +1,8 @@
-"""A class archive for Spark's JVM: what it loads and checks at every start, kept ready to be mapped (the JDK's AppCDS).
+"""A class archive for Spark's JVM: the classes of every start, stored to be mapped into memory (the JDK's AppCDS).
 
-Two thirds of what a small pipeline needs to start is the loading of some 20,000 classes. The archive is made once for an
-environment by a training run, a small stream from Avro to Parquet, in a process of its own. It only saves time: a JVM
-that finds it missing, or made for another JDK or class path, goes without it.
+Loading some 20,000 classes is two thirds of the start of a small pipeline. A training run, a small stream from Avro to
+Parquet in its own process, makes the archive once for an environment. It only saves time: a JVM starts without it if it
+is missing, or made for another JDK or class path.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _SECONDS = 300
 
 
 def class_archive(folder: Path, java_home: Path, jars: Sequence[Path]) -> Path:
-    """Where the archive for this JDK, this Spark and ``jars`` is kept in ``folder``, made or not."""
+    """Return the path in ``folder`` of the archive for this JDK, this Spark and ``jars``, which may not exist."""
     release = java_home / "release"
     parts = [
         str(java_home.resolve()),
@@ -39,9 +39,9 @@ def class_archive(folder: Path, java_home: Path, jars: Sequence[Path]) -> Path:
 
 
 def make_class_archive(archive: Path, java_home: Path, jars: Sequence[Path]) -> None:
-    """Make ``archive`` (160 MB, half a minute) and remove those of environments that are gone.
+    """Make ``archive`` (160 MB, half a minute) and remove those of environments that do not exist any more.
 
-    Raises :class:`EnvironmentProblem` where it cannot be made; what there was before is then still there.
+    Raises :class:`EnvironmentProblem` if it cannot be made; an earlier archive then stays.
     """
     try:
         archive.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def _train(made: Path, java_home: Path, jars: Sequence[Path], scratch: Path) -> 
         except subprocess.TimeoutExpired:
             done = -1
     if done != 0 or not made.is_file():
-        last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+        last = log.read_text(errors="replace").strip().splitlines()[-1:] or ["no output"]
         raise EnvironmentProblem(f"Spark's class archive cannot be made: the training run failed ({last[0][:300]}).")
 
 

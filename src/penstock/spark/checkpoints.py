@@ -1,7 +1,7 @@
-"""What Spark's checkpoint says about a query and its offsets, and whether it belongs to the ledger it is used with.
+"""Read the query and its offsets from Spark's checkpoint, and check that it belongs to the ledger.
 
-Files of a checkpoint (Spark's ``HDFSMetadataLog``): ``metadata`` holds the query's id, ``offsets/N`` the offsets a batch
-ends at, ``sources/0/0`` those the first one starts from, ``commits/N`` that it is done.
+Files of a checkpoint (Spark's ``HDFSMetadataLog``): ``metadata`` has the query's id, ``offsets/N`` the end offsets of a
+batch, ``sources/0/0`` the start offsets of the first batch; ``commits/N`` marks a batch as done.
 """
 
 import json
@@ -23,26 +23,26 @@ __all__ = [
 ]
 
 _NUMBER = re.compile(r"\d+")
-_MISSING_IS = "The stream would begin anew and write what is there already a second time."
+_MISSING_IS = "The stream would begin again and write its records a second time."
 
 
 def query_id(files: FileSystem, checkpoint: str) -> str | None:
-    """The id of the query that owns a checkpoint; None where there is no checkpoint yet."""
+    """Return the id of the query that owns a checkpoint; None if there is no checkpoint yet."""
     path = f"{checkpoint}/metadata"
     if not files.exists(path):
         return None
     try:
         return str(json.loads(files.read(path))["id"])
     except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(path, "it holds no query id") from error
+        raise _damaged(path, "it has no query id") from error
 
 
-def _damaged(path: str, why: str) -> DataProblem:
-    return DataProblem(f"The checkpoint file {path} is damaged: {why}.", remedy=RESTORE)
+def _damaged(path: str, reason: str) -> DataProblem:
+    return DataProblem(f"The checkpoint file {path} is damaged: {reason}.", remedy=RESTORE)
 
 
 def _offsets(files: FileSystem, path: str) -> str:
-    """The source's offsets in a checkpoint file as canonical JSON: {topic: {partition: offset}}."""
+    """Return the source's offsets in a checkpoint file as canonical JSON: {topic: {partition: offset}}."""
     try:
         lines = files.read(path).decode().replace("\0", "").splitlines()
     except FileNotFoundError:
@@ -60,19 +60,19 @@ def _offsets(files: FileSystem, path: str) -> str:
 
 
 def batch_of(files: FileSystem, checkpoint: str, number: int) -> Batch:
-    """The batch with its offsets, from the checkpoint's log."""
+    """Return the batch with its offsets, from the checkpoint's log."""
     before = f"{checkpoint}/offsets/{number - 1}" if number else f"{checkpoint}/sources/0/0"
     return Batch(number, _offsets(files, before), _offsets(files, f"{checkpoint}/offsets/{number}"))
 
 
 def sync_log(files: FileSystem, checkpoint: str, number: int) -> None:
-    """Sync what Spark has written of batch ``number`` before it runs, and of the batches before it."""
+    """Sync Spark's log of batch ``number`` before the batch runs, and of the batches before it."""
     names = ["metadata", "sources/0/0", f"offsets/{number}"] + ([f"commits/{number - 1}"] if number else [])
     files.sync([f"{checkpoint}/{name}" for name in names], below=checkpoint)
 
 
 def record_count(batch: Batch) -> int:
-    """Offsets between a batch's start and end: its records, and in compacted or transactional topics at most that."""
+    """Return the offsets between a batch's start and end: its records, or more in compacted or transactional topics."""
     start, end = json.loads(batch.start), json.loads(batch.end)
     return sum(
         max(0, offset - start.get(topic, {}).get(partition, 0))
@@ -82,9 +82,9 @@ def record_count(batch: Batch) -> int:
 
 
 def lost_offsets(batch: Batch, records: int) -> list[str]:
-    """Sentences on the offsets of a batch of ``records`` records that gave none.
+    """Return sentences about offsets without a record in a batch of ``records`` records.
 
-    For a source that accepts the loss: Spark then skips what is gone silently.
+    For a source that accepts data loss, because Spark then skips lost records without a message.
     """
     start, end = json.loads(batch.start), json.loads(batch.end)
     said = []
@@ -98,7 +98,7 @@ def lost_offsets(batch: Batch, records: int) -> list[str]:
                 )
     missing = record_count(batch) - records
     if missing > 0:
-        said.append(f"{missing:,} offsets hold no record: expired, compacted away, or the marks of transactions")
+        said.append(f"{missing:,} offsets have no record: expired, compacted, or transaction markers")
     return said
 
 
@@ -107,21 +107,21 @@ def _numbers(files: FileSystem, folder: str) -> list[int]:
 
 
 def _check_commit(files: FileSystem, checkpoint: str) -> None:
-    """Spark refuses a newest ``commits/N`` that is not one; without it the batch is replayed, which is harmless."""
+    """Check the newest ``commits/N``: Spark refuses an invalid one. Without it the batch is replayed, which is harmless."""
     for number in _numbers(files, f"{checkpoint}/commits")[-1:]:
         path = f"{checkpoint}/commits/{number}"
         if not files.read(path).startswith(b"v"):
             raise DataProblem(
                 f"The checkpoint file {path} is damaged: it is not a commit.",
-                remedy="Remove it: the batch is then run again, and the ledger sees to it that nothing is written twice.",
+                remedy="Remove it: the batch is then run again, and the ledger prevents duplicates.",
             )
 
 
 def remove_empty_files(files: FileSystem, checkpoint: str, last: Manifest | None) -> list[str]:
-    """Remove the newest files of Spark's log that a power loss left empty; the paths removed.
+    """Remove the newest files of Spark's log that a power loss left empty; return the removed paths.
 
-    Spark does not sync them, and starts with none of them. Only those go that the ledger does without: ``last`` is its last
-    commit, and what was on the disk before that (:func:`sync_log`) is left to :func:`check`.
+    Spark does not sync them, and does not start with an empty one. Only files that the ledger does not need are removed:
+    ``last`` is its last commit, and :func:`check` handles files that were synced before it (:func:`sync_log`).
     """
     numbers = _numbers(files, f"{checkpoint}/offsets")
     candidates = [f"{checkpoint}/commits/{number}" for number in _numbers(files, f"{checkpoint}/commits")[-1:]]
@@ -136,7 +136,7 @@ def remove_empty_files(files: FileSystem, checkpoint: str, last: Manifest | None
 
 
 def check(files: FileSystem, checkpoint: str, ledger: Ledger) -> None:
-    """Refuse to start where the ledger has commits and the checkpoint lost them; :class:`DataProblem` names the file."""
+    """Raise :class:`DataProblem` with the file if the ledger has commits that the checkpoint has lost."""
     query = query_id(files, checkpoint)
     last = ledger.last()
     numbers = _numbers(files, f"{checkpoint}/offsets")
@@ -171,9 +171,9 @@ def check(files: FileSystem, checkpoint: str, ledger: Ledger) -> None:
 
 
 def resume_offsets(files: FileSystem, checkpoint: str, last: Manifest | None) -> str | None:
-    """Where a new checkpoint has to start to go on after the ledger's last commit, as Spark's ``startingOffsets``.
+    """Return the offsets after the ledger's last commit for a new checkpoint, as Spark's ``startingOffsets``.
 
-    None where the ledger has no commit. :class:`DataProblem` where the checkpoint is in use already.
+    None if the ledger has no commit. Raises :class:`DataProblem` if the checkpoint is in use already.
     """
     if last is None:
         return None

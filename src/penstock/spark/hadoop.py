@@ -1,8 +1,8 @@
 """The commit's file operations over Hadoop's FileSystem, the same on ``file:``, ``s3a:`` and the embedded lake's viewfs.
 
-Hadoop syncs no local file when it closes it, nor does Parquet's writer, and a rename syncs no folder. Files of this machine
-are synced from here instead: fsync(2) writes a file's data to the disk whichever process wrote it. An object store has what
-it acknowledged, so there is nothing to do for it.
+Hadoop and Parquet's writer do not sync a local file when they close it, and a rename does not sync the folder. So this
+module syncs files of this machine: fsync(2) writes a file's data to the disk, also if another process wrote it. An object
+store keeps what it acknowledged, so it needs no sync.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ class HadoopFiles:
         return target.getFileSystem(self._configuration), target
 
     def qualified(self, path: str) -> str:
-        """The path with its file system, as Spark names the files it reads."""
+        """Return the path with its file system, as Spark names the files that it reads."""
         with _calls(path):
             files, target = self._open(path)
             return str(files.makeQualified(target).toString())
@@ -94,7 +94,7 @@ class HadoopFiles:
                 stream.close()
 
     def write(self, path: str, data: bytes) -> None:
-        """See :class:`~penstock.lake.files.FileSystem`: a hidden neighbour is written, then renamed."""
+        """See :class:`~penstock.lake.files.FileSystem`: writes a hidden file beside it, then renames it."""
         folder, _, name = path.rpartition("/")
         scratch = f"{folder}/.{name}.tmp"
         with _calls(path):
@@ -130,7 +130,7 @@ class HadoopFiles:
             files.delete(target, True)
 
     def sync(self, paths: Iterable[str], *, below: str) -> None:
-        """See :class:`~penstock.lake.files.FileSystem`. Raises :class:`EnvironmentProblem` where the disk refuses."""
+        """See :class:`~penstock.lake.files.FileSystem`. Raises :class:`EnvironmentProblem` if the disk fails."""
         root = below.rstrip("/")
         here = self._on_this_machine(root)
         if here is None:
@@ -139,7 +139,7 @@ class HadoopFiles:
         try:
             for path in paths:
                 file = here / path[len(root) + 1 :]
-                # Hadoop's checksum, where its local file system keeps one, goes with the file.
+                # Hadoop's local file system may have a checksum file, which is synced with the file.
                 for each in (file, file.with_name(f".{file.name}.crc")):
                     with contextlib.suppress(FileNotFoundError):
                         durable.sync(each)
@@ -154,7 +154,7 @@ class HadoopFiles:
             ) from error
 
     def _on_this_machine(self, folder: str) -> Path | None:
-        """Where an existing folder is in this machine's file system, None where it is not there or in another one."""
+        """Return an existing folder's path on this machine, None if it does not exist or is on another file system."""
         if folder not in self._local:
             try:
                 with _calls(folder):

@@ -1,4 +1,4 @@
-"""One JSON line a batch: what was read, what became of it, and how long each step took."""
+"""One JSON line for each batch: counts of its records, and the duration of each step."""
 
 import json
 import os
@@ -16,9 +16,9 @@ _TAIL_BYTES = 200_000
 
 @dataclass(slots=True, kw_only=True)
 class BatchMetrics:
-    """A batch in numbers. ``seconds`` maps steps to their duration; ``versions`` version numbers to records.
+    """The metrics of a batch. ``seconds`` maps steps to their duration; ``versions`` maps version numbers to records.
 
-    ``outcome`` is ``committed`` once a batch, ``replayed`` where Spark asks again for one whose line was written already.
+    ``outcome`` is ``committed`` once for each batch, ``replayed`` if Spark repeats a batch whose line exists already.
     """
 
     pipeline: str
@@ -56,7 +56,7 @@ class BatchMetrics:
 
 
 class MetricsFile:
-    """Appends lines to a file; None keeps nothing."""
+    """Appends lines to a file; None writes nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -66,7 +66,7 @@ class MetricsFile:
             self._known = _last_batches(path)
 
     def has(self, query: str, batch: int) -> bool:
-        """Whether the batch has its line: a kill can come between the commit and the line."""
+        """Return whether the batch has its line: a kill can come between the commit and the line."""
         return self._path is None or (query, batch) in self._known
 
     def add(self, metrics: BatchMetrics) -> None:
@@ -78,7 +78,7 @@ class MetricsFile:
 
 
 def _last_batches(path: Path) -> set[tuple[str, int]]:
-    """Queries and batches of the file's last lines; a line that a kill cut short is ended."""
+    """Return queries and batches of the file's last lines; a line that a kill cut short is completed by a line break."""
     if not path.exists():
         return set()
     found: set[tuple[str, int]] = set()

@@ -1,7 +1,7 @@
-"""A failed stream's cause in one sentence: Spark's and Kafka's exceptions to ours, in one place.
+"""The cause of a failed stream in one sentence: translate exceptions of Spark and Kafka, in one place.
 
-PySpark gives the SQLSTATE of the errors that it has a class for. Exceptions of Kafka, of Hadoop and of the JDK, and errors
-that wrap another one, have none: they are told by their texts.
+PySpark returns the SQLSTATE of the errors that it has a class for. Exceptions of Kafka, of Hadoop and of the JDK, and
+errors that wrap another one, do not have one: they are identified by their texts.
 """
 
 import re
@@ -46,8 +46,8 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
         r"KAFKA_DATA_LOSS|Some data may have been lost|OffsetOutOfRangeException|were aged out|"
         r"data.?loss|topics? (?:may be|was|were) deleted|Partitions.*(?:gone|missing)",
         DataProblem,
-        "Records of topic {topic} that are not read yet are gone from the broker (expired, or the topic was made anew)",
-        "Accept the loss with failOnDataLoss: false; for a topic made anew give the pipeline a new name and checkpoint.",
+        "Records of topic {topic} that were not read are gone from the broker (expired, or the topic was recreated)",
+        "Accept the loss with failOnDataLoss: false; for a recreated topic give the pipeline a new name and checkpoint.",
     ),
     (
         r"Timed out waiting for a node assignment|TimeoutException|No resolvable bootstrap|DisconnectException|"
@@ -72,7 +72,7 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
         r"No space left on device",
         EnvironmentProblem,
         "A disk is full",
-        "Make room for the lake, the checkpoint and Spark's scratch folder, then run again: nothing is lost.",
+        "Free space for the lake, the checkpoint and Spark's scratch folder, then run again: nothing is lost.",
     ),
     (
         r"OutOfMemoryError",
@@ -84,7 +84,7 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
 
 
 def is_data_error(error: BaseException) -> bool:
-    """Whether a record cannot go through, or is gone, so that trying the same batch again cannot help."""
+    """Return whether a record cannot be processed, or is gone, so that a retry of the batch cannot help."""
     if _sql_state(error).startswith(_DATA_STATE):
         return True
     text = str(error)
@@ -92,7 +92,7 @@ def is_data_error(error: BaseException) -> bool:
 
 
 def _sql_state(error: BaseException) -> str:
-    """Spark's SQLSTATE of an error; empty where it has none, or where the JVM is gone, which is asked for it."""
+    """Return Spark's SQLSTATE of an error; empty if it has none, or if the JVM, which has the state, is gone."""
     if isinstance(error, PySparkException):
         with suppress(Py4JError):
             return error.getSqlState() or ""
@@ -100,13 +100,13 @@ def _sql_state(error: BaseException) -> str:
 
 
 def is_replay_failure(error: Exception) -> bool:
-    """Whether Spark 4.1.1 failed to report a batch that it replayed and committed (SPARK-55271): it only has to go on."""
+    """Return whether Spark 4.1.1 failed to report a batch that it replayed and committed (SPARK-55271)."""
     text = str(error)
     return "IterableOps.map" in text and "Option.get()" in text and "is null" in text
 
 
 def _cause(text: str) -> str:
-    """The line of a Java exception's text that says most: the first one, or the deepest cause where that is a wrapper."""
+    """Return the most specific line of a Java exception's text: the first one, or the deepest cause of a wrapper."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or not _WRAPPER.match(lines[0]):
         return lines[0] if lines else ""
@@ -116,12 +116,12 @@ def _cause(text: str) -> str:
 
 
 def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> PenstockError:
-    """The error to show for ``error``; ours are passed through. ``log``: where Spark's own log is."""
+    """Return the error to show for ``error``; our own are returned unchanged. ``log``: the path of Spark's own log."""
     if isinstance(error, PenstockError):
         return error
     text = str(error)
     first = _cause(text) or type(error).__name__
-    # By what Spark says it is, before any text: a record's value stands in the text as well.
+    # Spark's error class comes first, because the text may contain a record's value.
     if isinstance(error, AnalysisException):
         return InvalidInput(
             f"The transform of pipeline {pipeline.name} is wrong: {first[:_WIDTH]}", remedy="Correct its SQL."
@@ -146,7 +146,7 @@ def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> 
 
 def _unfit_record(what: str, pipeline: Pipeline, log: str) -> DataProblem:
     return DataProblem(
-        f"A record of pipeline {pipeline.name} does not go through the transform: {what[:_WIDTH]}",
+        f"A record of pipeline {pipeline.name} cannot be transformed: {what[:_WIDTH]}",
         remedy="Guard the expression (try_divide, try_cast, coalesce) or filter such records; nothing was committed. "
         f"Spark's log: {log}.",
     )

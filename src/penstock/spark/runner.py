@@ -1,4 +1,4 @@
-"""Run a declared pipeline: start or take a Spark session, check the checkpoint, stream until done, stopped or failed."""
+"""Run a declared pipeline: start or use a Spark session, check the checkpoint, stream until done, stopped or failed."""
 
 import logging
 import threading
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 1
 _RESTARTS = 2
-_FINISH_SECONDS = 30.0  # the current batch may take this long to end after a stop was asked for
+_FINISH_SECONDS = 30.0  # the time limit of the current batch after a stop request
 
 
 def _secret(secret_id: str) -> Credentials:
@@ -47,12 +47,12 @@ def _secret(secret_id: str) -> Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How to run, apart from what is declared.
+    """The options of a run beside the declaration.
 
     ``jars``, ``master``, ``log``, ``lake``, ``driver_memory``, ``archive`` and ``spark_configuration`` are for a session
-    that :func:`run` starts itself. ``once`` reads what is there and ends. ``stop`` ends the stream when it is set, after the
-    current batch. ``on_files`` gets the locations of each batch's published files. ``registry`` and ``catalog`` default to
-    clients of the endpoint that the environment names, or AWS.
+    that :func:`run` starts itself. ``once`` reads the available records and ends. ``stop`` ends the stream after the
+    current batch when it is set. ``on_files`` gets the locations of each batch's published files. ``registry`` and
+    ``catalog`` default to clients of the endpoint that the environment names, or AWS.
     """
 
     master: str = "local[*]"
@@ -77,9 +77,9 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """What a run did: batches committed, rows written, records dead-lettered.
+    """The result of a run: committed batches, written rows, dead-lettered records.
 
-    ``read`` counts what Spark's source emitted in the last 100 batches, each reading of a record by itself.
+    ``read`` counts the records that Spark's source emitted in the last 100 batches, each read of a record separately.
     """
 
     batches: int
@@ -92,10 +92,10 @@ class RunReport:
 def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptions | None = None) -> RunReport:
     """Run ``pipeline`` until it is done or stopped, in ``spark`` or a session of its own.
 
-    A given session needs Spark's Kafka and Avro connectors, and for the embedded lake the configuration of
+    A session from the caller needs Spark's Kafka and Avro connectors, and for the embedded lake the configuration of
     :func:`penstock.spark.session.lake_configuration`. Raises a :class:`penstock.errors.PenstockError` that says why the
     stream ended: :class:`DataProblem` for drift, data loss or a checkpoint that does not fit the ledger,
-    :class:`EnvironmentProblem` for what cannot be reached.
+    :class:`EnvironmentProblem` if a service cannot be reached.
     """
     options = options or RunOptions()
     check_source(pipeline.source)
@@ -158,7 +158,7 @@ class _Run:
         return RunReport(batches=committer.batches, rows=committer.rows, dead=committer.dead, read=read, stopped=stopped)
 
     def _await(self, query: StreamingQuery, committer: BatchCommitter) -> bool:
-        """Wait for the end; whether it was asked for."""
+        """Wait for the end; return whether it was requested."""
         while not query.awaitTermination(_POLL_SECONDS):
             if self._options.stop.is_set():
                 self._stop(query, committer)
@@ -166,7 +166,7 @@ class _Run:
         return False
 
     def _stop(self, query: StreamingQuery, committer: BatchCommitter) -> None:
-        """Let the current batch end, or abandon it: the next start runs it again from the ledger."""
+        """Let the current batch end, or abandon it: the next start runs it again with the ledger."""
         committer.stopping.set()
         if not committer.wait_idle(_FINISH_SECONDS):
             self._spark.sparkContext.cancelAllJobs()
@@ -184,7 +184,7 @@ class _Run:
         )
 
     def _starting_offsets(self) -> str | None:
-        """Check that ledger and checkpoint belong together; where to begin if the ledger says so."""
+        """Check that ledger and checkpoint belong together; return the starting offsets if the ledger determines them."""
         for path in checkpoints.remove_empty_files(self._files, self._pipeline.checkpoint, self._ledger("").last()):
             _log.warning("the checkpoint file %s was empty, as a power loss leaves it: removed", path)
         ledger = self._ledger(checkpoints.query_id(self._files, self._pipeline.checkpoint) or "")
@@ -202,9 +202,9 @@ class _Run:
     def _committer(self) -> BatchCommitter:
         options, pipeline = self._options, self._pipeline
         jvm: Any = self._spark._jvm
-        # Two attempts: a registry that hangs delays a batch by a minute; known versions then do, or the batch's retries.
+        # Two attempts: a registry that hangs delays a batch by a minute; then known versions are used, or the batch retries.
         versions = SchemaVersions(options.registry or RegistryClient(attempts=2), pipeline.decode)
-        # An unknown schema or reader is told now, not when the first record comes.
+        # An unknown schema or reader is an error now, not at the first record.
         versions.refresh()
         versions.plan()
         context = CommitContext(
@@ -235,7 +235,7 @@ class _Run:
 
     def _start(self, committer: BatchCommitter, starting: str | None) -> StreamingQuery:
         pipeline = self._pipeline
-        # The transform's view and the commit's own conversions rely on these, also in a session that was given.
+        # The transform's view and the commit's own conversions rely on these, also in a caller's session.
         self._spark.conf.set("spark.sql.session.timeZone", "UTC")
         self._spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         options = kafka_options(pipeline.source, self._options.fetch_secret, starting=starting)

@@ -47,9 +47,9 @@ rootLogger.appenderRef.file.ref = file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
-    """How to start Spark. ``jars``: the connectors' files; ``log``: where Spark's own log goes; ``lake``: see
-    :func:`lake_configuration`. ``archive``: a class archive for the JVM, used where it is there; ``record`` writes one.
-    ``extra`` are Spark's configuration keys and win over ours.
+    """The start of Spark. ``jars``: the connectors' files; ``log``: the file of Spark's own log; ``lake``: see
+    :func:`lake_configuration`. ``archive``: a class archive for the JVM, used if it exists; ``record`` writes one.
+    ``extra`` are Spark's configuration keys and override ours.
     """
 
     master: str = "local[*]"
@@ -63,21 +63,21 @@ class SessionSettings:
 
 
 def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str, str]:
-    """Hadoop's configuration that gives ``s3://BUCKET/key`` its meaning for the buckets of ``locations``.
+    """Return Hadoop's configuration that resolves ``s3://BUCKET/key`` for the buckets of ``locations``.
 
-    With ``lake``, the folder whose sub-folders are buckets, the names lead into it; without, to S3 through S3A. Hadoop's
-    checksum files stay out of local folders, where they would show up as objects. Raises :class:`NotFound` where a bucket
+    With ``lake``, the folder whose sub-folders are buckets, names resolve into it; without, to S3 through S3A. Hadoop does
+    not write checksum files to local folders, where they would be listed as objects. Raises :class:`NotFound` if a bucket
     has no folder.
     """
     locations = list(locations)
     configuration = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
     if lake is None and any(each.startswith(("s3://", "s3a://")) for each in locations):
-        # S3A stages blocks through Hadoop's own local file system, checksums and all, so that one stays as it is.
+        # S3A stages blocks through Hadoop's own local file system with checksums, so that one is not changed.
         return {**configuration, "fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
     configuration |= {
         "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
-        # Hadoop sets modes itself, by a mask of its own.
+        # Hadoop sets modes itself, with its own umask.
         "fs.permissions.umask-mode": f"{PRIVATE_UMASK:03o}",
     }
     if lake is None:
@@ -96,9 +96,9 @@ def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str,
 
 
 def s3a_configuration(environment: Mapping[str, str]) -> dict[str, str]:
-    """Spark's configuration of S3A from AWS's own variables: keys, token, region, and an endpoint other than AWS's.
+    """Return Spark's configuration of S3A from AWS's own variables: keys, token, region, and an endpoint other than AWS's.
 
-    Nothing in ``environment`` leaves S3A to AWS's chain of credentials, such as an instance's role.
+    Without keys in ``environment``, S3A uses AWS's chain of credentials, such as an instance's role.
     """
     names = {
         "AWS_REGION": "fs.s3a.endpoint.region",
@@ -118,7 +118,7 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
     here = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        # Nothing is kept in it, and Spark would make it where the command happens to be run.
+        # It stays empty, and Spark would create it in the working directory.
         "spark.sql.warehouse.dir": (settings.log.absolute().parent / "spark-warehouse").as_uri(),
     }
     return {
@@ -132,9 +132,9 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "8",
-        # Spark's default, INT96, is deprecated in Parquet and read by few engines as what it is.
+        # Spark's default, INT96, is deprecated in Parquet, and few engines read it as a timestamp.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        # Arrow batches of zlib payloads stay small, whatever they inflate to.
+        # Arrow batches of zlib payloads stay small, also after inflation.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
         # Its Python workers are started with -m.
         **{f"spark.executorEnv.{key}": value for key, value in SAFE_PATH.items()},
@@ -144,7 +144,7 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
 
 
 def _class_path(settings: SessionSettings) -> dict[str, str]:
-    """The connectors: in one JVM as part of its own class path, which a class archive covers; else sent to executors."""
+    """Return the connectors' settings: one JVM's own class path, which a class archive covers; else files for executors."""
     jars = [str(jar) for jar in settings.jars]
     if settings.master.startswith("local") and not settings.master.startswith("local-cluster"):
         return {"spark.driver.extraClassPath": os.pathsep.join(jars)} if jars else {}
@@ -157,7 +157,7 @@ def _java_options(settings: SessionSettings, log4j: Path) -> Iterator[str]:
     if settings.record is not None:
         yield f'"-XX:ArchiveClassesAtExit={settings.record}"'
     elif settings.archive is not None and settings.archive.is_file():
-        # Where the archive does not fit, the JVM says so in the log and starts without it.
+        # If the archive does not fit, the JVM logs that and starts without it.
         yield f'"-XX:SharedArchiveFile={settings.archive}"'
         yield "-Xshare:auto"
 
@@ -165,8 +165,8 @@ def _java_options(settings: SessionSettings, log4j: Path) -> Iterator[str]:
 def open_session(settings: SessionSettings, *, name: str, locations: Iterable[str]) -> SparkSession:
     """Start a session for pipeline ``name`` that writes to ``locations``; stop it with ``spark.stop()``.
 
-    What Spark and its launcher would print goes to ``settings.log``. Raises :class:`EnvironmentProblem` where the JVM does
-    not start.
+    The output of Spark and its launcher goes to ``settings.log``. Raises :class:`EnvironmentProblem` if the JVM does not
+    start.
     """
     settings.log.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="penstock-spark-") as scratch, settings.log.open("ab") as output:
@@ -180,15 +180,15 @@ def open_session(settings: SessionSettings, *, name: str, locations: Iterable[st
         except Exception as error:
             raise EnvironmentProblem(f"Spark did not start: {error}.", remedy=f"Its log is {settings.log}.") from error
         if settings.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-            context.pythonExec = sys.executable  # Spark would take whatever python3 the PATH has
+            context.pythonExec = sys.executable  # Spark would use the python3 of the PATH
         ignore_sigterm(context)
         return SparkSession(context)
 
 
 def submit_arguments(settings: SessionSettings, *, name: str, locations: Iterable[str], folder: Path) -> str:
-    """PYSPARK_SUBMIT_ARGS under which a program's own ``SparkContext()`` is such a session.
+    """Return PYSPARK_SUBMIT_ARGS with which a program's own ``SparkContext()`` is such a session.
 
-    ``folder`` gets the files that they name, and has to stay for as long as the program runs.
+    ``folder`` gets the files that they name, and must exist for as long as the program runs.
     """
     settings.log.parent.mkdir(parents=True, exist_ok=True)
     log4j, properties = folder / "log4j2.properties", folder / "spark.properties"
@@ -201,7 +201,7 @@ def submit_arguments(settings: SessionSettings, *, name: str, locations: Iterabl
 
 
 def _escaped(text: str) -> str:
-    """A key or value as Java's properties files have it."""
+    """Return a key or value in the escaping of Java's properties files."""
     return text.replace("\\", "\\\\").replace("=", "\\=").replace(":", "\\:").replace("\n", "\\n")
 
 
@@ -215,16 +215,16 @@ def stop_jvm(*, seconds: float) -> None:
 
 
 def ignore_sigterm(context: SparkContext) -> None:
-    """Let the JVM ignore SIGTERM: a service manager sends it to all processes, and the current batch is to end first.
+    """Let the JVM ignore SIGTERM: a service manager sends it to all processes, and the current batch must end first.
 
-    The JVM ends when its standard input does, which is Python's other end of the pipe.
+    The JVM ends when its standard input is closed, a pipe whose other end is Python's.
     """
     jvm: Any = context._jvm
     jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), jvm.sun.misc.SignalHandler.SIG_IGN)
 
 
 def _gateway(configuration: SparkConf, output: Any) -> Any:
-    # An inherited PYSPARK_SUBMIT_ARGS would win over ours, and an inherited SPARK_HOME bring another Spark.
+    # An inherited PYSPARK_SUBMIT_ARGS would override ours, and an inherited SPARK_HOME would start another Spark.
     inherited = {
         name: os.environ.pop(name) for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_CONF_DIR") if name in os.environ
     }

@@ -22,16 +22,16 @@ _CONNECT_SECONDS = 5.0
 def kafka_options(
     source: KafkaSource, fetch_secret: Callable[[str], Credentials], *, starting: str | None = None
 ) -> dict[str, str]:
-    """Options for Spark's ``kafka`` format. ``fetch_secret`` gets user name and password for a secret's id.
+    """Return options for Spark's ``kafka`` format. ``fetch_secret`` gets user name and password for a secret's id.
 
-    ``starting`` replaces the declared ``startingOffsets``. The password is in here: never log it.
+    ``starting`` replaces the declared ``startingOffsets``. The options have the password: never log them.
     """
     options = {
         "kafka.bootstrap.servers": source.brokers,
         "subscribe": source.topic,
         "startingOffsets": starting or source.starting_offsets,
         "failOnDataLoss": str(source.fail_on_data_loss).lower(),
-        # 500 by default, which costs about a fifth of the read rate with small records.
+        # The default of 500 costs about a fifth of the read rate with small records.
         "kafka.max.poll.records": "5000",
         # A broker that does not answer is an error within a minute, not after Kafka's default of several.
         "kafka.default.api.timeout.ms": "30000",
@@ -55,7 +55,7 @@ def kafka_options(
 
 
 def _is_pem(path: Path) -> bool:
-    """Whether the file is text with certificates, whatever its name; by the name where the file is not on this machine."""
+    """Return whether the file is text with certificates; judged by its name if it is not on this machine."""
     try:
         with path.open("rb") as file:
             return b"-----BEGIN" in file.read(65_536)
@@ -64,7 +64,7 @@ def _is_pem(path: Path) -> bool:
 
 
 def login_options(mechanism: str, user: str, password: str) -> dict[str, str]:
-    """Options of Spark's ``kafka`` format that log in with SASL; ``mechanism`` is PLAIN or one of SCRAM's."""
+    """Return options of Spark's ``kafka`` format for SASL; ``mechanism`` is PLAIN or one of SCRAM's."""
     login = f"{_MODULES[mechanism]} required username={_quoted(user)} password={_quoted(password)};"
     return {"kafka.sasl.mechanism": mechanism, "kafka.sasl.jaas.config": login}
 
@@ -74,17 +74,17 @@ def _quoted(text: str) -> str:
 
 
 def check_source(source: KafkaSource, *, seconds: float = _CONNECT_SECONDS) -> None:
-    """Connect to one of the brokers; :class:`EnvironmentProblem` says why none can be, long before Kafka's client would."""
+    """Connect to one of the brokers. Raises :class:`EnvironmentProblem` if that fails, long before Kafka's client would."""
     check_brokers(source.brokers, f"topic {source.topic}", "source.kafka.brokers", seconds=seconds)
 
 
 def check_brokers(brokers: str, what: str, where: str = "bootstrap.servers", *, seconds: float = _CONNECT_SECONDS) -> None:
-    """As :func:`check_source`, for addresses that are ``what``'s and declared in ``where``."""
+    """Check as :func:`check_source` does; ``what`` has the addresses, ``where`` is the setting that declares them."""
     problems = []
     for broker in brokers.split(","):
         host, _, port = broker.strip().rpartition(":")
         if not host or not port.isdigit():
-            raise InvalidInput(f"'{broker}' is not a broker's address.", remedy="It has to read HOST:PORT.")
+            raise InvalidInput(f"'{broker}' is not a broker's address.", remedy="Write it as HOST:PORT.")
         try:
             with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds):
                 return

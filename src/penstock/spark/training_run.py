@@ -55,7 +55,7 @@ class _Versions:
 
 
 def main(archive: Path, scratch: Path, jars: list[Path]) -> None:
-    """Do the training run and end the JVM, which writes ``archive`` then."""
+    """Do the training run and end the JVM, which then writes ``archive``."""
     lake = scratch / "lake"
     (lake / "r").mkdir(parents=True)
     settings = SessionSettings(
@@ -67,7 +67,7 @@ def main(archive: Path, scratch: Path, jars: list[Path]) -> None:
     _batch(_records(spark, versions), 0, versions)
     _stream(spark, versions)
     spark.read.parquet("s3://r/t").groupBy("day").count().collect()
-    # Loads the source; without a broker it goes no further.
+    # This only loads the source's classes, because there is no broker.
     spark.readStream.format("kafka").option("kafka.bootstrap.servers", "127.0.0.1:1").option("subscribe", "r").load()
     spark.stop()
     stop_jvm(seconds=_SECONDS * 2)
@@ -105,7 +105,7 @@ def _batch(records: DataFrame, number: int, versions: SchemaVersions) -> None:
 
 
 def _stream(spark: SparkSession, versions: SchemaVersions) -> None:
-    """Two micro-batches through foreachBatch and a checkpoint."""
+    """Run two micro-batches through foreachBatch and a checkpoint."""
 
     def commit(records: DataFrame, number: int) -> None:
         _batch(_as_kafka(records.select(F.lit(bytearray(18)).alias("value"))), number + 1, versions)

@@ -262,7 +262,7 @@ def test_a_record_that_the_transform_cannot_cast_is_told_by_sparks_sqlstate(
     job: Job, day: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     job.topic.send([frame(1, {"id": 1, "day": day})])
-    with pytest.raises(DataProblem, match=rf"does not go through the transform: \[CAST_INVALID_INPUT\] The value '{day}'"):
+    with pytest.raises(DataProblem, match=rf"cannot be transformed: \[CAST_INVALID_INPUT\] The value '{day}'"):
         job.run(retries=1, transform="transform: {columns: {number: CAST(day AS INT)}}")
     assert rows(job.lake) == []
     assert not [each for each in caplog.records if each.name.startswith("penstock.")], "the same records would fail again"

@@ -76,7 +76,7 @@ def test_json_against_avro(client: GlueSchemaRegistryClient, data: Any, why: str
         ("JSON", JSON_ORDER, b'{"id": 1}', b"{}", "value.id is missing"),
         ("JSON", JSON_ORDER, '{"id": 1}', b"\xff", "neither a message"),
         ("PROTOBUF", PROTO, b'{"id": 1}', b'{"id": "x"}', "Order.id"),
-        ("PROTOBUF", PROTO, b"\x08\x01", b"\x08", "no message Order"),
+        ("PROTOBUF", PROTO, b"\x08\x01", b"\x08", "not a message Order"),
     ],
 )
 def test_other_data(  # noqa: PLR0917

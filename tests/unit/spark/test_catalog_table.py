@@ -134,5 +134,5 @@ def test_a_table_that_changes_all_the_time_is_given_up_with_a_reason() -> None:
     catalog = Catalog()
     target(catalog).sync({"day": "string"}, [])
     catalog.races = 100
-    with pytest.raises(DataProblem, match=r"d\.t is changed by others all the time"):
+    with pytest.raises(DataProblem, match=r"d\.t is changed by others too often"):
         target(catalog).sync(COLUMNS, [])

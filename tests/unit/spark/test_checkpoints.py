@@ -60,7 +60,7 @@ def test_a_new_pipeline_and_a_whole_one_may_start() -> None:
 @pytest.mark.parametrize(
     ("path", "data", "message"),
     [
-        ("cp/metadata", b"{}", "cp/metadata is damaged: it holds no query id"),
+        ("cp/metadata", b"{}", "cp/metadata is damaged: it has no query id"),
         ("cp/offsets/0", b"", "cp/offsets/0 is damaged: it is empty"),
         ("cp/offsets/0", b"v1\n{}\n{", "cp/offsets/0 is damaged: its offsets are not JSON"),
         ("cp/offsets/0", b'v1\n{}\n{"t":{"0":1}}', "cp/offsets/0 says .* the ledger committed batch 0"),
@@ -93,7 +93,7 @@ def test_resuming_starts_where_the_ledger_ends_and_only_in_a_new_checkpoint() ->
 def test_offsets_without_a_record_are_told() -> None:
     whole = Batch(3, '{"t":{"0":4,"1":5}}', '{"t":{"0":6,"1":9}}')
     assert lost_offsets(whole, 6) == []
-    assert [line.partition(":")[0] for line in lost_offsets(whole, 4)] == ["2 offsets hold no record"]
+    assert [line.partition(":")[0] for line in lost_offsets(whole, 4)] == ["2 offsets have no record"]
     anew = Batch(3, '{"t":{"0":20,"1":5}}', '{"t":{"0":6,"1":9}}')
     (said,) = lost_offsets(anew, 4)
     assert said.startswith("partition 0 of topic t went back from offset 20 to 6")

@@ -76,13 +76,13 @@ def test_kafka_options_are_sparks() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"topicName": "t"}, "does not say where the brokers are"),
+        ({"topicName": "t"}, "does not name its brokers"),
         ({"bootstrap.servers": "b:1"}, "names its topics in no options"),
         ({**PLACE, "assign": "{}"}, "names its topics in 2 options"),
-        ({**PLACE, "topicname": "t"}, "no option 'topicname'. Is topicName meant?"),
+        ({**PLACE, "topicname": "t"}, "no option 'topicname'. Did you mean topicName?"),
         ({**PLACE, "schemaRegistry": "x"}, "no option 'schemaRegistry'"),
-        ({**PLACE, "endingOffsets": "latest"}, "endingOffsets of the kafka source is not served. It ends a batch read"),
-        ({**PLACE, "emitConsumerLagMetrics": "true"}, "emitConsumerLagMetrics of the kafka source is not served"),
+        ({**PLACE, "endingOffsets": "latest"}, "endingOffsets of the kafka source is not supported. It is for batch reads"),
+        ({**PLACE, "emitConsumerLagMetrics": "true"}, "emitConsumerLagMetrics of the kafka source is not supported"),
         ({**PLACE, "startingOffsets": "latest", "startingTimestamp": "2023-04-04T08:00:00Z"}, "exclude each other"),
         ({**PLACE, "startingTimestamp": "yesterday"}, "startingTimestamp is 'yesterday'"),
         ({**PLACE, "maxOffsetsPerTrigger": "many"}, "maxOffsetsPerTrigger of the kafka source is 'many'"),
@@ -126,11 +126,15 @@ def test_a_connection_says_how_to_log_in() -> None:
     ("kind", "properties", "why"),
     [
         ("JDBC", {}, "is of type JDBC"),
-        ("KAFKA", {"KAFKA_BOOTSTRAP_SERVERS": ""}, "names no brokers"),
-        ("KAFKA", {"KAFKA_SASL_MECHANISM": "AWS_MSK_IAM"}, "logs in with AWS_MSK_IAM, which is not served"),
-        ("KAFKA", {"KAFKA_SASL_MECHANISM": "SCRAM-SHA-512"}, "holds no user name or no password"),
-        ("KAFKA", {"KAFKA_CLIENT_KEYSTORE": "s3://b/k.jks"}, "has KAFKA_CLIENT_KEYSTORE, which is not served"),
-        ("KAFKA", {"KAFKA_SKIP_CUSTOM_CERT_VALIDATION": "true"}, "KAFKA_SKIP_CUSTOM_CERT_VALIDATION, which is not served"),
+        ("KAFKA", {"KAFKA_BOOTSTRAP_SERVERS": ""}, "does not name brokers"),
+        ("KAFKA", {"KAFKA_SASL_MECHANISM": "AWS_MSK_IAM"}, "logs in with AWS_MSK_IAM, which is not supported"),
+        ("KAFKA", {"KAFKA_SASL_MECHANISM": "SCRAM-SHA-512"}, "lacks the user name or the password"),
+        ("KAFKA", {"KAFKA_CLIENT_KEYSTORE": "s3://b/k.jks"}, "has KAFKA_CLIENT_KEYSTORE, which is not supported"),
+        (
+            "KAFKA",
+            {"KAFKA_SKIP_CUSTOM_CERT_VALIDATION": "true"},
+            "KAFKA_SKIP_CUSTOM_CERT_VALIDATION, which is not supported",
+        ),
     ],
 )
 def test_what_a_connection_cannot_do_is_refused(kind: str, properties: dict[str, str], why: str) -> None:
@@ -174,11 +178,11 @@ def test_kinesis_options_name_stream_and_bounds() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({}, "names no stream"),
+        ({}, "does not name a stream"),
         ({"streamARN": ARN, "streamName": "x"}, "exclude each other"),
         ({"streamARN": "arn:aws:sqs:eu-west-1:111122223333:q"}, "is not a stream's ARN"),
         ({"streamName": "x", "startingPosition": "first"}, "startingPosition of the kinesis source is 'first'"),
-        ({"streamName": "x", "fanoutConsumerARN": "arn"}, "fanoutConsumerARN of the kinesis source is not served"),
+        ({"streamName": "x", "fanoutConsumerARN": "arn"}, "fanoutConsumerARN of the kinesis source is not supported"),
         ({"streamName": "x", "awsSTSSessionName": "s"}, "goes with awsSTSRoleARN"),
         ({"streamName": "x", "describeShardInterval": "soon"}, "describeShardInterval is 'soon'"),
         ({"streamName": "x", "topicName": "t"}, "no option 'topicName'"),
@@ -204,9 +208,9 @@ def test_batches_have_glues_defaults() -> None:
     [
         ({"windowSize": "1 second"}, "Missing checkpointLocation argument"),
         ({"checkpointLocation": "s3://b/c"}, "Missing windowSize argument"),
-        ({**BATCH, "batchMaxRetries": 101}, "between 0 and 100"),
+        ({**BATCH, "batchMaxRetries": 101}, "a number from 0 to 100"),
         ({**BATCH, "storageLevel": "TAPE"}, "storageLevel is 'TAPE'"),
-        ({**BATCH, "windowsize": "1 s"}, "forEachBatch has no option 'windowsize'. Is windowSize meant?"),
+        ({**BATCH, "windowsize": "1 s"}, "forEachBatch has no option 'windowsize'. Did you mean windowSize?"),
     ],
 )
 def test_what_batches_cannot_do_is_refused(given: dict[str, Any], why: str) -> None:

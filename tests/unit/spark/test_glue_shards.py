@@ -198,5 +198,5 @@ def test_records_that_are_gone_are_an_error_if_asked_for() -> None:
     stream.shards["a"]["numbers"] = [1]
     assert query.numbers("a", {"from": "TRIM_HORIZON"}, {"after": "2"}) == [1]
     strict = Query(stream, failOnDataLoss="true")
-    with pytest.raises(DataProblem, match="Records up to 2 of shard a of stream s are gone"):
+    with pytest.raises(DataProblem, match="Records up to 2 of shard a of stream s were lost"):
         strict.numbers("a", {"from": "TRIM_HORIZON"}, {"after": "2"})

@@ -1,1 +1,1 @@
-"""A micro-batch: staged, checked, committed."""
+"""The commit of a micro-batch: stage, check, commit."""

@@ -1,4 +1,4 @@
-"""What Spark calls for each micro-batch: one commit, tried again where that can help."""
+"""Commit each micro-batch that Spark passes, and retry if that can help."""
 
 import itertools
 import json
@@ -23,15 +23,15 @@ __all__ = ["BatchCommitter", "StreamStopped"]
 _log = logging.getLogger(__name__)
 
 _FINAL = (DataProblem, InvalidInput, NotFound, AnalysisException, ParseException)
-"""Trying again cannot help."""
+"""Errors for which a retry cannot help."""
 
 
 class StreamStopped(PenstockError):
-    """The stream was asked to end; nothing is wrong."""
+    """The stream is stopping on request; this is not a failure."""
 
 
 class BatchCommitter:
-    """What ``foreachBatch`` calls. One batch at a time; ``failure`` keeps the error that ended the stream."""
+    """The function of ``foreachBatch``. One batch at a time; ``failure`` is the error that ended the stream."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class BatchCommitter:
         self.batches = 0
 
     def wait_idle(self, seconds: float) -> bool:
-        """Wait for the current batch; whether it ended in time."""
+        """Wait for the current batch; return whether it ended in time."""
         if self._busy.acquire(timeout=seconds):
             self._busy.release()
             return True
         return False
 
     def __call__(self, records: DataFrame, number: int) -> None:
-        """Commit one batch, tried again up to ``batch_max_retries`` times with Glue's back-off."""
+        """Commit one batch; retry up to ``batch_max_retries`` times with Glue's back-off."""
         with self._busy:
             try:
                 self._with_retries(records, number)
@@ -92,7 +92,7 @@ class BatchCommitter:
 
     def _attempt(self, records: DataFrame, number: int, attempt: int) -> None:
         ledger, files, checkpoint = self._ledger(), self._context.files, self._pipeline.checkpoint
-        # Spark's own log is not synced: a ledger that is would be ahead of it after a power loss.
+        # Spark does not sync its own log, so the synced ledger could be ahead of it after a power loss.
         sync_log(files, checkpoint, number)
         batch = batch_of(files, checkpoint, number)
         metrics = BatchMetrics(pipeline=self._pipeline.name, query=ledger.query, batch=number, attempts=attempt)

@@ -1,4 +1,4 @@
-"""The catalog side of a sink: the table and its columns as data lands, and its partitions."""
+"""The catalog side of a sink: create and extend the table, and add its partitions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,22 +32,22 @@ PARQUET = TableFormat(
 
 
 class CatalogCalls(Protocol):
-    """The catalog operations that are needed; :class:`penstock.client.catalog.CatalogClient` is one. Shapes are Glue's."""
+    """The required catalog operations; :class:`penstock.client.catalog.CatalogClient` has them. Shapes are Glue's."""
 
     def ensure_database(self, name: str, *, description: str | None = None, location: str | None = None) -> None:
-        """Create a database unless it is there."""
+        """Create a database unless it exists."""
 
     def table(self, database: str, name: str) -> Any:
-        """The table's current version; :class:`NotFound` where there is none."""
+        """Return the table's current version. Raises :class:`NotFound`."""
 
     def create_table(self, database: str, table: Any) -> None:
-        """Create a table; :class:`AlreadyExists` where the name is taken."""
+        """Create a table. Raises :class:`AlreadyExists`."""
 
     def update_table(self, database: str, table: Any, *, version_id: str | None = None, skip_archive: bool = False) -> None:
-        """Replace a table's definition, if it still is at ``version_id``."""
+        """Replace a table's definition, if it is still at ``version_id``."""
 
     def add_partitions(self, database: str, table: str, locations: Mapping[Sequence[str], str]) -> int:
-        """Add those that are not there yet; how many were new."""
+        """Add the missing partitions; return how many were new."""
         ...
 
 
@@ -79,11 +79,11 @@ class CatalogTable:
 
     @property
     def creates(self) -> bool:
-        """Whether table and columns are made as data lands."""
+        """Whether the sink creates and extends the table."""
         return self._target.create
 
     def columns(self) -> dict[str, str] | None:
-        """Column names, partition keys included, to Hive types; None where there is no table and one will be made."""
+        """Return column names, partition keys included, to Hive types; None if the table will be created."""
         try:
             table = self._client.table(self._target.database, self._target.table)
         except NotFound:
@@ -94,9 +94,9 @@ class CatalogTable:
         return {column["Name"]: column.get("Type", "string") for column in every}
 
     def sync(self, columns: Mapping[str, str], folders: Iterable[str]) -> int:
-        """Make or extend the table where declared so, then add the partitions ``folders``; how many were new.
+        """Create or extend the table if declared so, then add the partitions ``folders``; return how many were new.
 
-        ``columns`` maps all columns, partition keys included, to Hive types. Doing it again changes nothing.
+        ``columns`` maps all columns, partition keys included, to Hive types. A second call changes nothing.
         """
         if self._target.create:
             self._ensure(columns)
@@ -115,7 +115,7 @@ class CatalogTable:
             except (AlreadyExists, ConcurrentModification):
                 continue
             return
-        raise DataProblem(f"Table {self.name} is changed by others all the time; its columns could not be extended.")
+        raise DataProblem(f"Table {self.name} is changed by others too often; its columns could not be extended.")
 
     def _ensure_once(self, columns: Mapping[str, str]) -> None:
         data = {name.lower(): kind for name, kind in columns.items() if name not in self._keys}

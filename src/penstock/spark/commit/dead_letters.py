@@ -1,4 +1,4 @@
-"""The dead-letter table: records that are not rows, with the reason, a sentence, and all that Kafka had of them."""
+"""The dead-letter table: records that cannot become rows, with the reason, a message, and all their Kafka columns."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -32,7 +32,7 @@ _WITH_VERSION = ("UNKNOWN_VERSION", "UNDECODABLE", "TRAILING_BYTES", "NEEDS_INFL
 
 
 def dead_letters(bad: DataFrame, *, batch: int, pipeline: str, now: datetime) -> DataFrame:
-    """``bad``, records of :func:`~penstock.spark.decode.records.decoded` with a reason, as rows of :data:`COLUMNS`."""
+    """Return ``bad``, records of :func:`~penstock.spark.decode.records.decoded` with a reason, as :data:`COLUMNS`."""
     values = {
         "reason": F.col("_reason"),
         "message": _message(),
@@ -47,14 +47,14 @@ def dead_letters(bad: DataFrame, *, batch: int, pipeline: str, now: datetime) ->
 
 
 def unknown_versions(spark: SparkSession, folder: str, limit: int = 1000) -> list[UUID]:
-    """Distinct version ids in the dead letters in ``folder`` that no version was known for."""
+    """Return the distinct unknown version ids in the dead letters in ``folder``."""
     letters = spark.read.schema("reason string, schema_version_id string").parquet(folder)
     ids = letters.filter(F.col("reason") == "UNKNOWN_VERSION").select("schema_version_id").distinct().limit(limit)
     return [UUID(row.schema_version_id) for row in ids.collect()]
 
 
 def _message() -> Column:
-    """Why a record is not a row, in a sentence."""
+    """Return the column with the message of why a record is not a row."""
     size = F.coalesce(F.length("value"), F.lit(0)).cast("string")
     first = F.hex(F.substring("value", 1, 1))
     second = F.hex(F.substring("value", 2, 1))
@@ -73,12 +73,12 @@ def _message() -> Column:
             reason == "UNDECODABLE",
             F.concat(F.lit("The payload cannot be read with version "), number, F.lit(" of the schema.")),
         )
-        .otherwise(F.concat(F.lit("The payload goes on after the end of a record of version "), number, F.lit(".")))
+        .otherwise(F.concat(F.lit("The payload continues after the end of a record of version "), number, F.lit(".")))
     )
 
 
 def _uuid_text() -> Column:
-    """The frame's version id as a UUID's text, made of numbers: Spark's lower() takes seconds to load its tables."""
+    """Return the frame's version id as a UUID's text, from numbers: Spark's lower() takes seconds to load its tables."""
     sizes = (4, 2, 2, 2, 2, 4)
     starts = [3 + sum(sizes[:number]) for number in range(len(sizes))]
     parts = [F.substring("value", start, size) for start, size in zip(starts, sizes, strict=True)]

@@ -1,4 +1,4 @@
-"""Drift: a field that writers have and the table lacks, a null rate that jumps. Compared before each commit."""
+"""Drift: a field that writers have and the table lacks, or a null rate that jumps. It is checked before each commit."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from penstock.spark.decode.readers import missing_fields
 __all__ = ["TRAILING", "DriftStop", "Finding", "apply_policy", "lost_fields", "null_jumps", "table_gaps"]
 
 TRAILING = 20
-"""How many committed batches the usual null rate of a column is taken from."""
+"""The number of committed batches that the usual null rate of a column is taken from."""
 
 
 class DriftStop(DataProblem):
@@ -21,7 +21,7 @@ class DriftStop(DataProblem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One difference, in a sentence, and the policy that decides on it."""
+    """One difference, in a sentence, and the policy for it."""
 
     kind: Literal["missing-field", "null-jump"]
     text: str
@@ -29,7 +29,7 @@ class Finding:
 
 
 def lost_fields(seen: Iterable[SchemaVersion], reader: SchemaVersion, reader_definition: str) -> list[Finding]:
-    """Fields that a version seen in the batch has and the reader would drop."""
+    """Return fields that a version in the batch has and the reader would drop."""
     return [
         Finding(
             kind="missing-field",
@@ -43,7 +43,7 @@ def lost_fields(seen: Iterable[SchemaVersion], reader: SchemaVersion, reader_def
 
 
 def table_gaps(columns: Mapping[str, str], table: Mapping[str, str] | None, *, name: str) -> list[Finding]:
-    """Columns (name to Hive type) that the catalog's table lacks or has with another type; None is a table to be made."""
+    """Return columns (name to Hive type) that the catalog's table lacks or has with another type; None is a new table."""
     if table is None:
         return []
     known = {column.lower(): kind for column, kind in table.items()}
@@ -62,7 +62,7 @@ def table_gaps(columns: Mapping[str, str], table: Mapping[str, str] | None, *, n
 
 
 def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[str, Any]], drift: Drift) -> list[Finding]:
-    """Columns whose null rate rose by the threshold over that of the last batches.
+    """Return columns whose null rate rose by the threshold over that of the last batches.
 
     ``history``: facts of committed batches, newest first, each with ``rows`` and ``nulls`` (column to count).
     """
@@ -80,14 +80,14 @@ def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[st
                 Finding(
                     kind="null-jump",
                     text=f"column '{column}' is null in {now:.1%} of {rows:,} rows, after {usual:.1%} of {before:,}",
-                    remedy="Look at the producer of these records; if they are right, raise drift.threshold.",
+                    remedy="Check the producer of these records; if they are right, raise drift.threshold.",
                 )
             )
     return findings
 
 
 def apply_policy(findings: Sequence[Finding], drift: Drift, *, where: str) -> list[str]:
-    """The warnings; :class:`DriftStop` where the policy says fail. ``where``: batch and offsets, for the message."""
+    """Return the warnings. Raises :class:`DriftStop` if the policy is fail. ``where``: batch and offsets for the message."""
     policy = {"missing-field": drift.on_missing_field, "null-jump": drift.on_null_jump}
     stops = [finding for finding in findings if policy[finding.kind] == "fail"]
     if stops:

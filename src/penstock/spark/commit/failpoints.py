@@ -1,4 +1,4 @@
-"""Points of a batch at which a test can have the driver killed: PENSTOCK_FAILPOINT=POINT:BATCH, never set otherwise."""
+"""Points of a batch at which a test can kill the driver: PENSTOCK_FAILPOINT=POINT:BATCH, which only tests set."""
 
 import os
 import signal
@@ -36,25 +36,25 @@ class Failpoint:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Failpoint":
-        """The point that PENSTOCK_FAILPOINT names; :class:`InvalidInput` where there is no such point."""
+        """Return the point that PENSTOCK_FAILPOINT names. Raises :class:`InvalidInput` for an unknown point."""
         text = environment.get("PENSTOCK_FAILPOINT", "")
         if not text:
             return cls()
         point, _, batch = text.partition(":")
         if point not in POINTS or not batch.isdigit():
             raise InvalidInput(
-                f"PENSTOCK_FAILPOINT is '{text}'.", remedy=f"It reads POINT:BATCH, POINT one of {', '.join(POINTS)}."
+                f"PENSTOCK_FAILPOINT is '{text}'.", remedy=f"Write it as POINT:BATCH, with POINT one of {', '.join(POINTS)}."
             )
         return cls(point=point, batch=int(batch))
 
     def hit(self, point: str, batch: int, jvm: int | None) -> None:
-        """Die if this is the point; ``jvm`` is the process id of the JVM, which goes first."""
+        """Kill the process if this is the point; ``jvm`` is the process id of the JVM, which is killed first."""
         if (point, batch) == (self.point, self.batch):
             _die(jvm)
 
     @contextmanager
     def watch(self, point: str, batch: int, jvm: int | None, condition: Callable[[], bool]) -> Iterator[None]:
-        """Die as soon as ``condition`` holds inside the block, at the latest where the block ends."""
+        """Kill the process as soon as ``condition`` is true inside the block, at the latest at its end."""
         if (point, batch) != (self.point, self.batch):
             yield
             return
@@ -63,7 +63,7 @@ class Failpoint:
             try:
                 while not condition():
                     time.sleep(0.005)
-            finally:  # a listing fails where a file goes while it is listed: then there was one
+            finally:  # a listing fails if a file is deleted during it, so a file existed
                 _die(jvm)
 
         threading.Thread(target=wait, daemon=True).start()

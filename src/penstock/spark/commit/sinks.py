@@ -11,7 +11,7 @@ __all__ = ["table_format", "write_files"]
 
 
 def table_format(sink: Sink) -> TableFormat:
-    """The format of the sink's table."""
+    """Return the format of the sink's table."""
     match sink:
         case ParquetSink():
             return PARQUET

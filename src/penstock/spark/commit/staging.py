@@ -1,7 +1,7 @@
-"""Stage a batch's rows: one pass over the source that decodes, counts and writes Parquet where no reader looks.
+"""Stage a batch's rows: one pass over the source that decodes, counts and writes Parquet to a folder that readers skip.
 
-A pass can teach that it needs another: a version registered since the list was made, a first zlib payload. Then the staged
-files are dropped and the pass runs again with what was learnt; otherwise the source is read once.
+A pass can find that another is needed: a version was registered after the list was read, or a first zlib payload came.
+Then the staged files are dropped and the pass runs again; otherwise the source is read once.
 """
 
 import math
@@ -34,17 +34,17 @@ METADATA = {
     "key": "_key",
     "_version": "_schema_version",
 }
-"""Kafka's columns as the view ``records`` shows them beside the reader's fields; left out of the table unless renamed."""
+"""Kafka's columns in the view ``records`` beside the reader's fields; they are not in the table unless renamed."""
 
 _MAX_PASSES = 8
 
 _ASKED = ("TOMBSTONE", "UNKNOWN_VERSION", "NEEDS_INFLATE")
-"""Reasons that decide what happens next. Each count costs every record; the others are counted with the dead letters."""
+"""Reasons that decide the next step. Each count costs time for every record; dead letters have the other counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staging:
-    """Where a batch is staged: folders of its rows and of its dead letters; the number and the time that those carry."""
+    """The staging of a batch: folders of its rows and dead letters, and the batch number and time in the dead letters."""
 
     rows: str
     dead: str
@@ -54,7 +54,7 @@ class Staging:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
-    """What one pass found and wrote. ``versions`` (by number) counts records, ``nulls`` rows by column.
+    """The result of one pass. ``versions`` (by number) counts records, ``nulls`` rows by column.
 
     ``dead`` counts the dead letters, ``reasons`` only some of their reasons until they are staged.
     """
@@ -78,7 +78,7 @@ class Staged:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts of the batch's manifest."""
+        """Return the facts for the batch's manifest."""
         return {
             "rows": self.rows,
             "records": self.records,
@@ -93,7 +93,7 @@ class Staged:
 
 
 class Stager:
-    """Decodes and stages the batches of one pipeline. Remembers from batch to batch whether payloads are compressed."""
+    """Decodes and stages the batches of one pipeline. It remembers whether payloads are compressed."""
 
     def __init__(self, pipeline: Pipeline, versions: SchemaVersions, files: FileSystem) -> None:
         self._pipeline = pipeline
@@ -103,9 +103,9 @@ class Stager:
         self._zlib = False
 
     def stage(self, records: DataFrame, at: Staging, *, expected: int, metrics: BatchMetrics) -> Staged:
-        """Write the readable rows of ``records`` (Kafka's columns) below ``at.rows``; ``expected`` records at most.
+        """Write the readable rows of ``records`` (Kafka's columns) below ``at.rows``; at most ``expected`` records.
 
-        Raises what the registry raises while it is away and something in the batch is unknown.
+        Raises the registry client's error if the registry is unavailable and a version of the batch is unknown.
         """
         self._versions.refresh()
         present: list[UUID] | None = None
@@ -129,9 +129,9 @@ class Stager:
         return staged
 
     def _ask_for_unknown(self, staged: Staged, at: Staging, metrics: BatchMetrics) -> tuple[Staged, list[UUID]]:
-        """Versions of the batch that the registry did not list before; without any, the dead letters are staged.
+        """Return versions of the batch that the registry did not list before; if there are none, stage the dead letters.
 
-        They have to be written in any case, and the unknown ids are read from them: the source is not asked for those.
+        The dead letters must be written in any case, so the unknown ids are read from them and not from the source.
         """
         listed = self._versions.relist()
         if listed:
@@ -179,7 +179,7 @@ class Stager:
         return rows.drop(*METADATA.values())
 
     def stage_dead(self, staged: Staged, at: Staging, *, metrics: BatchMetrics) -> Staged:
-        """Write the records that are not rows below ``at.dead``, unless that is done; reads the source once more."""
+        """Write the dead letters below ``at.dead``, unless that is done; this reads the source once more."""
         if staged.dead_written:
             return staged
         self._files.delete(at.dead)
@@ -196,9 +196,9 @@ class Stager:
 
 
 def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFrame:
-    """The rows of a decoded ``frame``: the reader's fields and :data:`METADATA`. ``counts`` gets what passed by.
+    """Return the rows of a decoded ``frame``: the reader's fields and :data:`METADATA`. ``counts`` gets the counts.
 
-    The counting is also what keeps Spark from pushing the filter below the decode, which would then run twice.
+    The counting also keeps Spark from pushing the filter below the decode, which would then run twice.
     """
     fields = body_columns(frame)
     flat = [field.alias(f"_field{number}") for number, field in enumerate(fields)]  # one level less for Spark to copy
@@ -234,7 +234,7 @@ def _check_partitions(columns: Mapping[str, Any], sink: Sink, name: str) -> None
     lost = [key for key in sink.partition_by if key not in columns]
     if lost:
         raise InvalidInput(
-            f"Pipeline {name}: there is no column '{lost[0]}' to partition by; there are {', '.join(columns)}.",
+            f"Pipeline {name}: there is no column '{lost[0]}' to partition by; the columns are {', '.join(columns)}.",
             remedy="Add it in transform.columns, or correct partition_by of the sink.",
         )
 

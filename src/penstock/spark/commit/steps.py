@@ -1,4 +1,4 @@
-"""The steps of one batch's commit on Spark: what :meth:`penstock.lake.ledger.Ledger.run` asks for, timed."""
+"""The steps of one batch's commit on Spark: the hooks of :meth:`penstock.lake.ledger.Ledger.run`, timed."""
 
 import logging
 import time
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """The catalog's tables of rows and of dead letters, None where the catalog is not updated."""
+    """The catalog's tables of rows and of dead letters, None if the catalog is not updated."""
 
     rows: CatalogTable | None = None
     dead: CatalogTable | None = None
@@ -34,7 +34,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitContext:
-    """What all batches of a run are committed with.
+    """The context that all commits of a run share.
 
     ``jvm`` is the process id of Spark's JVM, which a fail point kills, too. ``on_files`` gets the locations of published
     files.
@@ -63,7 +63,7 @@ class BatchCommit(CommitHooks):
         self._metrics = metrics
 
     def run(self) -> BatchState:
-        """Commit the batch; the state it was found in. Raises what the ledger, staging and the drift policy raise."""
+        """Commit the batch; return the state it was found in. Raises the errors of ledger, staging and drift policy."""
         self._hit("batch-start")
         found = self._ledger.run(self._batch, self._stage, self)
         self._metrics.rolled_forward = found == "prepared"
@@ -71,18 +71,18 @@ class BatchCommit(CommitHooks):
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Time the step; there is a fail point after each."""
+        """Time the step, and hit the fail point after it."""
         with self._metrics.step(name):
             yield
         self._hit(f"after-{name.replace('_', '-')}")
 
     def moved(self, count: int) -> None:
-        """A fail point after the first file."""
+        """Hit the fail point after the first file."""
         if count == 1:
             self._hit("mid-publish")
 
     def update_catalog(self, manifest: Manifest) -> None:
-        """Make or extend the tables, and add the partitions that have new files."""
+        """Create or extend the tables, and add the partitions of the new files."""
         self._context.on_files([move.final for move in manifest.moves])
         facts, folders, tables = manifest.facts, manifest.partitions, self._context.tables
         if tables.rows is not None and facts["rows"]:
@@ -91,7 +91,7 @@ class BatchCommit(CommitHooks):
             tables.dead.sync(dead_letters.COLUMNS, folders.get(self._pipeline.dead_letters.location, ()))
 
     def committed(self, manifest: Manifest) -> None:
-        """Count what the batch holds."""
+        """Count the records of the batch."""
         facts, metrics = manifest.facts, self._metrics
         metrics.records, metrics.rows, metrics.dead = facts["records"], facts["rows"], facts["dead"]
         metrics.tombstones, metrics.reasons, metrics.versions = facts["tombstones"], facts["reasons"], facts["versions"]

@@ -1,1 +1,1 @@
-"""Frames to rows in the JVM, by schema version."""
+"""Decode frames to rows in the JVM, by schema version."""

@@ -1,4 +1,4 @@
-"""zlib payloads, inflated in Arrow batches because Spark has no such function; bounded against hostile payloads."""
+"""Inflate zlib payloads in Arrow batches, because Spark has no such function; bounded against hostile payloads."""
 
 import zlib
 from collections.abc import Callable
@@ -14,10 +14,10 @@ MAX_INFLATED = 16 * 1024 * 1024  # bytes of one payload
 
 
 def inflater(limit: int = MAX_INFLATED) -> Callable[[pa.Array], pa.Array]:
-    """A function from an Arrow array of payloads to one of their inflated bytes.
+    """Return a function from an Arrow array of payloads to one of their inflated bytes.
 
-    Null where a payload is null, is not a whole zlib stream, has more behind it, or inflates to over ``limit`` bytes. All
-    that it uses is inside it: Spark ships it to workers that have no Penstock.
+    The result is null if a payload is null, is not a complete zlib stream, has bytes after it, or inflates to over
+    ``limit`` bytes. The function contains all that it uses, because Spark ships it to workers without Penstock.
     """
 
     def inflated(data: bytes) -> bytes | None:
@@ -35,5 +35,5 @@ def inflater(limit: int = MAX_INFLATED) -> Callable[[pa.Array], pa.Array]:
 
 
 def inflate(payload: Column) -> Column:
-    """The column inflated; null where it was null or cannot be inflated."""
+    """Return the column inflated; null if it was null or cannot be inflated."""
     return arrow_udf(inflater(), BinaryType())(payload)  # type: ignore[call-overload,no-any-return]

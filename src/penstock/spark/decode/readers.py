@@ -1,10 +1,10 @@
 """Writer and reader schemas as Spark's ``from_avro`` needs them: framed by a tail mark, and always resolvable.
 
-``from_avro`` in PERMISSIVE mode makes a struct of nulls of a record it cannot read, and reads a payload with the wrong
-schema without a word as long as the bytes last. So eight known bytes are put behind each payload, and both schemas are
-wrapped in a record of the body and those eight: where they come out unchanged the body took exactly its payload. The
-eight are read as a double, which costs least: no length, no object, any eight bytes will do. The writer's side has AWS's
-header in front, which the reader leaves out, so that the header is skipped and not cut off by a copy.
+``from_avro`` in PERMISSIVE mode returns a struct of nulls for a record that it cannot read, and reads a payload with the
+wrong schema without an error as long as the bytes last. So eight known bytes are appended to each payload, and both
+schemas are wrapped in a record of the body and those eight: if they are read unchanged, the body was exactly the payload.
+The eight are read as a double, which costs least: no length, no object, and any eight bytes are valid. The writer's side
+has AWS's header in front, which the reader lacks, so that the header is skipped and not cut off by a copy.
 """
 
 import json
@@ -36,26 +36,26 @@ HEADER = 18
 """Bytes of AWS's frame before the payload: byte 3, compression byte, version id."""
 
 MARK = b"\x9dPenstk\xd6"
-"""The tail: it begins as no union branch or short length does, so that a payload cut short fails rather than runs on."""
+"""The tail: no union branch or short length begins so, so that decoding a truncated payload fails and does not run on."""
 
 MARK_VALUE: float = struct.unpack("<d", MARK)[0]
-"""The mark as Avro reads a double; a normal number, so that being equal means the same eight bytes."""
+"""The mark read as an Avro double; it is a normal number, so that equality means the same eight bytes."""
 
 _HEAD = {"name": "head", "type": {"type": "fixed", "name": "PenstockHead", "size": HEADER}}
 _TAIL = {"name": "tail", "type": "double"}
 
 
 def framed(definition: str, *, header: bool = False) -> str:
-    """The schema of a payload and :data:`MARK`: a record of ``body`` and ``tail``; with ``header`` after a ``head``."""
+    """Return the schema of a payload and :data:`MARK`: a record of ``body`` and ``tail``; with ``header``, also ``head``."""
     fields = [*([_HEAD] if header else []), {"name": "body", "type": json.loads(definition)}, _TAIL]
     return json.dumps({"type": "record", "name": "PenstockFrame", "fields": fields})
 
 
 def reader_definition(definition: str, writers: Sequence[str]) -> str:
-    """The reader schema with which a record of each of ``writers`` (Avro JSON) can be read.
+    """Return the reader schema with which records of all ``writers`` (Avro JSON) can be read.
 
-    A field without a default that some writer lacks would fail that writer's records: it becomes optional, null by
-    default. Nothing else changes. Raises :class:`DataProblem` for a definition that cannot be read.
+    If a writer lacks a field without a default, its records could not be read, so the field becomes optional with the
+    default null. Nothing else changes. Raises :class:`DataProblem` for a definition that cannot be read.
     """
     reader = by_reference(_parsed(definition))
     read_from = _writers_of_records(reader, [_parsed(writer) for writer in writers])
@@ -73,7 +73,7 @@ def _parsed(definition: str) -> AvroSchema:
 
 
 def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> dict[str, list[RecordType]]:
-    """The writers' records that each record of ``reader`` (its full name) is read from, over all places of its use."""
+    """Return for each record of ``reader`` (by full name) the writers' records that it is read from, at all its uses."""
     found: dict[str, list[RecordType]] = {}
     seen: set[tuple[str, int, str]] = set()
     todo: list[tuple[AvroType, int, AvroType]] = [(reader.root, index, each.root) for index, each in enumerate(writers)]
@@ -98,13 +98,13 @@ def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> di
 
 
 def _branches(kind: AvroType, schema: AvroSchema) -> list[AvroType]:
-    """The branches of a union, or the type itself; references followed."""
+    """Return the branches of a union, or the type itself, with references resolved."""
     target = schema.resolve(kind)
     return [schema.resolve(branch) for branch in target.branches] if isinstance(target, UnionType) else [target]
 
 
 def _peers(reader: RecordType, choices: Sequence[AvroType]) -> list[RecordType]:
-    """The writer's records that a reader's is read from: that of its full name, else of its short name, else any."""
+    """Return the writer's records for a reader's record: the one of its full name, else of its short name, else any."""
     records = [each for each in choices if isinstance(each, RecordType)]
     return (
         [each for each in records if each.name == reader.name]
@@ -141,7 +141,7 @@ def _optional(item: AvroField) -> AvroField:
 
 
 def field_paths(definition: str) -> dict[str, frozenset[str]]:
-    """Paths of a record's fields (``a``, ``b.c``; in arrays and maps ``b[].c``), each with its aliases' paths."""
+    """Return the paths of a record's fields (``a``, ``b.c``; in arrays and maps ``b[].c``), with their aliases' paths."""
     schema = _parsed(definition)
     return dict(_paths(schema, schema.root, "", ()))
 
@@ -163,7 +163,7 @@ def _paths(schema: AvroSchema, kind: AvroType, prefix: str, inside: tuple[str, .
 
 
 def missing_fields(writer: str, reader: str) -> list[str]:
-    """Fields of ``writer`` that ``reader`` would drop, outermost only."""
+    """Return the fields of ``writer`` that ``reader`` would drop, only the outermost."""
     theirs, ours = field_paths(writer), field_paths(reader)
     known = set(ours).union(*ours.values()) if ours else set()
     lost = [path for path in theirs if path not in known]

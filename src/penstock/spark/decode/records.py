@@ -1,7 +1,7 @@
-"""Frames to rows in the JVM: each record by the version id it carries, every writer resolved to one reader.
+"""Decode frames to rows in the JVM: each record by its version id, every writer resolved to one reader.
 
-A frame (AWS's): byte 3, compression byte (0 none, 5 zlib), 16 bytes of version id, payload. Where a frame cannot be
-read the row keeps its bytes and gets a reason; see :data:`REASONS`.
+A frame (AWS's): byte 3, compression byte (0 none, 5 zlib), 16 bytes of version id, payload. If a frame cannot be read,
+the row keeps its bytes and gets a reason; see :data:`REASONS`.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ REASONS = (
     "UNDECODABLE",
     "TRAILING_BYTES",
 )
-"""Why a record is not a row. TOMBSTONE is not a fault; NEEDS_INFLATE only asks for a second pass with zlib in it."""
+"""Why a record is not a row. TOMBSTONE is not an error; NEEDS_INFLATE requests a second pass with zlib."""
 
 
 def _frame_id() -> Column:
@@ -43,7 +43,7 @@ def _is(column: Column, value: bytes) -> Column:
 
 
 def _framed() -> Column:
-    """Whether a record is a frame at all."""
+    """Return the column of whether a record is a frame."""
     compression = F.substring("value", 2, 1)
     return (
         (F.length("value") >= HEADER)
@@ -53,10 +53,10 @@ def _framed() -> Column:
 
 
 def decoded(records: DataFrame, plan: DecodePlan, *, branches: int, zlib: bool) -> DataFrame:
-    """Kafka's columns, ``_version`` (number of the writer, int), ``_reason`` (one of REASONS or null) and ``_row`` (struct).
+    """Return Kafka's columns, ``_version`` (int), ``_reason`` (one of REASONS or null) and ``_row`` (struct).
 
-    Versions beyond ``branches`` are decoded in passes of their own, each over its part of ``records``. With ``zlib``,
-    compressed payloads go through Python in Arrow batches.
+    ``_version`` is the writer's number. Versions beyond ``branches`` are decoded in separate passes over their records.
+    With ``zlib``, compressed payloads go through Python in Arrow batches.
     """
     parts = [plan.writers[start : start + branches] for start in range(0, len(plan.writers), branches)] or [()]
     passes = [_one_pass(_part(records, parts, number), part, plan, zlib=zlib) for number, part in enumerate(parts)]
@@ -64,7 +64,7 @@ def decoded(records: DataFrame, plan: DecodePlan, *, branches: int, zlib: bool) 
 
 
 def _part(records: DataFrame, parts: Sequence[tuple[SchemaVersion, ...]], number: int) -> DataFrame:
-    """The records of one pass; the first takes all that no other wants."""
+    """Return the records of one pass; the first pass also has those of no other pass."""
     if len(parts) == 1:
         return records
     ids = [bytearray(version.id.bytes) for part in (parts[1:] if number == 0 else [parts[number]]) for version in part]
@@ -73,12 +73,12 @@ def _part(records: DataFrame, parts: Sequence[tuple[SchemaVersion, ...]], number
 
 
 def _one_pass(records: DataFrame, writers: Sequence[SchemaVersion], plan: DecodePlan, *, zlib: bool) -> DataFrame:
-    """The decode of one part. A good record costs one comparison a version, one copy (the mark) and one of its tail."""
+    """Return one decoded part. A good record costs a comparison for each version, a copy (the mark) and one of its tail."""
     head = F.col("_head")
     plain = [(_is(head, b"\x03" + _NONE + version.id.bytes), F.lit(version.number)) for version in writers]
     any_way = [(_is(_frame_id(), version.id.bytes), F.lit(version.number)) for version in writers]
     compressed = _is(F.substring("value", 2, 1), _ZLIB)
-    # Columns of their own, because Spark merges projections only where that repeats no work.
+    # Separate columns, because Spark merges projections only if that repeats no work.
     rows = records.withColumn("_head", F.substring("value", 1, HEADER)).withColumn("_plain", _case(plain))
     frame, ready = F.col("value"), F.col("_plain")
     if zlib:
@@ -93,7 +93,7 @@ def _one_pass(records: DataFrame, writers: Sequence[SchemaVersion], plan: Decode
     branches = [
         (ready == version.number, from_avro(marked, framed(version.definition, header=True), options)) for version in writers
     ]
-    # With no writer at all there is nothing to decode, and the reader only gives the row its type.
+    # Without a writer there is nothing to decode, and the reader only determines the row's type.
     rows = rows.withColumn("_row", _case(branches or [(F.lit(False), from_avro(marked, reader, options))]))
     return rows.withColumn("_reason", _reason(compressed, zlib=zlib)).drop("_head", "_plain", "_inflated")
 
@@ -108,7 +108,7 @@ def _reason(compressed: Column, *, zlib: bool) -> Column:
     compression = F.substring("value", 2, 1)
     tail = F.col("_row.tail")
     reason = (
-        # Most records are good: this comes first, and nothing after it is computed for them.
+        # Most records are good: this case comes first, and the others are not evaluated for them.
         F.when(tail == F.lit(MARK_VALUE), F.lit(None).cast("string"))
         .when(F.col("value").isNull(), "TOMBSTONE")
         .when(F.length("value") < HEADER, "SHORT_FRAME")
@@ -122,7 +122,7 @@ def _reason(compressed: Column, *, zlib: bool) -> Column:
 
 
 def version_ids(records: DataFrame, known: Sequence[SchemaVersion] = (), *, limit: int = 1000) -> list[UUID]:
-    """Distinct version ids in the frames of ``records``, without those of ``known``; reads the source once more."""
+    """Return the distinct version ids in the frames of ``records``, without ``known``; this reads the source once more."""
     ids = records.filter(_framed()).select(_frame_id().alias("id"))
     if known:
         ids = ids.filter(~F.col("id").isin([bytearray(version.id.bytes) for version in known]))
@@ -130,7 +130,7 @@ def version_ids(records: DataFrame, known: Sequence[SchemaVersion] = (), *, limi
 
 
 def body_columns(frame: DataFrame) -> list[Column]:
-    """The reader's fields as columns; a schema that is not a record gives one column, ``value``."""
+    """Return the reader's fields as columns; a schema that is not a record has one column, ``value``."""
     body = frame.select("_row.body").schema[0].dataType
     names: list[str] | None = getattr(body, "names", None)
     if names is None:

@@ -1,4 +1,4 @@
-"""A schema's versions as they are known: refreshed for each batch, and usable while the registry is away."""
+"""The known versions of a schema: refreshed for each batch, and usable while the registry is unavailable."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -19,20 +19,20 @@ MAX_LOOKUPS = 100
 
 
 class VersionSource(Protocol):
-    """What the runner asks of a registry; :class:`penstock.client.registry.RegistryClient` is one."""
+    """The registry operations of the runner; :class:`penstock.client.registry.RegistryClient` has them."""
 
     def versions(self, registry: str, schema: str, *, available_only: bool = True) -> Sequence[SchemaVersion]:
-        """All AVAILABLE versions, in the order of their numbers."""
+        """Return all AVAILABLE versions, in the order of their numbers."""
         ...
 
     def version(self, version_id: UUID | str) -> SchemaVersion:
-        """The version with this id; :class:`NotFound` where there is none."""
+        """Return the version with this id. Raises :class:`NotFound`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodePlan:
-    """The versions a batch is decoded with, and the reader they are resolved to (its definition already relaxed)."""
+    """The versions that a batch is decoded with, and the reader that they are resolved to (with its relaxed definition)."""
 
     writers: tuple[SchemaVersion, ...]
     reader: SchemaVersion
@@ -40,7 +40,7 @@ class DecodePlan:
 
 
 class SchemaVersions:
-    """The versions of one schema. :meth:`refresh` asks the registry; :meth:`plan` decides from what is known."""
+    """The versions of one schema. :meth:`refresh` reads them from the registry; :meth:`plan` uses the known ones."""
 
     def __init__(self, source: VersionSource, decode: Decode) -> None:
         self._source = source
@@ -54,10 +54,10 @@ class SchemaVersions:
         return f"{self._decode.registry}/{self._decode.schema}"
 
     def refresh(self) -> None:
-        """List the versions again. Where the registry is away and versions are known, go on with those (``stale``).
+        """List the versions again. If the registry is unavailable and versions are known, use those (``stale``).
 
-        Raises what the registry's client raises where nothing is known yet, and :class:`DataProblem` where the schema is
-        not Avro or has no version.
+        Raises the registry client's errors if no version is known yet, and :class:`DataProblem` if the schema is not Avro
+        or has no version.
         """
         try:
             self._list()
@@ -67,7 +67,7 @@ class SchemaVersions:
             if not self._known:
                 raise
             self.stale = True
-            _log.warning("schema %s: the versions could not be listed, going on with the known ones: %s", self.name, error)
+            _log.warning("schema %s: the versions could not be listed, continuing with the known ones: %s", self.name, error)
 
     def _list(self) -> None:
         listed = self._source.versions(self._decode.registry, self._decode.schema)
@@ -88,18 +88,18 @@ class SchemaVersions:
         self._known[version.id] = version
 
     def relist(self) -> list[UUID]:
-        """List again because a batch holds ids that the plan did not know; the ids that are new.
+        """List again because a batch has ids that the plan lacks; return the new ids.
 
-        Raises where the registry does not answer: nothing is given up as unknown because of an outage.
+        Raises the client's error if the registry is unavailable, so that an outage does not make versions unknown.
         """
         before = set(self._known)
         self._list()
         return [each for each in self._known if each not in before]
 
     def look_up(self, ids: Sequence[UUID]) -> list[UUID]:
-        """Look up, by id, what the list does not have, the first :data:`MAX_LOOKUPS` of them; those that can be decoded now.
+        """Look up ids that the list lacks, the first :data:`MAX_LOOKUPS` of them; return those that can be decoded now.
 
-        That is for a registry whose list lags. Raises where it does not answer.
+        This is for a registry whose list lags. Raises the client's error if it is unavailable.
         """
         for each in [each for each in ids if each not in self._known][:MAX_LOOKUPS]:
             try:
@@ -114,18 +114,18 @@ class SchemaVersions:
         return (version.registry_name, version.schema_name) == (self._decode.registry, self._decode.schema)
 
     def known(self, version_id: UUID) -> SchemaVersion | None:
-        """The version, where it is known."""
+        """Return the version, if it is known."""
         return self._known.get(version_id)
 
     @property
     def needs_several_passes(self) -> bool:
-        """Whether there are more versions than one pass decodes, so that the batch's own have to be found first."""
+        """Whether there are more versions than one pass decodes, so that the batch's own must be found first."""
         return len(self._known) > self._decode.max_branches
 
     def plan(self, present: Iterable[UUID] | None = None) -> DecodePlan:
-        """The plan for all known versions, or for those of ``present``; newest first, because most records are new.
+        """Return the plan for all known versions, or for those of ``present``; newest first, because most records are new.
 
-        Raises :class:`NotFound` where the pinned reader's number is not there.
+        Raises :class:`NotFound` if the pinned reader does not exist.
         """
         versions = sorted(self._known.values(), key=lambda version: -version.number)
         if self._decode.reader is None:

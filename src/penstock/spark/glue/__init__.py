@@ -1,1 +1,1 @@
-"""What Glue's Python library does for streaming scripts, on Spark alone; ``awsglue`` gives it AWS's module names."""
+"""Glue's Python library for streaming scripts, on Spark alone; ``awsglue`` gives it AWS's module names."""

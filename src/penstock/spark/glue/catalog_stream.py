@@ -1,6 +1,6 @@
-"""A stream that a table of the catalog describes, as connection options.
+"""The connection options of a stream that a table of the catalog describes.
 
-Glue keeps them in the parameters of the table and of its storage descriptor: ``typeOfData``, ``classification``, and
+Glue stores them in the parameters of the table and of its storage descriptor: ``typeOfData``, ``classification``, and
 ``topicName`` with ``connectionName``, or ``streamARN``. Source: "Creating a Data Catalog table for a streaming source",
 https://docs.aws.amazon.com/glue/latest/dg/add-job-streaming.html.
 """
@@ -24,9 +24,9 @@ _REFERENCE = {
 
 
 def stream_options(table: Mapping[str, Any], more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The connection type of ``table`` (the shape Table) and its options, over which ``more`` wins.
+    """Return the connection type of ``table`` (the shape Table) and its options, which ``more`` overrides.
 
-    The columns are the schema, unless ``more`` says ``inferSchema``. Raises :class:`InvalidInput` for a table that is not a
+    The columns are the schema, unless ``more`` has ``inferSchema``. Raises :class:`InvalidInput` for a table that is not a
     stream.
     """
     storage = table.get("StorageDescriptor", {})
@@ -34,7 +34,7 @@ def stream_options(table: Mapping[str, Any], more: Mapping[str, Any]) -> tuple[s
     name = f"{table.get('DatabaseName', '')}.{table.get('Name', '')}"
     kind = str(found.get("typeOfData", "")).lower()
     if kind not in _KEYS:
-        raise InvalidInput(f"Table {name} is not a stream.", remedy="Its parameter typeOfData has to be kafka or kinesis.")
+        raise InvalidInput(f"Table {name} is not a stream.", remedy="Its parameter typeOfData must be kafka or kinesis.")
     if storage.get("SchemaReference"):
         raise not_supported(_REFERENCE, f"Table {name}", "SchemaReference")
     options = {key: found[key] for key in (*_KEYS[kind], "classification", "delimiter") if found.get(key)}

@@ -1,4 +1,4 @@
-"""A Glue connection of type KAFKA as what Spark's connector needs.
+"""A Glue connection of type KAFKA as options of Spark's connector.
 
 Properties: https://docs.aws.amazon.com/glue/latest/webapi/API_Connection.html.
 """
@@ -33,10 +33,10 @@ class KafkaConnection:
 def kafka_connection(
     connection: GlueConnection, *, secret: Callable[[str], BrokerCredentials], read: Callable[[str], bytes]
 ) -> KafkaConnection:
-    """The connection's brokers, protocol and login.
+    """Return the connection's brokers, protocol and login.
 
     ``secret`` gets the credentials in a secret, ``read`` a file's bytes by its location. Raises :class:`InvalidInput` for a
-    connection of another type, and for what Spark's connector cannot do with it.
+    connection of another type, and for properties that Spark's connector does not support.
     """
     found = connection.properties
     what = f"Connection {connection.name}"
@@ -44,10 +44,10 @@ def kafka_connection(
         raise InvalidInput(f"{what} is of type {connection.type}.", remedy="The kafka source needs one of type KAFKA.")
     for name, remedy in _REFUSED.items():
         if found.get(name):
-            raise InvalidInput(f"{what} has {name}, which is not served.", remedy=remedy)
+            raise InvalidInput(f"{what} has {name}, which is not supported.", remedy=remedy)
     brokers = found.get("KAFKA_BOOTSTRAP_SERVERS")
     if not brokers:
-        raise InvalidInput(f"{what} names no brokers.", remedy="Set KAFKA_BOOTSTRAP_SERVERS.")
+        raise InvalidInput(f"{what} does not name brokers.", remedy="Set KAFKA_BOOTSTRAP_SERVERS.")
     encrypted = _true(found.get("KAFKA_SSL_ENABLED", "true"))
     login = _login(what, found, secret)
     return KafkaConnection(
@@ -72,18 +72,18 @@ def _login(what: str, found: Mapping[str, str], secret: Callable[[str], BrokerCr
         user, password = found.get("KAFKA_SASL_PLAIN_USERNAME"), found.get("KAFKA_SASL_PLAIN_PASSWORD")
     else:
         raise InvalidInput(
-            f"{what} logs in with {mechanism}, which is not served.",
+            f"{what} logs in with {mechanism}, which is not supported.",
             remedy="Use SCRAM-SHA-512, or give bootstrap.servers and the options kafka.sasl.* with a jar of your own.",
         )
     if not user or not password:
-        raise InvalidInput(f"{what} logs in with {mechanism} and holds no user name or no password.")
+        raise InvalidInput(f"{what} logs in with {mechanism} and lacks the user name or the password.")
     return mechanism, user, password
 
 
 def _trust(what: str, found: Mapping[str, str], read: Callable[[str], bytes]) -> dict[str, str]:
     if _true(found.get("KAFKA_SKIP_CUSTOM_CERT_VALIDATION", "false")):
         raise InvalidInput(
-            f"{what} has KAFKA_SKIP_CUSTOM_CERT_VALIDATION, which is not served.",
+            f"{what} has KAFKA_SKIP_CUSTOM_CERT_VALIDATION, which is not supported.",
             remedy="Give the certificate's location in KAFKA_CUSTOM_CERT.",
         )
     location = found.get("KAFKA_CUSTOM_CERT")

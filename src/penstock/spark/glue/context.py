@@ -1,4 +1,4 @@
-"""GlueContext: sources by Glue's options, ``forEachBatch``, and what a script asks of Spark through it.
+"""GlueContext: sources by Glue's options, ``forEachBatch``, and access to Spark's session.
 
 Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensions-glue-context.html
 """
@@ -36,7 +36,7 @@ _GRAINS = ("year", "month", "day", "hour", "minute")
 
 
 class GlueContext:
-    """What Glue scripts make of their SparkContext. Names of Spark's own session are found here, too.
+    """The context that Glue scripts make from their SparkContext. It also has the names of Spark's own session.
 
     ``spark_session`` is the session; ``options`` are AWS's for reading batches and have no effect on streams.
     """
@@ -59,11 +59,11 @@ class GlueContext:
         push_down_predicate: str = "",  # noqa: ARG002
         **_: Any,
     ) -> DataFrame:
-        """The stream of ``connection_type`` (``kafka``, ``kinesis``); :class:`InvalidInput` for unusable options."""
+        """Return the stream of ``connection_type`` (``kafka``, ``kinesis``). Raises :class:`InvalidInput`."""
         if format is not None or format_options:
             raise InvalidInput(
-                "A stream takes no format of its own.",
-                remedy="Say how records read in connection_options: classification, schema.",
+                "A stream does not use the option format.",
+                remedy="Describe the records in connection_options: classification, schema.",
             )
         kind = connection_type.strip().lower()
         if kind == "kafka":
@@ -71,8 +71,8 @@ class GlueContext:
         if kind == "kinesis":
             return self._kinesis(connection_options or {})
         raise InvalidInput(
-            f"Connection type {connection_type!r} is not served for streams.",
-            remedy="Known are kafka and kinesis; batches are read with spark.read.",
+            f"Connection type {connection_type!r} is not supported for streams.",
+            remedy="Use kafka or kinesis; read batches with spark.read.",
         )
 
     def create_data_frame_from_catalog(
@@ -83,9 +83,9 @@ class GlueContext:
         additional_options: Mapping[str, Any] | None = None,
         **_: Any,
     ) -> DataFrame:
-        """The stream that a table of the catalog describes; ``additional_options`` are the source's, and win.
+        """Return the stream that a table of the catalog describes; ``additional_options`` of the source override its own.
 
-        Raises :class:`penstock.errors.NotFound` where there is no such table; else see
+        Raises :class:`penstock.errors.NotFound` if the table does not exist, and the errors of
         :meth:`create_data_frame_from_options`.
         """
         found = CatalogClient().table(database, table_name)
@@ -108,7 +108,7 @@ class GlueContext:
         sample_ratio: float | None = None,
         transformation_ctx: str = "",  # noqa: ARG002
     ) -> DynamicFrame:
-        """A frame of an RDD or a list of rows."""
+        """Return a frame of an RDD or a list of rows."""
         return DynamicFrame.fromDF(self.spark_session.createDataFrame(data, schema, sample_ratio), self, name)
 
     def forEachBatch(  # noqa: N802
@@ -126,15 +126,15 @@ class GlueContext:
         format_options: Mapping[str, Any] | None = None,
         transformation_ctx: str = "",  # noqa: ARG002
     ) -> DynamicFrame:
-        """Append a frame to files under an ``s3://`` path, partitioned by ``partitionKeys``; the frame."""
+        """Append a frame to files under an ``s3://`` path, partitioned by ``partitionKeys``; return the frame."""
         write_frame(frame.toDF(), connection_type, connection_options or {}, format, format_options or {})
         return frame
 
     def add_ingestion_time_columns(self, frame: DataFrame, time_granularity: str) -> DataFrame:
-        """``frame`` with ingest_year and so on down to ``time_granularity``, such as ``hour``: texts, of UTC."""
+        """Return ``frame`` with ingest_year and so on down to ``time_granularity``, such as ``hour``: strings, in UTC."""
         grain = time_granularity.strip().lower()
         if grain not in _GRAINS:
-            raise InvalidInput(f"{time_granularity!r} is not a granularity.", remedy=f"Known are {', '.join(_GRAINS)}.")
+            raise InvalidInput(f"{time_granularity!r} is not a granularity.", remedy=f"Use one of {', '.join(_GRAINS)}.")
         now = datetime.now(UTC)
         for name in _GRAINS[: _GRAINS.index(grain) + 1]:
             value = getattr(now, name)
@@ -142,7 +142,7 @@ class GlueContext:
         return frame
 
     def get_logger(self) -> logging.Logger:
-        """A logger with info, warn and error; ``penstock glue run`` shows what it gets on standard error."""
+        """Return a logger with info, warn and error; ``penstock glue run`` prints its messages on standard error."""
         return logging.getLogger("awsglue.script")
 
     def _kinesis(self, given: Mapping[str, Any]) -> DataFrame:

@@ -17,7 +17,7 @@ class NotSupported(OperationNotServed):
 _SINK = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
 _SOURCE = "Read with spark.read, then DynamicFrame.fromDF."
 _S3 = "Delete or move the objects with boto3's S3 client."
-_LEDGER = "Governed tables are gone from AWS, too; append with Spark's writer."
+_LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
 _SQL = "Use toDF() and Spark's own functions."
 
 
@@ -43,7 +43,7 @@ FRAME: Mapping[str, str] = {
     **_each("write spigot", _SINK),
     **_each(
         "errorsAsDynamicFrame errorsCount stageErrorsCount assertErrorThreshold",
-        "No error records are kept: what a function raises fails the batch, which is tried again.",
+        "There are no error records: an exception of a function fails the batch, which is retried.",
     ),
 }
 """Names of DynamicFrame."""
@@ -61,7 +61,7 @@ MODULE: Mapping[str, str] = _each("DynamicFrameCollection DynamicFrameReader Dyn
 
 
 def not_supported(table: Mapping[str, str], owner: str, name: str, there: Iterable[str] = ()) -> Exception:
-    """What to raise for ``owner``'s attribute ``name``: :class:`NotSupported` where AWS has it, AttributeError otherwise."""
+    """Return the error for ``owner``'s attribute ``name``: :class:`NotSupported` if AWS has it, else AttributeError."""
     if name in table:
         known = ", ".join(sorted(there))
         supported = f" Supported are: {known}." if known else ""

@@ -34,10 +34,10 @@ Connections = Callable[[str], KafkaConnection]
 
 
 def kafka_stream(spark: SparkSession, given: Mapping[str, Any], connection: Connections) -> DataFrame:
-    """The stream that ``given`` describes; ``connection`` finds a Glue connection of type KAFKA by name.
+    """Return the stream that ``given`` describes; ``connection`` finds a Glue connection of type KAFKA by name.
 
-    Raises :class:`InvalidInput` for options that are unknown, missing or at odds, and
-    :class:`penstock.errors.EnvironmentProblem` where no broker can be reached.
+    Raises :class:`InvalidInput` for options that are unknown, missing or contradictory, and
+    :class:`penstock.errors.EnvironmentProblem` if no broker can be reached.
     """
     wanted, payload, headers, arrived = spark_options(given, connection)
     check_brokers(wanted["kafka.bootstrap.servers"], "the Kafka source")
@@ -56,13 +56,13 @@ def _text_header(header: Any) -> Any:
 
 
 def spark_options(given: Mapping[str, Any], connection: Connections) -> tuple[dict[str, str], Payload, bool, bool]:
-    """Options of Spark's ``kafka`` format, how payloads are read, and whether headers and time stamps are wanted.
+    """Return options of Spark's ``kafka`` format, how payloads are read, and whether to add headers and timestamps.
 
-    They may hold a password: never log them.
+    The options may have a password: never log them.
     """
     options = Options("the kafka source", given)
     found = {
-        # As the runner of pipelines has it: a broker that does not answer is an error within a minute.
+        # As in the runner of pipelines: a broker that does not answer is an error within a minute.
         "kafka.default.api.timeout.ms": "30000",
         "kafka.request.timeout.ms": "15000",
         **_broker(options, connection),
@@ -75,15 +75,16 @@ def spark_options(given: Mapping[str, Any], connection: Connections) -> tuple[di
         if number is not None:
             found[spark_name] = str(number)
     options.refuse(
-        "endingOffsets", "It ends a batch read; a stream has no end. 'penstock glue run --once' reads what is there."
+        "endingOffsets",
+        "It is for batch reads; a stream has no end. 'penstock glue run --once' reads the available records.",
     )
-    options.refuse("emitConsumerLagMetrics", "There is no CloudWatch to send them to: leave it out.", harmless=("false",))
+    options.refuse("emitConsumerLagMetrics", "There is no CloudWatch: leave it out.", harmless=("false",))
     options.refuse("typeOfData", "This is the kafka source.", harmless=("kafka",))
     headers, arrived = options.flag("includeHeaders"), options.flag("addRecordTimestamp")
     if headers:
         found["includeHeaders"] = "true"
     payload = payload_of(options, "Kafka")
-    # What is Kafka's own is passed on, and wins.
+    # Kafka's own options are passed on, and override the others.
     found |= options.rest("kafka.")
     options.finish()
     return found, payload, headers, arrived
@@ -94,12 +95,12 @@ def _broker(options: Options, connection: Connections) -> dict[str, str]:
     protocol = options.text("security.protocol")
     if servers is None and name is None:
         raise InvalidInput(
-            "The kafka source does not say where the brokers are.",
+            "The kafka source does not name its brokers.",
             remedy="Give connectionName, a Glue connection of type KAFKA, or bootstrap.servers.",
         )
     if protocol is not None and protocol.upper() not in _PROTOCOLS:
         raise InvalidInput(
-            f"Option security.protocol of the kafka source is {protocol!r}.", remedy=f"Known are {', '.join(_PROTOCOLS)}."
+            f"Option security.protocol of the kafka source is {protocol!r}.", remedy=f"Use one of {', '.join(_PROTOCOLS)}."
         )
     found = {}
     if name is not None:

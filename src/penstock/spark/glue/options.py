@@ -1,4 +1,4 @@
-"""Connection options as scripts give them: text or numbers under Glue's names, each one known, none passed over."""
+"""Connection options of scripts: text or numbers under Glue's names. An unknown option is an error."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0", "")
 
 
 class Options:
-    """The options of ``owner`` (``the kafka source``). Reading one takes it out; :meth:`finish` refuses what nobody took."""
+    """The options of ``owner`` (``the kafka source``). Reading one removes it; :meth:`finish` refuses the rest."""
 
     def __init__(self, owner: str, given: Mapping[str, Any]) -> None:
         self._owner = owner
@@ -23,7 +23,7 @@ class Options:
         self._known: set[str] = set()
 
     def text(self, name: str, default: str | None = None) -> str | None:
-        """The option as text; numbers and booleans are written as JSON writes them."""
+        """Return the option as text, with numbers and booleans as in JSON."""
         self._known.add(name)
         if name not in self._left:
             return default
@@ -31,52 +31,50 @@ class Options:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     def flag(self, name: str, *, default: bool = False) -> bool:
-        """``true`` or ``false``, in any case."""
+        """Return a boolean from ``true`` or ``false``, ignoring case."""
         found = self.text(name)
         if found is None:
             return default
         if found.strip().lower() in _TRUE + _FALSE:
             return found.strip().lower() in _TRUE
-        raise InvalidInput(f"Option {name} of {self._owner} is {found!r}.", remedy="It has to be true or false.")
+        raise InvalidInput(f"Option {name} of {self._owner} is {found!r}.", remedy="Use true or false.")
 
     def number(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
-        """A whole number of at least ``least``."""
+        """Return a whole number of at least ``least``."""
         found = self.text(name)
         if found is None:
             return default
         if found.strip().isdigit() and int(found) >= least:
             return int(found)
-        raise InvalidInput(
-            f"Option {name} of {self._owner} is {found!r}.", remedy=f"It has to be a number of at least {least}."
-        )
+        raise InvalidInput(f"Option {name} of {self._owner} is {found!r}.", remedy=f"Use a number of at least {least}.")
 
     def rest(self, prefix: str) -> dict[str, str]:
-        """Every option whose name begins with ``prefix``."""
+        """Return every option whose name begins with ``prefix``."""
         return {name: self.text(name) or "" for name in [name for name in self._left if name.startswith(prefix)]}
 
     def refuse(self, name: str, remedy: str, *, harmless: Iterable[str] = ()) -> None:
         """Refuse an option that AWS has and this source lacks, unless its value is one of ``harmless``."""
         found = self.text(name)
         if found is not None and found.strip().lower() not in harmless:
-            raise InvalidInput(f"Option {name} of {self._owner} is not served.", remedy=remedy)
+            raise InvalidInput(f"Option {name} of {self._owner} is not supported.", remedy=remedy)
 
     def finish(self) -> None:
-        """Refuse the options that are left: a name nobody reads is a mistake that would go unseen."""
+        """Refuse the remaining options, because an unread name is a mistake."""
         for name in sorted(self._left):
             near = difflib.get_close_matches(name, self._known, 1)
-            meant = f"Is {near[0]} meant? " if near else ""
+            suggestion = f"Did you mean {near[0]}? " if near else ""
             raise InvalidInput(
                 f"{self._title} has no option {name!r}.",
-                remedy=f"{meant}docs/pipelines/glue-streaming.md lists the options there are.",
+                remedy=f"{suggestion}docs/pipelines/glue-streaming.md lists the options.",
             )
 
 
 def milliseconds(text: str, name: str) -> int:
-    """A moment such as ``2023-04-04T08:00:00-04:00`` in milliseconds since 1970; one without an offset is UTC."""
+    """Return a time such as ``2023-04-04T08:00:00-04:00`` in milliseconds since 1970; without an offset it is UTC."""
     try:
         moment = datetime.fromisoformat(text.strip())
         if moment.tzinfo is None:
             moment = datetime.fromisoformat(f"{text.strip()}+00:00")
     except ValueError:
-        raise InvalidInput(f"{name} is {text!r}.", remedy="It has to read like 2023-04-04T08:00:00-04:00.") from None
+        raise InvalidInput(f"{name} is {text!r}.", remedy="Write it like 2023-04-04T08:00:00-04:00.") from None
     return int(moment.timestamp() * 1000)

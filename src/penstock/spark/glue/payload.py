@@ -1,7 +1,7 @@
 """From a record's bytes to columns, by the options ``classification``, ``schema``, ``inferSchema`` and ``delimiter``.
 
 Source: "Kafka connection option reference" and "Kinesis connection option reference" of Glue's developer guide. JSON without
-a schema stays text, in the column that Glue calls ``$json$data_infer_schema$_temporary$``.
+a schema stays text, in the column with Glue's name ``$json$data_infer_schema$_temporary$``.
 """
 
 import json
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody uses
+from pyspark.sql import functions as F  # noqa: N812 - the common name
 from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import StructType
 
@@ -21,10 +21,10 @@ from penstock.spark.glue.options import Options
 __all__ = ["TEXT_COLUMN", "TEXT_COLUMNS", "Payload", "payload_of", "with_inferred_columns"]
 
 TEXT_COLUMN = "$json$data_infer_schema$_temporary$"
-"""Where Glue hands JSON text that no schema describes."""
+"""Glue's column of JSON text without a schema."""
 
 TEXT_COLUMNS = (TEXT_COLUMN, "$json$data_infer_schema$_1")
-"""The same text under the second name that published programs have for it, where no schema is inferred."""
+"""A second name of the same column in published programs, if no schema is inferred."""
 
 _FORMATS = ("json", "csv", "avro")
 _RECORD = "__penstock_record"
@@ -32,7 +32,7 @@ _RECORD = "__penstock_record"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """How records are read. ``classification`` is None where the script names none; ``schema`` is DDL, or an Avro schema."""
+    """How records are read. ``classification`` is None if the script has none; ``schema`` is DDL, or an Avro schema."""
 
     classification: str | None
     schema: str | None
@@ -40,10 +40,10 @@ class Payload:
     delimiter: str = ","
 
     def frame(self, records: DataFrame, value: str, *, extra: Mapping[str, str], raw: Sequence[str]) -> DataFrame:
-        """Columns of ``records``, whose bytes are in the column ``value``.
+        """Return the columns of ``records``, whose bytes are in the column ``value``.
 
-        ``extra`` are further columns to give, by name in ``records`` and in the result; ``raw`` those that a script gets
-        beside the text where it names no classification.
+        ``extra`` maps further columns of ``records`` to their names in the result; ``raw`` are the columns beside the text
+        if the script does not name a classification.
         """
         further = [F.col(source).alias(name) for source, name in extra.items()]
         if self.schema is None:
@@ -64,7 +64,7 @@ class Payload:
 
 
 def payload_of(options: Options, source: str) -> Payload:
-    """The payload's options, taken from ``options``; :class:`InvalidInput` for what does not go together."""
+    """Return the payload's options, taken from ``options``. Raises :class:`InvalidInput` for contradictory ones."""
     classification = options.text("classification")
     kind = classification.strip().lower() if classification else None
     schema = options.text("schema") or options.text("avroSchema")
@@ -72,11 +72,11 @@ def payload_of(options: Options, source: str) -> Payload:
     delimiter = options.text("delimiter")
     if kind is not None and kind not in _FORMATS:
         raise InvalidInput(
-            f"Records of classification {classification} cannot be read from {source}.", remedy=f"Known are {_known()}."
+            f"Records of classification {classification} cannot be read from {source}.", remedy=f"Use one of {_known()}."
         )
     if delimiter is not None and kind != "csv":
         raise InvalidInput(
-            f"Option delimiter is for csv, and the records of {source} are {kind or 'of no given classification'}.",
+            f"Option delimiter is for csv, and the records of {source} are {kind or 'without a classification'}.",
             remedy="Leave it out, or set classification to csv.",
         )
     if kind in {"csv", "avro"} and schema is None:
@@ -105,7 +105,7 @@ def _checked(schema: str, kind: str | None) -> str:
         except ValueError as error:
             raise InvalidInput(f"Option schema is not an Avro schema: {error}.", remedy=_SCHEMA) from None
         return schema
-    # AWS's own example writes names in single quotes, which Spark's DDL lacks.
+    # AWS's own example writes names in single quotes, which Spark's DDL does not allow.
     ddl = re.sub(r"(^|,)\s*'([^']+)'", r"\1 `\2`", schema)
     try:
         StructType.fromDDL(ddl)
@@ -115,9 +115,9 @@ def _checked(schema: str, kind: str | None) -> str:
 
 
 def with_inferred_columns(frame: DataFrame, spark: SparkSession) -> DataFrame:
-    """``frame`` with the JSON of its text column as columns, of the schema that the batch's own records have.
+    """Return ``frame`` with the JSON of its text column as columns of a schema inferred from the batch's own records.
 
-    A frame without that column comes back as it is. Text that is not JSON gives a row of nulls.
+    A frame without that column is returned unchanged. Text that is not JSON becomes a row of nulls.
     """
     if TEXT_COLUMN not in frame.columns:
         return frame

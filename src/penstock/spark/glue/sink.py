@@ -1,4 +1,4 @@
-"""``write_dynamic_frame.from_options`` for files: what Spark's own writer does, under Glue's names."""
+"""``write_dynamic_frame.from_options`` for files: Spark's own writer under Glue's names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,28 +17,30 @@ _CSV = {"separator": "sep", "quoteChar": "quote", "escaper": "escape", "writeHea
 def write_frame(
     frame: DataFrame, connection_type: str, given: Mapping[str, Any], form: str | None, format_options: Mapping[str, Any]
 ) -> None:
-    """Append ``frame`` to the files under ``path``; :class:`InvalidInput` for what Spark's writer does not do."""
+    """Append ``frame`` to the files under ``path``. Raises :class:`InvalidInput` for options that Spark's writer lacks."""
     kind = connection_type.strip().lower()
     if kind in _FORMATS and form is None:
         form = kind
     elif kind != "s3":
         raise InvalidInput(
-            f"Connection type {connection_type!r} is not served for writing.",
-            remedy="Known is s3; others are written with Spark's writer: frame.toDF().write.",
+            f"Connection type {connection_type!r} is not supported for writing.",
+            remedy="Use s3, or write with Spark's writer: frame.toDF().write.",
         )
     if form is None or form.lower() not in _FORMATS:
-        raise InvalidInput(f"Format {form!r} is not served for writing.", remedy=f"Known are {', '.join(_FORMATS)}.")
+        raise InvalidInput(f"Format {form!r} is not supported for writing.", remedy=f"Known are {', '.join(_FORMATS)}.")
     keys = given.get("partitionKeys") or []
     options = Options("the s3 sink", {name: value for name, value in given.items() if name != "partitionKeys"})
     path, compression = options.text("path"), options.text("compression")
     options.finish()
     if not path:
-        raise InvalidInput("The s3 sink names no path.", remedy='Give connection_options={"path": "s3://BUCKET/folder/"}.')
+        raise InvalidInput(
+            "The s3 sink does not name a path.", remedy='Give connection_options={"path": "s3://BUCKET/folder/"}.'
+        )
     writer = frame.write.format(_FORMATS[form.lower()]).mode("append")
     if compression:
         writer = writer.option("compression", compression)
     if form.lower() == "csv":
-        # Glue's CSV has a header unless told otherwise.
+        # Glue's CSV has a header by default.
         writer = writer.option("header", "true")
     details = Options("the format", format_options)
     for name, spark_name in _CSV.items() if form.lower() == "csv" else ():
@@ -46,7 +48,7 @@ def write_frame(
         if found is not None:
             writer = writer.option(spark_name, found)
     if form.lower() in {"parquet", "glueparquet"}:
-        details.flag("useGlueParquetWriter")  # one and the same here
+        details.flag("useGlueParquetWriter")  # no difference here
         found = details.text("compression")
         writer = writer.option("compression", found) if found else writer
     details.finish()

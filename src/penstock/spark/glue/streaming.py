@@ -1,7 +1,7 @@
-"""``forEachBatch``: a function for each batch of a stream, with a checkpoint, retries and an end that can be asked for.
+"""``forEachBatch``: a function for each batch of a stream, with a checkpoint, retries and a stop on request.
 
 Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensions-glue-context.html. A batch that
-fails is run again from its records, after 1, 2 and then 5 seconds; what it wrote before it failed stays written.
+fails is run again from its records, after 1, 2 and then 5 seconds; its earlier writes are not undone.
 """
 
 import logging
@@ -26,7 +26,7 @@ __all__ = ["ONCE", "BatchFunction", "BatchOptions", "batch_options", "for_each_b
 BatchFunction = Callable[[DataFrame, int], object]
 
 ONCE = "PENSTOCK_GLUE_ONCE"
-"""Environment variable; 1 ends every ``forEachBatch`` when what the source holds is done."""
+"""Environment variable; 1 ends every ``forEachBatch`` after the available records."""
 
 _log = logging.getLogger("awsglue")
 
@@ -37,7 +37,7 @@ _MOST_RETRIES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions:
-    """``window`` is Spark's trigger interval, ``storage`` None where batches are not kept while the function runs."""
+    """``window`` is Spark's trigger interval; ``storage`` is None if batches are not cached while the function runs."""
 
     window: str
     checkpoint: str
@@ -46,31 +46,32 @@ class BatchOptions:
 
 
 def batch_options(given: Mapping[str, Any]) -> BatchOptions:
-    """The options of ``forEachBatch``; :class:`InvalidInput` for what is missing, unknown or wrong."""
+    """Return the options of ``forEachBatch``. Raises :class:`InvalidInput` for missing, unknown or wrong ones."""
     options = Options("forEachBatch", given)
     window, checkpoint = options.text("windowSize"), options.text("checkpointLocation")
     for name, value in (("windowSize", window), ("checkpointLocation", checkpoint)):
         if not value:
             raise InvalidInput(
-                f"Missing {name} argument of forEachBatch.", remedy='Such as "100 seconds" and "s3://BUCKET/checkpoint/".'
+                f"Missing {name} argument of forEachBatch.",
+                remedy='For example "100 seconds" and "s3://BUCKET/checkpoint/".',
             )
     assert window is not None
     assert checkpoint is not None
     retries = options.number("batchMaxRetries", 3) or 0
     if retries > _MOST_RETRIES:
-        raise InvalidInput(f"batchMaxRetries is {retries}.", remedy="It has to be between 0 and 100.")
+        raise InvalidInput(f"batchMaxRetries is {retries}.", remedy="Use a number from 0 to 100.")
     keep = options.flag("persistDataFrame", default=True)
     level = (options.text("storageLevel") or "MEMORY_AND_DISK").upper()
     options.refuse("recordPollingLimit", "Bound a batch by maxOffsetsPerTrigger or maxFetchRecordsPerShard of the source.")
     storage = getattr(StorageLevel, level, None) if level.replace("_", "").isalnum() else None
     if not isinstance(storage, StorageLevel):
-        raise InvalidInput(f"storageLevel is {level!r}.", remedy="It has to be one of Spark's, such as MEMORY_AND_DISK.")
+        raise InvalidInput(f"storageLevel is {level!r}.", remedy="Use one of Spark's, such as MEMORY_AND_DISK.")
     options.finish()
     return BatchOptions(window=window, checkpoint=checkpoint, storage=storage if keep else None, retries=retries)
 
 
 class _Batches:
-    """Spark's callback: skips empty batches, keeps the others for the function, remembers how it went."""
+    """Spark's callback: skips empty batches, caches the others for the function, and stores the last failure."""
 
     def __init__(self, function: BatchFunction, storage: StorageLevel | None) -> None:
         self._function = function
@@ -102,7 +103,7 @@ class _Batches:
 
 
 class _Stopped(Exception):
-    """A batch that was not begun because the end was asked for."""
+    """A batch was not begun because the stream is stopping."""
 
 
 def for_each_batch(
@@ -112,10 +113,10 @@ def for_each_batch(
     *,
     wait: Callable[[float], object] = time.sleep,
 ) -> None:
-    """Call ``function(batch, batch id)`` for each batch of the stream ``frame``, until it ends or is asked to.
+    """Call ``function(batch, batch id)`` for each batch of the stream ``frame``, until it ends or is stopped.
 
-    Raises what ``function`` raised once a batch has failed ``batchMaxRetries`` times after its first; failures of Spark
-    count likewise. ``wait`` passes the seconds before the next try.
+    Raises the error of ``function`` when ``batchMaxRetries`` retries of a batch have failed; failures of Spark count, too.
+    ``wait`` waits the seconds before the next try.
     """
     options = batch_options(given)
     if not frame.isStreaming:
@@ -155,7 +156,7 @@ def _run(frame: DataFrame, options: BatchOptions, batches: _Batches) -> None:
     query = writer.trigger(processingTime="0 seconds" if once else options.window).start()
     try:
         if once:
-            # Not the trigger for what is available now: with it Spark 4.1 does not tell a Python source where it stood.
+            # Not the trigger availableNow: with it, Spark 4.1 does not pass the start position to a Python source.
             query.processAllAvailable()
             return
         while not query.awaitTermination(_POLL_SECONDS):
@@ -167,5 +168,5 @@ def _run(frame: DataFrame, options: BatchOptions, batches: _Batches) -> None:
 
 
 def _let_end(query: StreamingQuery) -> None:
-    """Wait until the current batch is done and noted in the checkpoint; the next one is not begun."""
+    """Wait until the current batch is done and in the checkpoint; the next one is not begun."""
     wait_until(lambda: not (query.isActive and query.status["isTriggerActive"]), seconds=None, every=_TICK_SECONDS)

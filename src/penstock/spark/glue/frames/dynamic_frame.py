@@ -1,4 +1,4 @@
-"""DynamicFrame over a Spark DataFrame: its methods and their arguments, on a schema that is known.
+"""DynamicFrame over a Spark DataFrame: its methods and their arguments, on a known schema.
 
 AWS's own infers a schema record by record and keeps values that disagree as choices; this one has Spark's schema, and
 values that do not fit a type become null. Source:
@@ -21,10 +21,10 @@ Mapped = tuple[str, str, str, str] | tuple[str, str]
 
 
 class DynamicFrame:
-    """``glue_ctx`` is the GlueContext, ``name`` is for readers. Every method that changes something gives a new frame.
+    """``glue_ctx`` is the GlueContext, ``name`` is a label. Every method that changes something returns a new frame.
 
-    ``transformation_ctx``, ``info`` and the thresholds are taken and have no effect: there are neither bookmarks nor error
-    records, and what a function raises fails the batch.
+    ``transformation_ctx``, ``info`` and the thresholds are accepted and have no effect: there are no bookmarks and no error
+    records, and an exception of a function fails the batch.
     """
 
     def __init__(self, frame: DataFrame, glue_ctx: Any, name: str = "") -> None:
@@ -34,12 +34,12 @@ class DynamicFrame:
 
     @classmethod
     def fromDF(cls, dataframe: DataFrame, glue_ctx: Any, name: str = "") -> "DynamicFrame":  # noqa: N802
-        """From a DataFrame. JSON text of a source with ``inferSchema`` becomes columns, by the batch's own schema."""
+        """Return a frame of a DataFrame. JSON text of a source with ``inferSchema`` becomes columns."""
         streaming = dataframe.isStreaming
         return cls(dataframe if streaming else with_inferred_columns(dataframe, glue_ctx.spark_session), glue_ctx, name)
 
     def toDF(self, options: Sequence[Any] | None = None) -> DataFrame:  # noqa: N802
-        """The DataFrame; there are no choices for ``options`` to resolve."""
+        """Return the DataFrame; there are no choices for ``options`` to resolve."""
         if options:
             raise not_supported({"toDF(options)": "Call toDF() without options."}, "DynamicFrame", "toDF(options)")
         return self._frame
@@ -53,29 +53,29 @@ class DynamicFrame:
         self._frame.printSchema()
 
     def show(self, num_rows: int = 20) -> None:
-        """Print rows as JSON, one a line."""
+        """Print rows as JSON, one in each line."""
         for text in self._frame.limit(num_rows).toJSON().collect():
             print(text)
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return self._frame.count()
 
     def getNumPartitions(self) -> int:  # noqa: N802
-        """How many partitions there are."""
+        """Return the number of partitions."""
         return self._frame.rdd.getNumPartitions()
 
     def repartition(self, num_partitions: int, transformation_ctx: str = "", **_: Any) -> "DynamicFrame":  # noqa: ARG002
-        """The same rows in ``num_partitions`` partitions."""
+        """Return the same rows in ``num_partitions`` partitions."""
         return self._with(self._frame.repartition(num_partitions))
 
     def coalesce(self, num_partitions: int, shuffle: bool = False, transformation_ctx: str = "", **_: Any) -> "DynamicFrame":  # noqa: ARG002
-        """The same rows in at most ``num_partitions`` partitions."""
+        """Return the same rows in at most ``num_partitions`` partitions."""
         frame = self._frame
         return self._with(frame.repartition(num_partitions) if shuffle else frame.coalesce(num_partitions))
 
     def filter(self, f: Callable[[dict[str, Any]], Any], transformation_ctx: str = "", **_: Any) -> "DynamicFrame":  # noqa: ARG002
-        """The rows for which ``f(record)`` is true. A record is a dict; one that lacks what ``f`` asks for is left out."""
+        """Return the rows for which ``f(record)`` is true. A record is a dict; one that lacks a key of ``f`` is left out."""
 
         def keeps(row: Row) -> bool:
             try:
@@ -87,20 +87,20 @@ class DynamicFrame:
         return self._with(self._spark.createDataFrame(kept, self._frame.schema))
 
     def map(self, f: Callable[[dict[str, Any]], dict[str, Any]], transformation_ctx: str = "", **_: Any) -> "DynamicFrame":  # noqa: ARG002
-        """``f(record)`` for every record, a dict each; the schema is inferred from all that come back."""
+        """Return ``f(record)`` (a dict) for every record; the schema is inferred from all results."""
         mapped = self._frame.rdd.map(lambda row: f(row.asDict(recursive=True)))
         return self._with(mapped_frame(self._spark, mapped, self._frame.schema))
 
     def select_fields(self, paths: str | Iterable[str], transformation_ctx: str = "", **_: Any) -> "DynamicFrame":  # noqa: ARG002
-        """The fields at ``paths`` (``a.b`` is within ``a``); paths that are not there are left out."""
+        """Return the fields at ``paths`` (``a.b`` is within ``a``); missing paths are left out."""
         return self._with(selected(self._frame, _listed(paths)))
 
     def drop_fields(self, paths: str | Iterable[str], transformation_ctx: str = "", **_: Any) -> "DynamicFrame":  # noqa: ARG002
-        """All fields but those at ``paths``."""
+        """Return all fields except those at ``paths``."""
         return self._with(dropped(self._frame, _listed(paths)))
 
     def rename_field(self, oldName: str, newName: str, transformation_ctx: str = "", **_: Any) -> "DynamicFrame":  # noqa: ARG002, N803
-        """The field at ``oldName`` under ``newName``, which is a whole path, too."""
+        """Rename the field at ``oldName`` to ``newName``, which is a whole path, too."""
         return self._with(renamed(self._frame, oldName, newName))
 
     def apply_mapping(
@@ -110,15 +110,15 @@ class DynamicFrame:
         transformation_ctx: str = "",  # noqa: ARG002
         **_: Any,
     ) -> "DynamicFrame":
-        """The fields that ``mappings`` name, and no others: (source, its type, target, its type), or (source, target).
+        """Return only the fields that ``mappings`` name: (source, its type, target, its type), or (source, target).
 
-        Sources that are not there are left out; what cannot be cast becomes null.
+        Missing sources are left out; values that cannot be cast become null.
         """
         fields = [_field(each) for each in mappings]
         return self._with(applied(self._frame, fields, case_sensitive=case_sensitive))
 
     def union(self, frame2: "DynamicFrame", transformation_ctx: str = "", **_: Any) -> "DynamicFrame":  # noqa: ARG002
-        """The rows of both; fields that one lacks are null there."""
+        """Return the rows of both frames; fields that a frame lacks are null in its rows."""
         return self._with(self._frame.unionByName(frame2.toDF(), allowMissingColumns=True))
 
     @property
@@ -144,7 +144,7 @@ def _field(mapping: Mapped) -> Field:
 
 
 def mapped_frame(spark: Any, records: Any, schema: StructType) -> DataFrame:
-    """A frame of an RDD of dicts: nested ones are structs, and none at all has ``schema``."""
+    """Return a frame of an RDD of dicts: nested dicts become structs; an empty RDD has ``schema``."""
     setting = "spark.sql.pyspark.inferNestedDictAsStruct.enabled"
     before = spark.conf.get(setting)
     spark.conf.set(setting, "true")

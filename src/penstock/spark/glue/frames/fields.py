@@ -1,4 +1,4 @@
-"""Fields at paths: ``a.b`` is field ``b`` of struct ``a``, and backquotes hold a name that has a dot.
+"""Fields at paths: ``a.b`` is field ``b`` of struct ``a``, and backquotes enclose a name with a dot.
 
 A selection is a tree of structs with a column at each leaf, built once for mapping, selecting, dropping and renaming.
 """
@@ -19,13 +19,13 @@ __all__ = ["Field", "Path", "applied", "dropped", "null_fields", "quoted", "rena
 Path = tuple[str, ...]
 
 _PART = re.compile(r"`([^`]+)`(?:\.|$)|([^.`]+)(?:\.|$)")
-# What Glue's type names are in Spark's DDL, where they differ.
+# Glue's type names that differ in Spark's DDL.
 _TYPES = {"choice": None, "null": "void", "enum": "string", "set": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field of a mapping; ``type`` is None where it stays what it is."""
+    """One field of a mapping; ``type`` is None if it does not change."""
 
     source: Path
     target: Path
@@ -33,7 +33,7 @@ class Field:
 
 
 def split(text: str) -> Path:
-    """A path's names; :class:`InvalidInput` for what is not a path."""
+    """Return a path's names. Raises :class:`InvalidInput` for an invalid path."""
     parts, at = [], 0
     while at < len(text):
         found = _PART.match(text, at)
@@ -42,17 +42,19 @@ def split(text: str) -> Path:
         parts.append(found[1] or found[2])
         at = found.end()
     if not parts or at < len(text) or text.endswith("."):
-        raise InvalidInput(f"{text!r} is not a path of fields.", remedy="Such as name, address.city or `name.with.dots`.")
+        raise InvalidInput(
+            f"{text!r} is not a path of fields.", remedy="Write it like name, address.city or `name.with.dots`."
+        )
     return tuple(parts)
 
 
 def quoted(path: Path) -> str:
-    """The path as Spark reads it."""
+    """Return the path as Spark reads it."""
     return ".".join(f"`{name}`" for name in path)
 
 
 def applied(frame: DataFrame, fields: Iterable[Field], *, case_sensitive: bool = False) -> DataFrame:
-    """The fields that are there, each where its target says and cast to its type."""
+    """Return the existing fields, each at its target and cast to its type."""
     tree: dict[str, object] = {}
     for field in fields:
         path = _found(frame.schema, field.source, case_sensitive=case_sensitive)
@@ -63,13 +65,13 @@ def applied(frame: DataFrame, fields: Iterable[Field], *, case_sensitive: bool =
 
 
 def selected(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
-    """The fields at ``paths``, within their structs."""
+    """Return the fields at ``paths``, within their structs."""
     wanted = [_found(frame.schema, split(path)) for path in paths]
     return applied(frame, [Field(source=path, target=path, type=None) for path in wanted if path is not None])
 
 
 def dropped(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
-    """All fields but those at ``paths``; a struct that loses its last field goes, too."""
+    """Return all fields except those at ``paths``; a struct that loses its last field is dropped, too."""
     gone = {path for path in (_found(frame.schema, split(each)) for each in paths) if path is not None}
     if not gone:
         return frame
@@ -77,10 +79,10 @@ def dropped(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
 
 
 def renamed(frame: DataFrame, old: str, new: str) -> DataFrame:
-    """The field at ``old``, and all that it holds, at ``new``; :class:`InvalidInput` where there is none."""
+    """Move the field at ``old`` with its nested fields to ``new``. Raises :class:`InvalidInput` if it does not exist."""
     path = _found(frame.schema, split(old))
     if path is None:
-        raise InvalidInput(f"There is no field {old} to rename.", remedy=f"There are {', '.join(frame.columns)}.")
+        raise InvalidInput(f"There is no field {old} to rename.", remedy=f"The columns are {', '.join(frame.columns)}.")
     fields = [
         Field(source=each, target=split(new) if each == path else each, type=None) for each in _leaves(frame.schema, {path})
     ]
@@ -88,7 +90,7 @@ def renamed(frame: DataFrame, old: str, new: str) -> DataFrame:
 
 
 def null_fields(schema: StructType) -> list[str]:
-    """Paths of the fields whose type is null: no record has a value."""
+    """Return paths of the fields whose type is null: no record has a value."""
     return [quoted(path) for path in _leaves(schema, set()) if isinstance(_at(schema, path), NullType)]
 
 
@@ -97,7 +99,7 @@ def _keeping(frame: DataFrame, paths: Sequence[Path]) -> DataFrame:
 
 
 def _leaves(schema: StructType, open_at: set[Path], prefix: Path = ()) -> list[Path]:
-    """Every field, taken apart only as far as the paths in ``open_at`` need (all the way where it is empty)."""
+    """Return every field, split only as far as the paths in ``open_at`` need (completely if it is empty)."""
     found: list[Path] = []
     for field in schema.fields:
         path = (*prefix, field.name)
@@ -118,7 +120,7 @@ def _at(schema: StructType, path: Path) -> DataType:
 
 
 def _found(schema: StructType, path: Path, *, case_sensitive: bool = False) -> Path | None:
-    """The path as the schema spells it, or None."""
+    """Return the path in the schema's spelling, or None."""
     kind: DataType = schema
     spelled: list[str] = []
     for name in path:
@@ -139,7 +141,7 @@ def _put(tree: dict[str, object], path: Path, column: Column) -> None:
     for each in outer:
         inner = tree.setdefault(each, {})
         if not isinstance(inner, dict):
-            raise InvalidInput(f"Field {quoted(path)} would be within {each}, which is a value itself.")
+            raise InvalidInput(f"Field {quoted(path)} would be within {each}, which is not a struct.")
         tree = inner
     tree[name] = column
 
@@ -155,7 +157,7 @@ def _type(text: str) -> DataType:
     name = _TYPES.get(text.strip().lower(), text)
     try:
         if name is None:
-            raise InvalidInput(f"Type {text} cannot be mapped to.", remedy="Name one that Spark has, such as string.")
+            raise InvalidInput(f"Type {text} cannot be mapped to.", remedy="Use one of Spark's types, such as string.")
         return DataType.fromDDL(name)
     except ParseException as error:
         raise InvalidInput(f"{text!r} is not a type: {str(error).splitlines()[0]}") from None

@@ -24,17 +24,17 @@ __all__ = [
 
 
 class GlueTransform:
-    """What every transform has; ``Transform.apply(...)`` and ``Transform()(...)`` are the same."""
+    """The base of transforms; ``Transform.apply(...)`` and ``Transform()(...)`` are the same."""
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> DynamicFrame:
-        """The transform of the frame."""
+        """Apply the transform to the frame."""
         result: DynamicFrame = cls()(*args, **kwargs)  # type: ignore[operator]
         return result
 
     @classmethod
     def name(cls) -> str:
-        """The transform's name."""
+        """Return the transform's name."""
         return cls.__name__
 
 
@@ -55,7 +55,7 @@ class DropFields(GlueTransform):
 
 
 class DropNullFields(GlueTransform):
-    """Drops the fields whose type is null: those that no record has a value for."""
+    """Drops the fields whose type is null: no record has a value for them."""
 
     def __call__(self, frame: DynamicFrame, **kwargs: Any) -> DynamicFrame:
         gone = null_fields(frame.schema())

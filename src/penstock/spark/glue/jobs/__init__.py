@@ -1,1 +1,1 @@
-"""How a Glue script is run: arguments, job, launcher, stopping."""
+"""Running a Glue script: arguments, job, launcher, stopping."""

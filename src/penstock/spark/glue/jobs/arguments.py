@@ -26,23 +26,23 @@ _FOLDERS = ("TempDir", "RedshiftTempDir")  # one folder under two names; never r
 
 
 class GlueArgumentError(InvalidInput):
-    """The arguments lack one that the script asks for, or one has a value that it may not have."""
+    """The arguments lack one that the script needs, or one has an invalid value."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise GlueArgumentError(
-            f"The job's arguments are wrong: {message}.", remedy="Each is given as --NAME value on the job's command line."
+            f"The job's arguments are wrong: {message}.", remedy="Write each as --NAME value on the job's command line."
         )
 
 
 def resolved_options(args: Sequence[str], options: Sequence[str]) -> dict[str, Any]:
-    """The values of ``options`` in ``args`` (``sys.argv``), all required, by name; hyphens in names become underscores.
+    """Return the values of ``options`` in ``args`` (``sys.argv``), all required, by name with hyphens as underscores.
 
-    Arguments that nobody asked for are left alone. Glue's own, such as ``job_bookmark_option``, are there too, None where
-    not given. Raises :class:`GlueArgumentError`, and RuntimeError for names that are reserved, as AWS's does.
+    Other arguments are ignored. Glue's own, such as ``job_bookmark_option``, are in the result, too, None if missing.
+    Raises :class:`GlueArgumentError`, and RuntimeError for names that are reserved, as AWS's does.
     """
-    # Short forms of long names would be taken for them: --job for --job_name.
+    # Otherwise argparse would read abbreviations as long names: --job as --job_name.
     parser = _Parser(allow_abbrev=False, add_help=False)
     for name, choices in _RESERVED.items():
         if name in options or name.replace("-", "_") in options:

@@ -1,4 +1,4 @@
-"""Glue's Job: the start and the end of a run. A streaming job's progress is its checkpoint; bookmarks are not kept."""
+"""Glue's Job: the start and the end of a run. A streaming job's progress is its checkpoint; there are no bookmarks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,18 +20,18 @@ class Job:
         self._arguments: Mapping[str, Any] = {}
 
     def init(self, job_name: str, args: Mapping[str, Any] | None = None) -> None:
-        """Begin the run of ``job_name`` with what getResolvedOptions gave."""
+        """Begin the run of ``job_name`` with the result of getResolvedOptions."""
         self._arguments = dict(args or {})
         if self._arguments.get("job_bookmark_option") in {"job-bookmark-enable", "job-bookmark-pause"}:
             raise not_supported({"bookmarks": _MARKS}, "Job", "bookmarks")
         self._name = job_name
 
     def isInitialized(self) -> bool:  # noqa: N802
-        """Whether :meth:`init` was called."""
+        """Return whether :meth:`init` was called."""
         return self._name is not None
 
     def commit(self) -> None:
-        """End the run; :class:`InvalidInput` where it has not begun."""
+        """End the run. Raises :class:`InvalidInput` if it has not begun."""
         if self._name is None:
             raise InvalidInput(
                 "Job.commit was called before Job.init.", remedy="Call job.init(args['JOB_NAME'], args) first."

@@ -1,4 +1,4 @@
-"""Runs one Glue script as ``penstock glue run`` has set it up: this module's arguments are the script and its own."""
+"""Run one Glue script that ``penstock glue run`` has set up: the arguments are the script and the script's arguments."""
 
 import logging
 import os
@@ -19,9 +19,9 @@ SCRATCH = "PENSTOCK_GLUE_SCRATCH"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the script as Python would, with ``arguments`` as its sys.argv; the exit status.
+    """Run the script as Python would, with ``arguments`` as its sys.argv; return the exit status.
 
-    Penstock's own errors are one message; what else the script raises is shown as Python shows it.
+    Penstock's own errors are printed as one message, other exceptions with their tracebacks.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     logging.getLogger("awsglue").setLevel(logging.INFO)

@@ -1,8 +1,8 @@
-"""An overwrite of the files that are being read, which Spark begins by deleting them.
+"""An overwrite of the files that the same query reads, which Spark would delete first.
 
 A published compaction job is ``spark.read.parquet(path)...write.mode("overwrite").save(path)``. Spark deletes the files,
-then fails to read them, and the data are gone. Here the new files are written beside the old ones first; then the files that
-were read are replaced by them. Files that came meanwhile stay. Nothing but such overwrites is touched.
+then fails to read them, and the data are gone. Here the new files are written beside the old ones first; then they replace
+the files that were read. Files that other writers added meanwhile stay. Other writes do not change.
 """
 
 import inspect
@@ -21,7 +21,7 @@ _MODE = "_penstock_mode"
 
 
 def guard_overwrites() -> None:
-    """Let Spark's writers of this process do so; calling it again changes nothing."""
+    """Guard the overwrites of Spark's writers in this process; a second call changes nothing."""
     if hasattr(DataFrameWriter, _MODE):
         return
     setattr(DataFrameWriter, _MODE, None)
@@ -31,7 +31,7 @@ def guard_overwrites() -> None:
 
 
 def _remembered(original: Any) -> Any:
-    """The JVM's writer does not tell its mode, so Python's keeps it."""
+    """Wrap ``mode`` to remember the mode, because the JVM's writer does not return it."""
 
     @wraps(original)
     def mode(self: DataFrameWriter, saveMode: str | None) -> DataFrameWriter:  # noqa: N803 - Spark's
@@ -57,7 +57,7 @@ def _guarded(original: Any) -> Any:
             original(self, *args, **kwargs)
             return
         target = path.rstrip("/")
-        # Names that begin with a dot are nobody's data.
+        # Readers skip names that begin with a dot.
         folder, _, name = target.rpartition("/")
         staged = given.arguments["path"] = f"{folder}/.{name}.{uuid.uuid4().hex}"
         original(*given.args, **given.kwargs)
@@ -65,7 +65,7 @@ def _guarded(original: Any) -> Any:
         files.sync(moved, below=staged)
         for file, final in moved.items():
             files.move(file, final)
-        # What was read is deleted only once what was made of it is on the disk.
+        # The files that were read are deleted only when the new ones are on the disk.
         files.sync(moved.values(), below=target)
         for file in own:
             files.delete(file)
@@ -75,6 +75,6 @@ def _guarded(original: Any) -> Any:
 
 
 def _own_files(writer: DataFrameWriter, path: str, files: HadoopFiles) -> list[str]:
-    """The files that the frame reads and an overwrite of ``path`` would delete first."""
+    """Return the files that the frame reads and that an overwrite of ``path`` would delete first."""
     folder = files.qualified(path).rstrip("/") + "/"
     return [file for file in map(files.qualified, writer._df.inputFiles()) if file.startswith(folder)]

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT end a script's streams after the current batch, where ``penstock glue run`` has started it."""
+"""SIGTERM and SIGINT end the streams of a script that ``penstock glue run`` started, after the current batch."""
 
 import signal
 import sys
@@ -25,14 +25,14 @@ def _handle(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
 
 
 def handle_signals() -> None:
-    """Take the two signals of this process; a second one ends it at once, and its batch is run again at the next start."""
+    """Handle both signals; a second one ends the process at once, and its batch is run again at the next start."""
     _ours.set()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _handle)
 
 
 def keep_signal_handlers(context: SparkContext) -> None:
-    """Take the signals again, which a SparkContext has taken since; nothing where :func:`handle_signals` was not called."""
+    """Set the handlers again, which a SparkContext replaces; does nothing unless :func:`handle_signals` was called."""
     if _ours.is_set() and threading.current_thread() is threading.main_thread():
         handle_signals()
         ignore_sigterm(context)

@@ -28,7 +28,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 class KinesisOptions:
     """``start`` is TRIM_HORIZON, LATEST or AT_TIMESTAMP with ``start_ms``.
 
-    ``list_seconds`` is how long a list of shards is believed.
+    ``list_seconds`` is how long a list of shards is cached.
     """
 
     stream: Stream
@@ -39,13 +39,13 @@ class KinesisOptions:
 
 
 def kinesis_options(options: Options) -> KinesisOptions:
-    """The stream's options, taken from ``options``; :class:`InvalidInput` for what is missing or wrong."""
+    """Return the stream's options, taken from ``options``. Raises :class:`InvalidInput` for missing or wrong ones."""
     stream = _stream(options)
     start, moment = _start(options)
     options.refuse("fanoutConsumerARN", "Shards are read with GetRecords: leave it out.")
-    options.refuse("emitConsumerLagMetrics", "There is no CloudWatch to send them to: leave it out.", harmless=("false",))
+    options.refuse("emitConsumerLagMetrics", "There is no CloudWatch: leave it out.", harmless=("false",))
     options.refuse("typeOfData", "This is the kinesis source.", harmless=("kinesis",))
-    # Where a shard has nothing new there is no batch, asked for or not.
+    # A shard without new records has no batch, with or without this option.
     options.flag("avoidEmptyBatches")
     return KinesisOptions(
         stream=stream,
@@ -59,7 +59,9 @@ def kinesis_options(options: Options) -> KinesisOptions:
 def _stream(options: Options) -> Stream:
     arn, name, endpoint = options.text("streamARN"), options.text("streamName"), options.text("endpointUrl")
     if arn is None and name is None:
-        raise InvalidInput("The kinesis source names no stream.", remedy="Give streamARN, or streamName and endpointUrl.")
+        raise InvalidInput(
+            "The kinesis source does not name a stream.", remedy="Give streamARN, or streamName and endpointUrl."
+        )
     if arn is not None and name is not None:
         raise InvalidInput("Options streamARN and streamName exclude each other.", remedy="Leave one of them out.")
     role = options.text("awsSTSRoleARN")
@@ -72,7 +74,7 @@ def _stream(options: Options) -> Stream:
         parts = parse_arn(arn)
         if parts.service != "kinesis" or not parts.resource.startswith("stream/"):
             raise InvalidInput(
-                f"{arn} is not a stream's ARN.", remedy="It has to read arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
+                f"{arn} is not a stream's ARN.", remedy="Write it as arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
             )
         name, region = parts.resource.removeprefix("stream/"), parts.region or None
     else:
@@ -99,7 +101,7 @@ def _start(options: Options) -> tuple[StartingPosition, int | None]:
     if not text[:1].isdigit():
         raise InvalidInput(
             f"Option startingPosition of the kinesis source is {text!r}.",
-            remedy="It has to be latest, trim_horizon, earliest or a moment such as 2023-04-04T08:00:00-04:00.",
+            remedy="Use latest, trim_horizon, earliest or a time such as 2023-04-04T08:00:00-04:00.",
         )
     return "AT_TIMESTAMP", milliseconds(text, "startingPosition")
 
@@ -122,16 +124,16 @@ def _reading(options: Options) -> ReadOptions:
 def _seconds(text: str) -> float:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
-        raise InvalidInput(f"Option describeShardInterval is {text!r}.", remedy="It has to read like 1s, 500ms or 2m.")
+        raise InvalidInput(f"Option describeShardInterval is {text!r}.", remedy="Write it like 1s, 500ms or 2m.")
     return int(found[1]) * _UNITS[found[2] or "s"]
 
 
 def to_text(options: KinesisOptions) -> str:
-    """The options as one of Spark's own, which are texts."""
+    """Return the options as one option of Spark, which is a string."""
     return json.dumps(asdict(options))
 
 
 def from_text(text: str) -> KinesisOptions:
-    """What :func:`to_text` wrote."""
+    """Return the options from :func:`to_text`."""
     found: Mapping[str, Any] = json.loads(text)
     return KinesisOptions(**{**found, "stream": Stream(**found["stream"]), "reading": ReadOptions(**found["reading"])})

@@ -1,11 +1,11 @@
-"""Kinesis's shards as ranges of sequence numbers: where a batch ends, and exactly the records up to there.
+"""Kinesis's shards as ranges of sequence numbers: the end of a batch, and exactly the records up to it.
 
-Kinesis does not say where a shard's tip is, so it is read up to there once to find it, and a second time, in parallel, for
-the batch: a shard gives twice what it takes in. Ranges are written down before they are read, and a batch that is replayed
-reads the same.
+Kinesis does not return the position of a shard's tip, so the shard is read once to find it, and a second time, in
+parallel, for the batch: a shard can be read twice as fast as it is written. Ranges are stored before they are read, and a
+replayed batch reads the same.
 
 A position is ``{"from": "TRIM_HORIZON"}``, ``{"at": milliseconds since 1970}`` or ``{"after": sequence number}``, with
-``"ended": True`` where the shard was closed and nothing follows. Positions go through JSON into Spark's checkpoint.
+``"ended": True`` if the shard was closed and no record follows. Spark's checkpoint stores positions as JSON.
 """
 
 import time
@@ -28,7 +28,7 @@ _EMPTY_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """Which stream, and who reads it. Goes to Spark's workers, so it holds no client."""
+    """A stream, and the role that reads it. It is sent to Spark's workers, so it has no client."""
 
     name: str
     arn: str | None = None
@@ -38,19 +38,19 @@ class Stream:
     role_session: str = ""
 
     def client(self) -> Any:
-        """boto3's client of Kinesis, acting as the role where there is one."""
+        """Return boto3's client of Kinesis, which acts as the role if there is one."""
         session = assumed_role_session(self.role_arn, self.role_session, region=self.region) if self.role_arn else None
         return open_client("kinesis", region=self.region, endpoint_url=self.endpoint_url, session=session, attempts=1)
 
     @property
     def named(self) -> StreamName:
-        """How requests name the stream."""
+        """Return the stream's name in requests."""
         return StreamName(self.name, self.arn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How reads are bounded and repeated; times in seconds."""
+    """Limits and retries of reads; times in seconds."""
 
     fetch_seconds: float = 1.0
     fetch_records: int = 100_000
@@ -63,7 +63,7 @@ class ReadOptions:
 
 
 def position_json(position: ShardPosition) -> dict[str, Any]:
-    """A position as Spark's checkpoint keeps it."""
+    """Return a position as Spark's checkpoint stores it."""
     if position.after is not None:
         made: dict[str, Any] = {"after": position.after}
     else:
@@ -72,7 +72,7 @@ def position_json(position: ShardPosition) -> dict[str, Any]:
 
 
 class _PacedFetcher:
-    """A shard's records from a position on, a page a call; repeated and paced as the options say."""
+    """A shard's records from a position on, a page for each call, with the options' retries and pauses."""
 
     def __init__(self, client: Any, stream: Stream, reading: ReadOptions, shard: str, position: Position) -> None:
         begin = ShardPosition(after=position.get("after"), at_ms=position.get("at"))
@@ -91,23 +91,23 @@ class _PacedFetcher:
 
     @property
     def behind_ms(self) -> int:
-        """How far the last page was behind the tip."""
+        """How far the last page was behind the tip, in milliseconds."""
         return self._fetcher.behind_ms
 
     def next(self, limit: int) -> list[dict[str, Any]]:
-        """Up to ``limit`` records, maybe none."""
+        """Return up to ``limit`` records, maybe none."""
         wait = self._read_at + self._pause - time.monotonic()
         if wait > 0:
             time.sleep(wait)
         records = call_with_retries(lambda: self._fetcher.fetch(limit), self._policy, when=may_pass)
         self._read_at = time.monotonic()
-        # A shard allows five reads a second, and may have nothing to give for many of them.
+        # A shard allows five reads a second, and many of them may return no records.
         self._pause = max(self._reading.pause, 0.0 if records else _EMPTY_SECONDS)
         return records
 
 
 class ShardScan:
-    """Walks one shard to find where batches end. Holds no records."""
+    """Walks one shard to find the ends of batches. It does not keep records."""
 
     def __init__(self, client: Any, stream: Stream, reading: ReadOptions, shard: str, position: Position) -> None:
         self._fetcher = _PacedFetcher(client, stream, reading, shard, position)
@@ -115,7 +115,7 @@ class ShardScan:
         self.position = position
 
     def advance(self) -> Position:
-        """Go on to the tip, or as far as one batch may; the position there."""
+        """Advance to the tip, or to the limit of one batch; return the position."""
         deadline = time.monotonic() + self._reading.fetch_seconds
         left = self._reading.fetch_records
         while left > 0 and not self.position.get("ended"):
@@ -133,10 +133,9 @@ class ShardScan:
 def records_between(  # noqa: PLR0917 - a range's parts
     client: Any, stream: Stream, reading: ReadOptions, shard: str, start: Position, end: Position
 ) -> Iterator[dict[str, Any]]:
-    """The shard's records behind ``start`` up to and with ``end``, as get_records gives them, in order.
+    """Yield the shard's records after ``start`` up to and including ``end``, as get_records returns them, in order.
 
-    Records of the range that are gone from the stream are left out, or raise :class:`DataProblem` with
-    ``fail_on_data_loss``.
+    Records of the range that the stream has lost are left out, or raise :class:`DataProblem` with ``fail_on_data_loss``.
     """
     last = end.get("after")
     if last is None or start.get("after") == last:
@@ -159,6 +158,6 @@ def records_between(  # noqa: PLR0917 - a range's parts
 def _lost(stream: Stream, shard: str, last: str, reading: ReadOptions) -> None:
     if reading.fail_on_data_loss:
         raise DataProblem(
-            f"Records up to {last} of shard {shard} of stream {stream.name} are gone before they were read.",
-            remedy="The stream kept them too short a time. Leave failOnDataLoss out to go on without them.",
+            f"Records up to {last} of shard {shard} of stream {stream.name} were lost before they were read.",
+            remedy="The stream's retention is too short. Leave failOnDataLoss out to continue without them.",
         )

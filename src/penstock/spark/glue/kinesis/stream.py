@@ -30,34 +30,34 @@ _SCHEMA = (
     "data BINARY, streamName STRING, shardId STRING, partitionKey STRING, sequenceNumber STRING, "
     "subSequenceNumber INT, approximateArrivalTimestamp TIMESTAMP"
 )
-_THREADS = 8  # shards that are walked at once; each may be read five times a second
+_THREADS = 8  # shards walked in parallel; each may be read five times a second
 
 Offset = dict[str, dict[str, Any]]
 Row = tuple[bytes, str, str, str, str, int, datetime]
 
 
 class KinesisSource(DataSource):
-    """The format ``penstock-kinesis``; its one option ``source`` is what
-    :func:`~penstock.spark.glue.kinesis.options.to_text` made.
+    """The format ``penstock-kinesis``; its one option ``source`` is the result of
+    :func:`~penstock.spark.glue.kinesis.options.to_text`.
     """
 
     @classmethod
     def name(cls) -> str:
-        """What Spark knows it by."""
+        """Return the name of the format."""
         return FORMAT
 
     def schema(self) -> str:
-        """Columns of a record; ``subSequenceNumber`` counts within an aggregated one."""
+        """Return the columns of a record; ``subSequenceNumber`` counts within an aggregated record."""
         return _SCHEMA
 
     def streamReader(self, schema: StructType) -> "KinesisReader":  # noqa: ARG002, N802 - Spark's
-        """The stream's reader."""
+        """Return the stream's reader."""
         return KinesisReader(from_text(self.options["source"]))
 
 
 @dataclass
 class ShardRange(InputPartition):
-    """What one task reads: from behind ``start`` up to and with ``end``."""
+    """The records of one task: after ``start``, up to and including ``end``."""
 
     shard: str
     start: Mapping[str, Any]
@@ -71,17 +71,17 @@ class KinesisReader(DataSourceStreamReader):
         self._options = options
         self._client: Any = None
         self._scans: dict[str, ShardScan] = {}
-        # What was planned last: what children wait for, and where a restarted query goes on.
+        # The last planned positions: children wait for them, and a restarted query continues there.
         self._planned: Offset | None = None
         self._shards: list[dict[str, Any]] = []
         self._listed = float("-inf")
 
     def __getstate__(self) -> dict[str, Any]:
-        """What tasks need: clients and walks stay here."""
+        """Return the state for tasks, without clients and scans."""
         return {"_options": self._options}
 
     def initialOffset(self) -> Offset:  # noqa: N802
-        """Where a query without a checkpoint begins, for every shard that has no parent in the stream."""
+        """Return the start of a query without a checkpoint, for every shard without a parent in the stream."""
         options = self._options
         now = int(time.time() * 1000)
         shards = self._list()
@@ -93,7 +93,7 @@ class KinesisReader(DataSourceStreamReader):
         return self._planned
 
     def latestOffset(self) -> Offset:  # noqa: N802
-        """How far the next batch goes."""
+        """Return the end of the next batch."""
         if self._planned is None:
             self.initialOffset()
         assert self._planned is not None
@@ -103,7 +103,7 @@ class KinesisReader(DataSourceStreamReader):
             if shard not in self._scans:
                 begin: Position = self._planned.get(shard) or self._child_begin()
                 self._scans[shard] = ShardScan(self._opened(), self._options.stream, self._options.reading, shard, begin)
-        # What the stream does not list any more is past its retention.
+        # Shards that the stream does not list any more are past its retention.
         listed = {shard["ShardId"] for shard in shards}
         self._scans = {shard: walk for shard, walk in self._scans.items() if shard in listed}
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -111,7 +111,7 @@ class KinesisReader(DataSourceStreamReader):
             return {shard: dict(position) for shard, position in zip(self._scans, positions, strict=True)}
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[ShardRange]:
-        """One range for each shard that has something. Spark also tells by this where a restarted query stands."""
+        """Return a range for each shard with records. After a restart, this call also passes the query's position."""
         self._planned = end
         return [
             ShardRange(shard, start.get(shard) or self._child_begin(), position)
@@ -120,7 +120,7 @@ class KinesisReader(DataSourceStreamReader):
         ]
 
     def read(self, partition: InputPartition) -> Iterator[Row]:
-        """The records of a range, aggregated ones taken apart."""
+        """Yield the records of a range, with aggregated records split."""
         assert isinstance(partition, ShardRange)
         stream = self._options.stream
         client = _task_client(stream)
@@ -132,7 +132,7 @@ class KinesisReader(DataSourceStreamReader):
                 yield part.data, stream.name, partition.shard, part.partition_key, number, index, arrived
 
     def _child_begin(self) -> dict[str, Any]:
-        """Where a shard begins that came after the first offset: all it holds came after its parents' records."""
+        """Return the start of a shard that came after the first offset: its records came after those of its parents."""
         if self._options.start == "AT_TIMESTAMP":
             return {"at": self._options.start_ms}
         return {"from": "TRIM_HORIZON"}
@@ -143,7 +143,7 @@ class KinesisReader(DataSourceStreamReader):
         return self._client
 
     def _list(self) -> list[dict[str, Any]]:
-        """The stream's shards, asked for anew where the last answer is older than ``describeShardInterval``."""
+        """Return the stream's shards, listed again if the last list is older than ``describeShardInterval``."""
         if time.monotonic() < self._listed + self._options.list_seconds:
             return self._shards
         client, stream = self._opened(), self._options.stream
@@ -157,12 +157,12 @@ class KinesisReader(DataSourceStreamReader):
 
 @cache
 def _task_client(stream: Stream) -> Any:
-    """One client for all the tasks of a worker process: making one takes longer than many reads."""
+    """Return one client for all tasks of a worker process, because creating one takes longer than many reads."""
     return stream.client()
 
 
 def _parts(record: Mapping[str, Any]) -> Sequence[UserRecord]:
-    """The records in a record. A damaged aggregate is handed over whole, as the KCL does, and ends no stream."""
+    """Return the records in a record. A damaged aggregate is one record, as in the KCL, and does not end the stream."""
     try:
         return user_records(record)
     except DamagedAggregate:
