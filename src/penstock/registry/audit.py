@@ -12,7 +12,7 @@ from penstock.paging import Page, decode_token, encode_token, page
 __all__ = ["MAX_AUDIT_ENTRIES", "Actor", "AuditEntry", "AuditLog", "AuditTrail", "acting", "current_actor"]
 
 MAX_AUDIT_ENTRIES = 1_000_000
-"""Older entries go when there are more."""
+"""Most entries that the store keeps; older ones are deleted."""
 
 _BATCH = 500
 _MAX_BATCHES = 20
@@ -20,7 +20,7 @@ _MAX_BATCHES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who asks, as the signature proved it, and the client's network address; ``-`` where it is not known."""
+    """Who sent a request, as its signature proved, and the client's network address; ``-`` if it is not known."""
 
     principal: str = "-"
     client: str = "-"
@@ -28,7 +28,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One change. ``resource`` is ``registry/NAME`` or ``schema/REGISTRY/NAME``; ``outcome`` what came of it."""
+    """One change. ``resource`` is ``registry/NAME`` or ``schema/REGISTRY/NAME``; ``outcome`` is the result."""
 
     number: int
     time: datetime
@@ -45,7 +45,7 @@ _ACTOR: ContextVar[Actor] = ContextVar("penstock_actor", default=_NOBODY)
 
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
-    """Changes within are recorded as those of ``actor``; holds for this thread or task alone."""
+    """Record changes inside the block as those of ``actor``, in this thread or task only."""
     token = _ACTOR.set(actor)
     try:
         yield
@@ -54,25 +54,25 @@ def acting(actor: Actor) -> Iterator[None]:
 
 
 def current_actor() -> Actor:
-    """The actor of what runs now."""
+    """Return the actor of the current thread or task."""
     return _ACTOR.get()
 
 
 class AuditTrail(Protocol):
-    """The part of a store that reads what it recorded; each change is recorded in the transaction that makes it."""
+    """The part of a store that reads the audit log; each change is recorded in the transaction that makes it."""
 
     def list(self, before: int | None, count: int, *, resource: str | None) -> Sequence[AuditEntry]:
         """Up to ``count`` entries numbered below ``before``, the newest first, of one resource or of all."""
 
 
 class AuditLog:
-    """Pages of the record."""
+    """Pages of the audit log."""
 
     def __init__(self, trail: AuditTrail) -> None:
         self._trail = trail
 
     def list(self, *, resource: str | None = None, token: str | None = None, size: int = 100) -> Page[AuditEntry]:
-        """A page of changes, the newest first; ``resource`` keeps those of a registry or schema alone."""
+        """Return a page of changes, the newest first; with ``resource`` only those of that registry or schema."""
 
         def read(before: int | None, count: int) -> Sequence[AuditEntry]:
             return self._trail.list(before, count, resource=resource)
@@ -89,10 +89,10 @@ class AuditLog:
         token: str | None = None,
         size: int = 50,
     ) -> Page[AuditEntry]:
-        """A page of the changes that ``matches`` picks, the newest first, none older than ``since``.
+        """Return a page of the changes that ``matches`` selects, the newest first, none older than ``since``.
 
-        ``listing`` names what is searched for. A page reads 10,000 changes at most: it may hold few or none and still have a
-        token, as CloudTrail's may.
+        ``listing`` identifies the search in page tokens. A page reads 10,000 changes at most: like CloudTrail's, it may hold
+        few or none and still have a token.
         """
         before = decode_token(listing, token, int)
         found: list[AuditEntry] = []

@@ -52,7 +52,7 @@ __all__ = [
 
 
 class RegistryNotFound(NotFound):
-    """There is no registry of this name."""
+    """The registry does not exist."""
 
     def __init__(self, registry: str) -> None:
         super().__init__(
@@ -61,7 +61,7 @@ class RegistryNotFound(NotFound):
 
 
 class SchemaNotFound(NotFound):
-    """The registry has no schema of this name, or there is no such registry."""
+    """The registry has no schema of this name, or does not exist."""
 
     def __init__(self, registry: str, schema: str) -> None:
         super().__init__(
@@ -71,7 +71,7 @@ class SchemaNotFound(NotFound):
 
 
 class VersionNotFound(NotFound):
-    """There is no such schema version. ``what`` says how it was asked for."""
+    """The schema version does not exist. ``what`` says how it was requested."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"Schema version is not found. {what}.", remedy="ListSchemaVersions shows the ones there are.")
@@ -129,14 +129,14 @@ class MetadataExists(AlreadyExists):
 
 
 class RegistryFull(LimitExceeded):
-    """A count is used up; ``what`` names it with its limit."""
+    """A limit is reached; ``what`` names it."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"The limit is reached: {what}.", remedy="Delete some that are no longer needed first.")
 
 
 class TooMuchContention(ConcurrentModification):
-    """Other writers changed the schema again and again."""
+    """Other writers kept changing the schema."""
 
     def __init__(self, registry: str, schema: str) -> None:
         super().__init__(
@@ -167,15 +167,15 @@ class NotWritable(InvalidInput):
 
 
 class ProtectedVersion(InvalidInput):
-    """The checkpoint and the first version stay."""
+    """The checkpoint and the first version cannot be deleted."""
 
 
 class BadReference(InvalidInput):
-    """A RegistryId, SchemaId or version that names nothing, two things, or something of another kind."""
+    """A RegistryId, SchemaId or version that names nothing, two resources, or one of another kind."""
 
 
 class MissingReference(BadReference):
-    """A reference of a definition names no version that can be built on."""
+    """A reference names a version that does not exist or cannot be used."""
 
     def __init__(self, name: str, key: SchemaKey, number: int, *, why: str = "there is no such version") -> None:
         super().__init__(
@@ -185,7 +185,7 @@ class MissingReference(BadReference):
 
 
 class IncompatibleSchema(InvalidInput):
-    """A definition that was refused without becoming a version. ``verdict`` has the list of why."""
+    """An incompatible definition that was not stored. ``verdict`` lists the incompatibilities."""
 
     def __init__(self, verdict: CompatibilityVerdict) -> None:
         super().__init__(str(verdict))
@@ -193,7 +193,7 @@ class IncompatibleSchema(InvalidInput):
 
 
 class SchemaIdTaken(AlreadyExists):
-    """An import gives an id that is another definition's."""
+    """An imported schema id belongs to another definition."""
 
     def __init__(self, registry: str, schema_id: int, what: str | None = None) -> None:
         what = what or f"Id {schema_id} is another schema's"
@@ -205,14 +205,14 @@ class SchemaIdTaken(AlreadyExists):
 
 
 class SchemaIdDiffers(SchemaIdTaken):
-    """An import gives another id than the one that the definition has in this registry."""
+    """An imported schema id differs from the one that the definition has in this registry."""
 
     def __init__(self, registry: str, schema_id: int, other: int) -> None:
         super().__init__(registry, schema_id, f"The schema has id {other}, not {schema_id},")
 
 
 class NumberTaken(AlreadyExists):
-    """An import gives a version number that the schema has, or a definition that it has under another number."""
+    """An imported version number is taken, or the definition is stored under another number."""
 
     def __init__(self, key: SchemaKey, number: int, other: int | None = None) -> None:
         what = "is another definition" if other is None else f"cannot be it: it is version {other} already"
@@ -224,7 +224,7 @@ class NumberTaken(AlreadyExists):
 
 
 class VersionReferenced(InvalidInput):
-    """A deletion of what other versions build on. ``referrers`` are some of them."""
+    """Other versions refer to the one to be deleted. ``referrers`` are some of them."""
 
     def __init__(self, what: str, referrers: Sequence[VersionHead]) -> None:
         shown = ", ".join(f"{head.key.registry}/{head.key.name} version {head.number}" for head in referrers[:5])
@@ -235,7 +235,7 @@ class VersionReferenced(InvalidInput):
 
 
 class NotSoftDeleted(InvalidInput):
-    """A permanent deletion of what was not soft-deleted before."""
+    """A subject or version must be soft-deleted before it is deleted permanently."""
 
     def __init__(self, key: SchemaKey, number: int | None = None) -> None:
         what = f"Subject '{key.name}'" + ("" if number is None else f" version {number}")
@@ -243,7 +243,7 @@ class NotSoftDeleted(InvalidInput):
 
 
 class SoftDeleted(NotFound):
-    """A soft deletion of what is soft-deleted already."""
+    """The subject or version is already soft-deleted."""
 
     def __init__(self, key: SchemaKey, number: int | None = None) -> None:
         what = f"Subject '{key.name}'" + ("" if number is None else f" version {number}")

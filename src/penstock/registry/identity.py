@@ -1,4 +1,4 @@
-"""What a RegistryId, a SchemaId, a version reference means: names or ARNs in, keys out."""
+"""Resolve RegistryId, SchemaId and version references: names or ARNs to keys."""
 
 import json
 import time
@@ -30,8 +30,8 @@ DEFAULT_REGISTRY = "default-registry"
 def new_version_id() -> str:
     """An id for a new version: a UUID of version 7 (RFC 9562, section 5.7).
 
-    It begins with the time in milliseconds, so that the ids of versions that are stored together lie together in the store's
-    index, where random ones would each change a page of their own.
+    It begins with the time in milliseconds, so that versions that are stored together are neighbours in the store's index.
+    Random ids would each change a page of their own.
     """
     random = uuid4().int & ((1 << 76) - 1)  # its version lies above these bits, its variant is that of version 7 too
     return str(UUID(int=time.time_ns() // 1_000_000 << 80 | 7 << 76 | random))
@@ -48,12 +48,12 @@ def schema_resource(key: SchemaKey) -> str:
 
 
 def config_scopes(key: SchemaKey) -> tuple[str, str, str]:
-    """The scopes whose configs hold for a schema, the nearest first: its name's, its registry's, the whole store's."""
+    """Return the scopes whose configs apply to a schema, the nearest first: its name, its registry, the whole store."""
     return schema_resource(key), registry_resource(key.registry), GLOBAL_SCOPE
 
 
 def canonical_contract(given: Mapping[str, Any]) -> str | None:
-    """Metadata in Confluent's shape as one text for all that say the same; None where it says nothing.
+    """Return metadata in Confluent's shape as canonical JSON, None if it is empty.
 
     ``tags`` are sets of texts by path, ``properties`` texts by name, ``sensitive`` is a set of properties' names.
     """
@@ -67,7 +67,7 @@ def canonical_contract(given: Mapping[str, Any]) -> str | None:
 
 
 def fingerprint_with(definition: str, contract: str | None) -> str:
-    """The fingerprint of a version: its definition's, and another one for each contract that comes with it."""
+    """Return the fingerprint of a version, which depends on its definition and its contract."""
     return definition if contract is None else fingerprint(f"{definition}\n{contract}")
 
 

@@ -74,7 +74,7 @@ def _matches(pair: Metadata, key: str | None, value: str | None) -> bool:
 
 
 def _verdict(version: Version) -> Iterator[Metadata]:
-    """The incompatibilities of a refused version, as far as metadata can hold them."""
+    """The incompatibilities of a refused version, as many as metadata can hold."""
     if version.verdict is None:
         return
     seen: set[str] = set()

@@ -64,11 +64,11 @@ class Registry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """A schema: what its versions have in common.
+    """A schema.
 
-    ``latest`` is the highest AVAILABLE version number, None before the first; ``next_number`` is one more than any number
-    given so far, refused versions included. ``checkpoint`` is the version that compatibility checks reach back to.
-    ``revision`` changes with every write, so that a writer can tell whether it decided on what is still stored.
+    ``latest`` is the highest AVAILABLE version number, None before the first; ``next_number`` is one above the highest
+    number assigned so far, also to refused versions. ``checkpoint`` is the version that compatibility checks reach back to.
+    ``revision`` changes with every write, for optimistic concurrency.
     ``compatibility`` None is inherited: from the configs of the schema's name, its registry, the whole store.
     """
 
@@ -86,7 +86,7 @@ class Schema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A version that a definition builds on; ``name`` is what the definition calls it."""
+    """A version that a definition refers to; ``name`` is its name in the definition."""
 
     name: str
     registry: str
@@ -95,7 +95,7 @@ class Reference:
 
     @property
     def key(self) -> SchemaKey:
-        """The schema it is a version of."""
+        """The key of its schema."""
         return SchemaKey(self.registry, self.schema)
 
 
@@ -103,8 +103,8 @@ class Reference:
 class VersionHead:
     """A version without its text. ``status`` is AVAILABLE, or FAILURE for a definition that was refused.
 
-    ``schema_id`` is Confluent's global id: one number for one definition (format and fingerprint) in one registry, whichever
-    schemas hold it; 0 before the store gave one. ``deleted`` is when it was soft-deleted.
+    ``schema_id`` is Confluent's global id: one number for one definition (format and fingerprint) in one registry, in all
+    schemas that have it; 0 before the store assigned one. ``deleted`` is when it was soft-deleted.
     """
 
     id: str
@@ -122,7 +122,7 @@ class Version(VersionHead):
     """A version: immutable until it is deleted.
 
     ``definition`` is the text as it was registered. ``fingerprint`` is that of its canonical form, with the ``contract``
-    where there is one: what Confluent calls a schema's metadata, as canonical JSON. ``verdict`` says why a FAILURE was
+    if it has one: Confluent's metadata of a schema, as canonical JSON. ``verdict`` says why a FAILURE was
     refused.
     """
 
@@ -135,9 +135,9 @@ class Version(VersionHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion:
-    """A version to be added by ``actor`` where the revision of its schema is still ``revision``.
+    """A version to be added by ``actor`` if its schema still has the revision ``revision``.
 
-    It takes the place of version id ``replaces``, which may be its own.
+    It replaces the version with id ``replaces``, which may be its own.
     """
 
     version: Version
@@ -148,11 +148,11 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeConfig:
-    """What a scope says for all in it that says nothing itself; None: the scope says nothing.
+    """The settings of a scope, which everything in it inherits; a member is None if it is not set.
 
     ``scope`` is :data:`GLOBAL_SCOPE`, ``registry/NAME`` or ``schema/REGISTRY/NAME``. ``mode`` is READWRITE, READONLY,
-    IMPORT, or READONLY_OVERRIDE, which holds for all others where the whole store says it. ``alias`` is the subject that
-    callers of Confluent's interface mean by this one. The rest is that interface's, too: ``compatibility_policy`` is STRICT
+    IMPORT, or READONLY_OVERRIDE, which overrides all other modes if the whole store has it. ``alias`` is the subject that
+    this one stands for in Confluent's API. The rest belongs to that API, too: ``compatibility_policy`` is STRICT
     or LENIENT, ``compatibility_group`` a property of the metadata, the metadata are canonical contracts.
     """
 
@@ -168,7 +168,7 @@ class ScopeConfig:
     override_metadata: str | None = None
 
     def __str__(self) -> str:
-        """What it says, for the audit log; metadata, which may be long or sensitive, by its length."""
+        """Return the settings as text for the audit log; metadata, which may be long or sensitive, as its length."""
         said = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "scope"}
         for name in ("default_metadata", "override_metadata"):
             said[name] = None if said[name] is None else f"of {len(said[name])} characters"
@@ -178,10 +178,10 @@ class ScopeConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveSchema:
-    """A schema with all that decides what may be registered in it.
+    """A schema with the configs that decide what may be registered in it.
 
-    ``mode`` and ``inherited`` (a compatibility) are what the nearest scope config that has one says: that of the schema's
-    name, of its registry, of the whole store, whose READONLY_OVERRIDE goes before the others'. None: nothing is said.
+    ``mode`` and ``inherited`` (a compatibility) come from the nearest scope config that sets them: of the schema's name,
+    of its registry, of the whole store, whose READONLY_OVERRIDE goes first. None: none of them sets it.
     """
 
     schema: Schema

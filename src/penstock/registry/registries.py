@@ -16,7 +16,7 @@ _ATTEMPTS = 10
 
 
 class Registries:
-    """Registries by name. Deleting one deletes all it holds, at once."""
+    """Registries by name. Deleting one deletes its schemas at once."""
 
     def __init__(self, store: RegistriesStore, *, now: Callable[[], datetime], limits: RegistryLimits) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class Registries:
         return registry
 
     def ensure(self, name: str, description: str) -> Registry:
-        """The registry, made with ``description`` where there is none; :class:`RegistryFull`."""
+        """Return the registry, created with ``description`` if it does not exist; :class:`RegistryFull`."""
         for _ in range(_ATTEMPTS):
             registry = self._store.get(name)
             if registry is not None:

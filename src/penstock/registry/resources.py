@@ -1,4 +1,4 @@
-"""Registries and schemas by their ARNs, where they are there."""
+"""Look up registries and schemas by ARN."""
 
 from penstock.registry.errors import ResourceNotFound
 from penstock.registry.identity import Identity, registry_resource, schema_resource
@@ -8,7 +8,7 @@ __all__ = ["Resources"]
 
 
 class Resources:
-    """What can have tags and resource policies."""
+    """Registries and schemas, which can have tags and resource policies."""
 
     def __init__(self, registries: RegistriesStore, schemas: SchemaStore, identity: Identity) -> None:
         self._registries = registries
@@ -16,7 +16,10 @@ class Resources:
         self._identity = identity
 
     def existing(self, resource_arn: str) -> str:
-        """The ARN's resource (``registry/NAME``, ``schema/REGISTRY/NAME``); :class:`ResourceNotFound` for one not stored."""
+        """The ARN's resource (``registry/NAME``, ``schema/REGISTRY/NAME``).
+
+        :class:`ResourceNotFound` for one that does not exist.
+        """
         target = self._identity.resource(resource_arn)
         if isinstance(target, str):
             if self._registries.get(target) is None:

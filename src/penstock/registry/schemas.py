@@ -25,7 +25,7 @@ _ATTEMPTS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSchema:
-    """What CreateSchema asks for; no ``registry`` is the default one, which is made at its first use.
+    """The request of CreateSchema; without ``registry`` it is the default one, which is created at its first use.
 
     ``compatibility`` None is inherited. ``references`` None are those that the tags declare
     (:func:`penstock.registry.versions.references.declared_references`). ``contract`` is the first version's; so are
@@ -46,7 +46,7 @@ class NewSchema:
 
 
 class Schemas:
-    """Schemas by :class:`SchemaKey`. Deleting one deletes its versions, at once."""
+    """Schemas by :class:`SchemaKey`. Deleting one deletes its versions at once."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class Schemas:
         self._limits = limits
 
     def create(self, wanted: NewSchema) -> tuple[Schema, Version | None]:
-        """Add a schema, with its first version where there is a definition.
+        """Add a schema, with its first version if there is a definition.
 
-        :class:`RegistryNotFound`, :class:`SchemaExists`; :class:`InvalidInput` for a definition that is none, or whose
-        references name nothing usable; :class:`SchemaIdTaken` for an import's id.
+        :class:`RegistryNotFound`, :class:`SchemaExists`; :class:`InvalidInput` for a definition that is not valid, or whose
+        references cannot be used; :class:`SchemaIdTaken` for an import's id.
         """
         format_of(wanted.data_format)
         check_tags(wanted.tags or {}, self._limits.tags)
@@ -100,11 +100,11 @@ class Schemas:
         return schema
 
     def effective(self, schema: Schema) -> CompatibilityMode:
-        """The compatibility that holds for ``schema``: its own, or the one it inherits."""
+        """Return the effective compatibility of ``schema``: its own, or the inherited one."""
         return self._configs.compatibility(schema)
 
     def set_compatibility(self, key: SchemaKey, compatibility: CompatibilityMode | None) -> None:
-        """Replace the compatibility, None inherits it; the checkpoint stays. :class:`SchemaNotFound`."""
+        """Replace the compatibility (None: inherited) and keep the checkpoint. :class:`SchemaNotFound`."""
         self._change(key, lambda schema: replace(schema, compatibility=compatibility, updated=self._now()))
 
     def subjects(
@@ -117,7 +117,7 @@ class Schemas:
         after: SchemaKey | None = None,
         count: int = 1_000,
     ) -> Sequence[SchemaKey]:
-        """Keys of schemas, by registry and name, that hold something: see :meth:`SchemaStore.list_subjects`."""
+        """Return the keys of schemas that have versions, by registry and name: see :meth:`SchemaStore.list_subjects`."""
         return self._store.list_subjects(registry, prefix, after, count, live=live, deleted=deleted)
 
     def list(self, registry: str | None = None, *, token: str | None = None, size: int = 25) -> Page[Schema]:
@@ -126,7 +126,7 @@ class Schemas:
             self._registries.get(registry)
 
         def read(after: str | None, count: int) -> Sequence[Schema]:
-            # Names hold no slash.
+            # Names have no slash.
             last = None if after is None else SchemaKey(*(after.partition("/")[::2]))
             return self._store.list(registry, last, count)
 
@@ -143,13 +143,13 @@ class Schemas:
     ) -> None:
         """Change the compatibility, the checkpoint (a number, or ``latest``), the description.
 
-        A new compatibility needs a checkpoint, from which on it holds; history is not checked again. Raises
-        :class:`VersionNotFound` for a checkpoint that is no AVAILABLE version.
+        A new compatibility needs a checkpoint from which it applies; earlier versions are not checked again. Raises
+        :class:`VersionNotFound` for a checkpoint that is not an AVAILABLE version.
         """
         pointed = latest or checkpoint is not None
         if compatibility is not None and not pointed:
             raise InvalidInput(
-                "A change of Compatibility needs the SchemaVersionNumber it holds from (the checkpoint).",
+                "A change of Compatibility needs the SchemaVersionNumber from which it applies (the checkpoint).",
                 remedy="Give SchemaVersionNumber with VersionNumber, or with LatestVersion true.",
             )
         if not pointed and description is None:

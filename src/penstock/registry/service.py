@@ -1,4 +1,4 @@
-"""The registry as one value: its nouns over one store, and what the catalog asks of it."""
+"""The registry's services over one store, and the columns that the catalog reads."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -46,10 +46,11 @@ class SchemaReferenceLike(Protocol):
 
 
 class RegistryService:
-    """The semantics of Glue's registry operations, free of their wire shapes.
+    """The semantics of Glue's registry operations, without their wire shapes.
 
-    ``registries``, ``schemas``, ``versions``, ``configs``, ``metadata`` and ``tags`` hold one noun each, ``deletion`` the
-    deletion in two steps, ``audit`` the audit log, ``resource_policies`` JSON policy documents; ``identity`` is for ARNs.
+    ``registries``, ``schemas``, ``versions``, ``configs``, ``metadata`` and ``tags`` serve one noun each, ``deletion``
+    deletes in one or two steps, ``audit`` is the audit log, ``resource_policies`` are JSON policy documents; ``identity`` is
+    for ARNs.
     """
 
     def __init__(
@@ -83,9 +84,9 @@ class RegistryService:
         return syntax_diff(self._definitions, versions.get_numbered(key, first), versions.get_numbered(key, second))
 
     def standalone_text(self, version: Version) -> str:
-        """The definition for callers whose interface has no references: with all that it builds on in it.
+        """Return the definition for APIs without references: with the referenced definitions inlined.
 
-        It stays as it was registered where it builds on nothing, or cannot be one text with what it builds on.
+        It is the registered text if it has no references, or if they cannot be inlined.
         """
         return self._definitions.standalone(version)
 

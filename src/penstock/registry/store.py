@@ -1,7 +1,7 @@
 """The port that keeps the registry, one small protocol for each noun; a service takes the parts that it needs.
 
 Every write is one atomic step that checks its own preconditions, and is recorded in the audit log with its actor. Rows come
-back in the order of their keys. Where a method does not say otherwise, soft-deleted versions are versions like all others.
+back in the order of their keys. Unless a method says otherwise, soft-deleted versions are included.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,28 +39,28 @@ __all__ = [
 ]
 
 Added = Version | SchemaIdTaken | MissingReference | None
-"""What came of a :class:`NewVersion`: see :meth:`VersionStore.add`."""
+"""The result of a :class:`NewVersion`: see :meth:`VersionStore.add`."""
 
 
 class RegistriesStore(Protocol):
     """Registries by name."""
 
     def add(self, registry: Registry, tags: Mapping[str, str], *, limit: int) -> None:
-        """Raise :class:`RegistryExists`, or :class:`RegistryFull` where there are ``limit`` already."""
+        """Raise :class:`RegistryExists`, or :class:`RegistryFull` if there are ``limit`` already."""
 
     def get(self, name: str) -> Registry | None:
         """The registry, or None."""
 
     def list(self, after: str | None, count: int) -> Sequence[Registry]:
-        """Up to ``count`` registries named behind ``after``."""
+        """Up to ``count`` registries with names after ``after``."""
 
     def update(self, name: str, description: str, now: datetime) -> bool:
-        """Whether there was such a registry."""
+        """Return whether the registry existed."""
 
     def delete(self, name: str) -> bool:
-        """Delete a registry with all it holds; whether there was one.
+        """Delete a registry with its schemas; return whether it existed.
 
-        :class:`VersionReferenced`, and nothing deleted, where another registry's versions refer to some of it.
+        :class:`VersionReferenced`, and nothing deleted, if versions of another registry refer to one of its versions.
         """
 
 
@@ -68,7 +68,7 @@ class SchemaStore(Protocol):
     """Schemas by key."""
 
     def add(self, schema: Schema, first: Version | None, tags: Mapping[str, str]) -> Version | None:
-        """Add a schema with its first version, given back with its schema id, as :meth:`VersionStore.add` does.
+        """Add a schema with its first version, which is returned with its schema id, as :meth:`VersionStore.add` does.
 
         :class:`RegistryNotFound`, :class:`SchemaExists`, :class:`SchemaIdTaken`, :class:`MissingReference`.
         """
@@ -77,23 +77,23 @@ class SchemaStore(Protocol):
         """The schema, or None."""
 
     def list(self, registry: str | None, after: SchemaKey | None, count: int) -> Sequence[Schema]:
-        """Up to ``count`` schemas behind ``after``, of one registry or of all."""
+        """Up to ``count`` schemas after ``after``, of one registry or of all."""
 
     def list_subjects(
         self, registry: str | None, prefix: str, after: SchemaKey | None, count: int, *, live: bool, deleted: bool
     ) -> Sequence[SchemaKey]:
-        """Up to ``count`` schemas behind ``after`` whose names begin with ``prefix``.
+        """Up to ``count`` schemas after ``after`` whose names begin with ``prefix``.
 
         Those that have an AVAILABLE version (``live``), or a soft-deleted one (``deleted``).
         """
 
     def update(self, schema: Schema) -> bool:
-        """Replace description, compatibility, checkpoint; False where ``schema.revision`` is not the stored one any more."""
+        """Replace description, compatibility, checkpoint; False if ``schema.revision`` is no longer the stored one."""
 
     def delete(self, key: SchemaKey) -> bool:
-        """Delete a schema with its versions and its config; whether there was one.
+        """Delete a schema with its versions and its config; return whether it existed.
 
-        :class:`VersionReferenced`, and nothing deleted, where versions of other schemas refer to some of it.
+        :class:`VersionReferenced`, and nothing deleted, if versions of other schemas refer to one of its versions.
         """
 
 
@@ -104,10 +104,10 @@ class VersionStore(Protocol):
         """Around calls that this thread makes one after the other, each a step of its own: they may share a connection."""
 
     def get_effective_schema(self, key: SchemaKey) -> EffectiveSchema | None:
-        """The schema with its tags and what the scope configs say, or None."""
+        """Return the schema with its tags and its effective configs, or None."""
 
     def add(self, new: Sequence[NewVersion]) -> Sequence[Added]:
-        """Add versions of different schemas, in one transaction where the store can; what came of each, in order.
+        """Add versions of different schemas, in one transaction where the store can; return the result of each, in order.
 
         The version as stored, with its schema id: the one that its registry has for the definition, or the next; one that
         is not 0 is taken as it is. None, and nothing written, where the schema's revision is not the one that the caller
@@ -176,7 +176,7 @@ class ConfigStore(Protocol):
         """Configs of scopes that begin with ``prefix``, by scope."""
 
     def change(self, scope: str, change: Callable[[ScopeConfig], ScopeConfig]) -> ScopeConfig | None:
-        """Put what ``change`` makes of a scope's config in its place, with no other writer in between.
+        """Replace a scope's config with the result of ``change``; no other writer comes between.
 
         Gives the config as it was before, None where there was none; ``change`` gets one that says nothing then, and giving
         one that says nothing deletes it.
@@ -190,7 +190,7 @@ class ResourcePolicyStore(Protocol):
         """The policy, or None."""
 
     def list(self, after: str | None, count: int) -> Sequence[ResourcePolicy]:
-        """Up to ``count`` policies of resources behind ``after``."""
+        """Up to ``count`` policies of resources after ``after``."""
 
     def put(self, policy: ResourcePolicy, check: Callable[[ResourcePolicy | None], None]) -> ResourcePolicy:
         """Add or replace a policy, which keeps its time of creation, unless ``check`` of the stored one raises."""
@@ -209,7 +209,7 @@ class MetadataStore(Protocol):
         """All pairs of a version, by key and then in the order they were put."""
 
     def remove(self, version_id: str, key: str, value: str) -> bool:
-        """Whether there was such a pair."""
+        """Return whether the pair existed."""
 
 
 class TagStore(Protocol):
@@ -219,7 +219,7 @@ class TagStore(Protocol):
         """The tags."""
 
     def add(self, resource: str, tags: Mapping[str, str], *, limit: int) -> None:
-        """Add or replace tags; :class:`RegistryFull` where there would be more than ``limit``."""
+        """Add or replace tags; :class:`RegistryFull` if there would be more than ``limit``."""
 
     def remove(self, resource: str, keys: Sequence[str]) -> None:
         """Remove tags; missing ones are not an error."""

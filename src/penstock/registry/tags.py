@@ -19,7 +19,7 @@ class Tags:
         self._limits = limits
 
     def owns(self, resource_arn: str) -> bool:
-        """Whether the ARN is one of a registry or a schema, there or not."""
+        """Return whether the ARN is a registry's or a schema's, whether it exists or not."""
         return resource_arn.split(":", 5)[-1].startswith(("registry/", "schema/"))
 
     def get(self, resource_arn: str) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
-"""A registry as lines of JSON and back: ids, numbers, references, metadata, tags and configs kept.
+"""Export a registry as lines of JSON and import it, with ids, numbers, references, metadata, tags and configs.
 
-The first line is :data:`HEADER`, the last one counts what came between, so that a file that was cut is noticed. A line has a
+The first line is :data:`HEADER`, the last one has the counts of records, so that a truncated file is detected. A line has a
 ``kind``: ``policy``, ``registry``, ``schema``, ``version``. ``docs/registry/registry.md`` lists the members.
 """
 
@@ -50,7 +50,7 @@ _ATTEMPTS = 50
 
 @dataclass(slots=True, kw_only=True)
 class TransferReport:
-    """What an import found: versions in the file, those added, and where the store has something else."""
+    """The result of an import: versions in the file, versions added, differences from the store."""
 
     versions: int = 0
     added: int = 0
@@ -68,9 +68,11 @@ def written(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def exported(store: RegistryStore, registry: str | None = None) -> Iterator[dict[str, Any]]:
-    """Records of all registries, or of one. Writers may go on: each record is as it was when it was read.
+    """Records of all registries, or of one.
 
-    :class:`~penstock.registry.errors.RegistryNotFound` where there is no ``registry``.
+    Writers need not stop: each record is consistent, the export as a whole is not a snapshot.
+
+    :class:`~penstock.registry.errors.RegistryNotFound` if there is no ``registry``.
     """
     if registry is None:
         yield from _config(store, GLOBAL_SCOPE)
@@ -85,17 +87,16 @@ def exported(store: RegistryStore, registry: str | None = None) -> Iterator[dict
 
 
 def import_lines(store: RegistryStore, service: RegistryService, lines: Iterable[str]) -> TransferReport:
-    """Add what ``lines`` hold and the store does not.
+    """Add the records of ``lines`` that the store lacks.
 
-    What is there already stays, so that an import that was stopped goes on where it is started again. Each version is then
-    compared with the stored one; the report says where the store has something else. :class:`DataProblem` for lines that are
-    no export, or not all of one.
+    Existing records stay, so an import that was stopped can be run again. Each version is then compared with the stored one;
+    the report lists the differences. :class:`DataProblem` for lines that are not an export, or not all of one.
     """
     return _Import(store, service).run(lines)
 
 
 def import_records(store: RegistryStore, service: RegistryService, records: Iterable[Mapping[str, Any]]) -> TransferReport:
-    """:func:`import_lines` of records that come from elsewhere than a file."""
+    """:func:`import_lines` of records that do not come from a file."""
     importing = _Import(store, service)
     for record in records:
         importing.take(record)
@@ -103,9 +104,9 @@ def import_records(store: RegistryStore, service: RegistryService, records: Iter
 
 
 def compared(store: RegistryStore, service: RegistryService, records: Iterable[Mapping[str, Any]]) -> TransferReport:
-    """Where the store has something else than ``records`` of registries, schemas and versions; nothing is written.
+    """Compare the store with ``records`` of registries, schemas and versions; nothing is written.
 
-    All of a schema's versions follow it. What its schema has in the store beyond them is a difference too.
+    All of a schema's versions follow it. Further versions in the store are differences, too.
     """
     return _Comparison(store, service).run(records)
 
@@ -198,7 +199,7 @@ class _Import:
         for number, record in _records(lines):
             kind = record["kind"]
             if expected is not None:
-                raise DataProblem(f"Line {number} is behind the end of the export.", remedy="Give one export at a time.")
+                raise DataProblem(f"Line {number} comes after the end of the export.", remedy="Give one export at a time.")
             if kind == "end":
                 expected = record["counts"]
                 continue
@@ -207,7 +208,7 @@ class _Import:
                 self.take(record)
             except (KeyError, TypeError, ValueError) as error:
                 raise DataProblem(
-                    f"Line {number} is no {kind} of an export: {error!r}.", remedy="Export it again."
+                    f"Line {number} is not a valid {kind} record: {error!r}.", remedy="Export it again."
                 ) from error
         if expected is None or Counter(expected) != counts:
             raise DataProblem(
@@ -217,7 +218,7 @@ class _Import:
         return self.finish()
 
     def take(self, record: Mapping[str, Any]) -> None:
-        """Add what a record holds; :class:`KeyError`, :class:`TypeError`, :class:`ValueError` for what is none."""
+        """Add a record; :class:`KeyError`, :class:`TypeError`, :class:`ValueError` if it is not valid."""
         kind = record["kind"]
         if kind == "policy":
             self._take_config(record)
@@ -231,13 +232,13 @@ class _Import:
             try:
                 self._add(version, metadata)
             except MissingReference:
-                # What it builds on comes later in the file.
+                # Its references come later in the file.
                 self._deferred.append((version, metadata))
         else:
             raise ValueError(kind)
 
     def finish(self) -> TransferReport:
-        """Add what waited for something that came later."""
+        """Add versions whose references came later in the file."""
         while self._deferred:
             waiting, self._deferred = self._deferred, []
             for version, metadata in waiting:
@@ -261,7 +262,7 @@ class _Import:
         if stored is None:
             self._service.configs.put(config)
         elif stored != config:
-            self._report.differences.append(f"The policy of scope '{config.scope}' is another one here.")
+            self._report.differences.append(f"The policy of scope '{config.scope}' differs here.")
 
     def _take_registry(self, record: Mapping[str, Any]) -> None:
         registry = Registry(
@@ -305,7 +306,7 @@ class _Import:
         expected = replace(version, schema_id=version.schema_id or known.schema_id)
         if known != expected:
             self._differ(
-                version, f"id {version.id} is version {known.number} of schema {known.key.name} here, or another text."
+                version, f"id {version.id} is version {known.number} of schema {known.key.name} here, or has another text."
             )
             return
         for pair in metadata:
@@ -330,7 +331,7 @@ class _Import:
             if taken is not None:
                 self._differ(version, f"another schema has this number here, with id {taken.id}.")
                 return None
-        self._differ(version, "other writers changed the schema again and again.")
+        self._differ(version, "other writers kept changing the schema.")
         return None
 
     def _differ(self, version: Version, why: str) -> None:
@@ -378,14 +379,14 @@ class _Comparison:
         wanted, metadata = _read_version(self._service, record)
         for what in ("key", "number", "status", "definition", "created", "deleted", "contract"):
             if getattr(stored, what) != getattr(wanted, what):
-                self._add_difference(f"{_named(wanted)}: its {what} is another one here.")
+                self._add_difference(f"{_named(wanted)}: its {what} differs here.")
         pairs = {(pair.key, pair.value) for pair in self._store.metadata.list(wanted.id)}
         if pairs != {(pair.key, pair.value) for pair in metadata}:
-            self._add_difference(f"{_named(wanted)}: its metadata is other here.")
+            self._add_difference(f"{_named(wanted)}: its metadata differs here.")
 
     def _end_of_schema(self) -> None:
         for head in self._unseen.values():
-            self._add_difference(f"{_named(head)}: it is here, and not in the source.")
+            self._add_difference(f"{_named(head)}: it is here, but not in the source.")
         self._unseen = {}
 
     def _add_difference(self, difference: str) -> None:
@@ -417,7 +418,7 @@ def _schema_differences(store: RegistryStore, record: Mapping[str, Any]) -> Iter
 
 
 def _records(lines: Iterable[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Line number and record, behind the header."""
+    """Yield line number and record, after the header."""
     remedy = "Give a file that 'penstock registry export' made."
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -428,9 +429,9 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
             record = json.loads(line)
             kind = record["kind"]
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise DataProblem(f"Line {number} is no record of an export.", remedy=remedy) from None
+            raise DataProblem(f"Line {number} is not a record of an export.", remedy=remedy) from None
         if (number == 1) != (kind == "header"):
-            raise DataProblem("The file does not begin as an export does.", remedy=remedy)
+            raise DataProblem("The file does not begin with an export's header.", remedy=remedy)
         if kind != "header":
             yield number, record
         elif record != HEADER:
@@ -471,7 +472,7 @@ def _read_version(service: RegistryService, record: Mapping[str, Any]) -> tuple[
         fingerprint="",
         verdict=None if verdict is None else _verdict(verdict),
         references=tuple(Reference(**reference) for reference in record["references"]),
-        # Exports of old, and of Glue, have none.
+        # Exports of earlier releases and of Glue have none.
         contract=None if record.get("contract") is None else canonical_contract(record["contract"]),
     )
     pairs = [Metadata(key=pair["key"], value=pair["value"], created=_time(pair["created"])) for pair in record["metadata"]]

@@ -167,8 +167,8 @@ def test_declared_references(tags: dict[str, str], expected: tuple[Any, ...]) ->
 
 
 @pytest.mark.parametrize("text", ["x", "a=s", "a=s@0", "a=s@x", "=s@1", "a=r/s/t@1", "a=s@1234567", "a=@1"])
-def test_what_is_no_reference_is_said(text: str) -> None:
-    with pytest.raises(BadReference, match="is no reference"):
+def test_a_malformed_reference_is_refused(text: str) -> None:
+    with pytest.raises(BadReference, match="is not a reference"):
         declared_references({REFERENCES_TAG: text}, "r")
 
 

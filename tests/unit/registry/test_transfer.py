@@ -209,9 +209,9 @@ def test_a_comparison_tells_every_kind_of_difference(source: Served, target: Ser
         "Schema s in registry r has checkpoint 1 here, 3 in the source.",
         "Schema s in registry r has description y here, none in the source.",
         "Schema s in registry r has other tags here.",
-        "Version 3 of schema s in registry r: its deleted is another one here.",
-        "Version 3 of schema s in registry r: its metadata is other here.",
-        f"Version {mine.number} of schema s in registry r: it is here, and not in the source.",
+        "Version 3 of schema s in registry r: its deleted differs here.",
+        "Version 3 of schema s in registry r: its metadata differs here.",
+        f"Version {mine.number} of schema s in registry r: it is here, but not in the source.",
     ]
     assert {text for text in expected if not any(each.startswith(text) for each in found)} == set()
     assert len(found) == len(expected)

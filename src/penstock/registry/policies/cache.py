@@ -1,4 +1,4 @@
-"""A cache of parsed resource policies, for decisions."""
+"""A cache of parsed resource policies, for policy evaluation."""
 
 import logging
 import time
@@ -12,7 +12,7 @@ from penstock.registry.store import ResourcePolicyStore
 __all__ = ["CATALOG", "PolicyCache"]
 
 CATALOG = "catalog"
-"""The resource whose policy is about everything in the account."""
+"""The resource whose policy applies to everything in the account."""
 
 _log = logging.getLogger("penstock.registry")
 _PAGE = 500
@@ -22,16 +22,16 @@ _ALL = "all"
 class PolicyCache:
     """The policies of one account's catalog, registries and schemas, read again after ``ttl`` seconds.
 
-    A change that this process makes holds at once (:meth:`forget`).
+    A change that this process makes applies at once (:meth:`forget`).
     """
 
     def __init__(self, store: ResourcePolicyStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        # One value: what holds for a schema may hang on all of them.
+        # One value: a schema's policies can depend on all of them.
         self._kept: SharedCache[str, Mapping[str, Policy]] = SharedCache(1, seconds=ttl, clock=clock)
 
     def forget(self) -> None:
-        """Read everything anew, after a change."""
+        """Read all policies again, after a change."""
         self._kept.clear()
 
     @property
@@ -40,7 +40,7 @@ class PolicyCache:
         return self._kept.peek(_ALL) is not None
 
     def of(self, resource: str) -> Policy | None:
-        """What holds for ``schema/REGISTRY/NAME`` or another resource: its own policy, its registry's, the catalog's."""
+        """Return the policies of ``schema/REGISTRY/NAME`` or another resource: its own, its registry's, the catalog's."""
         policies = self._policies()
         if not policies:
             return None
@@ -66,7 +66,7 @@ class PolicyCache:
                 try:
                     found[row.resource] = parsed_policy(row.text, Kind.RESOURCE)
                 except MalformedPolicy as error:
-                    # Stored by a version that judged nothing by it; a policy that cannot be read allows nothing.
+                    # Stored by an earlier release that did not evaluate it; a policy that cannot be read allows nothing.
                     _log.warning("the resource policy of %s is left out: %s", row.resource, error)
             if len(rows) < _PAGE:
                 return found

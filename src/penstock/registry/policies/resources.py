@@ -24,9 +24,9 @@ _MAX_BYTES = 10_240  # Glue's quota for a resource policy
 
 
 class ResourcePolicies:
-    """Policies by the ARN of a resource, None being the catalog; :class:`ResourceNotFound` for one that is not there.
+    """Policies by the ARN of a resource, None being the catalog; :class:`ResourceNotFound` for one that does not exist.
 
-    ``cache`` has them parsed, for decisions.
+    ``cache`` has the parsed policies, for evaluation.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class ResourcePolicies:
     ) -> ResourcePolicy:
         """Add or replace a policy.
 
-        ``hash_condition`` is the hash that the stored one has to have; ``exists`` says whether there has to be one, None
-        that it does not matter. :class:`ConditionFailed`; :class:`InvalidInput` for a text that is no policy.
+        ``hash_condition`` is the required hash of the stored policy; ``exists`` says whether there must be one (None:
+        either). :class:`ConditionFailed`; :class:`InvalidInput` for a text that is not a policy.
         """
         resource = self._resource(resource_arn)
         _check_document(text)
@@ -103,5 +103,5 @@ def _check_document(text: str) -> None:
     try:
         parse_policy(text, Kind.RESOURCE, limit=_MAX_BYTES)
     except MalformedPolicy as error:
-        # Glue has no code of its own for it, as IAM has.
-        raise InvalidInput(f"PolicyInJson is no resource policy. {error.message}", remedy=error.remedy) from None
+        # Unlike IAM, Glue has no error code of its own for it.
+        raise InvalidInput(f"PolicyInJson is not a resource policy. {error.message}", remedy=error.remedy) from None

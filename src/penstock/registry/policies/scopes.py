@@ -1,4 +1,4 @@
-"""Scope configs: compatibility and mode of the whole store, a registry, a schema's name, for all in it without its own."""
+"""Scope configs: inherited compatibility and mode of the whole store, of a registry or of a schema's name."""
 
 from collections.abc import Callable, Sequence
 
@@ -24,17 +24,17 @@ _UNSAID = CompatibilityMode.BACKWARD
 
 
 class ScopeConfigs:
-    """Configs by scope; a schema's own compatibility goes before all of them."""
+    """Configs by scope; a schema's own compatibility overrides them."""
 
     def __init__(self, store: ConfigStore) -> None:
         self._store = store
 
     def get(self, scope: str) -> ScopeConfig | None:
-        """The config of ``scope`` alone."""
+        """Return the config of ``scope`` itself."""
         return self._store.get((scope,)).get(scope)
 
     def change(self, scope: str, change: Callable[[ScopeConfig], ScopeConfig]) -> ScopeConfig | None:
-        """Put what ``change`` makes of a scope's config in its place: see :meth:`ConfigStore.change`."""
+        """Replace a scope's config with the result of ``change``: see :meth:`ConfigStore.change`."""
         return self._store.change(scope, change)
 
     def put(self, config: ScopeConfig) -> None:
@@ -42,35 +42,35 @@ class ScopeConfigs:
         self.change(config.scope, lambda _: config)
 
     def delete(self, scope: str) -> ScopeConfig | None:
-        """Delete a config, given back; None where there was none."""
+        """Delete a config and return it; None if there was none."""
         return self.change(scope, lambda _: ScopeConfig(scope=scope))
 
     def chain(self, key: SchemaKey) -> Sequence[ScopeConfig]:
-        """Those that hold for the schema, the nearest first: of its name, its registry, the whole store."""
+        """Return the configs that apply to the schema, the nearest first: of its name, its registry, the whole store."""
         scopes = config_scopes(key)
         found = self._store.get(scopes)
         return [found[scope] for scope in scopes if scope in found]
 
     def mode(self, key: SchemaKey) -> str:
-        """READWRITE, READONLY, READONLY_OVERRIDE or IMPORT: what holds for the schema, or would for one of this name."""
+        """READWRITE, READONLY, READONLY_OVERRIDE or IMPORT: the effective mode of the schema, or of one with this name."""
         return prevailing_mode(self.chain(key)) or READWRITE
 
     def check_writable(self, key: SchemaKey, *, with_id: bool = True) -> None:
-        """:class:`~penstock.registry.errors.NotWritable` where the mode is READONLY or READONLY_OVERRIDE.
+        """:class:`~penstock.registry.errors.NotWritable` if the mode is READONLY or READONLY_OVERRIDE.
 
-        Without an id to keep (``with_id`` false), which a new version needs there, also where it is IMPORT.
+        Also if it is IMPORT and the version comes without an id (``with_id`` false).
         """
         refuse_unwritable(key, self.mode(key), with_id=with_id)
 
     def check_deletable(self, registry: str) -> None:
-        """:class:`~penstock.registry.errors.NotWritable` where the registry, or a schema in it, is READONLY."""
+        """:class:`~penstock.registry.errors.NotWritable` if the registry, or a schema in it, is READONLY."""
         self.check_writable(SchemaKey(registry, ""))
         for config in self._store.list(schema_resource(SchemaKey(registry, ""))):
             if config.mode in READONLY_MODES:
                 raise NotWritable(SchemaKey(registry, config.scope.rpartition("/")[2]), config.mode)
 
     def compatibility(self, schema: Schema) -> CompatibilityMode:
-        """The one that holds for ``schema``; BACKWARD where nobody says anything."""
+        """Return the effective compatibility of ``schema``; BACKWARD if no scope sets one."""
         if schema.compatibility is not None:
             return schema.compatibility
         said = (config.compatibility for config in self.chain(schema.key))
@@ -80,7 +80,7 @@ class ScopeConfigs:
 def prevailing_mode(chain: Sequence[ScopeConfig]) -> str | None:
     """The mode of the nearest config that has one, unless the whole store's is READONLY_OVERRIDE.
 
-    ``chain`` is the nearest first; None where none says anything. Source: getModeInScope of Confluent's registry.
+    ``chain`` is the nearest first; None if none sets a mode. Source: getModeInScope of Confluent's registry.
     """
     if chain and chain[-1].scope == GLOBAL_SCOPE and chain[-1].mode == READONLY_OVERRIDE:
         return READONLY_OVERRIDE

@@ -1,4 +1,4 @@
-"""Definitions parsed once: the registry's parse cache."""
+"""The registry's cache of parsed definitions."""
 
 import logging
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ __all__ = ["Definitions"]
 _log = logging.getLogger("penstock.registry")
 
 _CAPACITY_CHARS = 1_000_000
-_WITH_LEGACY = "AVRO"  # the one format of which registries took more once
+_WITH_LEGACY = "AVRO"  # the one format of which earlier releases accepted more
 
 
 class Definitions:
-    """Parses definitions and remembers the recent ones, up to a million characters of text."""
+    """Parses definitions and caches the recent ones, up to a million characters of text."""
 
     def __init__(self, versions: VersionStore) -> None:
         self._references = References(versions)
@@ -41,7 +41,7 @@ class Definitions:
     ) -> ParsedSchema:
         """A new definition, of whose references each has to be ``usable``; a search for an old one has them as they are.
 
-        ``legacy`` takes what is stored by an import alone: see :meth:`SchemaFormat.parse`.
+        ``legacy`` accepts definitions that only an import stores: see :meth:`SchemaFormat.parse`.
 
         :class:`~penstock.schema.errors.InvalidSchema`, :class:`~penstock.schema.errors.FormatNotServed`,
         :class:`~penstock.registry.errors.BadReference`.
@@ -74,18 +74,18 @@ class Definitions:
         return text
 
     def is_standalone_of(self, parsed: ParsedSchema, version: Version) -> bool:
-        """Whether a definition is the text of ``version`` that has all in it that the version builds on."""
+        """Return whether a definition is the text of ``version`` with its references inlined."""
         text = self.standalone(version)
         if text == version.definition:
             return False
         try:
             return self._read(version.data_format, text, ()).canonical == parsed.canonical
         except InvalidInput:
-            # With all in it, it may be larger than a definition may be.
+            # With inlined references it may be larger than a definition may be.
             return False
 
     def _read(self, data_format: str, text: str, referenced: tuple[ReferencedText, ...]) -> ParsedSchema:
-        """What was stored once: nearly all of it is valid, and known already."""
+        """Parse a stored definition: nearly all are valid, and cached."""
         try:
             return self._parse(data_format, text, referenced)
         except InvalidSchema:

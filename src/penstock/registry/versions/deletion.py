@@ -1,7 +1,7 @@
-"""Deletion of versions: at once, as Glue's clients know it, and in two steps, as Confluent's do.
+"""Delete versions: in one step for Glue's clients, in two for Confluent's.
 
-The first of the two steps, soft deletion, can be taken back. What is soft-deleted is left out of compatibility checks and
-listings, and stays readable by its ids. Registering the same definition again brings it back.
+The first of the two steps, soft deletion, is reversible. Soft-deleted versions are left out of compatibility checks and
+listings, and stay readable by their ids. Registering the same definition again restores them.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ _MAX_DELETED = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """What DeleteSchemaVersions did: numbers that are gone, numbers that were never there."""
+    """The result of DeleteSchemaVersions: numbers that were deleted, numbers that did not exist."""
 
     deleted: Sequence[int]
     missing: Sequence[int]
@@ -42,7 +42,7 @@ class Deletions:
     """Glue's deletion of a range of versions; both of Confluent's steps, for a version and for all versions of a schema.
 
     Confluent's steps leave refused versions alone. Every method raises :class:`SchemaNotFound`, :class:`VersionNotFound`,
-    and :class:`~penstock.registry.errors.VersionReferenced` where other versions build on what would go.
+    and :class:`~penstock.registry.errors.VersionReferenced` if other versions refer to one that would be deleted.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Deletions:
     def delete(self, key: SchemaKey, numbers: range) -> Deletion:
         """Delete up to 25 versions.
 
-        :class:`ProtectedVersion`, and nothing deleted, where the checkpoint or the first version is among them; they go with
-        the schema alone.
+        :class:`ProtectedVersion`, and nothing deleted, if the checkpoint or the first version is among them; they are
+        deleted only with the schema.
         """
         if len(numbers) > _MAX_DELETED:
             raise InvalidInput(f"{len(numbers)} versions were given; one call deletes {_MAX_DELETED}.")
@@ -85,7 +85,7 @@ class Deletions:
         return Deletion(deleted=deleted, missing=[number for number in numbers if number not in deleted])
 
     def soft(self, key: SchemaKey, number: int) -> Version:
-        """Soft-delete a version; :class:`SoftDeleted` where it is already."""
+        """Soft-delete a version; :class:`SoftDeleted` if it is already."""
 
         def attempt(schema: Schema) -> Version | None:
             version = self._version(key, number)
@@ -97,7 +97,7 @@ class Deletions:
         return self._repeat(key, attempt)
 
     def soft_all(self, key: SchemaKey) -> Sequence[int]:
-        """Soft-delete all versions: their numbers; :class:`SoftDeleted` where they are already."""
+        """Soft-delete all versions and return their numbers; :class:`SoftDeleted` if they are already."""
 
         def attempt(schema: Schema) -> Sequence[int] | None:
             heads = all_heads(self._versions, key, deleted=True)
@@ -111,7 +111,7 @@ class Deletions:
         return self._repeat(key, attempt)
 
     def purge(self, key: SchemaKey, number: int) -> int:
-        """Delete a version for good; :class:`NotSoftDeleted`."""
+        """Delete a version permanently; :class:`NotSoftDeleted`."""
 
         def attempt(schema: Schema) -> Sequence[int] | None:
             if self._version(key, number).deleted is None:
@@ -122,7 +122,7 @@ class Deletions:
         return number
 
     def purge_all(self, key: SchemaKey) -> Sequence[int]:
-        """Delete the schema for good with its versions, whose numbers are given; :class:`NotSoftDeleted`."""
+        """Delete the schema permanently with its versions and return their numbers; :class:`NotSoftDeleted`."""
         heads = all_heads(self._versions, key, deleted=True)
         if not heads:
             raise SchemaNotFound(*key)

@@ -1,4 +1,4 @@
-"""The difference of two versions as AWS's interface tells it, a JSON Patch, and why a refused one was refused."""
+"""The difference of two versions as a JSON Patch, as AWS's API returns it, with the verdict on refused versions."""
 
 import json
 from collections.abc import Sequence
@@ -13,28 +13,28 @@ from penstock.schema.formats import format_of
 __all__ = ["VERDICTS", "syntax_diff"]
 
 VERDICTS = "penstock:refused"
-"""Member of the first operation; RFC 6902 has those that apply a patch ignore members that it does not name."""
+"""Member of the first operation; by RFC 6902 clients that apply a patch ignore members that it does not define."""
 
 _MAX_CHARS = 340_000  # SchemaDefinitionDiff in the Glue API model
 _MAX_VERDICT_CHARS = 20_000
 
 
 def syntax_diff(definitions: Definitions, first: Version, second: Version) -> str:
-    """The JSON Patch that makes the second version's canonical form of the first one's, as Glue's API describes it.
+    """Return the JSON Patch from the first version's canonical form to the second's, as Glue's API describes it.
 
-    Differences of spelling alone do not show. The first operation tells why refused versions were, in :data:`VERDICTS`: a
+    Differences of formatting do not show. The first operation has the verdicts on refused versions, in :data:`VERDICTS`: a
     list of objects with ``version`` and ``verdict``. :class:`~penstock.schema.errors.TooComplex` beyond 340,000 characters.
     """
     old, new = (_document(definitions, version) for version in (first, second))
     verdicts = [_verdict(version) for version in dict.fromkeys((first, second)) if version.verdict is not None]
     text = _text(json_patch(old, new), old, verdicts)
     if len(text) > _MAX_CHARS:
-        # Of two that have little in common the new one as a whole is shorter.
+        # If two have little in common, replacing the whole is shorter.
         text = _text([{"op": "replace", "path": "", "value": new}], old, verdicts)
     if len(text) > _MAX_CHARS:
         raise TooComplex(
             f"The difference of versions {first.number} and {second.number} takes {len(text):,} characters; "
-            f"{_MAX_CHARS:,} can be told.",
+            f"the limit is {_MAX_CHARS:,}.",
             remedy="Compare their definitions, which GetSchemaVersion answers: 'penstock schema diff' does.",
         )
     return text

@@ -1,9 +1,9 @@
-"""A definition compared with a history: one version at a time, the latest first, and within the time of one request.
+"""Compare a definition with a schema's earlier versions, the latest first, one at a time, within a CPU budget.
 
 An ordinary version takes a few milliseconds of the processor to be read and compared, and up to two microseconds a
-character more where it is a long JSON Schema, so that thousands of them are no attack and have to be let through. Versions
-made to hurt take more. The budget is therefore one for all, plus what an ordinary version of its length takes for each that
-is done, and an end to all patience.
+character more for a long JSON Schema, so thousands of them are ordinary use and must pass. Hostile versions take more. The
+budget is therefore a constant, plus what an ordinary version of its length takes for each version that is done, up to a
+maximum.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,11 +30,11 @@ _SECONDS_PER_VERSION = 0.005
 _SECONDS_PER_CHARACTER = 0.000_003
 _MOST_SECONDS = 45.0
 _PAGE = 1_000
-_TEXTS = 50  # versions of a long history in memory at once: 17 MB where all are as large as they may be
+_TEXTS = 50  # versions of a long history in memory at once: 17 MB if all have the largest size
 
 
 class Candidate(NamedTuple):
-    """A definition with its contract, and what it is checked by."""
+    """A definition with its contract and the rules that check it."""
 
     parsed: ParsedSchema
     contract: str | None
@@ -43,10 +43,10 @@ class Candidate(NamedTuple):
 
 
 class History:
-    """The earlier versions of a schema, as compatibility sees them.
+    """The earlier versions of a schema that compatibility is checked against.
 
     They are the AVAILABLE ones from the checkpoint on: the last of them for BACKWARD, FORWARD and FULL, all of them for the
-    _ALL modes. Refused versions (FAILURE) and soft-deleted ones count for nothing.
+    _ALL modes. Refused versions (FAILURE) and soft-deleted ones are left out.
     """
 
     def __init__(self, versions: VersionStore, definitions: Definitions) -> None:
@@ -54,7 +54,7 @@ class History:
         self._definitions = definitions
 
     def check_compatibility(self, schema: Schema, mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
-        """What ``mode`` and the candidate's terms say of it as the next version of ``schema``."""
+        """Return the verdict of ``mode`` and the candidate's rules on it as the next version of ``schema``."""
         verdict = self._compare(schema, mode, new)
         if not new.terms.reserves:
             return verdict
@@ -62,7 +62,7 @@ class History:
         return replace(verdict, conflicts=(*new.terms.conflicts(new.parsed, new.contract, latest), *verdict.conflicts))
 
     def check_against(self, chosen: Sequence[Version], mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
-        """As :meth:`check_compatibility`, compared with the ``chosen`` versions alone, the latest first."""
+        """As :meth:`check_compatibility`, compared with only the ``chosen`` versions, the latest first."""
         reserved = new.terms.conflicts(new.parsed, new.contract, chosen[0] if chosen else None)
         chosen = [version for version in chosen if new.terms.alike(new.contract, version.contract)]
         verdict = self._check(mode, new, sorted(version.number for version in chosen), chosen)
@@ -92,7 +92,7 @@ class History:
         return check(mode, new.parsed, numbers, earlier, read=self._definitions.of, rules=new.rules)
 
     def _texts(self, key: SchemaKey, numbers: Sequence[int]) -> Iterator[Version]:
-        """The versions ``numbers`` (ascending), the last first, a few at a time; none that is deleted meanwhile."""
+        """Yield the versions ``numbers`` (ascending), the last first, a few at a time, without those deleted meanwhile."""
         for end in range(len(numbers), 0, -_TEXTS):
             few = numbers[max(0, end - _TEXTS) : end]
             found = self._versions.scan(key.registry, key.name, (key, few[0] - 1), len(few), deleted=False)
@@ -100,7 +100,7 @@ class History:
 
 
 def all_heads(versions: VersionStore, key: SchemaKey, *, deleted: bool = False) -> Sequence[VersionHead]:
-    """All AVAILABLE versions by number; none where there is no such schema."""
+    """Return all AVAILABLE versions by number; none if the schema does not exist."""
     found: list[VersionHead] = []
     while True:
         rows = versions.list(key, found[-1].number if found else None, _PAGE, deleted=deleted)
@@ -118,10 +118,10 @@ def check(
     read: Callable[[Version], ParsedSchema],
     rules: CompatibilityRules,
 ) -> CompatibilityVerdict:
-    """What ``mode`` says of ``new`` beside the versions ``numbers``, all of which are compared with.
+    """Return the verdict of ``mode`` on ``new`` against all versions ``numbers``.
 
-    ``earlier`` gives them, the latest first, and is asked for one after the other: a long history at once would not fit into
-    memory. ``read`` parses one. Raises :class:`~penstock.schema.errors.TooComplex` where they take longer than the budget.
+    ``earlier`` yields them lazily, the latest first: a long history would not fit into memory. ``read``
+    parses one. Raises :class:`~penstock.schema.errors.TooComplex` if they take longer than the budget.
     """
     if not relevant(mode, numbers):
         return CompatibilityVerdict(mode=mode)

@@ -1,6 +1,6 @@
-"""The difference of two JSON values as a JSON Patch (RFC 6902), in a time that grows with their size alone.
+"""The difference of two JSON values as a JSON Patch (RFC 6902), in time linear in their size.
 
-Array elements are matched by their ``name``, where they are objects that have one, and by their whole value otherwise.
+Array elements are matched by their ``name``, if they are objects that have one, and by their whole value otherwise.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ _Path = tuple[str | int, ...]
 
 
 def json_patch(old: Any, new: Any) -> list[dict[str, Any]]:
-    """The operations (``op``, ``path``, ``value``) that make ``new`` of ``old``, to be applied in their order."""
+    """Return the operations (``op``, ``path``, ``value``) that turn ``old`` into ``new``, in order."""
     return list(_changes(old, new, ()))
 
 
@@ -40,7 +40,7 @@ def _of_objects(old: Mapping[str, Any], new: Mapping[str, Any], path: _Path) -> 
 
 
 def _of_arrays(old: Sequence[Any], new: Sequence[Any], path: _Path) -> Iterator[dict[str, Any]]:
-    """From the end to the start, so that the positions of what is still to come stay those of ``old``."""
+    """From the end to the start, so that the remaining positions stay those of ``old``."""
     after_old, after_new = len(old), len(new)
     for at_old, at_new in [*reversed(kept(map(_key, old), map(_key, new))), (-1, -1)]:
         gap_old, gap_new = old[at_old + 1 : after_old], new[at_new + 1 : after_new]
@@ -61,7 +61,7 @@ def _of_arrays(old: Sequence[Any], new: Sequence[Any], path: _Path) -> Iterator[
 
 
 def _key(value: Any) -> Hashable:
-    """What an element is matched by."""
+    """Return the key that an element is matched by."""
     name = _name(value)
     return ("name", name) if name is not None else write_json(value)
 

@@ -1,4 +1,4 @@
-"""What a definition builds on: references resolved into texts, and references declared in a schema's tags."""
+"""References of definitions: resolved into texts, and declared in a schema's tags."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from penstock.schema.format import ReferencedText
 __all__ = ["REFERENCES_TAG", "References", "declared_references"]
 
 REFERENCES_TAG = "penstock:references"
-"""Tag of a schema, and beginning of more such tags: what its next version refers to.
+"""Tag of a schema, and prefix of more such tags: the references of its next version.
 
-It reads ``NAME=REGISTRY/SCHEMA@NUMBER``, several with a semicolon between them.
+Its value is ``NAME=REGISTRY/SCHEMA@NUMBER``, several separated by semicolons.
 """
 
 _MAX_TEXTS = 1_000
@@ -24,16 +24,16 @@ _TARGET = re.compile(r"(?:([^/@;=]+)/)?([^/@;=]+)@([1-9]\d{0,5})", re.ASCII)
 
 
 class References:
-    """Looks referenced versions up, and what they refer to in turn."""
+    """Looks up referenced versions, directly and indirectly."""
 
     def __init__(self, versions: VersionStore) -> None:
         self._versions = versions
 
     def texts(self, data_format: str, references: Sequence[Reference], *, new: bool = False) -> tuple[ReferencedText, ...]:
-        """All that ``references`` lead to, each behind what it builds on itself.
+        """Return all definitions that ``references`` lead to, each after those that it refers to.
 
-        ``new`` asks that what they name can be built on: AVAILABLE and not deleted. Raises :class:`MissingReference`, and
-        :class:`BadReference` where one name means two texts, the format is another, or there is too much of it.
+        With ``new`` they must be AVAILABLE and not deleted. Raises :class:`MissingReference`, and
+        :class:`BadReference` if one name means two texts, the format differs, or a limit is exceeded.
         """
         if not references:
             return ()
@@ -52,7 +52,7 @@ class References:
         depth: int,
     ) -> None:
         if depth > _MAX_DEPTH:
-            raise BadReference(f"References lead on over more than {_MAX_DEPTH} schemas.", remedy="Flatten them.")
+            raise BadReference(f"References are nested more than {_MAX_DEPTH} schemas deep.", remedy="Flatten them.")
         for reference in references:
             version = self._version(data_format, reference, new=new)
             if (reference.name, version.id) in done:
@@ -63,7 +63,7 @@ class References:
             if known is not None and known.text != version.definition:
                 raise BadReference(
                     f"The reference '{reference.name[:200]}' means two different schemas.",
-                    remedy="Let all that is referenced, directly or not, use one version under one name.",
+                    remedy="Use one version under one name in all referenced schemas, direct and indirect.",
                 )
             if known is None:
                 found[reference.name] = ReferencedText(name=reference.name, text=version.definition)
@@ -87,7 +87,7 @@ class References:
 
 
 def declared_references(tags: Mapping[str, str], registry: str) -> tuple[Reference, ...]:
-    """The references in the tags named :data:`REFERENCES_TAG` and what begins so, in the order of the tags' names.
+    """The references in the tags named :data:`REFERENCES_TAG` and in tags with that prefix, in the order of the tags' names.
 
     A target without a registry is one of ``registry``; a semicolon in a name is written ``%3B``, a percent sign ``%25``.
     Raises :class:`BadReference`.
@@ -100,8 +100,8 @@ def declared_references(tags: Mapping[str, str], registry: str) -> tuple[Referen
         match = _TARGET.fullmatch(target.strip())
         if not equals or not name.strip() or match is None:
             raise BadReference(
-                f"'{item[:200]}' in the tag {REFERENCES_TAG} is no reference.",
-                remedy="Write NAME=REGISTRY/SCHEMA@NUMBER, several with a semicolon between them.",
+                f"'{item[:200]}' in the tag {REFERENCES_TAG} is not a reference.",
+                remedy="Write NAME=REGISTRY/SCHEMA@NUMBER, separate several with semicolons.",
             )
         reference = Reference(
             name=unquote(name.strip()), registry=match[1] or registry, schema=match[2], number=int(match[3])

@@ -54,14 +54,14 @@ _PAGE = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """A definition to be registered as a version of the schema ``key``, by ``actor``.
+    """The request to register a definition as a version of the schema ``key``, by ``actor``.
 
     ``references`` None are those that the schema's tags declare. An incompatible definition becomes a version with status
     FAILURE, which keeps the verdict; registered again after the schema's compatibility changed so that it fits, it gets a
     new id and number. Without ``keep_refused`` nothing is written, and :class:`IncompatibleSchema` has the verdict. A
     version that was soft-deleted comes back with its ids and a new number. Imports give ``schema_id`` and ``number``, and
-    leave out the compatibility check (``checked``). Without a ``contract`` it is the latest version's, but for imports, to
-    which the ``terms`` of a configuration do not apply. With ``bound`` the modes READONLY and IMPORT take nothing new.
+    skip the compatibility check (``checked``). Without a ``contract`` it is the latest version's, except for imports, to
+    which the ``terms`` of a configuration do not apply. With ``bound`` the modes READONLY and IMPORT refuse new versions.
     """
 
     key: SchemaKey
@@ -81,8 +81,8 @@ class Registration:
 class Versions:
     """Versions of schemas.
 
-    Refused versions (FAILURE) keep their number and count for nothing else. 'Latest' is the highest AVAILABLE one, so that
-    a consumer never gets a refused schema.
+    Refused versions (FAILURE) keep only their number. 'Latest' is the highest AVAILABLE version, so a consumer never gets a
+    refused schema.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Versions:
         self._locks = [Lock() for _ in range(_LOCKS)]
 
     def register(self, wanted: Registration) -> Version:
-        """The version of a definition, new or the one it has already.
+        """Register a definition and return its version, new or existing.
 
         Raises :class:`SchemaNotFound`, :class:`~penstock.schema.errors.InvalidSchema`, :class:`VersioningDisabled`,
         :class:`RegistryFull`, :class:`~penstock.registry.errors.BadReference`, :class:`SchemaIdTaken`, :class:`NumberTaken`,
@@ -117,13 +117,13 @@ class Versions:
         return outcome
 
     def register_all(self, wanted: Sequence[Registration]) -> list[Version | Exception]:
-        """As :meth:`register` for each: what it returns or raises, in order; what is new is stored in one transaction."""
-        # One alone queues at once: nobody waits with it.
+        """Register each and return its result or error, in order; new versions are stored in one transaction."""
+        # A batch of one takes its place in the queue at once.
         outcomes = self._attempt(wanted) if len(wanted) > 1 else [None] * len(wanted)
         return [self._retry(item) if done is None else done for item, done in zip(wanted, outcomes, strict=True)]
 
     def _retry(self, item: Registration) -> Version | Exception:
-        """What comes of one that others were in the way of."""
+        """Register again one that another writer conflicted with."""
         # Writers of one schema queue inside a process; between processes they meet at the schema's revision.
         with self._locks[hash(item.key) % _LOCKS]:
             for _ in range(_ATTEMPTS):
@@ -133,7 +133,7 @@ class Versions:
         return TooMuchContention(*item.key)
 
     def _attempt(self, wanted: Sequence[Registration]) -> list[Version | Exception | None]:
-        """What comes of each; None where another one, here or elsewhere, changed the schema first."""
+        """Return the result of each; None if another writer changed the schema first."""
         outcomes: list[Version | Exception | None] = []
         steps: dict[int, NewVersion] = {}
         taken: set[SchemaKey] = set()
@@ -153,10 +153,10 @@ class Versions:
         return outcomes
 
     def _decide(self, wanted: Registration) -> NewVersion | Version | Exception:
-        """The version that is there already, the one to be written, or the error that it is refused with."""
+        """Return the existing version, the one to be written, or the error."""
         try:
             return self._decided(wanted)
-        except Exception as error:  # noqa: BLE001 -- of many that come together one does not stop the others
+        except Exception as error:  # noqa: BLE001 one registration of a batch does not stop the others
             return error
 
     def _decided(self, wanted: Registration) -> NewVersion | Version:
@@ -181,7 +181,7 @@ class Versions:
             verdict = self._history.check_compatibility(schema, mode, Candidate(parsed, contract, wanted.rules, terms))
         refused = verdict is not None and not verdict.compatible
         if verdict is not None and refused:
-            # A refused text cannot take the place of one that was soft-deleted: that one stays readable by its ids.
+            # A refused text cannot replace a soft-deleted one, which stays readable by its ids.
             if not wanted.keep_refused or (known is not None and known.status == AVAILABLE):
                 raise IncompatibleSchema(verdict)
             if known is not None:
@@ -212,7 +212,7 @@ class Versions:
         inherits: bool = True,
         terms: Terms = NO_TERMS,
     ) -> tuple[Version | None, str | None]:
-        """The version of a definition, and the contract that it has, or would be registered with."""
+        """Return the version of a definition, and the contract that it has or would be registered with."""
         if terms.set_metadata:
             if contract is None and schema.latest is not None:
                 before = self._store.get_numbered(schema.key, schema.latest)
@@ -224,7 +224,7 @@ class Versions:
             return known, contract
         latest = self._store.get_numbered(schema.key, schema.latest)
         if latest is not None and self._definitions.is_standalone_of(parsed, latest):
-            # Glue's callers read it as one text, and register what they read.
+            # Glue's clients read it as one text, and register what they read.
             return latest, latest.contract
         if latest is None or latest.contract is None:
             return known, None
@@ -243,7 +243,7 @@ class Versions:
     def check_compatibility(
         self, wanted: Registration, *, mode: CompatibilityMode | None = None, against: Sequence[int] | None = None
     ) -> CompatibilityVerdict:
-        """What :meth:`register` would find, without registering it.
+        """Check as :meth:`register` does, without registering.
 
         ``mode`` None is the schema's. ``against`` compares it with these version numbers instead of those that the mode
         picks; :class:`VersionNotFound` for one that is not there. Otherwise raises what :meth:`register` does.
@@ -263,15 +263,15 @@ class Versions:
         return self._history.check_against(chosen, mode, new)
 
     def parse(self, data_format: str, definition: str, references: Sequence[Reference] = ()) -> ParsedSchema:
-        """A definition of no schema in particular; :class:`InvalidSchema`, :class:`BadReference` for its references."""
+        """Parse a definition that belongs to no schema; :class:`InvalidSchema`, :class:`BadReference` for its references."""
         return self._definitions.parse(data_format, definition, references)
 
     def parsed(self, version: Version) -> ParsedSchema:
-        """What a stored version means."""
+        """Return the parsed definition of a stored version."""
         return self._definitions.of(version)
 
     def check(self, data_format: str, definition: str) -> str | None:
-        """What makes ``definition`` invalid, or None; no schema's compatibility is asked."""
+        """Return why ``definition`` is invalid, or None; compatibility is not checked."""
         rules = format_of(data_format)
         try:
             self._definitions.parse(rules.name, definition)
@@ -287,7 +287,7 @@ class Versions:
         return version
 
     def get_numbered(self, key: SchemaKey, number: int | None, *, deleted: bool = False) -> Version:
-        """By number, None being the latest; ``deleted`` gives one that was soft-deleted, too.
+        """By number, None being the latest; with ``deleted`` also a soft-deleted one.
 
         :class:`SchemaNotFound`, :class:`VersionNotFound`.
         """
@@ -314,7 +314,7 @@ class Versions:
         """By definition, in any spelling; ``references`` None are those that the schema's tags declare.
 
         Without a ``contract`` one that has none, else one that has the latest version's. ``legacy`` finds what an import
-        took unchecked.
+        stored unchecked.
 
         :class:`SchemaNotFound`, :class:`VersionNotFound`.
         """
@@ -332,7 +332,7 @@ class Versions:
         return version
 
     def with_schema_id(self, registry: str, schema_id: int) -> Version:
-        """An AVAILABLE version with this schema id, rather one that is not soft-deleted; :class:`VersionNotFound`."""
+        """Return an AVAILABLE version with this schema id, if possible not a soft-deleted one; :class:`VersionNotFound`."""
         version = self._schema_ids.get_version(registry, schema_id)
         if version is None:
             raise VersionNotFound(f"RegistryName: {registry}, id: {schema_id}")
@@ -344,11 +344,11 @@ class Versions:
         return [head for head in heads if head.status == AVAILABLE]
 
     def highest_schema_id(self, registry: str) -> int:
-        """The highest schema id that the registry has given a definition, be it gone or not; 0 before the first."""
+        """The highest schema id that the registry has assigned, deleted ones included; 0 before the first."""
         return self._schema_ids.highest(registry)
 
     def heads(self, key: SchemaKey, *, deleted: bool = False) -> Sequence[VersionHead]:
-        """All AVAILABLE versions by number; none where there is no such schema."""
+        """Return all AVAILABLE versions by number; none if the schema does not exist."""
         return all_heads(self._store, key, deleted=deleted)
 
     def scan(
@@ -360,11 +360,11 @@ class Versions:
         after: tuple[SchemaKey, int] | None = None,
         count: int = _PAGE,
     ) -> Sequence[Version]:
-        """Up to ``count`` AVAILABLE versions behind ``after``, by registry, schema and number."""
+        """Up to ``count`` AVAILABLE versions after ``after``, by registry, schema and number."""
         return self._store.scan(registry, prefix, after, count, deleted=deleted)
 
     def referencing(self, version: VersionHead) -> Sequence[VersionHead]:
-        """The versions whose definitions build on this one directly, by schema and number."""
+        """Return the versions whose definitions refer to this one directly, by schema and number."""
         return self._store.list_referrers(version.id)
 
     def list(self, key: SchemaKey, *, token: str | None = None, size: int = 25) -> Page[VersionHead]:
@@ -400,7 +400,7 @@ def _warn_if_refused(version: Version) -> None:
 
 
 def _as_imported(known: Version, wanted: Registration) -> Version:
-    """``known``, unless an import asks for other ids than it has."""
+    """Return ``known``; raise if an import asks for other ids than it has."""
     if wanted.schema_id not in (None, known.schema_id):
         raise SchemaIdDiffers(known.key.registry, wanted.schema_id, known.schema_id)
     if wanted.number not in (None, known.number):
