@@ -4,19 +4,12 @@ A suite is a class without the name of a test. A subclass named ``Test...`` with
 docs/operations/stores.md has an example. pytest comes with the extra ``testing``.
 """
 
+from pathlib import Path
+
 import lazy_loader
 import pytest
 
 # So that failed comparisons are shown, as in a test module.
-_MODULES = (
-    "access",
-    "catalog_details",
-    "catalog_rows",
-    "connections",
-    "registry_batches",
-    "registry_rows",
-    "registry_values",
-)
-pytest.register_assert_rewrite(*(f"{__name__}.{name}" for name in (*_MODULES, "registry_versions", "secrets", "statements")))
+pytest.register_assert_rewrite(*(f"{__name__}.{path.stem}" for path in Path(__file__).parent.glob("[a-z]*.py")))
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -3,6 +3,8 @@
 from .access import AccessStoreSuite as AccessStoreSuite
 from .catalog import CatalogStoreSuite as CatalogStoreSuite
 from .connections import ConnectionStoreSuite as ConnectionStoreSuite
+from .crawl import CrawlStoreSuite as CrawlStoreSuite
+from .files import FileSystemSuite as FileSystemSuite
 from .registry import RegistryStoreSuite as RegistryStoreSuite
 from .secrets import SecretStoreSuite as SecretStoreSuite
 from .statements import StatementStoreSuite as StatementStoreSuite
