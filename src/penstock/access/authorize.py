@@ -17,7 +17,7 @@ from penstock.caching import SharedCache
 
 __all__ = ["Authorizer", "CallerPolicies", "denial"]
 
-_MAX_KEPT = 2_000  # callers; one with session policies may take 100 kB
+_MAX_CACHED = 2_000  # callers; one with session policies may take 100 kB
 _MAX_DECIDED = 1_000  # cached decisions of a caller
 
 
@@ -47,19 +47,19 @@ class Authorizer:
 
     def __init__(self, store: AccessStore, *, ttl: float = 5.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
-        self._kept: SharedCache[Caller, CallerPolicies] = SharedCache(_MAX_KEPT, seconds=ttl, clock=clock)
+        self._cache: SharedCache[Caller, CallerPolicies] = SharedCache(_MAX_CACHED, seconds=ttl, clock=clock)
 
     def forget(self) -> None:
         """Clear the cache, after a change of users, roles or policies."""
-        self._kept.clear()
+        self._cache.clear()
 
     def fresh(self, caller: Caller) -> CallerPolicies | None:
         """Return the policies as they were within the last ``ttl`` seconds; None if :meth:`fetch` has to be called."""
-        return _ROOT if caller.is_root else self._kept.peek(caller)
+        return _ROOT if caller.is_root else self._cache.peek(caller)
 
     def fetch(self, caller: Caller) -> CallerPolicies:
         """Return the policies; may read the store. Raise :class:`UnrecognizedClient` if the user or role is deleted."""
-        return self.fresh(caller) or self._kept.load(caller, lambda: self._load(caller))
+        return self.fresh(caller) or self._cache.load(caller, lambda: self._load(caller))
 
     def decide(
         self,
@@ -80,8 +80,8 @@ class Authorizer:
         """
         policies = self.fetch(caller)
         # A resource's policy may depend on more than action, resource and owner.
-        kept = policies.decided if policy is None and not must_grant else None
-        decision = kept.get((action, resource, owner)) if kept is not None else None
+        decided = policies.decided if policy is None and not must_grant else None
+        decision = decided.get((action, resource, owner)) if decided is not None else None
         if decision is not None:
             return decision
         context = RequestContextKeys(caller, origin, resource_account=owner, tags=policies.tags, extra=extra)
@@ -94,8 +94,8 @@ class Authorizer:
             own_account=owner == caller.account,
             must_grant=must_grant,
         )
-        if kept is not None and len(kept) < _MAX_DECIDED:
-            kept[action, resource, owner] = decision
+        if decided is not None and len(decided) < _MAX_DECIDED:
+            decided[action, resource, owner] = decision
         return decision
 
     def _load(self, caller: Caller) -> CallerPolicies:

@@ -42,7 +42,7 @@ def test_stale_and_then_least_recently_used_entries_are_evicted(
     store: MemoryAccessStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(authorize, "_MAX_KEPT", 3)
+    monkeypatch.setattr(authorize, "_MAX_CACHED", 3)
     authorizer = Authorizer(store, ttl=5.0, clock=lambda: now)
     authorizer.fetch(session(1))
     now = 4.0

@@ -12,8 +12,8 @@ from penstock.registry.model import SchemaKey
 
 __all__ = ["StoredNames"]
 
-_KEPT_SECONDS = 5.0
-_MAX_KEPT = 10_000
+_CACHE_SECONDS = 5.0
+_MAX_CACHED = 10_000
 _PAGE = 1_000
 
 
@@ -31,7 +31,7 @@ class StoredNames:
         self._account = account
         self.tenant = tenant
         self._store = store
-        self._schemas: SharedCache[str, SchemaKey] = SharedCache(_MAX_KEPT, seconds=_KEPT_SECONDS, clock=clock)
+        self._schemas: SharedCache[str, SchemaKey] = SharedCache(_MAX_CACHED, seconds=_CACHE_SECONDS, clock=clock)
 
     def schema_of_version(self, version_id: str) -> SchemaKey | None:
         known = self._schemas.peek(version_id)
