@@ -53,7 +53,7 @@ class JavaBridge:
         self._process.stdout.close()
 
     def ask(self, command: str, properties: Mapping[str, str], *parts: str) -> list[str]:
-        """The parts of the answer; :class:`JavaSerdeError` where it is an error."""
+        """The parts of the answer; :class:`JavaSerdeError` if it is an error."""
         lines = "\n".join(f"{name}={value}" for name, value in {**self._properties, **properties}.items())
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -37,7 +37,7 @@ def test_weights_are_bounded_in_sum() -> None:
     assert (cache.peek("a"), cache.peek("b"), cache.peek("c")) == (None, "B", "C")
 
 
-def test_what_is_heavier_than_the_cache_is_not_kept_and_pushes_nothing_out() -> None:
+def test_a_value_heavier_than_the_cache_is_not_cached_and_evicts_nothing() -> None:
     cache: SharedCache[str, str] = SharedCache(10)
     cache.put("a", "A", weight=10)
     cache.put("b", "B", weight=11)
@@ -60,7 +60,7 @@ def test_values_age_from_before_they_were_read() -> None:
     assert len(cache) == 0
 
 
-def test_what_took_longer_to_read_than_it_may_age_is_not_kept() -> None:
+def test_a_value_that_expired_during_its_read_is_not_cached() -> None:
     clock = Clock()
     cache: SharedCache[str, int] = SharedCache(2, seconds=10, clock=clock)
 
@@ -73,7 +73,7 @@ def test_what_took_longer_to_read_than_it_may_age_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize("change", [lambda cache: cache.drop("a"), lambda cache: cache.clear()])
-def test_what_was_read_before_a_change_is_not_kept(change: Callable[[SharedCache[str, int]], None]) -> None:
+def test_a_value_read_before_a_change_is_not_cached(change: Callable[[SharedCache[str, int]], None]) -> None:
     cache: SharedCache[str, int] = SharedCache(2, seconds=10)
 
     def read() -> int:

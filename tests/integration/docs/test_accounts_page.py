@@ -1,4 +1,4 @@
-"""The page on accounts does what it says: its blocks run in order, in one shell, against a real server."""
+"""The page on accounts works: its blocks run in order, in one shell, against a real server."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The page on Confluent's clients does what it says: its blocks run in order, in one shell, against a real server."""
+"""The page on Confluent's clients works: its blocks run in order, in one shell, against a real server."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The page on functions does what it says: its blocks run in order, in one shell, against a real broker and server."""
+"""The page on functions works: its blocks run in order, in one shell, against a real broker and server."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page on Glue's streaming scripts does what it says: its blocks run in order, against a real broker and server."""
+"""The page on Glue's streaming scripts works: its blocks run in order, against a real broker and server."""
 
 import json
 import re

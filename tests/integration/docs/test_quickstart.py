@@ -1,4 +1,4 @@
-"""The quickstart does what it says: its blocks run in order, in one shell, as a reader would type them."""
+"""The quickstart works: its blocks run in order, in one shell, as a reader would type them."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The page on the registry does what it says: its blocks run in order, in one shell, against a real server."""
+"""The page on the registry works: its blocks run in order, in one shell, against a real server."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "registry" / "registry.md"
 
 
 def test_every_block_of_the_page_runs(tmp_path: Path) -> None:
-    # In the folder where the commands look for the store.
+    # In the folder of the store.
     with running_server(tmp_path / ".penstock") as server:
         done = run_page(PAGE, tmp_path, reader_environment() | server.environment(), seconds=120)
     assert done.returncode == 0, done.stdout + done.stderr

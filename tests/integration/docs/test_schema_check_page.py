@@ -1,4 +1,4 @@
-"""The page on checking definitions does what it says: its blocks run in order, in one shell, against a real server."""
+"""The page on checking definitions works: its blocks run in order, in one shell, against a real server."""
 
 from pathlib import Path
 

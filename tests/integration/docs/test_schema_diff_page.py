@@ -1,4 +1,4 @@
-"""The page on comparing versions does what it says: its blocks run in order, in one shell, against a real server."""
+"""The page on comparing versions works: its blocks run in order, in one shell, against a real server."""
 
 from pathlib import Path
 

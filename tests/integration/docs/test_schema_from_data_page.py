@@ -1,4 +1,4 @@
-"""The page on derived schemas does what it says: its blocks run in order, in one shell, against a real server."""
+"""The page on derived schemas works: its blocks run in order, in one shell, against a real server."""
 
 import re
 from pathlib import Path

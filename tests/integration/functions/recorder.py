@@ -1,4 +1,4 @@
-"""The function of these tests: writes what it gets to a file, and fails where the environment says so."""
+"""The function of these tests: it writes its events to a file, and fails if the environment says so."""
 
 import base64
 import json

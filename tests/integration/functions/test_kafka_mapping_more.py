@@ -166,7 +166,7 @@ def _refused(function: FunctionRun) -> tuple[int, str]:
     return function.wait(), function.log.read_text()
 
 
-def test_a_refused_login_is_said_at_once(
+def test_a_refused_login_is_reported_at_once(
     broker: Broker, access: dict[str, Any], function: FunctionRun, penstock_server: RunningServer
 ) -> None:
     client = penstock_server.client("secretsmanager")

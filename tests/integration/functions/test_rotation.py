@@ -126,7 +126,7 @@ def test_a_rotation_that_fails_leaves_the_value_and_is_tried_again(server: Runni
     assert client.get_secret_value(SecretId="kept")["VersionId"] == version
 
 
-def test_a_cancelled_rotation_is_nobodys_business(server: RunningServer, folder: Path) -> None:
+def test_a_cancelled_rotation_is_not_done(server: RunningServer, folder: Path) -> None:
     client = server.client("secretsmanager")
     client.create_secret(Name="cancelled", SecretString='{"password": "old"}')
     assert refused(client.cancel_rotate_secret, SecretId="cancelled") == "InvalidRequestException"

@@ -1,4 +1,4 @@
-"""What a machine lacks is said in one line, with what to do, and ends set-up with status 3 before anything is fetched."""
+"""Set-up prints in one line what the machine lacks, and exits with 3 before anything is fetched."""
 
 import os
 import subprocess
@@ -36,11 +36,11 @@ def test_this_machine_has_what_is_needed() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_no_python_is_said() -> None:
+def test_no_python_is_reported() -> None:
     refused(check(""), "Python 3.11 or newer", "no python3 is on the PATH", "apt install")
 
 
-def test_a_python_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_python_is_reported(tmp_path: Path) -> None:
     refused(check(str(tmp_path / "python3")), "does not run", "make PYTHON=")
 
 
@@ -49,7 +49,7 @@ def test_an_old_python_is_named_with_its_version(tmp_path: Path) -> None:
     refused(check(str(old)), "3.9.18", "3.11 or newer", str(old), "make PYTHON=")
 
 
-def test_a_missing_venv_module_is_said(tmp_path: Path) -> None:
+def test_a_missing_venv_module_is_reported(tmp_path: Path) -> None:
     trimmed = program(tmp_path, "python3", f'case "$2" in *ensurepip*) exit 1;; esac\nexec "{sys.executable}" "$@"')
     refused(check(str(trimmed)), "venv module is missing", "apt install python3-venv")
 

@@ -34,7 +34,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield broker
 
 
-# An AdminClient that says nothing of what it was refused.
+# An AdminClient that does not print refusals.
 QUIET: dict[str, Any] = {"log_level": 0, "error_cb": lambda _: None}
 
 

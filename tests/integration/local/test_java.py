@@ -11,7 +11,7 @@ from penstock.local.java import find_java
 
 
 def fake_java(folder: Path, release: str, modules: str = "java.base@1\njdk.incubator.vector@1") -> dict[str, str]:
-    """An environment whose java says what a Java of that release says."""
+    """An environment whose java prints the version of that release."""
     script = folder / "bin" / "java"
     script.parent.mkdir(parents=True)
     script.write_text(

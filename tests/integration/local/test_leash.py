@@ -1,4 +1,4 @@
-"""A child on a leash: it ends with its owner, its log is bounded, its status is told."""
+"""A child on a leash: it ends with its owner, its log is bounded, its status is reported."""
 
 import os
 import signal

@@ -84,7 +84,7 @@ def test_status_before_anything_was_started(stopped: Installation) -> None:
         assert f"There is no platform in {stopped.home}. Start one with 'penstock up'" in done.stderr
 
 
-def test_up_says_what_listens_where(running: Installation) -> None:
+def test_up_prints_the_addresses_of_the_parts(running: Installation) -> None:
     done = running.penstock("down")
     assert (done.returncode, done.stdout) == (0, f"The platform in {running.home} has stopped.\n")
     done = running.penstock("up", "--detach")
@@ -215,7 +215,7 @@ def state_of(home: Home) -> PlatformState:
     return state
 
 
-def test_from_python_a_part_that_keeps_crashing_is_told_as_failure_and_the_others_run_on(tmp_path: Path) -> None:
+def test_from_python_a_part_that_keeps_crashing_is_reported_as_failure_and_the_others_run_on(tmp_path: Path) -> None:
     server, s3, kafka, controller = free_ports(4)
     config = PlatformConfig.generate(server_port=server, s3_port=s3, kafka_port=kafka, controller_port=controller)
     home = Home(tmp_path / "home")

@@ -155,7 +155,7 @@ def test_a_service_that_crashes_too_often_is_reported_and_tried_again_while_othe
     assert not alive(bystander)
 
 
-def test_what_is_said_of_one_that_ends_at_each_start_is_one_sentence(tmp_path: Path, diary: Path) -> None:
+def test_a_service_that_ends_at_each_start_is_reported_in_one_sentence(tmp_path: Path, diary: Path) -> None:
     came_up = threading.Event()
     whole = part("a", diary)
 
@@ -177,7 +177,7 @@ def test_what_is_said_of_one_that_ends_at_each_start_is_one_sentence(tmp_path: P
     )
 
 
-def test_one_that_cannot_be_started_again_keeps_nobody_from_the_others(tmp_path: Path, diary: Path) -> None:
+def test_a_failed_restart_does_not_delay_the_others(tmp_path: Path, diary: Path) -> None:
     stuck = threading.Event()
     came_up = threading.Event()
 
@@ -223,7 +223,7 @@ def test_a_service_that_runs_and_does_not_answer_is_replaced(tmp_path: Path, dia
         assert set(asked) == {7}
 
 
-def test_a_stop_asked_for_while_starting_is_obeyed(tmp_path: Path, diary: Path) -> None:
+def test_a_stop_during_the_start_ends_it(tmp_path: Path, diary: Path) -> None:
     supervisor = Supervisor([part("a", diary, is_ready=lambda: False)], tmp_path / "logs")
 
     def ask() -> None:

@@ -61,7 +61,7 @@ def schema(penstock_server: RunningServer) -> Iterator[str]:
 
 @pytest.fixture
 def base(broker: Broker, secret: str, schema: str) -> list[str]:
-    """Arguments that are right, to which a test adds its own; the last of two wins."""
+    """Valid arguments, which a test overrides with its own."""
     return ["--brokers", broker.bootstrap, "--secret-arn", secret, "--schema", schema, "--topic", "t"]
 
 
@@ -97,7 +97,7 @@ def credentials(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("credentials")
-def test_the_blogs_command_line(penstock_server: RunningServer, broker: Broker, secret: str, schema: str) -> None:
+def test_the_command_line_of_awss_blog(penstock_server: RunningServer, broker: Broker, secret: str, schema: str) -> None:
     topic = f"blog-{uuid4().hex[:8]}"
     done = produce(
         penstock_server,

@@ -1,4 +1,4 @@
-"""The producer against a real broker: everything arrives, once and in order; what cannot arrive is said in bounded time."""
+"""The producer against a real broker: everything arrives, once and in order; failures are reported in bounded time."""
 
 import json
 import time
@@ -40,7 +40,7 @@ def version(number: int, *extra: str) -> SchemaVersion:
 
 
 class Versions:
-    """A source of the versions it was given."""
+    """A source of the given versions."""
 
     def __init__(self, *known: SchemaVersion) -> None:
         self._known = {one.id: one for one in known}
@@ -130,7 +130,7 @@ def test_a_record_that_does_not_fit_is_not_sent(settings: BrokerSettings, topic:
     assert producer.flush().acknowledged == 1
 
 
-def test_rate_is_held(settings: BrokerSettings, topic: str) -> None:
+def test_the_rate_is_kept(settings: BrokerSettings, topic: str) -> None:
     reports: list[int] = []
     report = send_all(
         Producer(settings, topic, version(1)),
@@ -177,6 +177,6 @@ def test_a_protocol_that_the_broker_does_not_speak_ends(broker: Broker) -> None:
         Producer(BrokerSettings(brokers=broker.bootstrap, security="PLAINTEXT", timeout_seconds=4), "t", version(1))
 
 
-def test_a_topic_name_that_cannot_be(settings: BrokerSettings) -> None:
+def test_an_invalid_topic_name(settings: BrokerSettings) -> None:
     with pytest.raises(InvalidInput, match="not a valid topic name"):
         Producer(settings, "no/slash", version(1))

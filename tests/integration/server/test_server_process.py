@@ -164,7 +164,7 @@ def test_refuses_wrong_credentials(penstock_server: RunningServer) -> None:
 
 
 @pytest.mark.parametrize(("off", "says"), [(-6, "Signature expired"), (6, "Signature not yet current")])
-def test_tells_a_skewed_client_the_time(penstock_server: RunningServer, off: int, says: str) -> None:
+def test_sends_a_skewed_client_the_time(penstock_server: RunningServer, off: int, says: str) -> None:
     moment = datetime.now(UTC) + timedelta(minutes=off)
     status, body, headers = http_call(penstock_server, signed(penstock_server, "AWSGlue.GetDatabases", at=moment))
     assert (status, body["__type"]) == (400, "InvalidSignatureException")
@@ -206,7 +206,7 @@ def test_serves_presigned_requests(penstock_server: RunningServer, method: str) 
         ("AWSGlue.GetDatabase", b'{"Name":"none"}', "EntityNotFoundException", "Database none not found"),
     ],
 )
-def test_words_refusals_as_aws_does(penstock_server: RunningServer, target: str, body: bytes, code: str, says: str) -> None:
+def test_refusals_have_awss_text(penstock_server: RunningServer, target: str, body: bytes, code: str, says: str) -> None:
     status, answer, headers = http_call(penstock_server, signed(penstock_server, target, body))
     assert (status, answer["__type"], headers["x-amzn-errortype"]) == (400, code, code)
     assert says in (answer.get("Message") or answer["message"])
@@ -231,7 +231,7 @@ def get(server: RunningServer, path: str) -> tuple[int, str]:
         connection.close()
 
 
-def test_says_how_it_is(penstock_server: RunningServer) -> None:
+def test_reports_its_health(penstock_server: RunningServer) -> None:
     penstock_server.client("glue").get_databases()
     assert get(penstock_server, "/healthz")[0] == 200
     assert json.loads(get(penstock_server, "/readyz")[1])["status"] == "ready"

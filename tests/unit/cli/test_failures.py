@@ -107,7 +107,7 @@ def test_debug_shows_the_traceback(failing: Any, monkeypatch: pytest.MonkeyPatch
         ({"s3_port": True}, "s3_port is True"),
     ],
 )
-def test_a_value_of_platform_json_that_cannot_be_is_named(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+def test_an_invalid_value_of_platform_json_is_named(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     home = Home(tmp_path)
     home.save(PlatformConfig.generate())
     raw = json.loads(home.config_file.read_text())

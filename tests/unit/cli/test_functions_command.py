@@ -34,7 +34,7 @@ def invoke(document: Path, handler: str, *arguments: str) -> Result:
     return CliRunner().invoke(functions.command, ["invoke", str(document), "--log", f"{document}.log", *arguments])
 
 
-def test_an_answer_that_utf8_has_not_is_escaped(document: Path) -> None:
+def test_an_answer_outside_utf8_is_escaped(document: Path) -> None:
     done = invoke(document, "halves")
     assert (done.exit_code, done.stdout) == (0, '"\\ud800"\n')
 
@@ -53,7 +53,7 @@ def test_an_event_that_lambda_would_not_take(document: Path, event: str, words: 
     assert words in str(done.exception)
 
 
-def test_two_mappings_of_one_topic_are_told_each(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_mappings_of_one_topic_are_reported_separately(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Reads:
         def __init__(self, metrics: MappingMetrics, count: int) -> None:
             self._metrics, self._count = metrics, count

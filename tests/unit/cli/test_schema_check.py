@@ -114,7 +114,7 @@ def test_the_exit_code_is_the_verdict(use: Any, definition: Any, mode: str, code
 
 
 @pytest.mark.usefixtures("registry")
-def test_text_says_path_rule_sides_and_remedy() -> None:
+def test_text_has_path_rule_sides_and_remedy() -> None:
     found = check(REQUIRED)
     assert found.stdout == (
         "- is INCOMPATIBLE with r/flights under BACKWARD (compared with version 1).\n"
@@ -132,7 +132,7 @@ def test_text_says_path_rule_sides_and_remedy() -> None:
 
 
 @pytest.mark.usefixtures("registry")
-def test_json_says_the_same() -> None:
+def test_json_has_the_same() -> None:
     found = json.loads(check(REQUIRED, "--format", "json").stdout)
     (conflict,) = found.pop("conflicts")
     assert found == {
@@ -189,7 +189,7 @@ def test_rules_of_the_api() -> None:
     ],
 )
 @pytest.mark.usefixtures("registry")
-def test_what_cannot_be_told_ends_with_two(definition: Any, options: list[str], says: str) -> None:
+def test_a_failed_check_exits_with_two(definition: Any, options: list[str], says: str) -> None:
     found = check(definition, *options)
     assert (found.exit_code, found.stdout) == (2, "")
     assert says in found.stderr

@@ -114,7 +114,7 @@ def test_every_other_of_many_lines_changed_ends() -> None:
     assert sum(" | " in line for line in result.output.splitlines()) == 9_000
 
 
-def test_json_says_the_same(registry: Registry) -> None:
+def test_json_has_the_same(registry: Registry) -> None:
     by_id = [str(version.id) for version in registry.known[:2]]
     found = diff(*by_id, "--format", "json")
     assert found.exit_code == 1
@@ -211,7 +211,7 @@ def test_rules_of_the_api() -> None:
         (["1", "2", *NAMED, "--reference", "x"], "--reference 'x' does not have the form NAME=FILE."),
     ],
 )
-def test_what_cannot_be_told_ends_with_two(arguments: list[str], says: str) -> None:
+def test_a_failed_comparison_exits_with_two(arguments: list[str], says: str) -> None:
     for name in ("old", "old.avsc", "new.proto"):
         Path(name).write_text("{")
     found = diff(*arguments)

@@ -14,7 +14,7 @@ COMMANDS = [serve, serve_s3]
 
 
 def run(module: ModuleType, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Result, list[ServerSettings]]:
-    """Run a command up to where it would serve."""
+    """Run a command up to the point where it would serve."""
     kept: list[ServerSettings] = []
     name = "serve" if module is serve else "serve_s3"
     monkeypatch.setattr(module, name, lambda settings, **_: kept.append(settings))

@@ -22,7 +22,7 @@ class Started(Exception):
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any]:
-    """Run the command up to where it would start; the configuration that it would start with, kept in the home."""
+    """Run the command up to its start. Return the configuration that it stored in the home."""
 
     def run(*arguments: str) -> PlatformConfig:
         kept: list[PlatformConfig] = []
@@ -49,7 +49,7 @@ def start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any]
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7", "lake.example.com"])
-def test_a_network_without_tls_is_refused_unless_asked_for_by_name(start: Callable[..., Any], host: str) -> None:
+def test_a_network_without_tls_is_refused_without_the_explicit_option(start: Callable[..., Any], host: str) -> None:
     with pytest.raises(InvalidInput, match="is not a loopback address") as refused:
         start("--host", host)
     assert "--tls" in str(refused.value)
@@ -69,7 +69,7 @@ def test_client_certificates_need_tls(start: Callable[..., Any]) -> None:
         start("--mtls-port", "8754")
 
 
-def test_what_was_said_of_tls_is_remembered_until_it_is_taken_back(start: Callable[..., Any], tmp_path: Path) -> None:
+def test_tls_options_are_remembered_until_they_are_reset(start: Callable[..., Any], tmp_path: Path) -> None:
     certificate, key = (str(path) for path in TestAuthority(tmp_path, "given").issue("server"))
     first = start("--tls-certificate", certificate, "--tls-key", key, "--tls-authority", certificate, "--mtls-port", "8754")
     assert (first.tls, first.tls_certificate, first.tls_authority) == (True, certificate, certificate)
@@ -98,7 +98,7 @@ def test_a_detached_start_hands_everything_on() -> None:
     ]
 
 
-def test_what_serve_is_told_is_kept_and_taken_back(start: Callable[..., Any], tmp_path: Path) -> None:
+def test_options_of_serve_are_remembered_and_reset(start: Callable[..., Any], tmp_path: Path) -> None:
     keys = tmp_path / "keys, of a cluster.json"
     keys.write_text("{}")
     issuer = "https://cluster.example.com/id"
@@ -121,7 +121,7 @@ def test_what_serve_is_told_is_kept_and_taken_back(start: Callable[..., Any], tm
     assert again.audit_keep_days == 7
 
 
-def test_both_servers_are_started_with_what_was_kept(start: Callable[..., Any], tmp_path: Path) -> None:
+def test_both_servers_are_started_with_the_remembered_options(start: Callable[..., Any], tmp_path: Path) -> None:
     """As the commands themselves read it: an option that one of them does not have ends it."""
     keys = tmp_path / "keys.json"
     keys.write_text("{}")

@@ -1,4 +1,4 @@
-"""The client of Confluent's interface against a server of canned answers."""
+"""The client of Confluent's API against a server of canned answers."""
 
 import base64
 import json
@@ -76,7 +76,7 @@ def client(server: Canned, **settings: Any) -> ConfluentClient:
     return ConfluentClient(server.url + "/", sleep=lambda _: None, **settings)
 
 
-def test_texts_are_asked_for_once(server: Canned) -> None:
+def test_texts_are_requested_once(server: Canned) -> None:
     server.answer("GET /schemas/ids/7", {"schema": '"int"'})
     server.answer(f"GET /schemas/guids/{GUID}", {"schema": "{}", "schemaType": "JSON"})
     asking = client(server)
@@ -114,7 +114,7 @@ def test_references_come_with_what_they_build_on_in_front(server: Canned) -> Non
     ]
 
 
-def test_references_that_do_not_end(server: Canned) -> None:
+def test_circular_references(server: Canned) -> None:
     server.answer("GET /schemas/ids/1", {"schema": "x", "references": [{"name": "n", "subject": "s", "version": 1}]})
     server.answer("GET /subjects/s/versions/1", {"schema": "x", "references": [{"name": "n", "subject": "s", "version": 1}]})
     with pytest.raises(EnvironmentProblem, match="circular or too many references"):
@@ -177,7 +177,7 @@ def test_another_try_helps(server: Canned) -> None:
     assert client(server).text(7).definition == '"int"'
 
 
-def test_nobody_there_and_no_url() -> None:
+def test_no_server_and_an_invalid_url() -> None:
     (port,) = free_ports(1)
     with pytest.raises(EnvironmentProblem, match="gave no usable answer"):
         ConfluentClient(f"http://127.0.0.1:{port}", sleep=lambda _: None).text(1)

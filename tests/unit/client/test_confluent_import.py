@@ -1,4 +1,4 @@
-"""A registry copied into another: stopped anywhere and started again, and what cannot be the same is told."""
+"""A registry copied into another: stopped anywhere and started again, with a report of differences."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -137,7 +137,7 @@ def test_moves_subjects_into_a_context(source: ConfluentApi, target: ConfluentAp
     assert target.get("/contexts/.new/subjects/a-user/versions/1")[1]["references"][0]["subject"] == ":.new:used"
 
 
-def test_tells_what_is_in_the_way(source: ConfluentApi, target: ConfluentApi) -> None:
+def test_reports_conflicting_versions(source: ConfluentApi, target: ConfluentApi) -> None:
     target.register("used", BROKEN)
     report = importing(Reaching(source), Reaching(target), prefix="used").run()
     assert [(each.subject, each.version) for each in report.differences] == [("used", 1)]
@@ -166,7 +166,7 @@ def version(schema: str, schema_id: Any, **more: Any) -> dict[str, Any]:
     return {"schema": schema, "id": schema_id, **more}
 
 
-def test_tells_what_is_one_schema_here(target: ConfluentApi) -> None:
+def test_reports_schemas_that_are_one_in_the_target(target: ConfluentApi) -> None:
     answers = {
         "/subjects": ["s"],
         "/subjects/s/versions": [1, 2],
@@ -179,7 +179,7 @@ def test_tells_what_is_one_schema_here(target: ConfluentApi) -> None:
     assert "The schema has id 5, not 6" in difference.what
 
 
-def test_tells_what_would_be_lost(target: ConfluentApi) -> None:
+def test_reports_settings_that_would_be_lost(target: ConfluentApi) -> None:
     rules = {"domainRules": [{"name": "x"}]}
     answers = {"/subjects": ["s"], "/subjects/s/versions": [1], "/subjects/s/versions/1": version(V1, 5, ruleSet=rules)}
     (difference,) = importing(Scripted(answers), Reaching(target)).run().differences

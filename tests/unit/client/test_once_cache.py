@@ -52,7 +52,7 @@ def test_many_threads_compute_once() -> None:
     assert found == made * 8
 
 
-def test_errors_are_not_kept() -> None:
+def test_errors_are_not_cached() -> None:
     cache: OnceCache[str, int] = OnceCache(2)
     with pytest.raises(ZeroDivisionError):
         cache.get("a", lambda: 1 // 0)
@@ -91,7 +91,7 @@ def test_room_for_nothing_is_refused() -> None:
         OnceCache(0)
 
 
-def test_who_asks_after_a_drop_waits_for_nothing_older() -> None:
+def test_a_call_after_a_drop_does_not_get_an_older_value() -> None:
     cache: OnceCache[str, int] = OnceCache(2, seconds=10)
     started, release = threading.Event(), threading.Event()
     found: list[int] = []

@@ -1,4 +1,4 @@
-"""What becomes of a service's refusal: our error, in one line of words."""
+"""A service's refusal becomes Penstock's error, in one line."""
 
 import boto3
 import pytest
@@ -8,7 +8,7 @@ from penstock.client.connection import translated_errors
 from penstock.errors import AccessDenied
 
 
-def test_a_signature_that_does_not_fit_is_said_in_a_line() -> None:
+def test_a_wrong_signature_is_reported_in_a_line() -> None:
     client = boto3.session.Session().client("glue", region_name="us-east-1")
     message = "The signature does not match. Check your key.\n\nThe Canonical String should have been\n'POST\n/\n'"
     answer = {"Error": {"Code": "SignatureDoesNotMatch", "Message": message}}

@@ -1,4 +1,4 @@
-"""The registry's client against botocore's Stubber: what is asked, what is kept, what errors become."""
+"""The registry's client against botocore's Stubber: its requests, its cache, its errors."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -73,7 +73,7 @@ def setup(monkeypatch: pytest.MonkeyPatch) -> Iterator[Setup]:
         made.stub.assert_no_pending_responses()
 
 
-def test_a_version_is_asked_for_once(setup: Setup) -> None:
+def test_a_version_is_requested_once(setup: Setup) -> None:
     setup.by_id(1)
     first = setup.client.version(uuid(1))
     assert setup.client.version(str(uuid(1))) is first
@@ -95,7 +95,7 @@ def test_an_answer_that_is_not_the_registrys_names_the_endpoint(setup: Setup) ->
             ask()
 
 
-def test_a_pending_version_is_not_kept(setup: Setup) -> None:
+def test_a_pending_version_is_not_cached(setup: Setup) -> None:
     setup.by_id(1, "PENDING")
     setup.by_id(1)
     assert setup.client.version(uuid(1)).status == "PENDING"
@@ -113,7 +113,7 @@ def test_an_unknown_id_is_remembered_for_a_while(setup: Setup) -> None:
     assert setup.client.version(uuid(1)).number == 1
 
 
-def test_what_is_no_id(setup: Setup) -> None:
+def test_an_invalid_id(setup: Setup) -> None:
     with pytest.raises(UnknownSchemaVersion, match="'seven' is not a schema version id"):
         setup.client.version("seven")
 

@@ -1,4 +1,4 @@
-"""A stream's shards: lineage, where they are begun, and pages of records behind a position."""
+"""A stream's shards: lineage, first positions, and pages of records after a position."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -60,7 +60,7 @@ def test_children_wait_for_their_parents() -> None:
     assert readable_shards(shards, {"a", "b"}) == ["a", "b", "c", "d", "e"]
 
 
-def test_where_a_stream_is_begun() -> None:
+def test_the_first_positions_of_a_stream() -> None:
     live: dict[str, Any] = {"SequenceNumberRange": {}}
     closed = {"SequenceNumberRange": {"EndingSequenceNumber": "9"}}
     assert first_position(live, "LATEST", 5) == ShardPosition(at_ms=5)
@@ -69,7 +69,7 @@ def test_where_a_stream_is_begun() -> None:
     assert first_position(closed, "TRIM_HORIZON", 5) == ShardPosition()
 
 
-def test_positions_as_kinesis_asks_for_them() -> None:
+def test_positions_have_the_form_of_kinesis() -> None:
     assert ShardPosition().iterator_arguments == {"ShardIteratorType": "TRIM_HORIZON"}
     moment = ShardPosition(at_ms=1_500).iterator_arguments
     assert moment == {"ShardIteratorType": "AT_TIMESTAMP", "Timestamp": datetime(1970, 1, 1, 0, 0, 1, 500_000, tzinfo=UTC)}

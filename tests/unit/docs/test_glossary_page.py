@@ -1,4 +1,4 @@
-"""docs/glossary.md: where its words are in the code exists, and the names that it gives up are not defined again."""
+"""docs/glossary.md: its places in the code exist, and names given up are not defined again."""
 
 import ast
 import re
@@ -50,7 +50,7 @@ def is_there(dotted: str) -> bool:
     return file.is_file() and bool(re.search(rf"^class {name}\b", file.read_text(), re.MULTILINE))
 
 
-def test_each_word_says_where_it_is() -> None:
+def test_each_word_has_a_place_in_the_code() -> None:
     listed = list(rows(WORDS))
     assert len(listed) > 30
     named = {name for *_, where in listed for name in re.findall(r"`([^`]+)`", where)}

@@ -24,7 +24,7 @@ def test_links_lead_to_files() -> None:
 
 
 def test_every_page_is_linked() -> None:
-    # Decisions are their folder's list: each name says what was decided.
+    # The decisions are listed by their folder; their file names are their titles.
     indexes = [ROOT / "docs/README.md", ROOT / "docs/api/README.md", *(ROOT / "docs/adr").glob("*.md")]
     reached = set().union(*(linked(index) for index in indexes), indexes)
     left = [page.name for page in pages() if (ROOT / "docs") in page.parents and page not in reached]

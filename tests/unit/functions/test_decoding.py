@@ -100,7 +100,7 @@ def test_confluents_frames_by_prefix_and_by_header() -> None:
         (frame.encode(ID, PAYLOAD), "http://registry.example", "SCHEMA_NOT_FOUND"),
     ],
 )
-def test_what_cannot_be_decoded_has_lambdas_reason(message: bytes, uri: str, condition: str) -> None:
+def test_an_undecodable_record_has_lambdas_reason(message: bytes, uri: str, condition: str) -> None:
     with pytest.raises(Undecodable) as caught:
         decoder(uri=uri).decode(message, [], "VALUE")
     assert caught.value.condition == condition
@@ -143,7 +143,7 @@ def test_half_characters_are_delivered_as_json_writes_them() -> None:
     assert found.data == b'{"s":"\\ud800"}'
 
 
-def test_values_that_json_has_not_are_said_as_text() -> None:
+def test_values_outside_json_are_text() -> None:
     moment = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
     value = {
         "d": date(2026, 1, 31),

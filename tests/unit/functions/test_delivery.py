@@ -223,7 +223,7 @@ def test_a_report_that_is_none_is_shown() -> None:
 
 
 @pytest.mark.parametrize(("milliseconds", "said"), [(10**17, "9999-12-31T23:59:59.000Z"), (-1, "1970-01-01T00:00:00.000Z")])
-def test_a_time_that_no_calendar_has_is_discarded_too(milliseconds: int, said: str) -> None:
+def test_a_record_with_an_invalid_time_can_be_discarded(milliseconds: int, said: str) -> None:
     strange = [Record(partition="t-0", position=1, timestamp_ms=milliseconds, key=None, entry=b"{}")]
     about = failure_record(Discard(records=strange, condition="x"), KafkaOrigin(bootstrap_servers="b:9092"), "arn")
     assert about["KafkaBatchInfo"]["recordsInfo"]["t-0"]["firstRecordTimestamp"] == said

@@ -46,7 +46,7 @@ class FakeEnvironment:
 
 
 class FakeDestination:
-    """Takes discards once it is told to work."""
+    """Accepts discards once a test enables it."""
 
     def __init__(self) -> None:
         self.works = True

@@ -1,4 +1,4 @@
-"""Documents: what they mean, that their bounds are the service model's, and what is said of a mistake."""
+"""Documents: their meaning, the service model's limits, and the errors of invalid ones."""
 
 import json
 import sys
@@ -65,7 +65,7 @@ def parse(text: str, folder: Path | None = None, **environment: str) -> Declarat
     return parse_function(text, origin="f.yaml", environment=environment, folder=folder)
 
 
-def test_a_kafka_mapping_means_what_it_says(tmp_path: Path) -> None:
+def test_a_kafka_mapping_is_read(tmp_path: Path) -> None:
     declared = parse(KAFKA, tmp_path, TABLE="t", AWS_REGION="eu-west-1")
     function, (mapping,) = declared.function, declared.mappings
     assert (function.timeout, function.memory, function.code) == (30, 256, tmp_path)
@@ -80,7 +80,7 @@ def test_a_kafka_mapping_means_what_it_says(tmp_path: Path) -> None:
     assert source.schema_registry.attributes == {"KEY", "VALUE"}
     assert (mapping.group, mapping.batch_size, mapping.window, mapping.report_failures) == ("mine", 500, 5.0, True)
     assert mapping.start_at == 1_769_860_800_000
-    # Lambda's own limit where there is a destination and no other.
+    # Lambda's own limit with a destination and without a limit.
     assert mapping.policy.retries == KAFKA_RETRIES == 10
     assert (mapping.policy.age, mapping.policy.bisect) == (3600, True)
 
@@ -183,7 +183,7 @@ def test_every_key_of_the_service_model_is_read_or_refused_by_name(name: str) ->
         ("FunctionName: consumer", "FunctionName: " + "[" * 5000, r"f.yaml: this is not YAML: .*recursion"),
     ],
 )
-def test_a_mistake_is_said_with_its_line_and_remedy(old: str, new: str, words: str) -> None:
+def test_an_error_has_line_and_remedy(old: str, new: str, words: str) -> None:
     assert old in KAFKA
     with pytest.raises(InvalidInput, match=words):
         parse(KAFKA.replace(old, new, 1), TABLE="t")

@@ -182,7 +182,7 @@ def test_a_handler_has_lambdas_context_and_stays_warm(made: Any, tmp_path: Path)
 )
 def test_failures_have_lambdas_names(made: Any, handler: str, kind: str, words: str) -> None:
     environment = made(handler, memory=512)
-    for _ in range(2):  # the next invocation starts anew where it has to
+    for _ in range(2):  # the next invocation starts a new process if needed
         found, message = error_of(call(environment))
         assert found == kind
         assert words in message
@@ -222,7 +222,7 @@ def test_an_answer_that_is_too_large_leaves_the_process_warm(made: Any) -> None:
     assert environment.pid == pid
 
 
-def test_what_an_error_says_is_bounded(made: Any) -> None:
+def test_the_text_of_an_error_is_bounded(made: Any) -> None:
     _, message = error_of(call(made("app.shouts", memory=512)))
     assert message == "x" * 32_768
 
@@ -259,7 +259,7 @@ def test_a_function_that_takes_too_much_memory_is_killed(made: Any) -> None:
     assert "signal: killed" in message
 
 
-def test_an_invocation_is_begun_and_asked_after(made: Any) -> None:
+def test_an_invocation_is_begun_and_polled(made: Any) -> None:
     environment = made("app.sleeps")
     assert environment.poll() is None
     environment.begin(b"{}")

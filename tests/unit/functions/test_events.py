@@ -140,7 +140,7 @@ def test_powertools_reads_kinesis_events() -> None:
 
 
 def _reported(event_type: EventType, event: dict[str, Any], poison: str) -> Any:
-    """What Powertools' batch processor answers where records with ``poison`` fail."""
+    """The answer of Powertools' batch processor if records with ``poison`` fail."""
 
     def handle(record: Any) -> None:
         text = record.decoded_value.decode() if event_type is EventType.Kafka else record.kinesis.data_as_text()

@@ -69,7 +69,7 @@ def test_a_certificate_is_a_login() -> None:
     }
 
 
-def test_an_msk_cluster_says_its_brokers() -> None:
+def test_the_brokers_of_an_msk_cluster_come_from_msk() -> None:
     login = settings(KafkaAccess(login="login"), brokers=None, arn=MSK)
     assert (login["bootstrap.servers"], login["security.protocol"]) == ("b:9096", "SASL_SSL")
     nobody = settings(KafkaAccess(), brokers=None, arn=MSK)

@@ -1,4 +1,4 @@
-"""A poller whose offsets the broker does not take: it keeps them, and says so once."""
+"""A poller whose commits the broker refuses: it keeps the offsets, and reports it once."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from penstock.functions.model import EventSourceMapping, KafkaSource
 
 
 class Consumer:
-    """Refuses commits until it is told otherwise."""
+    """Refuses commits until a test changes that."""
 
     def __init__(self) -> None:
         self.takes = False

@@ -43,9 +43,9 @@ def begin(broker: Any, number: int, start: str, said: list[Any] | None = None) -
 
 
 @pytest.mark.parametrize(("start", "offsets"), [("TRIM_HORIZON", (3, 3)), ("LATEST", (10, 10)), ("AT_TIMESTAMP", (7, 10))])
-def test_two_pollers_of_a_new_group_begin_where_the_mapping_says(start: str, offsets: tuple[int, int]) -> None:
+def test_two_pollers_of_a_new_group_begin_at_the_starting_position(start: str, offsets: tuple[int, int]) -> None:
     broker = Broker()
-    # The second one finds what the first one committed, and still is no reader of an added partition.
+    # The second one finds the first one's commits, but its partitions are not added ones.
     assert (begin(broker, 0, start), begin(broker, 1, start)) == offsets
     assert {broker.offsets[0], broker.offsets[1]} == set(offsets)
 
@@ -55,7 +55,7 @@ def test_a_partition_that_was_added_is_read_from_its_beginning(start: str) -> No
     assert begin(Broker({0: 8}), 1, start) == 3
 
 
-def test_a_known_partition_goes_on_and_says_what_it_lost() -> None:
+def test_a_known_partition_continues_and_reports_lost_offsets() -> None:
     said: list[str] = []
     assert begin(Broker({0: 8}), 0, "LATEST", said) == 8
     assert begin(Broker({0: 1}), 0, "LATEST", said) == 3

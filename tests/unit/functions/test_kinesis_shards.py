@@ -1,4 +1,4 @@
-"""A reader of one shard: its checkpoint where the shard has ended, and what it does where it may not read."""
+"""A reader of one shard: its checkpoint at the shard's end, and its retries when it may not read."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -105,7 +105,7 @@ def test_a_shard_that_ends_in_filtered_records_has_ended(checkpoints: Checkpoint
     ],
     ids=["at the start", "after an iterator that was too old"],
 )
-def test_a_throttled_shard_is_asked_again(
+def test_a_throttled_read_is_retried(
     checkpoints: Checkpoints, faults: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kinesis_mapping, "KINESIS_READ", RetryPolicy(pauses=(0.0,)))

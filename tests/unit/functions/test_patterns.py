@@ -99,7 +99,7 @@ CASES: list[tuple[str, dict[str, Any], list[Any], list[Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "pattern", "matching", "other"), CASES, ids=[case[0] for case in CASES])
-def test_a_pattern_matches_what_aws_says(name: str, pattern: dict[str, Any], matching: list[Any], other: list[Any]) -> None:
+def test_a_pattern_matches_as_at_aws(name: str, pattern: dict[str, Any], matching: list[Any], other: list[Any]) -> None:
     for matcher in (compile_pattern(pattern), compile_pattern(json.dumps(pattern))):
         assert [matcher(event) for event in matching] == [True] * len(matching)
         assert [matcher(event) for event in other] == [False] * len(other)

@@ -86,7 +86,7 @@ def test_a_client_has_a_name_that_a_principal_can_have(tmp_path: Path, name: str
         LocalAuthority(tmp_path).issue_client(name)
 
 
-def test_a_key_that_is_not_the_authoritys_is_said(tmp_path: Path) -> None:
+def test_a_key_of_another_authority_is_reported(tmp_path: Path) -> None:
     authority = LocalAuthority(tmp_path)
     authority.ensure_server([])
     (tmp_path / "authority.key").write_bytes((tmp_path / "server.key").read_bytes())

@@ -1,4 +1,4 @@
-"""Small private files on a disk that is full, told by their names."""
+"""Small private files on a full disk: errors name the file."""
 
 import errno
 from pathlib import Path
@@ -14,7 +14,7 @@ def _full(*_: Any, **__: Any) -> Any:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_of_a_full_disk_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fdopen", _full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_private(tmp_path / "state", "text")

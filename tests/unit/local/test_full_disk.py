@@ -1,4 +1,4 @@
-"""A running platform goes on where its state file and its log cannot be written any more."""
+"""A running platform continues if its state file and its log cannot be written any more."""
 
 import errno
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_the_state_file_has_to_be_written_at_the_start_and_may_grow_old_later(
         platform._instance.release()
 
 
-def test_a_line_that_cannot_be_printed_is_no_reason_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_cannot_be_printed_does_not_end_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("click.echo", _full)
     up._report("Kafka broker ready after 2.0 s")
 

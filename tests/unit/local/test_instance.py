@@ -12,7 +12,7 @@ from penstock.local.instance import Instance, PartState, PlatformState, process_
 STATE = PlatformState(pid=os.getpid(), phase="running", started_at=1.0)
 
 
-def test_a_second_platform_is_refused_and_told_who_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_platform_is_refused_with_the_first_ones_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PROBE_PATIENCE", 0.05)
     first, second = Instance(tmp_path / "run"), Instance(tmp_path / "run")
     assert not second.is_held()

@@ -27,9 +27,7 @@ class _Tls:
         return False
 
 
-def test_a_look_that_fails_in_any_way_is_told_and_followed_by_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_check_is_reported_and_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_RENEW_PAUSE", 0.01)
     reported: list[str] = []
     platform = Platform(Home(tmp_path), PlatformConfig.generate(), report=reported.append)

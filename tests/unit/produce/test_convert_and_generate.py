@@ -150,7 +150,7 @@ EVERYTHING: list[Any] = [
 
 @pytest.mark.parametrize("kind", EVERYTHING, ids=lambda kind: json.dumps(kind)[:40])
 def test_generated_values_fit_and_round_trip(kind: Any) -> None:
-    # The names that a type refers to have to be there before it.
+    # Named types must be defined before they are used.
     made = (
         schema({"type": "fixed", "name": "F", "size": 3}, kind)
         if "F" in json.dumps(kind) and kind != EVERYTHING[9]

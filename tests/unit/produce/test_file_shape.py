@@ -1,4 +1,4 @@
-"""What schema a file's records need: types out of JSON lines and Parquet, and out of the texts of a CSV."""
+"""The schema of a file's records: the types of JSON lines and Parquet, and of a CSV's texts."""
 
 import json
 from datetime import UTC, datetime
@@ -49,7 +49,7 @@ def types(source: RecordFile, limit: int | None = None) -> dict[str, Any]:
 def test_a_column_of_text(tmp_path: Path, cells: list[str], expected: str) -> None:
     source = file(tmp_path, "x,y\n" + "".join(f"{cell},\n" for cell in cells))
     assert types(source) == {"x": expected}
-    # What was derived takes every cell, in the way the file is read with a schema.
+    # The derived schema fits every cell when the file is read with it.
     definition = derive_avro(file_shape(source), "s")
     assert len(list(source.records(AvroSchema(definition)))) == len(cells)
 
@@ -98,6 +98,6 @@ def test_files_that_cannot_be_used(tmp_path: Path, text: str, kind: FileFormat, 
         file_shape(RecordFile(path=tmp_path / "other", format=kind))
 
 
-def test_a_column_whose_name_is_no_name(tmp_path: Path) -> None:
+def test_a_column_with_an_invalid_name(tmp_path: Path) -> None:
     with pytest.raises(UnknownKind, match="the key 'dep time' is not a valid name"):
         types(file(tmp_path, "dep time\n1\n"))

@@ -115,7 +115,7 @@ def test_files_that_cannot_be_used(tmp_path: Path, name: str, content: bytes, sa
         read(path)
 
 
-def test_files_that_are_not_there_or_unclear(tmp_path: Path) -> None:
+def test_missing_files_and_unknown_formats(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="does not exist"):
         read(tmp_path / "a.csv")
     with pytest.raises(InvalidInput, match="Give --format"):

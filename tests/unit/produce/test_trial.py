@@ -1,4 +1,4 @@
-"""Real records tried with a new definition: what it breaks is told from what was broken before, counted and located."""
+"""Real records tried with a new definition: records that it breaks are separated from those broken before, and located."""
 
 import json
 from typing import Any, cast
@@ -117,7 +117,7 @@ def test_a_definition_that_no_reader_can_use() -> None:
         tried({"type": "record"}, Record(FINE, 0))
 
 
-def test_an_unknown_version_is_no_fault_of_the_definition() -> None:
+def test_an_unknown_version_does_not_count_as_broken() -> None:
     other = message_writer(uuid4(), AvroSchema(json.dumps(OLD)))({"a": 1, "s": "LATE"})
     assert tried(OLD, Record(other, 0)).unreadable[0].reason == "unknown-schema-version"
 

@@ -72,7 +72,7 @@ def test_a_name_that_is_none_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "lake.example"])
-def test_plain_http_on_a_network_is_refused_unless_asked_for_by_name(host: str) -> None:
+def test_plain_http_on_a_network_is_refused_without_the_explicit_option(host: str) -> None:
     with pytest.raises(InvalidInput, match="not a loopback address") as refused:
         check_listening(Listening(host=host, port=0))
     assert "--insecure-plain-http" in (refused.value.remedy or "")

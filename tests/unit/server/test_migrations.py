@@ -147,7 +147,7 @@ def test_keys_of_an_older_store_become_the_roots(tmp_path: Path) -> None:
     database.close()
 
 
-def test_a_store_that_does_not_answer_is_said_in_one_sentence() -> None:
+def test_a_store_that_does_not_answer_is_reported_in_one_sentence() -> None:
     # Nothing listens on port 1.
     database = Database("postgresql+pg8000://penstock:secret@127.0.0.1:1/penstock")
     with pytest.raises(EnvironmentProblem) as problem:
@@ -168,7 +168,7 @@ def test_a_newer_database_is_refused_untouched(tmp_path: Path) -> None:
     database.close()
 
 
-def test_a_damaged_file_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "penstock.db"
     file.write_bytes(b"no database at all" * 100)
     database = Database(f"sqlite:///{file}")

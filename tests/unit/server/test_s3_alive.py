@@ -1,4 +1,4 @@
-"""The endpoint says that it is alive under its own name; below the name of a bucket every path is a key."""
+"""The endpoint answers its liveness path under its own name; below the name of a bucket every path is a key."""
 
 import asyncio
 from pathlib import Path

@@ -117,7 +117,7 @@ def test_old_versions_of_tls_are_refused(authority: TestAuthority, tmp_path: Pat
     assert watched.context._current.minimum_version == ssl.TLSVersion.TLSv1_2
 
 
-def test_clients_show_a_certificate_where_one_is_asked_for(authority: TestAuthority, tmp_path: Path) -> None:
+def test_clients_send_a_certificate_if_it_is_required(authority: TestAuthority, tmp_path: Path) -> None:
     certificate, key = authority.issue("server")
     context = server_context(TlsFiles(certificate=certificate, key=key, client_authority=authority.path))
     old = ssl.TLSVersion.TLSv1_2

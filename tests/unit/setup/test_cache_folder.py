@@ -1,4 +1,4 @@
-"""The folder of downloads is one, whoever computes it: make, tools/sync before anything is installed, and the product."""
+"""make, tools/sync and the product compute the same folder of downloads."""
 
 import os
 import subprocess

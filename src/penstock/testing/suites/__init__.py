@@ -1,4 +1,4 @@
-"""The behaviour of each store, as tests: whoever writes a store of their own runs them over it.
+"""The behaviour of each store, as tests: authors of a store run them over it.
 
 A suite is a class without the name of a test. A subclass named ``Test...`` with a fixture ``store`` runs it; the page
 docs/operations/stores.md has an example. pytest comes with the extra ``testing``.

@@ -1,4 +1,4 @@
-"""The behaviour of each store, as tests: whoever writes a store of their own runs them over it."""
+"""The behaviour of each store, as tests: authors of a store run them over it."""
 
 from .access import AccessStoreSuite as AccessStoreSuite
 from .catalog import CatalogStoreSuite as CatalogStoreSuite
