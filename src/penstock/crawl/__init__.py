@@ -1,1 +1,1 @@
-"""Tables inferred from the lake."""
+"""Crawlers: tables inferred from the lake's files."""

@@ -1,6 +1,6 @@
-"""What a crawl found, written to the catalog under the crawler's schema change policy.
+"""Write the result of a crawl to the catalog, under the crawler's schema change policy.
 
-A crawler takes nothing from a table that it did not make: to those it adds columns and partitions, and no more.
+A crawler removes nothing from a table that it did not create: it only adds columns and partitions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,13 +22,13 @@ from penstock.errors import AlreadyExists
 __all__ = ["MADE_BY", "Applier", "OperationCheck"]
 
 OperationCheck = Callable[[str, Mapping[str, Any]], None]
-"""Raises where an operation of Glue's catalog, by name and with its request, is denied."""
+"""A function that raises if an operation of Glue's catalog (name and request) is denied."""
 
 MADE_BY = "UPDATED_BY_CRAWLER"
 _DEPRECATED = "DEPRECATED_BY_CRAWLER"
 _ATTEMPTS = 5
 _BATCH = 1_000
-_INDEX = "crawler_partition_index"  # as Glue's crawlers call theirs
+_INDEX = "crawler_partition_index"  # the name that Glue's crawlers use
 _STATISTICS = ("objectCount", "recordCount", "sizeKey", "averageRecordSize")
 
 
@@ -56,7 +56,7 @@ class Applier:
         self.tally = Tally()
 
     def apply(self, found: Sequence[FoundTable], targets: Sequence[str]) -> None:
-        """Bring the catalog in line with ``found``; ``targets`` are the locations that were looked through."""
+        """Update the catalog from ``found``; ``targets`` are the crawled locations."""
         known = self._tables()
         for table in found:
             self._check()
@@ -69,7 +69,7 @@ class Applier:
         except DatabaseNotFound:
             if self._operation_check is not None:
                 self._operation_check("CreateDatabase", {"DatabaseInput": {"Name": self._database}})
-            # Another crawl may make it at this moment; its tables are looked for again where they are in the way.
+            # Another crawl may create it at the same time; a conflict on a table reads the tables again.
             with suppress(DatabaseExists):
                 self._catalog.create_database(DatabaseInput(name=self._database))
             return {}
@@ -81,7 +81,7 @@ class Applier:
         self._partitions(found, table)
 
     def _write_table(self, found: FoundTable, known: dict[str, Table]) -> Table:
-        """Create or update the table; somebody else's change in between makes it look again, a few times."""
+        """Create or update the table; after a concurrent change, read it again and retry a few times."""
         for attempt in range(_ATTEMPTS):
             current = next((each for each in known.values() if _location(each) == found.location), None)
             try:
@@ -131,7 +131,7 @@ class Applier:
             parameters=parameters,
         )
         self._check_operation("UpdateTable", current.name)
-        # New statistics alone are no new version of the table.
+        # New statistics alone do not make a new version of the table.
         table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
         if changed:
             self._count(tables_updated=1)
@@ -145,7 +145,7 @@ class Applier:
         return merge_columns([(f"table {current.name}", kept), (found.location, fresh)], self._problems)
 
     def _keys(self, found: FoundTable, current: Table) -> Sequence[Column]:
-        """The table's keys; wider in type where its folders hold values of another."""
+        """Return the table's keys, with wider types if its folders have values of another type."""
         if [key.name for key in found.keys] != [key.name for key in current.partition_keys]:
             if not current.partition_keys and not current.storage.columns:
                 return _typed(found.keys)
@@ -156,7 +156,7 @@ class Applier:
     def _partitions(self, found: FoundTable, table: Table) -> None:
         if [key.name for key in found.keys] != [key.name for key in table.partition_keys]:
             self._problems.add(
-                f"The partitions of table {table.name} are left alone: its keys are "
+                f"The partitions of table {table.name} are not changed: its keys are "
                 f"({', '.join(key.name for key in table.partition_keys)}), its folders' "
                 f"({', '.join(key.name for key in found.keys)})."
             )
@@ -189,7 +189,7 @@ class Applier:
         return PartitionInput(values=values, storage=replace(table.storage, location=location), last_access_time=self._now)
 
     def _inherit(self, present: Sequence[Partition], table: Table) -> Sequence[Partition]:
-        """Give partitions the formats and columns that their table has now."""
+        """Set the table's current formats and columns on its partitions."""
         wanted = [replace(each, storage=replace(table.storage, location=each.storage.location)) for each in present]
         self._rewrite([each for each, old in zip(wanted, present, strict=True) if each != old])
         return wanted
@@ -202,7 +202,7 @@ class Applier:
         gone = [each for each in missing if (each.storage.location or "").startswith(_location(table))]
         behavior = self._crawler.policy.delete
         if behavior == "LOG" and gone:
-            self._problems.add(f"{len(gone)} partitions of table {table.name} have no files any more, and stay (LOG).")
+            self._problems.add(f"{len(gone)} partitions of table {table.name} have no files any more, and are kept (LOG).")
         elif behavior == "DELETE_FROM_DATABASE":
             for start in range(0, len(gone), _BATCH):
                 self._check_operation("BatchDeletePartition", table.name)
@@ -219,7 +219,7 @@ class Applier:
         self._rewrite([replace(each, parameters=change(each.parameters)) for each in partitions])
 
     def _rewrite(self, partitions: Sequence[Partition]) -> None:
-        """Put ``partitions`` in place of those of the same values."""
+        """Replace the partitions that have the values of ``partitions``."""
         for start in range(0, len(partitions), _BATCH):
             self._check()
             batch = partitions[start : start + _BATCH]
@@ -235,7 +235,7 @@ class Applier:
                 continue
             behavior = self._crawler.policy.delete
             if behavior == "LOG":
-                self._problems.add(f"Table {table.name} has no files any more, and stays (LOG).")
+                self._problems.add(f"Table {table.name} has no files any more, and is kept (LOG).")
             elif behavior == "DELETE_FROM_DATABASE":
                 self._check_operation("DeleteTable", table.name)
                 self._catalog.delete_table(self._database, table.name)
@@ -295,7 +295,7 @@ def _location(table: Table) -> str:
 
 
 def _typed(keys: Sequence[Column]) -> Sequence[Column]:
-    """``keys``, those whose values are all null as strings."""
+    """Return ``keys``; a key whose values are all null is a string."""
     return tuple(replace(key, type=key.type or "string") for key in keys)
 
 

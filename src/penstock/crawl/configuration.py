@@ -1,4 +1,4 @@
-"""A crawler's Configuration: settings that Glue takes as one JSON text. Each is served, or refused by its name.
+"""A crawler's Configuration: Glue's settings in one JSON text. An unsupported setting is refused by its name.
 
 Source: Glue developer guide, "Customizing crawler behavior" (setting crawler configuration options by the API).
 """
@@ -26,9 +26,9 @@ _MAX_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What a crawler does beside its schema change policy.
+    """The settings of a crawler beside its schema change policy.
 
-    ``merges``: columns are added and none is removed. ``inherits``: partitions have what their table has, old ones too.
+    ``merges``: columns are added and none is removed. ``inherits``: partitions, also old ones, get their table's settings.
     ``indexes``: a table with partitions gets a partition index over all its keys.
     """
 
@@ -38,7 +38,7 @@ class Configuration:
 
     @classmethod
     def parse(cls, text: str | None) -> "Configuration":
-        """The settings in ``text``; :class:`InvalidInput` for what is no JSON object, or a setting that is not served."""
+        """Return the settings in ``text``. Raises :class:`InvalidInput` for invalid JSON or an unsupported setting."""
         if not text:
             return cls()
         try:
@@ -46,20 +46,20 @@ class Configuration:
         except (ValueError, RecursionError) as error:
             raise InvalidInput(f"The crawler's Configuration is not JSON: {error}.") from None
         if not isinstance(given, dict):
-            raise InvalidInput("The crawler's Configuration is no JSON object.", remedy='Write {"Version": 1.0, ...}.')
+            raise InvalidInput("The crawler's Configuration is not a JSON object.", remedy='Write {"Version": 1.0, ...}.')
         settings = dict(_settings("", given))
         for name, value in settings.items():
             if (type(value), value) not in [(type(each), each) for each in _SERVED.get(name, ())]:
                 shown = f"{name} = {json.dumps(value)}"[:_MAX_SHOWN]
                 raise InvalidInput(
-                    f"The setting {shown} of a crawler's Configuration is not served by Penstock.",
-                    remedy=f"Leave it out. Served are {', '.join(_SERVED)}.",
+                    f"The setting {shown} of a crawler's Configuration is not supported by Penstock.",
+                    remedy=f"Leave it out. Supported: {', '.join(_SERVED)}.",
                 )
         return cls(merges=_MERGE in settings, inherits=_INHERIT in settings, indexes=settings.get(_INDEX) is True)
 
     @classmethod
     def stored(cls, text: str | None) -> "Configuration":
-        """As :meth:`parse`, and none of it where the text came into the store before it was checked."""
+        """Return the settings as :meth:`parse` does, or the defaults if the text was stored before it was checked."""
         try:
             return cls.parse(text)
         except InvalidInput:
@@ -67,7 +67,7 @@ class Configuration:
 
 
 def _settings(prefix: str, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The leaves, by the names that lead to them; json.loads bounds how deep they lie."""
+    """Yield the leaves by their paths; json.loads bounds their depth."""
     for name, value in given.items():
         if isinstance(value, dict):
             yield from _settings(f"{prefix}{name}.", value)

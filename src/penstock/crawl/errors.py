@@ -6,10 +6,10 @@ __all__ = ["CrawlerExists", "CrawlerNotFound", "CrawlerNotRunning", "CrawlerRunn
 
 
 class CrawlerNotFound(NotFound):
-    """There is no crawler of this name."""
+    """No crawler has this name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Crawler with name {name} does not exist.", remedy="ListCrawlers names the ones there are.")
+        super().__init__(f"Crawler with name {name} does not exist.", remedy="ListCrawlers lists the existing ones.")
 
 
 class CrawlerExists(AlreadyExists):
@@ -20,7 +20,7 @@ class CrawlerExists(AlreadyExists):
 
 
 class CrawlerRunning(InvalidInput):
-    """The crawler runs, and must not for what was asked."""
+    """The request needs a crawler that is not running, and it is running."""
 
     aws_code = "CrawlerRunningException"
 
@@ -31,7 +31,7 @@ class CrawlerRunning(InvalidInput):
 
 
 class CrawlerNotRunning(InvalidInput):
-    """There is no run to stop."""
+    """The crawler has no run to stop."""
 
     aws_code = "CrawlerNotRunningException"
 
@@ -40,7 +40,7 @@ class CrawlerNotRunning(InvalidInput):
 
 
 class CrawlerStopping(InvalidInput):
-    """The run is being stopped already."""
+    """The run is already being stopped."""
 
     aws_code = "CrawlerStoppingException"
 
@@ -53,6 +53,6 @@ class TooManyCrawls(LimitExceeded):
 
     def __init__(self, bound: int) -> None:
         super().__init__(
-            f"{bound} crawls are running or waiting, the most that this server takes.",
+            f"{bound} crawls are running or waiting, which is the server's limit.",
             remedy="Wait for some to end, or stop them.",
         )

@@ -16,9 +16,9 @@ _ESCAPE = r"\\\g<0>"
 
 
 def exclusion(patterns: Sequence[str]) -> Callable[[Sequence[str]], Sequence[bool]]:
-    """A function that says of each key below the target whether one of ``patterns`` matches it whole.
+    """Return a function that tells for each key below the target whether one of ``patterns`` matches the whole key.
 
-    Raises :class:`InvalidInput` for a pattern that is malformed or too long, and for more than a hundred.
+    Raises :class:`InvalidInput` for an invalid or too long pattern, and for more than a hundred.
     """
     if len(patterns) > _MAX_PATTERNS:
         raise InvalidInput(f"{len(patterns)} exclusions are more than {_MAX_PATTERNS}.")

@@ -1,4 +1,4 @@
-"""Tables out of files: which folders are tables, what columns and partitions they have. Pure functions."""
+"""Infer tables from files: the folders that are tables, their columns and partitions. Pure functions."""
 
 import hashlib
 import re
@@ -19,13 +19,13 @@ _MAX_NAME = 128
 
 @dataclass(slots=True)
 class Problems:
-    """What a crawl passed over, in sentences: all are counted, the first hundred kept."""
+    """The problems of a crawl, in sentences: all are counted, the first hundred are kept."""
 
     count: int = 0
     kept: list[str] = field(default_factory=list)
 
     def add(self, sentence: str) -> None:
-        """One more; cut at 500 characters."""
+        """Add a problem, cut at 500 characters."""
         self.count += 1
         if len(self.kept) < _MAX_PROBLEMS:
             self.kept.append(sentence[:500])
@@ -33,9 +33,9 @@ class Problems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTable:
-    """A folder that holds a table. ``partitions`` maps values to their folders, ``size`` is in bytes.
+    """A folder that is a table. ``partitions`` maps values to their folders, ``size`` is in bytes.
 
-    A key without a value that is not null has no type.
+    A key whose values are all null has no type.
     """
 
     location: str
@@ -58,9 +58,9 @@ class _Placed:
 
 
 def infer_tables(target: str, files: Iterable[SeenFile], problems: Problems) -> Sequence[FoundTable]:
-    """The tables below ``target``, a location that ends in a slash, by location.
+    """Return the tables below ``target``, a location that ends in a slash, by location.
 
-    A table's folder is the one above the first ``key=value`` folder, or the one that holds the files. What does not fit is
+    A table's folder is the parent of the first ``key=value`` folder, or the folder of the files. Files that do not fit are
     added to ``problems`` and left out.
     """
     roots: dict[str, list[_Placed]] = {}
@@ -70,14 +70,14 @@ def infer_tables(target: str, files: Iterable[SeenFile], problems: Problems) -> 
         elif placed := _place(target, file):
             roots.setdefault(placed[0], []).append(placed[1])
         else:
-            problems.add(f"{file.uri} is skipped: it lies in a plain folder below a partition's.")
+            problems.add(f"{file.uri} is skipped: it is in a plain folder below a partition's.")
     return [_table(location, found, problems) for location, found in sorted(roots.items())]
 
 
 def merge_columns(parts: Iterable[tuple[str, Sequence[Column]]], problems: Problems) -> tuple[Column, ...]:
-    """One list of columns for several, each with the name of where it is from; the first to name a column places it.
+    """Merge lists of columns, each with the name of its origin; the first list with a column determines its place.
 
-    Types are widened where readers can follow; else the first one stays, and the difference is a problem.
+    Types are widened if readers can convert; else the first type is kept, and the difference is a problem.
     """
     merged: dict[str, Column] = {}
     origins: dict[str, str] = {}
@@ -100,7 +100,7 @@ def merge_columns(parts: Iterable[tuple[str, Sequence[Column]]], problems: Probl
 
 
 def table_name(location: str, prefix: str, taken: Iterable[str]) -> str:
-    """The name Glue would give to the table at ``location``: the folder's, folded; hashed behind where it is taken."""
+    """Return Glue's name for the table at ``location``: the folder's in lower case, with a hash if it is taken."""
     folder = location.rstrip("/").rpartition("/")[2]
     name = re.sub(r"[^a-z0-9_]", "_", f"{prefix}{folder}".lower())[:_MAX_NAME]
     if name not in set(taken):
@@ -151,7 +151,7 @@ def _key_type(index: int, partitions: Iterable[tuple[str, ...]]) -> str | None:
 
 
 def _distinct_columns(files: Sequence[SeenFile]) -> Iterable[tuple[str, Sequence[Column]]]:
-    """Each list of columns once, oldest file first, so that a column keeps its place when later files add others."""
+    """Yield each list of columns once, oldest file first, so that a column keeps its place if later files add others."""
     known: set[tuple[tuple[str, str | None], ...]] = set()
     shared: set[int] = set()
     for file in sorted(files, key=lambda each: (each.modified, each.uri)):

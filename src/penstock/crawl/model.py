@@ -1,4 +1,4 @@
-"""Crawlers as values: what they look at, what they may change, and how their last run went."""
+"""Crawlers as values: their targets, their permitted changes, and the result of their last run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class S3Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaChangePolicy:
-    """What a crawl does where files and catalog differ; the defaults are Glue's."""
+    """The actions of a crawl if files and catalog differ; the defaults are Glue's."""
 
     update: UpdateBehavior = "UPDATE_IN_DATABASE"
     delete: DeleteBehavior = "DEPRECATE_IN_DATABASE"
@@ -43,7 +43,7 @@ class SchemaChangePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """What a crawl found and did. ``problems`` are sentences, the first hundred of them; ``problem_count`` counts all."""
+    """The counts of a crawl. ``problems`` are sentences, the first hundred of them; ``problem_count`` counts all."""
 
     tables_created: int = 0
     tables_updated: int = 0
@@ -56,7 +56,7 @@ class Tally:
     problems: Sequence[str] = ()
 
     def summary(self) -> str:
-        """The counts in one sentence, and the problems behind it."""
+        """Return the counts in one sentence, followed by the problems."""
         counts = (
             f"{self.files_found} files, {self.files_read} read; tables: {self.tables_created} created, "
             f"{self.tables_updated} updated, {self.tables_deleted} deleted; "
@@ -69,7 +69,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastCrawl:
-    """How a crawl ended: SUCCEEDED, CANCELLED or FAILED. ``message`` is the reason, or what was skipped."""
+    """The end of a crawl: SUCCEEDED, CANCELLED or FAILED. ``message`` is the reason, or the problems."""
 
     status: Literal["SUCCEEDED", "CANCELLED", "FAILED"]
     message: str | None = None
@@ -80,9 +80,9 @@ class LastCrawl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crawler:
-    """A crawler as the store holds it. ``run_id``, ``started``, ``owner`` and ``heartbeat`` are set while it runs.
+    """A crawler as stored. ``run_id``, ``started``, ``owner`` and ``heartbeat`` are set while it runs.
 
-    ``owner`` is the process that runs it (:mod:`penstock.owners`), ``heartbeat`` when that last said so.
+    ``owner`` is the process that runs it (:mod:`penstock.owners`), ``heartbeat`` is its last sign of life.
 
     ``runtimes`` are the seconds of its latest runs, oldest first; ``totals`` adds up the tables of all runs.
     """
@@ -112,7 +112,7 @@ class Crawler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenFile:
-    """A file that a crawl has read, so that the next one need not: its columns, or the problem it has.
+    """A file that a crawl has read, so that the next one skips it: its columns, or its problem.
 
     ``modified`` is in nanoseconds since 1970, ``size`` in bytes.
     """

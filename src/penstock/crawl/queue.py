@@ -1,4 +1,4 @@
-"""A bounded queue of crawls and the few threads that run them, in the order in which they were started."""
+"""A bounded queue of crawls and the few threads that run them, in the order of their start."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ __all__ = ["CrawlQueue"]
 
 
 class CrawlQueue:
-    """Runs crawls with ``run`` on up to ``workers`` threads; together with those that wait there are up to ``bound``."""
+    """Runs crawls with ``run`` on up to ``workers`` threads; up to ``bound`` crawls run or wait."""
 
     def __init__(self, run: Callable[[Crawler], None], *, workers: int, bound: int) -> None:
         self._run = run
@@ -25,14 +25,14 @@ class CrawlQueue:
         self._closed = False
 
     def reserve(self) -> None:
-        """Take a place, for :meth:`put` or :meth:`release`; :class:`TooManyCrawls` where there is none."""
+        """Reserve a place for :meth:`put` or :meth:`release`. Raises :class:`TooManyCrawls` if the queue is full."""
         with self._changed:
             if self._closed or self._reserved + len(self._waiting) + len(self._running) >= self._bound:
                 raise TooManyCrawls(self._bound)
             self._reserved += 1
 
     def release(self) -> None:
-        """Give a reserved place back."""
+        """Release a reserved place."""
         with self._changed:
             self._reserved -= 1
 
@@ -49,17 +49,17 @@ class CrawlQueue:
             self._changed.notify()
 
     def withdraw(self, run_id: str) -> bool:
-        """Take a crawl out that still waits, which is then the caller's to end; whether it did."""
+        """Remove a crawl that still waits, which the caller then ends; return whether it waited."""
         with self._changed:
             return self._waiting.pop(run_id, None) is not None
 
     def crawls(self) -> Sequence[Crawler]:
-        """Those that wait or run, as they were when they were queued."""
+        """Return the crawls that wait or run, in their state when they were queued."""
         with self._changed:
             return [*self._running.values(), *self._waiting.values()]
 
     def close(self, timeout: float) -> Sequence[Crawler]:
-        """Take no more, wait up to ``timeout`` seconds for what runs; what waited, which is then the caller's to end."""
+        """Close the queue and wait up to ``timeout`` seconds for running crawls; return those that waited."""
         with self._changed:
             self._closed = True
             left = list(self._waiting.values())

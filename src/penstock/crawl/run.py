@@ -35,10 +35,10 @@ def crawl(
     check: Callable[[], None],
     check_operation: OperationCheck | None = None,
 ) -> Tally:
-    """Run ``crawler`` once and return what it did.
+    """Run ``crawler`` once and return its counts.
 
     ``check`` is called often and raises to end the crawl early; ``check_operation`` raises before a change that is
-    denied. Raises :class:`PenstockError` where it cannot go on; what was read by then is remembered.
+    denied. Raises :class:`PenstockError` if the crawl cannot continue; the files read by then are remembered.
     """
     problems = Problems()
     seen = dict(store.seen(crawler.name))
@@ -53,7 +53,7 @@ def crawl(
         for batch in _read(unread, check):
             store.remember(crawler.name, batch, [])
             seen.update((file.uri, file) for file in batch)
-        # A file that vanished between listing and reading is in neither.
+        # A file that was deleted between listing and reading is in neither.
         mine = {uri: seen[uri] for uri in files if uri in seen}
         current.update(mine)
         found.update((table.location, table) for table in infer_tables(location, mine.values(), problems))
@@ -90,7 +90,7 @@ def _is_known(file: LakeFile, seen: SeenFile | None) -> bool:
 
 
 def _read(files: Mapping[str, LakeFile], check: Callable[[], None]) -> Iterator[list[SeenFile]]:
-    """What the files say of themselves, some hundreds at a time; footers are read by a few threads."""
+    """Yield the files with columns or problem, some hundreds at a time; a few threads read the footers."""
     shared: dict[tuple[tuple[str, str | None], ...], tuple[Column, ...]] = {}
     with ThreadPoolExecutor(_READERS, thread_name_prefix="crawl-footer") as pool:
         for batch in _batches(files.items()):
@@ -102,7 +102,7 @@ def _read(files: Mapping[str, LakeFile], check: Callable[[], None]) -> Iterator[
 def _share(
     shared: dict[tuple[tuple[str, str | None], ...], tuple[Column, ...]], columns: Iterable[Column]
 ) -> tuple[Column, ...]:
-    """Equal lists of columns as one object: a hundred thousand files have but a few."""
+    """Share equal lists of columns as one object, because a hundred thousand files have only a few."""
     kept = tuple(columns)
     return shared.setdefault(tuple((column.name, column.type) for column in kept), kept)
 
@@ -123,7 +123,7 @@ def _inspect(uri: str, file: LakeFile) -> SeenFile | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        # Permissions and disks get better: modified -1 makes the next crawl read it again.
+        # The error may be temporary: modified -1 makes the next crawl read the file again.
         return replace(made, modified=-1, problem=f"it cannot be read ({error.strerror or error})")
 
 

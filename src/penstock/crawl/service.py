@@ -1,4 +1,4 @@
-"""Crawlers: kept, started, stopped; each runs in the background of the server that was asked to start it."""
+"""The service of crawlers: create, start, stop; each runs in the background of the server that started it."""
 
 import logging
 import threading
@@ -42,15 +42,15 @@ _ALL = 100_000
 
 
 class _Cancelled(Exception):
-    """Ends a crawl from within; the text says who asked."""
+    """Ends a crawl from within; the text is the reason."""
 
 
 class CrawlService:
     """Crawlers over a :class:`CrawlStore`, a catalog and the lake. Two crawl at once in one process, up to 98 others wait.
 
-    As in Glue, one that waits is RUNNING already. A crawl belongs to the process that started it, which says every five
-    seconds that it lives. One whose process is gone, found by its id on this host and by 20 seconds of silence on others,
-    has failed as soon as anybody looks at it.
+    As in Glue, a waiting crawl is RUNNING already. A crawl belongs to the process that started it, which stores a heartbeat
+    every five seconds. If that process is gone (no such process id on this host, no heartbeat for 20 seconds on others),
+    the next read of the crawler marks the crawl as failed.
     """
 
     def __init__(
@@ -69,20 +69,20 @@ class CrawlService:
         self._closing = threading.Event()
         self._operation_checks: dict[str, OperationCheck] = {}
         self._queue = CrawlQueue(self._crawl, workers=_AT_ONCE, bound=_MAX_CRAWLS)
-        # Ended crawls that the store could not be told of, by run: it was full, or away.
+        # Ended crawls that could not be stored, by run: the store was full or unavailable.
         self._untold: dict[str, tuple[Crawler, LastCrawl]] = {}
         self._keeping = threading.Lock()
         self._keeper: threading.Thread | None = None
 
     def create(self, crawler: Crawler) -> None:
-        """Add a crawler; :class:`AlreadyExists`, :class:`InvalidInput` for targets that cannot be crawled."""
+        """Add a crawler. Raises :class:`AlreadyExists`, and :class:`InvalidInput` for targets that cannot be crawled."""
         _check_settings(crawler)
         check_tags(crawler.tags)
         now = self._now()
         self._store.create(replace(crawler, creation_time=now, last_updated=now))
 
     def get(self, name: str) -> Crawler:
-        """One crawler; :class:`NotFound`."""
+        """Return one crawler. Raises :class:`NotFound`."""
         found = self._store.get(name)
         if found is not None and self._fail_orphaned(found):
             found = self._store.get(name)
@@ -91,7 +91,7 @@ class CrawlService:
         return found
 
     def page(self, *, limit: int, token: str | None = None) -> Page[Crawler]:
-        """Up to ``limit`` crawlers by name."""
+        """Return up to ``limit`` crawlers by name."""
 
         def read(after: str | None, count: int) -> Sequence[Crawler]:
             return self._list(after, count)
@@ -99,11 +99,11 @@ class CrawlService:
         return page("crawlers", token, limit, read, lambda each: each.name, kind=str)
 
     def all(self) -> Sequence[Crawler]:
-        """All crawlers by name."""
+        """Return all crawlers by name."""
         return self._list(None, _ALL)
 
     def update(self, name: str, change: Change) -> None:
-        """Replace a crawler's settings; :class:`NotFound`, CrawlerRunning."""
+        """Replace a crawler's settings. Raises :class:`NotFound`, CrawlerRunning."""
 
         def checked(crawler: Crawler) -> Crawler:
             if crawler.state != "READY":
@@ -116,22 +116,22 @@ class CrawlService:
         self._store.change(name, checked)
 
     def tags(self, name: str) -> Mapping[str, str]:
-        """A crawler's tags; :class:`NotFound`."""
+        """Return a crawler's tags. Raises :class:`NotFound`."""
         return self.get(name).tags
 
     def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags, then remove some, also while it runs; :class:`NotFound`, :class:`LimitExceeded`."""
+        """Add or replace tags, then remove some, also during a run. Raises :class:`NotFound`, :class:`LimitExceeded`."""
         check_tags(add or {})
         self.get(name)
         self._store.change(name, lambda crawler: replace(crawler, tags=changed_tags(crawler.tags, add or {}, remove)))
 
     def delete(self, name: str) -> None:
-        """Remove a crawler, not what it made; :class:`NotFound`, CrawlerRunning."""
+        """Remove a crawler, but not its tables. Raises :class:`NotFound`, CrawlerRunning."""
         self.get(name)
         self._store.delete(name)
 
     def start(self, name: str, *, check_operation: OperationCheck | None = None) -> None:
-        """Start a crawl in the background; :class:`NotFound`, CrawlerRunning, TooManyCrawls.
+        """Start a crawl in the background. Raises :class:`NotFound`, CrawlerRunning, TooManyCrawls.
 
         ``check_operation`` is called before each change of the catalog, with Glue's name of the operation and its
         request; the crawl fails with the error that it raises.
@@ -160,7 +160,7 @@ class CrawlService:
                 self._keeper.start()
 
     def stop(self, name: str) -> None:
-        """Ask a crawl to stop, wherever it runs; :class:`NotFound`, CrawlerNotRunning, CrawlerStopping."""
+        """Stop a crawl in any process. Raises :class:`NotFound`, CrawlerNotRunning, CrawlerStopping."""
 
         def request(crawler: Crawler) -> Crawler:
             if crawler.state == "READY":
@@ -173,7 +173,7 @@ class CrawlService:
         self._withdraw(self._store.change(name, request))
 
     def recover(self) -> None:
-        """End as FAILED what dead servers left running; what others run goes on."""
+        """Mark running crawls of dead servers as FAILED; crawls of other servers go on."""
         for crawler in self._store.running():
             self._fail_orphaned(crawler)
 
@@ -192,7 +192,7 @@ class CrawlService:
         return self._store.list(after=after, limit=count) if lost else found
 
     def _fail_orphaned(self, crawler: Crawler) -> bool:
-        """Fail a crawl whose process has died; whether that was so."""
+        """Fail a crawl if its process has died; return whether it had."""
         if crawler.state == "READY" or crawler.owner == self._owner:
             return False
         now = self._now()
@@ -201,7 +201,7 @@ class CrawlService:
         started = crawler.started or now
 
         def fail(current: Crawler) -> Crawler:
-            # It may have ended, or shown that it lives, since it was read.
+            # It may have ended, or stored a heartbeat, since it was read.
             if (current.run_id, current.heartbeat) != (crawler.run_id, crawler.heartbeat):
                 return current
             return _ended(current, LastCrawl(status="FAILED", message=_LOST, start_time=started, end_time=now))
@@ -212,7 +212,7 @@ class CrawlService:
         return True
 
     def _keep(self) -> None:
-        """Until closed: say of each crawl that its process lives, end what waits and was stopped elsewhere, tell of ends."""
+        """Until closed: store heartbeats, end waiting crawls that other processes stopped, and store missed ends."""
         while not self._closing.wait(_HEARTBEAT_SECONDS):
             for crawler, last in list(self._untold.values()):
                 self._finish(crawler, last)
@@ -221,7 +221,7 @@ class CrawlService:
                     self._beat(crawler)
                 except CrawlerNotFound:
                     continue
-                except Exception:  # noqa: BLE001 - the store may be away for a moment
+                except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
                     _LOG.exception("the heartbeat of crawler %s could not be recorded", crawler.name)
 
     def _beat(self, crawler: Crawler) -> None:
@@ -233,12 +233,12 @@ class CrawlService:
             self._withdraw(crawler)
 
     def _withdraw(self, crawler: Crawler) -> None:
-        """End a crawl that is to stop, if it waits here; one that runs finds out by itself."""
+        """End a stopping crawl if it waits here; a running one checks for itself."""
         if crawler.run_id is not None and self._queue.withdraw(crawler.run_id):
             self._cancel(crawler, _STOPPED)
 
     def _cancel(self, crawler: Crawler, why: str) -> None:
-        """End a crawl that never began."""
+        """End a crawl that did not begin."""
         self._finish(crawler, _last("CANCELLED", why, crawler.started or self._now(), self._now(), Tally()))
 
     def _crawl(self, crawler: Crawler) -> None:
@@ -261,7 +261,7 @@ class CrawlService:
             status, message = "CANCELLED", str(reason)
         except PenstockError as error:
             message = str(error)
-        except Exception:  # noqa: BLE001 - the thread's last chance to say that it failed
+        except Exception:  # noqa: BLE001 - the crawl must end as failed after any error
             _LOG.exception("crawler %s failed", crawler.name)
             message = "An internal error; the server's log has the details."
         self._finish(crawler, _last(status, message, started, self._now(), tally))
@@ -298,8 +298,8 @@ class CrawlService:
         try:
             self._store.change(crawler.name, end)
         except CrawlerNotFound:
-            _LOG.warning("crawler %s is gone: nobody is told how its last crawl ended", crawler.name)
-        except Exception:  # noqa: BLE001 - nobody above would hear of it
+            _LOG.warning("crawler %s was deleted: the end of its last crawl is not stored", crawler.name)
+        except Exception:  # noqa: BLE001 - no caller would get it
             if crawler.run_id not in self._untold:
                 _LOG.exception("the end of crawler %s (%s) could not be recorded yet", crawler.name, last.status)
             self._untold[crawler.run_id] = (crawler, last)

@@ -1,6 +1,6 @@
-"""Hive types of Arrow types, and the one type that holds the values of two.
+"""Hive types of Arrow types, and the common type of two.
 
-Only widenings that Parquet readers do (Spark's and DuckDB's) are made; any other difference is a conflict to report.
+Only widenings that Parquet readers support (Spark's and DuckDB's) are made; any other difference is a reported conflict.
 """
 
 import re
@@ -48,8 +48,8 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def hive_type(arrow: "pa.DataType", *, depth: int = 0) -> str:
-    """The Hive type of an Arrow type; :class:`DataProblem` for one that Hive cannot hold."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy, and the values of this package do without
+    """Return the Hive type of an Arrow type. Raises :class:`DataProblem` if Hive has none."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and the values of this package do not need it
 
     if depth > _MAX_DEPTH:
         raise DataProblem(f"its schema is nested more than {_MAX_DEPTH} levels deep")
@@ -81,7 +81,7 @@ def _parameterised(arrow: "pa.DataType") -> str:
         return "int"
     if types.is_time64(arrow) or types.is_duration(arrow):
         return "bigint"
-    raise DataProblem(f"it has a column of type {arrow}, which no Hive type holds")
+    raise DataProblem(f"it has a column of type {arrow}, which has no Hive type")
 
 
 def _member(field: "pa.Field", depth: int) -> str:
@@ -91,9 +91,9 @@ def _member(field: "pa.Field", depth: int) -> str:
 
 
 def partition_type(values: Sequence[str]) -> str:
-    """``int``, ``bigint``, ``date`` or ``string`` for a key with these values, nulls left out.
+    """Return ``int``, ``bigint``, ``date`` or ``string`` for a key with these values, ignoring nulls.
 
-    A number with leading zeros (``month=01``) is a string: as a number it would not give its folder back.
+    A number with leading zeros (``month=01``) is a string, because the number would not lead to its folder.
     """
     if values and all(_INT.fullmatch(value) and value != "-0" for value in values):
         numbers = [int(value) for value in values]
@@ -127,7 +127,7 @@ class _Type:
 
 
 def widen(first: str, second: str) -> str | None:
-    """The type that holds values of both, None where there is none that readers understand. Structs merge by field."""
+    """Return the common type of both, None if readers support none. Structs merge by field."""
     if first == second:
         return first
     try:
