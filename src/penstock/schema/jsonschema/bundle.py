@@ -1,8 +1,8 @@
-"""A definition and those it refers to as one text, for readers that get one text alone.
+"""A definition and those it refers to as one text, for readers that receive only one.
 
-The others come under ``$defs`` (``definitions`` up to draft 7), and what led to them is a pointer into there, which every
-reader follows. Their URIs and anchors go, since nothing refers by them any more, so that nobody takes one for a place to
-fetch. What is applied to a value stays the same.
+The referenced definitions are put under ``$defs`` (``definitions`` up to draft 7), and the references become pointers to
+them, which every reader follows. Their URIs and anchors are removed, since nothing refers to them any more and no reader
+must try to fetch one. The keywords that apply to a value stay the same.
 """
 
 import json
@@ -21,9 +21,10 @@ _SAFE = "/~!$&'()*+,;=:@-._?"  # of a URI's fragment, by RFC 3986
 
 
 def bundled(document: Document, text: str) -> str:
-    """``text``, which is the definition of ``document``, with all it refers to in it; as it is where it refers to nothing.
+    """Return ``text``, the definition of ``document``, joined with all it refers to; unchanged if it refers to nothing.
 
-    Raise :class:`NotSelfContained` if a referenced definition is of another draft, or refers by what runs.
+    Raise :class:`NotSelfContained` if a referenced definition has another draft, or uses ``$dynamicRef`` or
+    ``$recursiveRef``.
     """
     return _Bundle(document).text(text)
 
@@ -31,7 +32,7 @@ def bundled(document: Document, text: str) -> str:
 class _Bundle:
     def __init__(self, document: Document) -> None:
         self._document = document
-        # By the id of a mapping: the definition it is in (None: the one itself), and the pointer to it.
+        # By the id of a mapping: the definition that contains it (None for the main one), and the pointer to it.
         self._where: dict[int, tuple[str | None, str]] = {}
         self._index(document.root, None)
         for name, other in document.names.items():
@@ -45,7 +46,7 @@ class _Bundle:
             return text
         root = self._copy(self._document.root, None)
         others: dict[str, Any] = {}
-        # Copying one may name more of them.
+        # A copied definition may refer to more of them.
         while len(others) < len(self._keys):
             name, key = list(self._keys.items())[len(others)]
             others[key] = self._other(name)
@@ -71,15 +72,15 @@ class _Bundle:
         draft = draft_of(schema, default=self._document.draft)
         if draft is not self._document.draft:
             raise NotSelfContained(
-                f"The referenced definition '{name[:200]}' is of draft {draft.uri}, this one of {self._document.draft.uri}.",
-                remedy="Let both be of one draft.",
+                f"The referenced definition '{name[:200]}' has draft {draft.uri}, and this one {self._document.draft.uri}.",
+                remedy="Use the same $schema in both.",
             )
         copied = self._copy(schema, name)
         copied.pop("$schema", None)
         return copied
 
     def _copy(self, value: Any, within: str | None) -> Any:
-        """Return a copy; the depth of definitions is bounded where they are read."""
+        """Return a copy. The recursion is limited, because definitions of limited depth are read."""
         if isinstance(value, list):
             return [self._copy(item, within) for item in value]
         if not isinstance(value, dict):
@@ -95,7 +96,7 @@ class _Bundle:
                     del copied[keyword]
         if any(keyword in value and (foreign or value[keyword][:1] not in {"", "#"}) for keyword in _RUNNING):
             raise NotSelfContained(
-                f"At {location.path or '/'}: {' and '.join(_RUNNING)} cannot lead through two definitions in one text.",
+                f"At {location.path or '/'}: {' and '.join(_RUNNING)} cannot be used across definitions that are joined.",
                 remedy="Use $ref there.",
             )
         reference = value.get("$ref")
@@ -104,7 +105,7 @@ class _Bundle:
         return copied
 
     def _pointer(self, base: str, reference: str) -> str:
-        """Where the target of ``reference`` is in the bundle."""
+        """Return the pointer to the target of ``reference`` in the bundle."""
         uri, _, fragment = join(base, reference).partition("#")
         resource = self._document.resources[uri]
         if fragment and not fragment.startswith("/"):
@@ -117,7 +118,7 @@ class _Bundle:
             name, pointer = self._where[id(resource)]
         else:
             name, pointer = self._name_of(uri, reference.partition("#")[0]), ""
-        # The fragment is written as in a URI already.
+        # The fragment is already escaped as in a URI.
         return self._at(name) + quote(pointer, safe=_SAFE) + fragment
 
     def _name_of(self, uri: str, reference: str) -> str:
@@ -129,7 +130,7 @@ class _Bundle:
         return "#" if name is None else f"#/{self._holder}/{self._key(name)}"
 
     def _key(self, name: str) -> str:
-        """Return the key of a definition in the bundle: one that needs no escapes anywhere."""
+        """Return the key of a definition in the bundle, which needs no escapes."""
         if name not in self._keys:
             plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", name) or "_"
             while plain in self._taken:

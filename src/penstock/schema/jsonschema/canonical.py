@@ -1,9 +1,9 @@
-"""One text for all spellings of a JSON Schema.
+"""One canonical text for all spellings of a JSON Schema.
 
-Keys are sorted, numbers are written one way (``1.0`` is ``1``), lists whose order means nothing are sorted (``required``,
-``enum``, ``type``, the names of a dependency), a list of one type is that type, and ``$schema`` is left out where it names
-draft 7, which is what its absence means. All that a reader can notice stays, annotations (title, description, default,
-examples, unknown keywords) included. The order of ``allOf``, ``anyOf`` and ``oneOf`` stays too: a ``$ref`` may count on it.
+Keys are sorted, numbers have one spelling (``1.0`` is ``1``), lists whose order has no meaning are sorted (``required``,
+``enum``, ``type``, the names of a dependency), a list of one type becomes that type, and ``$schema`` is omitted if it names
+draft 7, the default. Everything that a reader can notice stays, including annotations (title, description, default,
+examples, unknown keywords) and the order of ``allOf``, ``anyOf`` and ``oneOf``, on which a ``$ref`` may depend.
 """
 
 from typing import Any
@@ -18,9 +18,9 @@ __all__ = ["canonical_texts"]
 
 
 def canonical_texts(document: Document) -> tuple[str, str]:
-    """Return the canonical text, itself a valid definition of the same schema, and what identifies it.
+    """Return the canonical text, itself a valid definition of the same schema, and the text that identifies the schema.
 
-    The two are one text unless the definition builds on others, whose canonical texts then belong to its identity.
+    The two are equal unless the definition refers to others: their canonical texts are part of its identity.
     """
     done = fold_schemas(document, _schema)
 
@@ -33,13 +33,13 @@ def canonical_texts(document: Document) -> tuple[str, str]:
 
 
 def _schema(location: SchemaLocation, inner: Inner[dict[str, Any]]) -> dict[str, Any]:
-    said = {keyword: _member(keyword, value, inner) for keyword, value in location.schema.items()}
-    if "$schema" in said:
+    members = {keyword: _member(keyword, value, inner) for keyword, value in location.schema.items()}
+    if "$schema" in members:
         draft = draft_of(location.schema, default=DRAFT_07)
-        said["$schema"] = draft.uri + "#" if draft.ref_stands_alone else draft.uri
+        members["$schema"] = draft.uri + "#" if draft.ref_stands_alone else draft.uri
         if draft is DRAFT_07:
-            del said["$schema"]
-    return said
+            del members["$schema"]
+    return members
 
 
 def _member(keyword: str, value: Any, inner: Inner[dict[str, Any]]) -> Any:
@@ -63,5 +63,5 @@ def _member(keyword: str, value: Any, inner: Inner[dict[str, Any]]) -> Any:
 
 
 def _sorted(values: list[Any]) -> list[Any]:
-    """Return the values in one order, each once."""
+    """Return the values sorted, each once."""
     return [normal(item) for _, item in sorted({value_key(item): item for item in values}.items())]

@@ -1,4 +1,4 @@
-"""A definition with all it refers to: every schema in it with its draft and base URI, and where each ``$ref`` leads."""
+"""A definition with all it refers to: every schema in it with its draft and base URI, and the target of each ``$ref``."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,20 +16,20 @@ from penstock.schema.jsonschema.rewriting import for_library
 __all__ = ["BASE", "Document", "SchemaLocation", "escape", "read_document", "validator_of"]
 
 BASE = "http://penstock.invalid/schema.json"
-"""The URI of a definition without one. The top-level domain is reserved to have no host."""
+"""The URI of a definition without one. Its top-level domain is reserved and never has a host."""
 
 _REFERENCE_KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
 _MAX_PATTERNS = 1_000
 _MAX_PATTERN_CHARS = 50_000
 _MAX_WAYS = 20_000
 _LOOKUP_REMEDY = (
-    "Put the schema into this definition, under definitions or $defs, or register it and name it among the references."
+    "Put the schema into this definition, under definitions or $defs, or register it and list it in the references."
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SchemaLocation:
-    """A schema (a mapping) and its location: path in the text, draft, and the URI that its references are relative to."""
+    """A schema (a mapping) with the base URI of its references, its draft, and its path in its text."""
 
     schema: dict[str, Any]
     base: str
@@ -39,10 +39,10 @@ class SchemaLocation:
 
 @dataclass(slots=True, eq=False)
 class Document:
-    """``root`` is a mapping or a boolean. ``locations`` and ``targets`` are by the ``id`` of the schema, a mapping.
+    """A parsed definition. ``root`` is a mapping or a boolean; ``locations`` and ``targets`` are keyed by ``id(schema)``.
 
-    ``legacy``: pointers may have a slash of a name as ``%2F``, which was taken once and which no validator finds.
-    ``nodes`` and ``marks`` are what others made of its schemas, by the same.
+    With ``legacy``, pointers may write a slash in a name as ``%2F``, which was once accepted but no validator resolves.
+    ``nodes`` and ``marks`` are caches of other modules, with the same keys.
     """
 
     root: Any
@@ -59,7 +59,7 @@ class Document:
     marks: dict[int, str] = field(default_factory=dict)
 
     def add(self, schema: Any, base: str, draft: Draft, path: str) -> None:
-        """Enter ``schema`` and all schemas in it."""
+        """Add ``schema`` and all schemas in it."""
         top = schema
         pending: list[tuple[Any, str, Draft, str]] = [(schema, base, draft, path)]
         while pending:
@@ -76,7 +76,7 @@ class Document:
                 pending.append((inner, base, draft, path + "".join(f"/{escape(token)}" for token in tokens)))
 
     def _identify(self, schema: dict[str, Any], base: str, draft: Draft) -> str:
-        """Enter the URI and the anchors of ``schema``; the base of what is in it."""
+        """Add the URI and the anchors of ``schema``. Return the base URI of the schemas in it."""
         uri = schema.get(draft.id_keyword)
         if isinstance(uri, str):
             target, _, fragment = join(base, uri).partition("#")
@@ -98,7 +98,7 @@ class Document:
             self.patterns.setdefault(pattern, f"{path}/patternProperties/{escape(pattern)}")
 
     def resolve_all(self) -> None:
-        """Find the target of every reference, also of those in targets that no keyword leads to."""
+        """Find the target of every reference, including those in targets that no keyword leads to."""
         done = 0
         while done < len(self.locations):
             pending = list(self.locations.values())[done:]
@@ -115,7 +115,7 @@ class Document:
         resource = self._resource(uri, reference.partition("#")[0])
         if resource is None:
             raise InvalidSchema(
-                f"{keyword} '{reference[:200]}' leads out of the definition, and no URL and no file is ever looked up.",
+                f"{keyword} '{reference[:200]}' points outside of the definition, and URLs and files are never looked up.",
                 path=path,
                 remedy=_LOOKUP_REMEDY,
             )
@@ -127,9 +127,9 @@ class Document:
                 target = _follow(resource, fragment, legacy=True)
         if not isinstance(target, (dict, bool)):
             raise InvalidSchema(
-                f"{keyword} '{reference[:200]}' leads to nothing that is a schema.",
+                f"{keyword} '{reference[:200]}' does not point to a schema.",
                 path=path,
-                remedy="Correct the pointer; '#/definitions/NAME' and '#/$defs/NAME' count from the top of the definition.",
+                remedy="Correct the pointer; '#/definitions/NAME' and '#/$defs/NAME' begin at the top of the definition.",
             )
         if isinstance(target, dict) and id(target) not in self.locations:
             inside = self.locations.get(id(resource), location)
@@ -144,15 +144,15 @@ class Document:
         if uri not in self.resources:
             if reference not in self.names:
                 return None
-            # Under this URI too, which is how the library will call it.
+            # Also under this URI, which the library uses for it.
             self.resources[uri] = self.names[reference]
         return self.resources[uri]
 
 
 def read_document(text: str, references: Sequence[ReferencedText] = (), *, legacy: bool = False) -> Document:
-    """Return the definition ``text``, valid by its draft. Raise :class:`InvalidSchema` with what is wrong and where.
+    """Return the parsed definition ``text``. Raise :class:`InvalidSchema` with the fault and its path.
 
-    ``legacy`` takes what registries once took and no longer do.
+    ``legacy`` accepts what registries once accepted and no longer do.
     """
     root = _read(text)
     draft = draft_of(root, default=DRAFT_07)
@@ -180,7 +180,7 @@ def _read(text: str, name: str | None = None) -> Any:
     value = read_json(text)
     if not isinstance(value, (dict, bool)):
         what = f"The referenced definition '{name[:100]}'" if name else "The definition"
-        raise InvalidSchema(f"{what} is {_kind(value)}, and a JSON Schema is an object, true or false.")
+        raise InvalidSchema(f"{what} is {_kind(value)}; a JSON Schema must be an object, true or false.")
     return value
 
 
@@ -199,7 +199,7 @@ def _check_patterns(patterns: Mapping[str, str]) -> None:
         raise InvalidSchema(
             f"The definition has {len(patterns)} regular expressions of {sum(map(len, patterns))} characters; "
             f"the limits are {_MAX_PATTERNS} and {_MAX_PATTERN_CHARS}.",
-            remedy="Use enum for lists of names, or split the schema.",
+            remedy="Use enum instead of patterns for lists of names, or split the schema.",
         )
     for pattern, path in patterns.items():
         check_pattern(pattern, path)
@@ -217,21 +217,21 @@ def validator_of(document: Document) -> Any:
 
 
 def _others(document: Document) -> dict[str, tuple[str, Any, Draft]]:
-    """Return the referenced definitions by URI: what goes before their paths, text, draft."""
+    """Return the referenced definitions by URI: the prefix of their paths, the schema and the draft."""
     others: dict[str, tuple[str, Any, Draft]] = {}
     for uri, schema in document.resources.items():
         location = document.locations.get(id(schema))
-        # Those inside another schema come to the library with its text.
+        # The library gets those inside another schema with that schema's text.
         if schema is not document.root and (location is None or location.path.endswith("#")):
             others[uri] = (location.path if location else "", schema, location.draft if location else document.draft)
     return others
 
 
 def _check_ways(document: Document) -> None:
-    """Refuse definitions in which the ways that lead to schemas double with each reference.
+    """Refuse definitions in which the number of paths to schemas doubles with each reference.
 
-    The library makes a validator once for each way by which a schema with a URI of its own is reached, and only those are
-    one that are open already; within one URI it makes each once. This walks as it does, and counts.
+    The library makes a validator for each path to a schema with its own URI, unless that schema is open already on the path;
+    within one URI it makes each validator once. This function walks in the same way, and counts.
     """
     start = document.locations.get(id(document.root))
     if start is None:
@@ -257,16 +257,16 @@ def _check_ways(document: Document) -> None:
         left -= 1
         if left < 0:
             raise InvalidSchema(
-                f"More than {limit} ways lead through references to schemas with URIs of their own, and each is followed.",
+                f"More than {limit} paths of references lead to schemas with their own $id, and each must be followed.",
                 path=location.path,
-                remedy="Refer by pointers, as in #/definitions/NAME, instead of by $id, or let fewer definitions refer to "
-                "each other.",
+                remedy="Refer by pointers, as in #/definitions/NAME, instead of by $id, or use fewer references between "
+                "definitions.",
             )
         stack.append((_leads(document, location), set() if anew else seen, key if anew else None))
 
 
 def _leads(document: Document, location: SchemaLocation) -> Iterator[tuple[SchemaLocation, bool]]:
-    """Yield the schemas that ``location`` uses, and whether each is one of another URI that it refers to."""
+    """Yield the schemas that ``location`` uses, and for each whether it is a referenced schema with another URI."""
     for target in document.targets.get(id(location.schema), ()):
         if isinstance(target, dict):
             other = document.locations[id(target)]
@@ -277,7 +277,7 @@ def _leads(document: Document, location: SchemaLocation) -> Iterator[tuple[Schem
 
 
 def _check_cycles(document: Document) -> None:
-    """Refuse schemas that apply themselves to the same value again, which no validator can finish."""
+    """Refuse schemas that apply themselves to the same value again: their validation would never end."""
     done: set[int] = set()
     for start in document.locations.values():
         open_ids: set[int] = set()
@@ -294,9 +294,9 @@ def _check_cycles(document: Document) -> None:
                 done.add(id(location.schema))
             elif isinstance(schema, dict) and id(schema) in open_ids:
                 raise InvalidSchema(
-                    "The schema applies itself to the same value again, without end.",
+                    "The schema applies itself to the same value again, so validation would never end.",
                     path=location.path or "/",
-                    remedy="Refer back only from inside properties or items.",
+                    remedy="Use a recursive $ref only inside properties or items.",
                 )
             elif isinstance(schema, dict) and id(schema) not in done:
                 inner = document.locations[id(schema)]
@@ -305,7 +305,7 @@ def _check_cycles(document: Document) -> None:
 
 
 def _in_place(document: Document, location: SchemaLocation) -> Iterator[Any]:
-    """Yield the schemas that ``location`` applies to the value that it is applied to itself."""
+    """Yield the schemas that ``location`` applies to the same value."""
     yield from document.targets.get(id(location.schema), ())
     if "$ref" in location.schema and location.draft.ref_stands_alone:
         return
@@ -315,13 +315,13 @@ def _in_place(document: Document, location: SchemaLocation) -> Iterator[Any]:
 
 
 def join(base: str, reference: str) -> str:
-    """``reference`` relative to ``base``; urljoin knows no URNs."""
+    """Return ``reference`` resolved against ``base``; urljoin does not support URNs."""
     if reference.startswith("#"):
         return base + reference
     try:
         return urljoin(base, reference) if reference else base
     except ValueError as error:
-        raise InvalidSchema(f"'{reference[:200]}' is no URI: {error}.") from None
+        raise InvalidSchema(f"'{reference[:200]}' is not a URI: {error}.") from None
 
 
 def escape(token: str) -> str:
@@ -330,7 +330,7 @@ def escape(token: str) -> str:
 
 
 def _follow(schema: Any, pointer: str, *, legacy: bool = False) -> Any:
-    """What the JSON pointer in a URI's fragment leads to, or None (RFC 6901 section 6: decoded first, split then)."""
+    """Return the target of the JSON pointer in a URI's fragment, or None (RFC 6901 section 6: first decode, then split)."""
     for step in map(unquote, pointer.split("/")[1:]) if legacy else unquote(pointer).split("/")[1:]:
         token = step.replace("~1", "/").replace("~0", "~")
         if isinstance(schema, dict) and token in schema:

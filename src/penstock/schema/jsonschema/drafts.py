@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema that are read, and where in each of them a schema holds other schemas."""
+"""The supported drafts of JSON Schema, and the keywords by which a schema contains other schemas in each of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Draft:
 
     @property
     def ref_stands_alone(self) -> bool:
-        """Keywords beside ``$ref`` mean nothing (up to draft 7)."""
+        """Whether keywords beside ``$ref`` have no effect (up to draft 7)."""
         return self.year <= 7
 
 
@@ -58,7 +58,7 @@ _MANY = {"allOf": 4, "anyOf": 4, "oneOf": 4, "prefixItems": 2020}
 _SINCE = {**_ONE, **_MANY, "const": 6, "dependentRequired": 2019, "dependentSchemas": 2019, "minContains": 2019}
 _NAMED = {"properties": 4, "patternProperties": 4, "definitions": 4, "$defs": 4, "dependencies": 4, "dependentSchemas": 2019}
 HOLDERS_BY_NAME = frozenset(_NAMED)
-"""The keywords that hold schemas under names of a definition's own."""
+"""The keywords that contain schemas under names that the definition chooses."""
 
 _HOLDERS = {**_ONE, **_MANY, **_NAMED}
 _DEFINITIONS = ("definitions", "$defs")
@@ -81,12 +81,12 @@ def draft_of(schema: Any, *, default: Draft, path: str = "") -> Draft:
     raise InvalidSchema(
         f"$schema {str(uri)[:100]!r} is not a supported draft.",
         path=f"{path}/$schema",
-        remedy=f"Use one of {', '.join(draft.uri for draft in _DRAFTS)}, or none for draft 7.",
+        remedy=f"Use one of {', '.join(draft.uri for draft in _DRAFTS)}, or omit $schema for draft 7.",
     )
 
 
 def subschemas(schema: dict[str, Any], draft: Draft) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the schemas that ``schema`` holds by ``draft``, each with its pointer's tokens from here."""
+    """Yield the schemas that ``schema`` contains under ``draft``, each with the tokens of the pointer to it."""
     alone = "$ref" in schema and draft.ref_stands_alone
     for keyword, value in schema.items():
         if keyword not in _HOLDERS or draft.year < _HOLDERS[keyword] or (alone and keyword not in _DEFINITIONS):

@@ -1,4 +1,4 @@
-"""A fold over the schemas of a document: what is made of each, given what was made of the schemas inside it."""
+"""A fold over the schemas of a document: each is converted with the results of the schemas inside it."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -10,14 +10,14 @@ __all__ = ["Inner", "fold_schemas"]
 
 T = TypeVar("T")
 Inner = Mapping[tuple[str, ...], T | None]
-"""What was made of the schemas inside one, by the steps that lead to them: ``("not",)``, ``("properties", "a")``."""
+"""The results of the schemas inside one, by the steps that lead to them: ``("not",)``, ``("properties", "a")``."""
 
 
 def fold_schemas(document: Document, make: Callable[[SchemaLocation, Inner[T]], T]) -> dict[int, T]:
-    """What ``make`` makes of every schema of ``document`` that is a mapping, by its ``id``.
+    """Return the results of ``make`` for every schema of ``document`` that is a mapping, by its ``id``.
 
-    Schemas inside come first, since the document enters them behind what holds them. One that was entered before that, since
-    a reference led to it where no keyword does, is None to what holds it.
+    Inner schemas come first, since the document lists them after the schema that contains them. An inner schema that was
+    listed earlier, because a reference leads to it and no keyword does, is None for the schema that contains it.
     """
     made: dict[int, T] = {}
     for location in reversed(list(document.locations.values())):

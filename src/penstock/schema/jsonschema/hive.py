@@ -1,8 +1,8 @@
 """Table columns and fields from a JSON Schema.
 
-The types are those by which Spark's JSON reader decodes the same documents: integer becomes bigint, number double, objects
-with properties a struct, objects with a schema for further properties a map. What has no one type (several types, free
-objects, tuples) is a string that holds the JSON text. Formats such as date-time stay strings, as in the documents.
+The types are those of Spark's JSON reader: integer becomes bigint, number double, an object with properties a struct, an
+object with a schema for additional properties a map. A value without a single type (several types, free objects, tuples)
+becomes a string with its JSON text. Formats such as date-time stay strings, as in the documents.
 """
 
 import re
@@ -23,7 +23,7 @@ _UNFIT = re.compile(r"[,:<>`\s]")
 
 
 def fields(tree: JsonSchema) -> tuple[Field, ...]:
-    """Return the properties at the top, in the order of the definition; none for a schema of anything else."""
+    """Return the top-level properties in the order of the definition; none if the schema is not of an object."""
     types = _Types()
     facts = types.facts((tree.root,))
     if "object" not in facts.types:
@@ -36,7 +36,7 @@ def fields(tree: JsonSchema) -> tuple[Field, ...]:
 
 
 def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
-    """Return the columns of a schema with an object at its top.
+    """Return the columns of a schema of an object.
 
     Raise :class:`NoColumns` for other schemas, for types that contain themselves, for names that a table type cannot hold,
     and for types that nest deeper than 64 levels or are longer than a catalog column holds.
@@ -46,7 +46,7 @@ def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
     properties = _listed(facts) if facts.types - {"null"} == {"object"} else {}
     if not properties:
         raise NoColumns(
-            f"A table's columns need an object with properties at the top of the schema, not {facts.describe()}.",
+            f"A table needs a schema of an object with properties, not of {facts.describe()}.",
             remedy='Give the schema "type": "object" and properties.',
         )
     inside = frozenset(map(id, facts.nodes))
@@ -61,7 +61,7 @@ def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
 
 
 class _Types:
-    """Type texts of one schema; each group of schemas is written once, so that shared types cost nothing."""
+    """The Hive types of one schema. Each group of schemas is written once and then reused."""
 
     def __init__(self) -> None:
         self.constants: dict[str, Node] = {}
@@ -69,7 +69,7 @@ class _Types:
         self.known: dict[frozenset[int], Facts] = {}
 
     def facts(self, nodes: Sequence[Node]) -> Facts:
-        """What holds for a value that all ``nodes`` accept, where alternatives come down to null or one other schema."""
+        """Return the facts of a value that all ``nodes`` accept; alternatives of null and one other schema are resolved."""
         key = frozenset(map(id, nodes))
         if key not in self.known:
             self.known[key] = self._facts(nodes)
@@ -136,8 +136,8 @@ class _Types:
                 where = path + step("properties", name)
                 if _UNFIT.search(name) or not name:
                     raise NoColumns(
-                        f"{where}: '{name[:100]}' cannot be the name of a struct's field in a table.",
-                        remedy="Rename the property without spaces, commas, colons, backticks and angle brackets.",
+                        f"{where}: '{name[:100]}' is not a valid name of a struct's field in a table.",
+                        remedy="Rename the property: no spaces, commas, colons, backticks or angle brackets.",
                     )
                 parts.append(f"{name}:{self.text(listed, where, inside, depth + 1)}")
                 size += len(parts[-1])
@@ -154,7 +154,7 @@ class _Types:
 
 
 def _listed(facts: Facts) -> dict[str, tuple[Node, ...]]:
-    """Return the listed properties that may be there, each with the schemas that list it.
+    """Return the listed properties that a value may have, each with the schemas that list it.
 
     In the order of the definition, the outermost schema's first.
     """

@@ -1,4 +1,4 @@
-"""The jsonschema-rs library behind one door: imported on first use, kept from looking anything up, bounded in its work."""
+"""The only access to the jsonschema-rs library: imported on first use, without look-ups, and with limited work."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -47,10 +47,10 @@ def check_syntax(schema: Any, draft: Draft, where: str) -> None:
 
 
 def check_by_library(schema: Any, draft: Draft, base: str, others: Mapping[str, Any]) -> Any:
-    """Return the validator of ``schema``, held against its draft's meta-schema first.
+    """Return the validator of ``schema``, after validation against its draft's meta-schema.
 
-    ``others`` are the schemas it may refer to, by URI. Raise :class:`InvalidSchema` with the path of the offending member.
-    Neither a URL nor a file is ever followed.
+    ``others`` are the schemas it may refer to, by URI. Raise :class:`InvalidSchema` with the path of the fault. URLs and
+    files are never followed.
     """
     library = _library()
     number = getattr(library, draft.validator.removesuffix("Validator"))
@@ -69,9 +69,9 @@ def _explained(library: ModuleType, draft: Draft, where: str) -> Iterator[None]:
         yield
     except library.ValidationError as error:
         path = where + "".join(f"/{_escape(str(step))}" for step in error.instance_path)
-        message, remedy = str(error.message), f"The rules are those of {draft.uri}."
+        message, remedy = str(error.message), f"See the rules of {draft.uri}."
         if path.endswith("/type") and isinstance(error.kind, library.ValidationErrorKind.AnyOf):
-            # In the meta-schema's words, which name neither the types nor where to look.
+            # The meta-schema's message does not name the types.
             message = message.partition(" is not valid under any")[0] + " is not a type"
             remedy = f"A type is one of {_TYPES}, or a list of different ones."
         raise InvalidSchema(
@@ -88,7 +88,7 @@ def _pattern_options(library: ModuleType) -> Any:
 
 
 def _refuse(uri: str) -> Any:
-    raise ValueError(f"{uri} is not part of the definition, and nothing is looked up")
+    raise ValueError(f"{uri} is not part of the definition, and URLs are never looked up")
 
 
 def _escape(token: str) -> str:
@@ -96,27 +96,29 @@ def _escape(token: str) -> str:
 
 
 def without_repetitions(pattern: str) -> str:
-    """Return ``pattern`` with ``*`` for each counted repetition: the same syntax, compiled in no time."""
+    """Return ``pattern`` with ``*`` for each counted repetition, which has the same syntax and compiles quickly."""
     return _REPETITION.sub(lambda match: match[0] if match[1] is None else "*", pattern)
 
 
 def check_pattern(pattern: str, path: str) -> None:
-    """Raise :class:`InvalidSchema` if ``pattern`` is no regular expression. It is not run."""
+    """Raise :class:`InvalidSchema` if ``pattern`` is not a regular expression. It is not run."""
     if len(pattern) > _MAX_PATTERN:
         raise InvalidSchema(f"The pattern has {len(pattern)} characters; the limit is {_MAX_PATTERN}.", path=path)
     for match in _REPETITION.finditer(pattern):
         if match[1] and match[2] and int(match[2]) < int(match[1]):
-            raise InvalidSchema(f"The pattern repeats {match[0]}, whose bounds are the wrong way round.", path=path)
+            raise InvalidSchema(
+                f"The pattern's repetition {match[0]} has a minimum above its maximum.", path=path, remedy="Swap the two."
+            )
     if not _compiles(without_repetitions(pattern)):
         raise InvalidSchema(
             f"{pattern[:200]!r} is not a regular expression.",
             path=path,
-            remedy="The dialect is ECMA 262, look-around and back-references included.",
+            remedy="Use the dialect of ECMA 262, which includes look-around and back-references.",
         )
 
 
 def matches(pattern: str, text: str) -> bool | None:
-    """Return whether ``text`` matches ``pattern`` anywhere, or None if that cannot be told with bounded work."""
+    """Return whether ``text`` matches ``pattern`` anywhere, or None if that cannot be decided with limited work."""
     matcher = _matcher(pattern)
     return None if matcher is None else matcher(text)
 

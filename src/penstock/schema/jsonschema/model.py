@@ -1,4 +1,4 @@
-"""A JSON Schema as the comparison sees it: one value for the spellings of all drafts, references followed on demand."""
+"""The model of a JSON Schema for comparison: the same for the spellings of all drafts, with references followed lazily."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 ALL_TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "array", "object"})
-"""The kinds of values, apart from each other: ``number`` is integer and fraction."""
+"""The disjoint types of values: ``number`` is integer and fraction."""
 
 _T = TypeVar("_T")
 _MAX_CONSTANT_DEPTH = 20
@@ -48,7 +48,7 @@ _KINDS = {name: frozenset({name}) for name in ALL_TYPES} | {"number": frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A least or greatest number; ``strict``: the number itself is outside. ``keyword`` said so."""
+    """A minimum or maximum; with ``strict`` the number itself is excluded. ``keyword`` is where it comes from."""
 
     value: Fraction
     strict: bool
@@ -57,10 +57,10 @@ class Bound:
 
 @dataclass(eq=False, kw_only=True)
 class Node:
-    """One schema. Children are nodes; identity is equality, and one schema of one document is one node.
+    """One schema. Children are nodes. Nodes are equal only if identical, and a document's schema has exactly one node.
 
-    ``values`` of None: not restricted to a list. ``raw`` is the schema where its keywords mean something; the schemas under
-    them are made on demand. ``given...`` are the inner schemas of nodes that no document holds.
+    ``values`` is None if they are not restricted to a list. ``raw`` is the schema, or empty if its keywords have no effect;
+    nodes of the schemas in it are made lazily. ``given...`` are the inner schemas of nodes that are in no document.
     """
 
     schema: Any
@@ -96,7 +96,7 @@ class Node:
         return self._cached(keyword, lambda: self._wrap(self._said(keyword)) if _is_schema(self._said(keyword)) else None)
 
     def named(self, keyword: str) -> "dict[str, Node]":
-        """Return the schemas by name under ``keyword``; what is no schema there is left out."""
+        """Return the schemas by name under ``keyword``; other values are omitted."""
         if keyword not in self.raw:
             return _NOTHING
         return self._cached(
@@ -119,18 +119,18 @@ class Node:
         return frozenset(map(value_key, self.values or ()))
 
     def branches_by_value(self, keyword: str) -> dict[str, list[int]]:
-        """Return the places of the alternatives by the key of a value that they list; those without a list by ``""``."""
+        """Return the indexes of the alternatives by the key of each value they list; those without a list under ``""``."""
         return self._cached(f"{keyword} by value", lambda: self._index(self.several(keyword)))
 
     @cached_property
     def limits_scalars(self) -> bool:
-        """Whether numbers or strings have to obey anything."""
+        """Whether the schema limits numbers or strings."""
         bounds = (self.lower, self.upper, self.pattern, self.max_length)
         return bool(self.multiples or self.min_length) or any(bound is not None for bound in bounds)
 
     @cached_property
     def implied_types(self) -> frozenset[str]:
-        """``types``, or without ``type`` the one type that all the keywords are about."""
+        """``types``, or, if the schema has no ``type``, the only type that its keywords are about."""
         about = {kind for keyword in self.raw for kind, keywords in _ABOUT.items() if keyword in keywords}
         if len(about) != 1 or self.types != ALL_TYPES or self.applicators:
             return self.types
@@ -158,18 +158,18 @@ class Node:
 
     @cached_property
     def rest(self) -> "Node":
-        """The schema of the items behind the listed ones."""
+        """The schema of the items after the listed ones."""
         return self.child(self.rest_keyword) or self._unevaluated("unevaluatedItems")
 
     @cached_property
     def dependent_required(self) -> dict[str, tuple[str, ...]]:
-        """Names that have to be there where another is."""
+        """Names that are required if another is present."""
         both = {**_mapping(self._said("dependencies")), **_mapping(self._said("dependentRequired"))}
         return {name: tuple(item) for name, item in both.items() if isinstance(item, list)}
 
     @cached_property
     def dependent_schemas(self) -> "dict[str, tuple[str, Node]]":
-        """Schemas that hold where a name is there, with the keyword that says so."""
+        """Schemas that apply if a name is present, with the keyword that contains them."""
         return {
             name: (keyword, node)
             for keyword in ("dependencies", "dependentSchemas")
@@ -178,7 +178,7 @@ class Node:
 
     @cached_property
     def in_place(self) -> "tuple[tuple[str, Node], ...]":
-        """The schemas that hold beside this one, with the step that leads to each."""
+        """The schemas that apply to the same value, with the step that leads to each."""
         targets = () if self.document is None else self.document.targets.get(id(self.schema), ())
         listed = ((f"/allOf/{index}", node) for index, node in enumerate(self.several("allOf")))
         held = (*(("", self._wrap(target)) for target in targets), *listed)
@@ -196,7 +196,7 @@ class Node:
         return self.raw.get(keyword) if self.location is not None and self.location.draft.year >= since(keyword) else None
 
     def _rest_of(self, held: "tuple[tuple[str, Node], ...]") -> "Node | None":
-        """``unevaluatedProperties`` beside schemas that all hold, as a schema of its own: what they list is evaluated."""
+        """Return ``unevaluatedProperties`` beside unconditional schemas as a separate schema; what they list counts."""
         rest = self.child("unevaluatedProperties")
         if rest is None or not self.applicators:
             return None
@@ -225,7 +225,7 @@ class Node:
 
     @property
     def unevaluated_is_plain(self) -> bool:
-        """Whether :attr:`in_place` says all that ``unevaluatedProperties`` does."""
+        """Whether :attr:`in_place` covers ``unevaluatedProperties`` completely."""
         return any(node.location is None for _, node in self.in_place)
 
     def _unevaluated(self, keyword: str) -> "Node":
@@ -247,7 +247,7 @@ class Node:
 
     def _cached(self, key: str, make: Callable[[], _T]) -> _T:
         if key not in self._children:
-            # Atomic, since threads share parsed schemas: a schema has to stay one node.
+            # Atomic, since threads share parsed schemas and a schema must have exactly one node.
             self._children.setdefault(key, make())
         return cast(_T, self._children[key])
 
@@ -315,7 +315,7 @@ def _read(document: Document, schema: dict[str, Any]) -> Node:
 
 
 def constant(value: Any, depth: int = 0) -> Node:
-    """Return a schema that accepts ``value`` alone, spelled out so that every rule sees what it implies."""
+    """Return a schema that accepts only ``value``, with all keywords that this implies."""
     node = Node(schema={"const": value}, types=types_of_value(value), values=(value,))
     if isinstance(value, dict) and depth < _MAX_CONSTANT_DEPTH:
         node.required = tuple(sorted(value))
@@ -340,7 +340,7 @@ def of_types(types: frozenset[str]) -> Node:
 
 
 def presence(name: str) -> Node:
-    """Return a schema that asks for the property ``name`` of an object."""
+    """Return a schema that requires the property ``name`` of an object."""
     return Node(schema={"required": [name]}, types=frozenset({"object"}), required=(name,))
 
 
@@ -353,7 +353,7 @@ def types_of_value(value: Any) -> frozenset[str]:
 
 
 def type_names(types: frozenset[str]) -> str:
-    """Return ``types`` as a person says them."""
+    """Return ``types`` in human-readable form."""
     names = set(types)
     if {"integer", "fraction"} <= names:
         names = names - {"integer", "fraction"} | {"number"}
@@ -370,7 +370,7 @@ def value_key(value: Any) -> str:
 
 
 def normal(value: Any) -> Any:
-    """Return ``value`` with each number in its one spelling."""
+    """Return ``value`` with each number in its canonical spelling."""
     if isinstance(value, (str, int)) or value is None:
         return value
     return json.loads(json.dumps(value), parse_float=_number)

@@ -1,4 +1,4 @@
-"""A definition as the library gets it: what its check of syntax needs, without what would cost it time."""
+"""A definition rewritten for the library, so that its syntax check is quick."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ def _spell(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _patterns(value: dict[str, Any]) -> dict[str, Any]:
-    """Keys that become the same stay as they are: a schema must not get lost."""
+    """Shorten the patterns, except two that would become equal: no schema must get lost."""
     copied: dict[str, Any] = {}
     for pattern, schema in value.items():
         short = without_repetitions(pattern)

@@ -131,7 +131,7 @@ def test_a_finding_says_what_and_what_to_do() -> None:
     )
     assert (item.path, item.rule) == ("/properties/a/maxLength", "MAX_LENGTH_DECREASED")
     assert (item.reader, item.writer) == ("maxLength 5", "maxLength 9")
-    assert item.message == "the reader asks for maxLength 5 and the writer kept to maxLength 9. Keep maxLength at least 9."
+    assert item.message == "the reader requires maxLength 5 and the writer has maxLength 9. Keep maxLength at least 9."
 
 
 def test_all_findings_are_given_at_once() -> None:

@@ -1,1 +1,1 @@
-"""Compares two JSON Schemas: what a reader with one accepts of a writer with the other."""
+"""Compatibility of JSON Schemas: whether a reader's schema accepts what a writer's schema accepts."""

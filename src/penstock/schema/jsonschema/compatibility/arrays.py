@@ -1,4 +1,4 @@
-"""Rules about arrays: counts, items in their places, the items behind them, and what an array has to contain."""
+"""Rules about arrays: counts, listed items, the items after them, and required items (contains)."""
 
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.jsonschema.compatibility.engine import Ask, Comparison, Rule
@@ -10,12 +10,12 @@ __all__ = ["array_findings"]
 
 
 def array_findings(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
-    """What ``part`` asks of arrays and the writer's do not keep to."""
+    """Return the requirements of ``part`` on arrays that the writer's arrays may break."""
     found = list(limit(path, "minItems", part.min_items or None, facts.min_items or None, least=True))
     most = _most(facts)
     found.extend(limit(path, "maxItems", part.max_items, most, least=False))
     if part.unique and not facts.unique and (most is None or most > 1):
-        message = "the reader asks for items that differ and the writer did not. Leave uniqueItems out."
+        message = "the reader requires unique items and the writer does not. Remove uniqueItems."
         found.append(finding(f"{path}/uniqueItems", "UNIQUE_ITEMS_ADDED", "uniqueItems", "no uniqueItems", message))
     if part.prefix or part.rest is not TRUE:
         found.extend((yield from _items(comparison, part, facts, path, most)))
@@ -55,7 +55,7 @@ def _items(comparison: Comparison, part: Node, facts: Facts, path: str, most: in
 def _added(where: str, node: Node, written: tuple[Node, ...]) -> Incompatibility:
     text = _describe(node)
     message = (
-        f"the writer's arrays may hold any item there and the reader accepts {text} only. Leave the item out of the list."
+        f"the writer's arrays may have any item there and the reader accepts {text} only. Remove the item from the list."
     )
     if not written:
         return finding(where, "ITEM_ADDED_TO_OPEN_CONTENT_MODEL", text, "any item", message)
@@ -68,15 +68,15 @@ def _added(where: str, node: Node, written: tuple[Node, ...]) -> Incompatibility
 def _removed(where: str, node: Node, written: tuple[Node, ...]) -> Incompatibility:
     theirs = " and ".join(map(_describe, written[:3])) or "any item"
     if node is FALSE:
-        message = f"the writer's arrays may hold {theirs} there and the reader's end before. Keep the item in the list."
+        message = f"the writer's arrays may have {theirs} there and the reader's end before it. Keep the item in the list."
         return finding(where, "ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL", "no item", theirs, message)
     rule = "ITEM_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
-    message = f"the writer's item there is {theirs}, which is a further item to the reader. Keep the item in the list."
+    message = f"the writer's item there is {theirs}, which is an additional item for the reader. Keep the item in the list."
     return finding(where, rule, _describe(node), theirs, message)
 
 
 def _rest(part: Node, facts: Facts, path: str) -> Rule:
-    """Return the items behind those that either side lists."""
+    """Compare the items after those that either side lists."""
     keyword = part.rest_keyword if part.rest_keyword in part.raw else "unevaluatedItems"
     where = f"{path}/{keyword}"
     written = facts.rest()
@@ -86,15 +86,15 @@ def _rest(part: Node, facts: Facts, path: str) -> Rule:
         return list(inner)
     theirs = " and ".join(map(_describe, written[:3])) or "any item"
     if part.rest is FALSE:
-        message = f"the writer's arrays may go on with {theirs} and the reader's end there. Keep {keyword} as it was."
+        message = f"the writer's arrays may continue with {theirs} and the reader's end there. Keep {keyword} as it was."
         return [finding(where, "ADDITIONAL_ITEMS_REMOVED", "no further items", theirs, message)]
     if behind_list and not written:
         text = _describe(part.rest)
-        message = f"the writer's arrays may go on with any items and the reader accepts {text} only. Leave {keyword} out."
+        message = f"the writer's arrays may continue with any items and the reader accepts {text} only. Remove {keyword}."
         return [finding(where, "ADDITIONAL_ITEMS_NARROWED", text, theirs, message)]
     if not written:
         text = _describe(part.rest)
-        message = f"the writer's items may be of any kind and the reader accepts {text} only. Leave items out."
+        message = f"the writer's items may be of any type and the reader accepts {text} only. Remove items."
         return [finding(where, "SCHEMA_ADDED", text, theirs, message)]
     return list(inner)
 
@@ -119,7 +119,7 @@ def _contains(part: Node, facts: Facts, path: str) -> Rule:
                 break
             nearest = nearest or list(inner)
         else:
-            message = "the reader asks for an item that the writer's arrays need not hold. Leave contains out."
+            message = "the reader requires an item that the writer's arrays may lack. Remove contains."
             found.extend(nearest or [finding(where, "SCHEMA_ADDED", _describe(node), "no contains", message)])
     if most is not None:
         found.extend((yield from _most_contained(node, most, facts, path)))
@@ -127,7 +127,7 @@ def _contains(part: Node, facts: Facts, path: str) -> Rule:
 
 
 def _most_contained(node: Node, most: int, facts: Facts, path: str) -> Rule:
-    """Every item that the reader counts has to be one that the writer counted."""
+    """Check that the writer limits the number of items that the reader counts."""
     for other in facts.nodes:
         theirs, limited = other.child("contains"), _counts(other)[1]
         if theirs is not None and limited is not None and limited <= most:

@@ -1,4 +1,4 @@
-"""Rules about combined schemas: anyOf, oneOf, not, if, and the alternatives of a writer taken one by one."""
+"""Rules about combined schemas: anyOf, oneOf, not, if, and the alternatives of a writer one by one."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _MAX_NEEDED_ITEMS = 20
 
 
 def combined_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
-    """What ``part`` asks by combining other schemas and the writer does not keep to."""
+    """Return the requirements of the combined schemas in ``part`` that the writer's values may break."""
     found: list[Incompatibility] = []
     for keyword in ("anyOf", "oneOf"):
         if part.several(keyword):
@@ -25,7 +25,7 @@ def combined_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask
     negated = part.child("not")
     if negated is not None and (yield Ask("empty", TRUE, (*ask.nodes, negated))):
         text = f"not {_describe(negated)}"
-        message = "the reader refuses values that the writer may write. Leave not as it was, or refuse less by it."
+        message = "the reader refuses values that the writer may write. Keep not as it was, or let it refuse less."
         found.append(finding(f"{ask.path}/not", "NOT_TYPE_EXTENDED", text, facts.describe(), message))
     if part.child("if") is not None:
         found.extend((yield from _condition(comparison, part, facts, ask)))
@@ -33,9 +33,9 @@ def combined_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask
 
 
 def alternatives(comparison: Comparison, part: Node, facts: Facts) -> Iterator[tuple[Node, ...]] | None:
-    """Return the cases that make up all the writer's values, as schemas to add, or None if there is nothing to tell apart.
+    """Return the cases of the writer's values, each as schemas to add, or None if there is only one case.
 
-    There is one at least. They are made as they are asked for: most questions are answered by the first.
+    There is at least one. They are made lazily, since the first one answers most questions.
     """
     for choice in facts.choices:
         branches = choice.branches
@@ -62,7 +62,7 @@ def _by_type(comparison: Comparison, facts: Facts) -> Iterator[tuple[Node, ...]]
 
 
 def _open_condition(comparison: Comparison, node: Node, facts: Facts) -> list[tuple[Node, ...]] | None:
-    """Return the two cases of if, unless one of them is already taken."""
+    """Return the two cases of if, unless one of them applies already."""
     condition, then, otherwise = node.child("if"), node.child("then") or TRUE, node.child("else") or TRUE
     if condition is None:
         return None
@@ -82,7 +82,7 @@ def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask:
     overlapping: Node | None = None
     candidates = list(_candidates(comparison, part, keyword, facts))
     if len(candidates) * max((len(choice.branches) for choice in facts.choices), default=0) > _MAX_PAIRS:
-        # The caller takes the writer's alternatives one by one, and each then finds its few candidates.
+        # The caller compares the writer's alternatives one by one, and each then has few candidates.
         return [_uncovered(branches, facts, f"{ask.path}/{keyword}", (), None)]
     for index, branch in candidates:
         if not facts.implied <= branch.types:
@@ -104,10 +104,10 @@ def _choice(comparison: Comparison, part: Node, keyword: str, facts: Facts, ask:
 
 
 def _was_no_choice_of_one(facts: Facts) -> bool:
-    """Return whether the writer combines schemas, and by no oneOf: a value of it may be one of several alternatives.
+    """Return whether the writer combines schemas without oneOf, so that several alternatives may accept a value.
 
-    Source: CombinedSchemaDiff of Confluent's registry, which refuses oneOf for an anyOf or allOf of several schemas. A list
-    of types is an anyOf to it. Here it passes where the alternatives are shown to exclude each other.
+    Source: CombinedSchemaDiff of Confluent's registry, which refuses a oneOf for an anyOf or allOf of several schemas. It
+    takes a list of types for an anyOf. Here the change passes if the alternatives are proven to exclude each other.
     """
     several = False
     for node in facts.nodes:
@@ -120,13 +120,13 @@ def _was_no_choice_of_one(facts: Facts) -> bool:
 
 
 def _same_choice(comparison: Comparison, part: Node, keyword: str, facts: Facts) -> bool:
-    """Return whether the writer has the same alternatives, in whatever order."""
+    """Return whether the writer has the same alternatives, in any order."""
     ours = comparison.choice(part, keyword)
     return ours is not None and any(comparison.choice(node, keyword) == ours for node in facts.nodes)
 
 
 def _candidates(comparison: Comparison, part: Node, keyword: str, facts: Facts) -> Iterator[tuple[int, Node]]:
-    """Yield the branches that some of the writer's values may belong to on the surface; a single value finds its own."""
+    """Yield the branches that may accept some of the writer's values; for a single value, only its own."""
     branches = part.several(keyword)
     if facts.values is not None and len(facts.values) == 1:
         by_value = part.branches_by_value(keyword)
@@ -140,7 +140,7 @@ def _candidates(comparison: Comparison, part: Node, keyword: str, facts: Facts) 
 
 
 def _apart(facts: Facts, branch: Node) -> bool:
-    """Return whether a property that both need, with lists of values that share none, tells the two apart."""
+    """Return whether a property that both require has disjoint lists of values, so that the two exclude each other."""
     for name in branch.required if facts.types == {"object"} and branch.types == {"object"} else ():
         listed = branch.properties.get(name, TRUE)
         if listed.values is not None and name in facts.required:
@@ -164,8 +164,8 @@ def _uncovered(
     if overlapping is not None:
         message = (
             f"oneOf accepts a value that exactly one schema accepts, and a value of the writer ({facts.describe()}) may be "
-            f"accepted by a second one ({_describe(overlapping)}). Use anyOf, or tell the schemas apart by type or by a "
-            "required property with a const."
+            f"accepted by a second one ({_describe(overlapping)}). Use anyOf, or make the schemas exclude each other by type "
+            "or by a required property with a const."
         )
         return finding(where, "COMBINED_TYPE_SUBSCHEMAS_CHANGED", reader, writer, message)
     rule = "COMBINED_TYPE_SUBSCHEMAS_CHANGED"
@@ -175,13 +175,13 @@ def _uncovered(
         rule = "COMBINED_TYPE_CHANGED"
     elif not theirs and not nearest:
         rule = "TYPE_CHANGED"
-    message = f"none of the reader's {len(branches)} alternatives accepts {facts.describe()} as the writer has it. "
-    message += f"The nearest: {nearest[0]}" if nearest else "Add an alternative that does."
+    message = f"none of the reader's {len(branches)} alternatives accepts the writer's {facts.describe()}. "
+    message += f"The nearest: {nearest[0]}" if nearest else "Add an alternative that accepts it."
     return finding(where, rule, reader, writer, message)
 
 
 def _condition(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
-    """Both cases of if, each with what the writer says for the same condition."""
+    """Compare both cases of if, each with the writer's schema for the same condition."""
     condition = part.child("if") or TRUE
     same = [node for node in facts.conditional if comparison.identity.same(node.child("if") or TRUE, condition)]
     found: list[Incompatibility] = []
@@ -194,7 +194,7 @@ def _condition(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Ru
 
 
 def unevaluated_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
-    """What depends on which other schemas evaluated is compared as a whole only; here it is known to have changed."""
+    """Report ``unevaluated...`` beside combined schemas, which is compared only as a whole and differs."""
     found = []
     for keyword, kind in (("unevaluatedProperties", "object"), ("unevaluatedItems", "array")):
         node = part.child(keyword)
@@ -208,7 +208,7 @@ def unevaluated_findings(part: Node, facts: Facts, path: str) -> list[Incompatib
 
 
 def is_empty(comparison: Comparison, ask: Ask) -> Rule:
-    """Nothing where no value is accepted by all of the schemas; a finding where that does not show."""
+    """Return nothing if all schemas together provably accept no value, else a finding."""
     facts = comparison.facts(ask.nodes)
     if facts.empty:
         return []
@@ -235,7 +235,7 @@ def may_contradict(facts: Facts) -> bool:
 
 
 def _needed(facts: Facts) -> list[tuple[Node, ...]]:
-    """Return the schemas of the properties, or the first items, without which no value is."""
+    """Return the schemas of the properties, or of the first items, that every value must have."""
     if facts.types == {"object"}:
         return [facts.property(name) for name in sorted(facts.required)]
     if facts.types == {"array"}:

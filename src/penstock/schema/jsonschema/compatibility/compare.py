@@ -1,7 +1,7 @@
-"""Whether every document that is valid under a writer's JSON Schema is valid under a reader's, and if not, why.
+"""The reasons why a document that is valid under a writer's JSON Schema may be invalid under a reader's.
 
-Each thing the reader asks for is held against all that is known of the writer's values. Where that does not do, the
-writer's alternatives (anyOf, oneOf, if, enum, types) are taken one by one. What is the same word for word is not walked.
+Each requirement of the reader is compared with the known facts of all the writer's values. If that does not suffice, the
+writer's alternatives (anyOf, oneOf, if, enum, types) are compared one by one. Identical schemas are not walked.
 """
 
 from penstock.schema.incompatibility import Incompatibility
@@ -29,7 +29,7 @@ _TYPE_RULES = frozenset({"TYPE_CHANGED", "TYPE_NARROWED"})
 def incompatibilities(reader: JsonSchema, writer: JsonSchema, rules: JsonRules) -> list[Incompatibility]:
     """Return why ``reader`` does not accept all that ``writer`` accepts; empty if it does.
 
-    Raise :class:`~penstock.schema.errors.TooComplex` for pairs that would take unreasonably long.
+    Raise :class:`~penstock.schema.errors.TooComplex` for pairs that would take too long.
     """
     identity = Identity(reader.document, writer.document)
     comparison = Comparison(rules=rules, identity=identity, writer=writer.document, answer=_answer)
@@ -38,11 +38,11 @@ def incompatibilities(reader: JsonSchema, writer: JsonSchema, rules: JsonRules) 
 
 
 def _once(found: Findings) -> list[Incompatibility]:
-    """Each rule once a path; of the two about a path's type the first, which saw all the writer's values."""
-    kept: dict[tuple[str, str], Incompatibility] = {}
+    """Return each rule once per path; of two about a path's type only the first, which is about all the writer's values."""
+    unique: dict[tuple[str, str], Incompatibility] = {}
     for item in found:
-        kept.setdefault((item.path, "TYPE" if item.rule in _TYPE_RULES else item.rule), item)
-    return list(kept.values())
+        unique.setdefault((item.path, "TYPE" if item.rule in _TYPE_RULES else item.rule), item)
+    return list(unique.values())
 
 
 def _answer(comparison: Comparison, ask: Ask) -> Rule:
@@ -59,7 +59,7 @@ def _covers(comparison: Comparison, ask: Ask) -> Rule:
     if ask.node is FALSE:
         if not (yield Ask("empty", TRUE, ask.nodes)):
             return []
-        message = "the reader accepts nothing here and the writer has values. Take the false out."
+        message = "the reader accepts no value here and the writer has values. Remove the false."
         return [finding(ask.path, "TYPE_CHANGED", "nothing", facts.describe(), message)]
     found = list((yield Ask("part", ask.node, ask.nodes, ask.path)))
     for step, node in ask.node.in_place:
@@ -68,7 +68,7 @@ def _covers(comparison: Comparison, ask: Ask) -> Rule:
 
 
 def _part(comparison: Comparison, ask: Ask) -> Rule:
-    """Return the reader's own keywords, first against all of the writer's values, then case by case."""
+    """Compare the reader's own keywords with all of the writer's values, and if they break, with each case."""
     facts = comparison.facts(ask.nodes)
     if facts.empty:
         return []

@@ -1,8 +1,8 @@
-"""The walk over two JSON Schemas: questions about pairs of schemas, each asked once, on a stack of its own.
+"""The walk over two JSON Schemas: questions about pairs of schemas, each asked once, on an explicit stack.
 
-A rule is a generator that yields the questions it depends on and is sent their findings; none means that the claim holds.
-A pair met again while it is open, one or more steps deeper in the value, counts as readable, since values are finite; where
-that guess proves wrong, the walk runs again knowing it, so that the answer does not depend on the order of the walk.
+A rule is a generator that yields the questions it depends on and receives their findings; no findings means that the claim
+holds. A pair that is met again while it is open, one or more steps deeper in the value, counts as readable, since values are
+finite. If that guess proves wrong, the walk runs again with that knowledge, so that the result does not depend on its order.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -32,9 +32,9 @@ Kind = Literal["covers", "part", "empty"]
 class Ask:
     """One question.
 
-    covers: does ``node`` accept all values that all of ``nodes`` accept? part: the same for what ``node`` says itself,
-    without ``$ref`` and ``allOf``. empty: is there no value that all of ``nodes`` accept? ``inside``: about a property, an
-    item or a name of the value that was asked about before.
+    covers: does ``node`` accept all values that all of ``nodes`` accept? part: the same for the keywords of ``node`` itself,
+    without ``$ref`` and ``allOf``. empty: is there no value that all of ``nodes`` accept? ``inside`` is true for a property,
+    an item or a property name of the previous question's value.
     """
 
     kind: Kind
@@ -50,10 +50,10 @@ _Key = tuple[Kind, int, frozenset[int], bool]
 
 @dataclass(slots=True, eq=False)
 class Comparison:
-    """One comparison. What it learns about pairs survives its runs; nodes made on the way are kept, each one node.
+    """One comparison. Its results for pairs are kept from one run to the next, and so are the nodes that it makes.
 
-    ``strict`` while a question is answered that asks for no value at all, or hangs on one: what is excused elsewhere (a
-    type that keywords imply) would be a value that is there.
+    ``strict`` is true during an ``empty`` question and the questions that it depends on: there, types that are only implied
+    by keywords do not count.
     """
 
     rules: JsonRules
@@ -84,11 +84,11 @@ class Comparison:
 
     @property
     def pressed(self) -> bool:
-        """Whether so much is spent already that the first finding has to do."""
+        """Whether so much work is done already that the comparison stops at the first finding."""
         return self.steps > _MAX_STEPS // 5 or self.work > _MAX_WORK // 5
 
     def facts(self, nodes: Sequence[Node]) -> Facts:
-        """What holds for a value that all ``nodes`` accept."""
+        """Return the facts of a value that all ``nodes`` accept."""
         implied = self.rules.keywords_imply_type and not self.strict
         key = (frozenset(map(id, nodes)), implied)
         if key not in self.known:
@@ -98,13 +98,13 @@ class Comparison:
         return self.known[key]
 
     def spend(self, amount: int) -> None:
-        """Count work that is no step of the walk."""
+        """Count work beside the steps of the walk."""
         self.work += amount
         if self.work > _MAX_WORK:
             raise _too_complex()
 
     def choice(self, node: Node, keyword: str) -> tuple[str, ...] | None:
-        """What identifies the alternatives under ``keyword`` whatever their order, or None if nothing does."""
+        """Return the sorted marks of the alternatives under ``keyword``, or None if one has no mark."""
         key = (id(node), keyword)
         if key not in self.choices:
             marks = [self.identity.mark(branch) for branch in node.several(keyword)]
@@ -127,7 +127,7 @@ class Comparison:
         return self._make(("type", types), lambda: of_types(types))
 
     def presence(self, name: str) -> Node:
-        """Return the schema that asks for a property."""
+        """Return the schema that requires a property."""
         return self._make(("required", name), lambda: presence(name))
 
     def _make(self, key: tuple[str, object], make: Callable[[], Node]) -> Node:
@@ -181,7 +181,7 @@ class Comparison:
         return None
 
     def _is_plain(self, ask: Ask) -> bool:
-        """Return whether the claim holds without a look: the writer says the same, or the reader accepts anything."""
+        """Return whether the claim holds trivially: the writer has the same schema, or the reader accepts anything."""
         return ask.node is TRUE or any(self.identity.same(ask.node, node) for node in ask.nodes)
 
     def _settle(self, key: _Key, findings: Findings) -> None:
@@ -197,12 +197,12 @@ _UNDECIDED = Incompatibility(
     rule="COMBINED_TYPE_SUBSCHEMAS_CHANGED",
     reader="a schema that refers to itself",
     writer="a schema that refers to itself",
-    message="whether the one accepts what the other does depends on itself. Keep the combination as it was.",
+    message="the comparison of these schemas depends on its own result. Keep the combination as it was.",
 )
 
 
 def _size(part: Node) -> int:
-    """How much there is to look at when facts are gathered."""
+    """Return the amount of work to gather the facts of a schema."""
     return 4 + len(part.properties) + len(part.several("anyOf")) + len(part.several("oneOf")) + len(part.values or ())
 
 

@@ -1,4 +1,4 @@
-"""What a value is known to be that several schemas accept at once: the writer's side of every rule."""
+"""The known facts of a value that several schemas accept at once: the writer's side of every rule."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ _MAX_OBEYED = 50_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """Alternatives of which a value takes one; ``exclusive``: exactly one (oneOf)."""
+    """Alternatives of which a value must match one; exactly one if ``exclusive`` (oneOf)."""
 
     keyword: str
     branches: tuple[Node, ...]
@@ -30,10 +30,10 @@ class Choice:
 
 @dataclass(eq=False, kw_only=True)
 class Facts:
-    """The union of what ``nodes`` say. ``empty``: no value at all is accepted, as far as that shows at once.
+    """The combined constraints of ``nodes``. ``empty`` is true if they obviously accept no value.
 
-    ``implied`` are the types that a reader's ``type`` has to accept: fewer than ``types`` where the rules take a schema
-    without ``type`` for one of what its keywords are about. All else that a reader asks for is held against ``types``.
+    ``implied`` are the types that a reader's ``type`` must accept. They are fewer than ``types`` if the rules let the
+    keywords of a schema without ``type`` imply one. All other requirements of a reader are compared with ``types``.
     """
 
     nodes: tuple[Node, ...]
@@ -59,7 +59,7 @@ class Facts:
     _effective: dict[str, tuple[Node, ...]] = field(default_factory=dict)
 
     def property(self, name: str) -> tuple[Node, ...]:
-        """Return the schemas for the property ``name``; FALSE alone where it cannot be there, none where it is free."""
+        """Return the schemas for the property ``name``; only FALSE if it is not allowed, none if any value is."""
         found = self._effective.get(name)
         if found is None:
             asking = (*self.listing.get(name, ()), *(part for part in self.loose if name not in part.properties))
@@ -77,7 +77,7 @@ class Facts:
 
     @cached_property
     def loose(self) -> tuple[Node, ...]:
-        """The schemas that say something about properties that they do not list."""
+        """The schemas that constrain properties that they do not list."""
         return tuple(part for part in self.nodes if part.patterns or part.additional is not TRUE)
 
     def item(self, index: int) -> tuple[Node, ...]:
@@ -85,24 +85,24 @@ class Facts:
         return _conjunction(part.prefix[index] if index < len(part.prefix) else part.rest for part in self.nodes)
 
     def rest(self) -> tuple[Node, ...]:
-        """Return the schemas for the items behind those that any schema lists."""
+        """Return the schemas for the items after those that any schema lists."""
         return _conjunction(part.rest for part in self.nodes)
 
     def within(self, types: frozenset[str]) -> "Facts":
-        """These facts, where the reader's ``types`` leave values out that are not held against it."""
+        """Return these facts restricted to the reader's ``types``, if the rules ignore values of other types."""
         return self if self.types <= types or self.implied == self.types else replace(self, types=self.types & types)
 
     def describe(self) -> str:
-        """Return the types, for people."""
+        """Return the types in human-readable form."""
         if self.values is not None and len(self.values) <= 5:
             return " or ".join(value_key(value)[:60] for value in self.values) or "nothing"
         return "any value" if self.types >= TRUE.types else type_names(self.types)
 
 
 def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any, *, implied: Document | None = None) -> Facts:
-    """Return the facts of ``nodes`` and of all that holds for the same value. ``constants`` keeps each constant one node.
+    """Return the facts of ``nodes`` and of all schemas that apply to the same value. ``constants`` caches constants' nodes.
 
-    ``implied``: keywords of this document imply the type that they are about.
+    ``implied`` is the document whose keywords imply the type that they are about.
     """
     parts = _spread(nodes, constants, make)
     types = frozenset.intersection(TRUE.types, *(part.types for part in parts))
@@ -135,9 +135,9 @@ def gather(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any, *, im
 
 
 def _implied(parts: Sequence[Node], types: frozenset[str], document: Document) -> frozenset[str]:
-    """``types`` without those that the keywords of a schema without ``type`` are not about.
+    """Return ``types`` without those that the keywords of a schema without ``type`` are not about.
 
-    An alternative or a case of ``if`` implies nothing: it is one among others, of which it has to leave each its values.
+    An alternative or a case of ``if`` implies no type, since the other alternatives may accept other types.
     """
     held = {id(part) for part in parts}
     choices = (part.several(keyword) for part in parts for keyword in ("anyOf", "oneOf"))
@@ -155,7 +155,7 @@ def _implied(parts: Sequence[Node], types: frozenset[str], document: Document) -
 
 
 def effective(part: Node, name: str) -> tuple[Node, ...] | None:
-    """What ``part`` alone asks of the property ``name``, or None if a pattern cannot be decided."""
+    """Return the schemas of ``part`` alone for the property ``name``, or None if a pattern is undecidable."""
     found = [part.properties[name]] if name in part.properties else []
     undecided = False
     for pattern, node in part.patterns.items():
@@ -186,7 +186,7 @@ def value_obeys(value: Any, part: Node) -> bool | None:
 
 
 def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> list[Node]:
-    """``nodes`` and all schemas that hold for the same value, each once."""
+    """Return ``nodes`` and all schemas that apply to the same value, each once."""
     found: dict[int, Node] = {}
     pending = list(reversed(nodes))
     dependent: list[Node] = []
@@ -214,7 +214,7 @@ def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> l
 
 
 def _required(parts: Iterable[Node]) -> frozenset[str]:
-    """Return the names that have to be there, those that others bring along included."""
+    """Return the required names, including those that other required names depend on."""
     required: set[str] = set()
     brings: dict[str, list[str]] = {}
     pending: list[str] = []
@@ -234,15 +234,15 @@ def _values(parts: Sequence[Node]) -> tuple[Any, ...] | None:
     lists = [part.values for part in parts if part.values is not None]
     if not lists:
         return None
-    kept = {value_key(value): value for value in lists[0]}
+    common = {value_key(value): value for value in lists[0]}
     for other in lists[1:]:
         keys = {value_key(value) for value in other}
-        kept = {key: value for key, value in kept.items() if key in keys}
-    return tuple(kept.values())
+        common = {key: value for key, value in common.items() if key in keys}
+    return tuple(common.values())
 
 
 def _choices(parts: Sequence[Node]) -> tuple[Choice, ...]:
-    """Return the alternatives that are still open: none of whose branches holds already."""
+    """Return the alternatives that are still open, because none of their branches applies already."""
     held = {id(part) for part in parts}
     found = []
     for part in parts:
@@ -254,7 +254,7 @@ def _choices(parts: Sequence[Node]) -> tuple[Choice, ...]:
 
 
 def _tighten(facts: Facts) -> None:
-    """Draw the consequences: types by choices, values by types, bounds of whole numbers, what contradicts itself."""
+    """Derive further facts: types from choices, values from types, bounds of whole numbers, contradictions."""
     for choice in facts.choices:
         facts.types &= frozenset().union(*(branch.types for branch in choice.branches))
     if facts.values is None and facts.types <= {"null", "boolean"}:
@@ -277,7 +277,7 @@ def _tighten(facts: Facts) -> None:
 
 
 def _impossible(facts: Facts) -> frozenset[str]:
-    """Return the types of which no value obeys the bounds."""
+    """Return the types that have no value within the bounds."""
     found: set[str] = set()
     if facts.lower and facts.upper:
         low, high = facts.lower, facts.upper
@@ -297,7 +297,7 @@ def _impossible(facts: Facts) -> frozenset[str]:
 
 
 def _counts_spelling(part: Node) -> bool:
-    """Draft 4 takes 1.0 for a number that is no integer."""
+    """Return whether 1.0 is not an integer, as in draft 4."""
     return part.location is not None and part.location.draft.year == 4
 
 

@@ -1,4 +1,4 @@
-"""Which schemas of two documents say the same, word for word but for annotations, with all that they refer to."""
+"""The schemas of two documents that are identical except for annotations, including all that they refer to."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ _UNORDERED = frozenset({"required", "enum", "type"})
 
 @dataclass(slots=True, eq=False)
 class Identity:
-    """Marks of schemas: equal marks of two schemas mean equal schemas, as far as :meth:`same` does not object."""
+    """Marks of schemas. Two schemas with equal marks are equal, unless they refer to different targets under one path."""
 
     reader: Document
     writer: Document
@@ -32,14 +32,14 @@ class Identity:
         self._find_unlike()
 
     def same(self, one: Node, other: Node) -> bool:
-        """Return whether two schemas surely accept the same values."""
+        """Return whether two schemas certainly accept the same values."""
         if one is other:
             return True
         mark = self.mark(one)
         return mark is not None and mark == self.mark(other)
 
     def mark(self, node: Node) -> str | None:
-        """Return the mark of ``node``, or None if it refers to what differs between the documents."""
+        """Return the mark of ``node``, or None if it refers to a target that differs between the documents."""
         if isinstance(node.schema, bool):
             return str(node.schema)
         if id(node.schema) in self.unlike:
@@ -47,7 +47,7 @@ class Identity:
         return _marks(self.reader).get(id(node.schema)) or _marks(self.writer).get(id(node.schema))
 
     def _find_unlike(self) -> None:
-        """Mark the schemas that refer, themselves or inside, to targets of one path that differ between the documents."""
+        """Collect the schemas that refer, directly or not, to a target that differs between the documents under one path."""
         targets: dict[str, set[str]] = {}
         for document, target in self._all_targets():
             targets.setdefault(_label(document, target), set()).add(_marks(document).get(id(target), ""))
@@ -74,7 +74,7 @@ class Identity:
 
 
 def _marks(document: Document) -> Mapping[int, str]:
-    """Return the marks of a document's schemas by their ``id``, made once: one definition is held against many."""
+    """Return the marks of a document's schemas by their ``id``. They are cached: a definition is compared with many."""
     if not document.marks:
         document.marks = fold_schemas(document, lambda location, inner: _mark(document, location, inner))
     return document.marks
@@ -111,7 +111,7 @@ def _said(keyword: str, value: Any, inner: Inner[str]) -> Any:
 
 
 def _marked(mark: str | None, schema: Any) -> dict[str, Any]:
-    """What stands for a schema inside another; one without a mark is like itself alone."""
+    """Return what represents a schema inside another; a schema without a mark equals only itself."""
     return {"$": id(schema) if mark is None else mark}
 
 

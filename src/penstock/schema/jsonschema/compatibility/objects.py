@@ -19,9 +19,9 @@ _CLOSED = "the writer's objects are closed"
 
 
 def object_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
-    """What ``part`` asks of objects and the writer's do not keep to."""
+    """Return the requirements of ``part`` on objects that the writer's objects may break."""
     path = ask.path
-    # No more are kept, and each branch of a wide oneOf would make as many.
+    # Limited, because each branch of a wide oneOf would make as many.
     found = list(islice(_required(comparison, part, facts, path), MAX_FINDINGS))
     least = max(facts.min_properties, len(facts.required))
     found.extend(limit(path, "minProperties", part.min_properties or None, least or None, least=True))
@@ -55,7 +55,7 @@ def _required(comparison: Comparison, part: Node, facts: Facts, path: str) -> It
             "REQUIRED_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL" if unopen else "REQUIRED_ATTRIBUTE_ADDED",
             f"{name} required",
             f"{name} optional" if known else f"no {name}",
-            f"the reader needs '{name}', which the writer may leave out. Take '{name}' out of required.",
+            f"the reader requires '{name}', which the writer may omit. Remove '{name}' from required.",
         )
 
 
@@ -66,7 +66,7 @@ def _most(facts: Facts) -> int | None:
 
 
 def _property(comparison: Comparison, part: Node, facts: Facts, name: str, path: str) -> Rule:
-    """One name that either side lists."""
+    """Compare a property that either side lists."""
     written = facts.property(name)
     listed = name in part.properties
     asked = effective(part, name) if listed or part.patterns else (part.additional,)
@@ -94,9 +94,9 @@ def _added(where: str, name: str, text: str, written: tuple[Node, ...], inner: F
             "PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL",
             text,
             f"no {name}, any further property",
-            f"the writer's objects are open and may hold '{name}' with any value, and the reader accepts {text} only. "
-            f'Had the earlier schema "additionalProperties": false, an optional property could be added; '
-            f"otherwise leave '{name}' without a schema ({{}}).",
+            f"the writer's objects are open and may have '{name}' with any value, and the reader accepts {text} only. "
+            f'An optional property can be added only if the earlier schema has "additionalProperties": false; '
+            f"otherwise give '{name}' the schema {{}}.",
         )
     return finding(
         where,
@@ -116,8 +116,8 @@ def _removed(where: str, name: str, node: Node, written: tuple[Node, ...], inner
             "PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL",
             f"no {name}, no further properties",
             text,
-            f"the writer's objects may hold '{name}' and the reader is closed and does not list it. "
-            f"Keep '{name}' in properties, or take additionalProperties: false out.",
+            f"the writer's objects may have '{name}' and the reader is closed and does not list it. "
+            f"Keep '{name}' in properties, or remove additionalProperties: false.",
         )
     return finding(
         where,
@@ -130,7 +130,7 @@ def _removed(where: str, name: str, node: Node, written: tuple[Node, ...], inner
 
 
 def _patterns(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
-    """Names that nobody lists and that match one of the reader's patterns."""
+    """Compare the properties that neither side lists and that match one of the reader's patterns."""
     found: list[Incompatibility] = []
     for pattern, node in part.patterns.items():
         if node is TRUE:
@@ -148,15 +148,15 @@ def _patterns(comparison: Comparison, part: Node, facts: Facts, path: str) -> Ru
                 rule = "PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
             text = _describe_property(node)
             message = (
-                f"properties that match {pattern[:100]} have to be {text}, and the writer's objects may hold others. "
-                "Leave the pattern out, or let its schema accept what the earlier schema did."
+                f"properties that match {pattern[:100]} must be {text}, and the writer's objects may have other values. "
+                "Remove the pattern, or let its schema accept what the earlier schema did."
             )
             found.extend(_unless_lenient(comparison, finding(where, rule, text, written, message)))
     return found
 
 
 def _additional(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
-    """Names that the reader neither lists nor matches by a pattern."""
+    """Compare the properties that the reader neither lists nor matches by a pattern."""
     node = part.additional
     if node is TRUE:
         return []
@@ -183,7 +183,7 @@ def _additional(comparison: Comparison, part: Node, facts: Facts, path: str) -> 
 
 
 def _further(node: Node, facts: Facts, where: str, patterns: frozenset[str]) -> Rule:
-    """Return whether ``node`` accepts the properties that no name lists: one of the writer's schemas has to see to it."""
+    """Return why ``node`` does not accept the properties that the writer does not list, by the nearest of its schemas."""
     nearest: list[Incompatibility] | None = None
     for other in facts.nodes or (TRUE,):
         found = [*(yield Ask("covers", node, (other.additional,), where, inside=True))]
@@ -212,7 +212,7 @@ def _property_names(comparison: Comparison, part: Node, facts: Facts, path: str)
         for name in listed:
             found += yield Ask("covers", node, (comparison.constant(name, f'"{name}"'),), where, inside=True)
     if found and not names and not closed:
-        message = "the reader limits the names of properties and the writer did not. Leave propertyNames out."
+        message = "the reader limits the names of properties and the writer does not. Remove propertyNames."
         return [finding(where, "SCHEMA_ADDED", _describe_property(node), "any name", message)]
     return list(found)
 
@@ -233,8 +233,8 @@ def _dependent_required(comparison: Comparison, part: Node, facts: Facts, path: 
             f"DEPENDENCY_ARRAY_{change}",
             f"{name} needs {', '.join(needed)}",
             f"{name} needs {', '.join(sorted(written)) or 'nothing'}",
-            f"where '{name}' is there, the reader needs {', '.join(missing)}, which the writer may leave out. "
-            "Take it out of the dependency.",
+            f"if '{name}' is present, the reader requires {', '.join(missing)}, which the writer may omit. "
+            "Remove it from the dependency.",
         )
 
 
@@ -247,7 +247,7 @@ def _dependent_schemas(comparison: Comparison, part: Node, facts: Facts, ask: As
         where = ask.path + step(keyword, name)
         inner = yield Ask("covers", node, (*ask.nodes, comparison.presence(name), *theirs), where)
         if inner and not theirs:
-            message = f"where '{name}' is there, the reader asks for more than the writer did: {inner[0]}. Leave it out."
+            message = f"if '{name}' is present, the reader requires more than the writer: {inner[0]}. Remove the dependency."
             found.append(
                 finding(where, "DEPENDENCY_SCHEMA_ADDED", f"{name} needs a schema", f"{name} needs nothing", message)
             )

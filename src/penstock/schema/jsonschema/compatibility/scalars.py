@@ -1,6 +1,6 @@
-"""Rules about types, lists of values, numbers and strings: what a reader asks of them against what a writer's values are.
+"""Rules about types, lists of values, numbers and strings: a reader's requirements compared with a writer's values.
 
-The names of the rules are those that Confluent's registry reports.
+The names of the rules are those of Confluent's registry.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ _ANYTHING = frozenset({"", ".*", "^", "$"})
 
 
 def finding(path: str, rule: str, reader: str, writer: str, message: str) -> Incompatibility:
-    """Return a finding at ``path``, where the whole schema is ``/``."""
+    """Return a finding at ``path``; the whole schema is ``/``."""
     return Incompatibility(path=path or "/", rule=rule, reader=reader, writer=writer, message=message)
 
 
 def type_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
-    """Types and values that the writer has and the reader does not."""
+    """Return findings for types and values that the writer has and the reader lacks."""
     if part.values is not None:
         return list(_values(part, facts, path))
     types = facts.implied
@@ -46,7 +46,7 @@ def type_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
 
 
 def scalar_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
-    """Bounds, lengths and patterns that the reader asks for and the writer does not keep to."""
+    """Return findings for bounds, lengths and patterns that the reader requires and the writer's values may break."""
     if not part.limits_scalars:
         return []
     if facts.values is not None and all(value_obeys(value, part) is True for value in facts.values):
@@ -64,7 +64,7 @@ def scalar_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility
 
 
 def limit(path: str, keyword: str, ours: int | None, theirs: int | None, *, least: bool) -> Iterator[Incompatibility]:
-    """Yield a finding where the reader's least or greatest count is tighter than the writer's; None is no limit."""
+    """Yield a finding if the reader's minimum or maximum is tighter than the writer's. None means no limit."""
     if ours is None or (theirs is not None and (theirs >= ours if least else theirs <= ours)):
         return
     name = "".join(f"_{letter}" if letter.isupper() else letter for letter in keyword).upper()
@@ -75,8 +75,8 @@ def limit(path: str, keyword: str, ours: int | None, theirs: int | None, *, leas
         f"{name}_{change}",
         f"{keyword} {ours}",
         allowed,
-        f"the reader asks for {keyword} {ours} and the writer kept to {allowed}. "
-        + (f"Leave {keyword} out." if theirs is None else f"Keep {keyword} {'at most' if least else 'at least'} {theirs}."),
+        f"the reader requires {keyword} {ours} and the writer has {allowed}. "
+        + (f"Remove {keyword}." if theirs is None else f"Keep {keyword} {'at most' if least else 'at least'} {theirs}."),
     )
 
 
@@ -100,7 +100,7 @@ def _values(part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
             shown,
             facts.describe(),
             f"the writer's values are not limited to a list and the reader accepts {_shorten(listed)} only. "
-            f"Leave {keyword} out.",
+            f"Remove {keyword}.",
         )
         return
     written = frozenset(map(value_key, facts.values))
@@ -117,7 +117,7 @@ def _values(part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
 
 @lru_cache(maxsize=8)
 def _shorten(keys: frozenset[str]) -> str:
-    # Each question about a long list would put it in order again.
+    # Cached, because each question about a long list would sort it again.
     shown = ", ".join(key[:60] for key in nsmallest(20, keys))
     return f"{shown}, ..." if len(keys) > 20 else shown
 
@@ -133,8 +133,8 @@ def _bound(ours: Bound | None, theirs: Bound | None, path: str, name: str) -> It
         f"{rule}_{change}",
         f"{ours.keyword} {_number(ours.value)}",
         written,
-        f"the reader asks for {ours.keyword} {_number(ours.value)} and the writer kept to {written}. "
-        + (f"Keep {written}, or loosen it." if theirs else f"Leave {ours.keyword} out."),
+        f"the reader requires {ours.keyword} {_number(ours.value)} and the writer has {written}. "
+        + (f"Keep {written}, or loosen it." if theirs else f"Remove {ours.keyword}."),
     )
 
 
@@ -156,8 +156,8 @@ def _multiples(part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]
             f"MULTIPLE_OF_{change}",
             f"multipleOf {_number(ours)}",
             written,
-            f"the reader asks for multiples of {_number(ours)} and the writer kept to {written}. "
-            + (f"Keep a number that divides {_number(declared[0])}." if declared else "Leave multipleOf out."),
+            f"the reader requires multiples of {_number(ours)} and the writer has {written}. "
+            + (f"Keep a number that divides {_number(declared[0])}." if declared else "Remove multipleOf."),
         )
 
 
@@ -171,7 +171,7 @@ def _pattern(part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
         "PATTERN_CHANGED" if facts.patterns else "PATTERN_ADDED",
         f"pattern {pattern[:100]}",
         written,
-        f"the reader asks for strings that match {pattern[:100]} and the writer kept to {written}. "
+        f"the reader requires strings that match {pattern[:100]} and the writer has {written}. "
         "Keep the pattern as it was; two regular expressions are not compared.",
     )
 
