@@ -164,8 +164,8 @@ def _uncovered(
     if overlapping is not None:
         message = (
             f"oneOf accepts a value that exactly one schema accepts, and a value of the writer ({facts.describe()}) may be "
-            f"accepted by a second one ({_describe(overlapping)}). Use anyOf, or make the schemas exclude each other by type "
-            "or by a required property with a const."
+            f"accepted by a second one ({_describe(overlapping)}). Use anyOf, or make the schemas exclude each other by "
+            "type or by a required property with a const."
         )
         return finding(where, "COMBINED_TYPE_SUBSCHEMAS_CHANGED", reader, writer, message)
     rule = "COMBINED_TYPE_SUBSCHEMAS_CHANGED"
