@@ -124,7 +124,7 @@ def test_a_table_gets_the_partition_index_that_is_asked_for(world: World) -> Non
     ("configuration", "message"),
     [
         ("{", "is not JSON"),
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ("[" * 100_000, "is not JSON"),
         ('{"Version":2.0}', "Version = 2.0"),
         ('{"Version":1.0,"Grouping":{"TableGroupingPolicy":"CombineCompatibleSchemas"}}', "Grouping.TableGroupingPolicy"),
@@ -133,7 +133,7 @@ def test_a_table_gets_the_partition_index_that_is_asked_for(world: World) -> Non
         ('{"CrawlerOutput":1}', "CrawlerOutput = 1"),
     ],
 )
-def test_settings_that_are_not_served_are_refused_by_name(world: World, configuration: str, message: str) -> None:
+def test_unsupported_settings_are_refused_by_name(world: World, configuration: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         world.crawler(configuration=configuration)
 
