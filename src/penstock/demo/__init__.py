@@ -1,1 +1,1 @@
-"""The demonstration: the whole platform on the flights that left New York in 2013, reconciled to the record."""
+"""The demo: the whole platform with the flights that left New York in 2013, and a reconciliation of every record."""

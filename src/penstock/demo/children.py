@@ -1,4 +1,4 @@
-"""The demo's child processes, all of them commands a user would type: the platform, the job, the producers."""
+"""The demo's child processes, which are a user's commands: the platform, the job, the producers."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from penstock.retries import wait_until
 
 __all__ = ["Batches", "ChildFailed", "Command", "Job", "KillInBatch", "penstock", "read_batches"]
 
-_TAIL = 15  # lines of a failed child's output that are shown
+_TAIL = 15  # printed lines of a failed child's output
 
 
 class ChildFailed(PenstockError):
@@ -26,7 +26,7 @@ class ChildFailed(PenstockError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batches:
-    """What a job's metrics hold so far: sums over its committed batches, and each batch's line."""
+    """The metrics of a job so far: sums over its committed batches, and each batch's line."""
 
     lines: Sequence[Mapping[str, Any]] = ()
 
@@ -37,14 +37,14 @@ class Batches:
 
     @property
     def mixed(self) -> int:
-        """Batches that hold more than one schema version."""
+        """Batches with more than one schema version."""
         return sum(len(line["versions"]) > 1 for line in self.lines)
 
 
 class Command:
-    """``penstock ARGUMENTS`` on a leash: however the demo ends, SIGKILL included, the command ends with it.
+    """``penstock ARGUMENTS`` as a child process that ends with the demo, also after SIGKILL.
 
-    ``log`` gets its output. ``ready`` tells :meth:`wait_ready` when, within ``seconds``; after SIGTERM it has ``grace``
+    ``log`` gets its output. :meth:`wait_ready` waits for ``ready``, up to ``seconds``; after SIGTERM it has ``grace``
     seconds to end.
     """
 
@@ -73,38 +73,38 @@ class Command:
         )
 
     def start(self) -> "Command":
-        """Start it; :meth:`wait_ready` waits where that is wanted."""
+        """Start the command without waiting; see :meth:`wait_ready`."""
         self._child.start()
         return self
 
     def wait_ready(self) -> None:
-        """Wait until it is ready; :class:`EnvironmentProblem` with the end of its log where it ends or takes too long."""
+        """Wait until it is ready. Raises :class:`EnvironmentProblem` with its log's end if it ends or takes too long."""
         self._child.wait_ready()
 
     @property
     def status(self) -> int | None:
-        """Its exit status (128 + signal where one ended it); None while it runs."""
+        """The exit status (128 + signal if one ended it); None while it runs."""
         return self._child.exit_status
 
     def wait(self, seconds: float) -> int | None:
-        """Its exit status, None where it has not ended after ``seconds``."""
+        """Wait for its end; return the exit status, None if it has not ended after ``seconds``."""
         return self._child.wait(seconds)
 
     def terminate(self) -> None:
-        """SIGTERM for the command alone, as from an operator: what it started it ends itself."""
+        """Send SIGTERM to the command alone, as an operator would; it ends its own children."""
         self._child.signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """SIGKILL for the command and all in its process group at once, as in a crash."""
+        """Send SIGKILL to the command's process group at once, as in a crash."""
         self._child.kill()
 
     def stop(self) -> None:
-        """End it and what it started; nothing to do where it has ended."""
+        """End the command and its children, if it still runs."""
         self._child.stop()
 
 
 def penstock(arguments: Sequence[str], environment: Mapping[str, str], *, timeout: float = 300) -> str:
-    """Run ``penstock ARGUMENTS`` to its end and return its standard output; :class:`ChildFailed` where it fails."""
+    """Run ``penstock ARGUMENTS`` to its end and return its standard output. Raises :class:`ChildFailed`."""
     try:
         done = subprocess.run(
             python_module("penstock", *arguments),
@@ -135,12 +135,12 @@ class Job:
     def start(self) -> None:
         """Start the job, or start it again after a kill."""
         arguments = ["run", str(self.pipeline), "--metrics", str(self.metrics)]
-        # Each of the demo's two JVMs lives for half a minute, which the JDK's second compiler spends on getting ready.
+        # Each of the demo's two JVMs runs for half a minute, too short for the JDK's second compiler to pay off.
         arguments += ["--conf", "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"]
         self._command = Command(arguments, self.environment, self.log).start()
 
     def kill(self) -> None:
-        """SIGKILL for the driver, its JVM and all that belongs to them, at once."""
+        """Send SIGKILL to the driver, its JVM and their children at once."""
         self._running().kill()
         self._command = None
 
@@ -157,7 +157,7 @@ class Job:
     def wait_until(
         self, enough: Callable[[Batches], bool], what: str, *, timeout: float, show: Callable[[Batches], None]
     ) -> Batches:
-        """Wait until the metrics satisfy ``enough``; an error names ``what`` was waited for, and shows the job's log."""
+        """Wait until the metrics satisfy ``enough``; an error names ``what`` and has the end of the job's log."""
 
         def reached() -> Batches | None:
             batches = read_batches(self.metrics)
@@ -182,9 +182,9 @@ class Job:
 
 
 class KillInBatch:
-    """Kills a job as soon as one of its batches has begun to write files that no reader sees yet.
+    """Kills a job as soon as one of its batches has begun to write staged files.
 
-    ``staging`` is the hidden folder of the table. Watches from :meth:`start` on, in a thread of its own.
+    ``staging`` is the hidden folder of the table. A thread watches it from :meth:`start` on.
     """
 
     def __init__(self, job: Job, staging: Path) -> None:
@@ -199,7 +199,7 @@ class KillInBatch:
         self._thread.start()
 
     def finish(self, *, timeout: float) -> int:
-        """Wait for the kill; returns how many staged files it left behind."""
+        """Wait for the kill; return how many staged files it left."""
         self._thread.join(timeout)
         self._stop.set()
         if not self._left:
@@ -214,12 +214,12 @@ class KillInBatch:
                 return
 
     def _staged(self) -> int:
-        # The job makes and removes folders all the while; os.walk passes over one that is gone.
+        # The job creates and removes folders meanwhile; os.walk skips deleted ones.
         return sum(len(files) for folder, _, files in os.walk(self._staging) if "staging" in Path(folder).parts)
 
 
 def read_batches(metrics: Path) -> Batches:
-    """The committed batches in a metrics file; a line that is still being written waits for the next look."""
+    """Return the committed batches in a metrics file, without a line that is still being written."""
     if not metrics.exists():
         return Batches()
     lines = [json.loads(line) for line in metrics.read_text().split("\n")[:-1]]

@@ -1,4 +1,4 @@
-"""What the demo asks of the server, in boto3 as a user would write it: registry, catalog, crawler, SQL."""
+"""The demo's requests to the server, in boto3 as a user would write them: registry, catalog, crawler, SQL."""
 
 import json
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ _ENDED = frozenset({"SUCCEEDED", "FAILED", "CANCELLED"})
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A refused version: its number, the registry's verdict in one line, and each incompatibility."""
+    """A refused version: its number, the registry's message in one line, and each incompatibility."""
 
     number: int
     headline: str
@@ -37,13 +37,13 @@ class Refusal:
 
     @classmethod
     def from_verdict(cls, number: int, verdict: str) -> "Refusal":
-        """``verdict`` is the registry's text: the headline, then a line with a dash for each incompatibility."""
+        """Return ``verdict`` is the registry's text: the headline, then a line with a dash for each incompatibility."""
         headline, *reasons = verdict.splitlines()
         return cls(number, headline, [reason.removeprefix("- ") for reason in reasons])
 
 
 class Cloud:
-    """boto3 clients of one platform and the few calls the demo makes."""
+    """boto3 clients of one platform, and the demo's calls."""
 
     def __init__(self, config: PlatformConfig) -> None:
         session = boto3.Session(
@@ -57,7 +57,7 @@ class Cloud:
         self.s3: S3Client = session.client("s3", endpoint_url=config.s3_endpoint_url)
 
     def create_schema(self, definition: str) -> None:
-        """A registry and an AVRO schema with BACKWARD compatibility."""
+        """Create a registry and an AVRO schema with BACKWARD compatibility."""
         self.glue.create_registry(RegistryName=REGISTRY, Description="Flights that left New York in 2013")
         self.glue.create_schema(
             RegistryId={"RegistryName": REGISTRY},
@@ -68,7 +68,7 @@ class Cloud:
         )
 
     def create_stream_table(self, brokers: str) -> int:
-        """A database and a table over the topic whose columns are the schema's; returns how many columns it shows."""
+        """Create a database and a table over the topic with the schema's columns; return the number of columns."""
         self.glue.create_database(DatabaseInput={"Name": DATABASE})
         self.glue.create_table(
             DatabaseName=DATABASE,
@@ -88,7 +88,7 @@ class Cloud:
         return self.stream_columns()
 
     def follow_version(self, number: int) -> int:
-        """Point the stream's table at another version, with the table's version as precondition; returns its columns."""
+        """Change the stream table's schema version, with the table's version as precondition; return its columns' number."""
         table = self.glue.get_table(DatabaseName=DATABASE, Name="flights_stream")["Table"]
         storage: Any = table["StorageDescriptor"]
         storage.pop("Columns", None)
@@ -104,13 +104,13 @@ class Cloud:
         return self.stream_columns()
 
     def stream_columns(self) -> int:
-        """How many columns the stream's table shows."""
+        """Return the number of columns of the stream's table."""
         return len(
             self.glue.get_table(DatabaseName=DATABASE, Name="flights_stream")["Table"]["StorageDescriptor"]["Columns"]
         )
 
     def register(self, definition: str) -> int:
-        """Register a version that has to be accepted; returns its number."""
+        """Register a version that must be accepted; return its number."""
         answer = self.glue.register_schema_version(
             SchemaId={"RegistryName": REGISTRY, "SchemaName": SCHEMA}, SchemaDefinition=definition
         )
@@ -121,7 +121,7 @@ class Cloud:
         return answer["VersionNumber"]
 
     def register_refused(self, definition: str) -> Refusal:
-        """Try a version that has to be refused; returns why it was, as the registry says in the difference."""
+        """Try a version that must be refused; return the reasons in the registry's schema difference."""
         schema: Any = {"RegistryName": REGISTRY, "SchemaName": SCHEMA}
         answer = self.glue.register_schema_version(SchemaId=schema, SchemaDefinition=definition)
         if answer["Status"] != "FAILURE":
@@ -132,12 +132,12 @@ class Cloud:
             SecondSchemaVersionNumber={"VersionNumber": answer["VersionNumber"]},
             SchemaDiffType="SYNTAX_DIFF",
         )["Diff"]
-        # The patch's first operation says it, in a member that tools which apply patches ignore.
+        # The patch's first operation has the reason, in a member that JSON Patch tools ignore.
         (refused,) = json.loads(diff)[0]["penstock:refused"]
         return Refusal.from_verdict(answer["VersionNumber"], refused["verdict"])
 
     def version(self, number: int) -> SchemaVersion:
-        """A version of the demo's schema, for serialising by hand."""
+        """Return a version of the demo's schema, for serialising in the demo."""
         answer = self.glue.get_schema_version(
             SchemaId={"RegistryName": REGISTRY, "SchemaName": SCHEMA}, SchemaVersionNumber={"VersionNumber": number}
         )
@@ -152,7 +152,7 @@ class Cloud:
         )
 
     def crawl(self, name: str, paths: Sequence[str]) -> None:
-        """Make a crawler over ``paths``, run it, and wait until it is done."""
+        """Create a crawler over ``paths``, run it, and wait until it is done."""
         self.glue.create_crawler(
             Name=name, Role="crawler", DatabaseName=DATABASE, Targets={"S3Targets": [{"Path": path} for path in paths]}
         )
@@ -169,12 +169,12 @@ class Cloud:
             raise ChildFailed(f"Crawler {name} ended as {last['Status']}: {last.get('ErrorMessage', 'no message')}")
 
     def partitions(self, table: str) -> int:
-        """How many partitions a table has."""
+        """Return the number of partitions of a table."""
         pages = self.glue.get_paginator("get_partitions").paginate(DatabaseName=DATABASE, TableName=table)
         return sum(len(page["Partitions"]) for page in pages)
 
     def query(self, sql: str) -> list[list[str | None]]:
-        """The rows of one statement through Athena's API, without the header."""
+        """Return the rows of one statement through Athena's API, without the header."""
         identifier = self.athena.start_query_execution(
             QueryString=sql,
             QueryExecutionContext={"Database": DATABASE},

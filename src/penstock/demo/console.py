@@ -1,4 +1,4 @@
-"""What the demo shows while it runs: numbered steps with their time, live on a terminal, plain lines elsewhere."""
+"""The demo's output: numbered steps with their time, live on a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class Steps:
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
-        """Time the block; a failing one is marked and its error goes on."""
+        """Time the block; a failing one is marked, and its error is raised."""
         number = len(self.seconds) + 1
         label = f"[{number}/{self.total}] {title}"
         began = time.monotonic()
@@ -47,11 +47,11 @@ class Steps:
         self.console.print(done, highlight=False, markup=False)
 
     def report(self, text: str) -> None:
-        """A line that belongs to the step."""
+        """Print a line of the step."""
         self.console.print(f"    {text}", highlight=False, markup=False, soft_wrap=True)
 
     def progress(self, text: str) -> None:
-        """Replace the line that moves, on a terminal; nothing elsewhere."""
+        """Replace the progress line on a terminal; print nothing elsewhere."""
         if self._status is not None:
             self._status.update(f"    {text}")
 

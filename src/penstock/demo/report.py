@@ -14,7 +14,7 @@ __all__ = ["Outcome", "report_lines"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What the demo ends with.
+    """The result of the demo.
 
     ``starts`` are the indexes, among the committed batches, of the first one of each JVM. ``offsets_per_trigger`` bounds
     the records of a batch.
@@ -43,7 +43,7 @@ class _Rate:
 
 
 def report_lines(outcome: Outcome, steps: Mapping[str, float], seconds: float) -> list[str]:
-    """The report, one human-readable line each. ``steps`` are seconds by title; ``seconds`` is the whole run's time."""
+    """Return the report as human-readable lines. ``steps`` are seconds by title; ``seconds`` is the whole run's time."""
     reconciliation, batches = outcome.reconciliation, outcome.batches
     verdict = "exact" if not reconciliation.differences else "NOT exact"
     return [
@@ -58,23 +58,23 @@ def report_lines(outcome: Outcome, steps: Mapping[str, float], seconds: float) -
 
 
 def _throughput(outcome: Outcome) -> list[str]:
-    """Warm: full batches of a backlog, which no JVM began with. Cold: the first batch after each start of the JVM."""
+    """Return the lines on throughput: warm (full batches of a backlog) and cold (the first batch of each JVM)."""
     lines = outcome.batches.lines
     cold = [rate for index in outcome.starts if index < len(lines) and (rate := _rate(lines[index]))]
     later = [line for index, line in enumerate(lines) if index not in outcome.starts]
     warm = [rate for line in later if (rate := _rate(line)) and rate.records > outcome.offsets_per_trigger // 2]
-    said = []
+    report = []
     if warm:
         median = statistics.median(rate.per_second for rate in warm)
         largest = max(rate.records for rate in warm)
-        said.append(
+        report.append(
             f"Throughput, warm: {median:,.0f} records a second, the median of {len(warm)} catch-up batches "
             f"of up to {largest:,} records, from the read of the topic to the commit."
         )
     if cold:
         each = "; ".join(f"{rate.records:,} records in {rate.seconds:.1f} s" for rate in cold)
-        said.append(f"Throughput, cold: {each}. These are the first batches after each start of the job's JVM.")
-    return said
+        report.append(f"Throughput, cold: {each}. These are the first batches after each start of the job's JVM.")
+    return report
 
 
 def _latency(batches: Batches) -> list[str]:
@@ -95,6 +95,6 @@ def _longest(steps: Mapping[str, float]) -> str:
 
 
 def _rate(line: Mapping[str, Any]) -> _Rate | None:
-    """A batch's rate; None for one that a killed JVM had staged, whose line does not hold all of its time."""
+    """Return a batch's rate; None if a killed JVM had staged it, because its line lacks a part of its time."""
     seconds = sum(line["seconds"].values())
     return _Rate(line["records"], seconds) if line["seconds"].get("stage") else None

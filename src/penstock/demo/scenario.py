@@ -1,4 +1,4 @@
-"""The demo from the first process to the last figure: nine steps, each through the door a user would take."""
+"""The demo from the first process to the last figure: nine steps, each by a user's commands and APIs."""
 
 import contextlib
 import io
@@ -37,7 +37,7 @@ __all__ = ["STEPS", "Demo"]
 STEPS = 9
 
 _PARTITIONS = ("year", "month")
-_LIVE = "nyc_live"  # database of the tables that the job itself keeps, beside those the crawler makes
+_LIVE = "nyc_live"  # database of the tables that the job itself maintains, beside the crawler's tables
 _DAMAGED_OF_EACH_KIND = 10
 _TOPIC_PARTITIONS = 2
 _SWITCH = 0.5  # share of the records after which version 2 begins
@@ -73,7 +73,7 @@ checkpoint: s3://$bucket-checkpoints/flights
 
 @dataclass(slots=True)
 class Demo:
-    """One run. ``home`` is a folder of its own, so that a platform that is already there stays as it is."""
+    """One run. ``home`` is a separate folder, so that an existing platform does not change."""
 
     home: Home
     records: int | None
@@ -91,7 +91,7 @@ class Demo:
     _children: list[Command] = field(default_factory=list)
 
     def run(self) -> Outcome:
-        """All nine steps; a difference in the reconciliation is raised at the end, after everything was stopped."""
+        """Run all nine steps; raise a difference in the reconciliation at the end, after all processes have stopped."""
         try:
             with self.steps.step("Start broker, S3 endpoint and server"):
                 self._start_platform()
@@ -139,7 +139,7 @@ class Demo:
 
     @property
     def _offsets_per_trigger(self) -> int:
-        """The bound of a batch: an eighth of the records, so that there are several before the kill and after it."""
+        """The limit of a batch: an eighth of the records, so that there are several before the kill and after it."""
         return max(1_000, int(self._source.num_rows) // 8)
 
     def _start_platform(self) -> None:
@@ -148,7 +148,7 @@ class Demo:
         self._platform = Command(
             ["up", "--home", str(self.home.root), *ports], {}, self.home.logs / "platform.log", ready=self._platform_runs
         )
-        # The data are read while the platform starts: both take a few seconds.
+        # The data are read while the platform starts, because both take a few seconds.
         self._platform.start()
         self._source = load_flights(self.records)
         self._platform.wait_ready()
@@ -171,7 +171,7 @@ class Demo:
         broker = self._broker()
         topic = NewTopic(TOPIC, num_partitions=_TOPIC_PARTITIONS, replication_factor=1)
         try:
-            # The future does not keep its client alive.
+            # The future does not keep a reference to its client.
             admin = AdminClient(broker.client_config())
             admin.create_topics([topic])[TOPIC].result(30)
         except KafkaException as error:
@@ -211,7 +211,7 @@ class Demo:
         return first
 
     def _produce(self, name: str, rows: pa.Table, *, version: int, rate: float | None = None) -> Command:
-        """``penstock produce`` over a Parquet file of ``rows``, started."""
+        """Start ``penstock produce`` over a Parquet file of ``rows``."""
         path = self.home.root / f"{name}.parquet"
         pq.write_table(rows, path)
         arguments = ["produce", "-registryName", REGISTRY, "-schema", SCHEMA, "-topic", TOPIC, "--file", str(path)]
@@ -241,7 +241,7 @@ class Demo:
     def _second_half(self, first: int) -> None:
         later = self._source.slice(first)
         window = int(later.num_rows * _SWITCHING)
-        # It waits for the first file of the next batch from now on, so that no batch is too quick for it.
+        # It waits for the first file of the next batch from now on, so that it does not miss a quick batch.
         self._killer = KillInBatch(self.job, self.home.lake / self.config.bucket / "flights" / "_penstock")
         self._killer.start()
         switched = self._produce("second-half", later.slice(window), version=2)
@@ -253,7 +253,7 @@ class Demo:
         )
 
     def _written_with_first(self) -> pa.ChunkedArray:
-        """Which records are written with version 1: the first half, and every other one while producers switch."""
+        """Return which records are written with version 1: the first half, and every other one while producers switch."""
         ids = self._source["flight_id"]
         first = int(self._source.num_rows * _SWITCH)
         window = int((self._source.num_rows - first) * _SWITCHING)
@@ -261,7 +261,7 @@ class Demo:
         return pc.or_(pc.less(ids, first), pc.and_(pc.less(ids, first + window), is_even))
 
     def _send_mixed(self, rows: pa.Table) -> None:
-        """The records of the switch, as an old and a new producer send them side by side, and the damaged ones."""
+        """Send the records of the switch, as an old and a new producer would in parallel, and the damaged ones."""
         old, new = self.cloud.version(1), self.cloud.version(2)
         with_first = self._written_with_first().slice(rows["flight_id"][0].as_py(), rows.num_rows)
         with Producer(self._broker(), TOPIC, new, ignore_unknown_fields=True) as producer:
@@ -350,7 +350,7 @@ class Demo:
 
     def _end(self) -> None:
         if self._platform is not None:
-            self.steps.report("Stopping what still runs.")
+            self.steps.report("Stopping the remaining processes.")
         with contextlib.ExitStack() as ends:
             if self._platform is not None:
                 ends.callback(self._platform.stop)
@@ -360,7 +360,7 @@ class Demo:
                 ends.callback(child.kill)
 
     def _leave_up(self) -> None:
-        """Start the platform once more, detached, with all its data."""
+        """Start the platform again, detached, with all its data."""
         assert self._platform is not None
         self._platform.stop()
         self._platform = None
