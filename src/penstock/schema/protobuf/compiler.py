@@ -1,8 +1,8 @@
-"""Google's protocol compiler, run where it can do no harm.
+"""Google's protocol compiler, run in child processes.
 
 The compiler is C++, ends the process it runs in on some inputs (option values that nest ten thousand levels), and holds
-the interpreter while it works. It therefore lives in child processes that are started when first needed, kept, bounded in
-memory, time and what they may complain, and replaced when they die; see :mod:`penstock.schema.protobuf.worker`.
+the interpreter while it works. Therefore it runs in child processes. They are started on first use, reused, limited in
+memory, time and error output, and replaced when they die; see :mod:`penstock.schema.protobuf.worker`.
 """
 
 import atexit
@@ -59,7 +59,7 @@ class CompilerGaveUp(Exception):
 
 
 class _Flooded(Exception):
-    """The compiler complained without end, and was stopped; ``errors`` are the first of its complaints."""
+    """The compiler was stopped because it reported too many errors; ``errors`` are the first of them."""
 
     def __init__(self, complaints: str) -> None:
         super().__init__("it finds more mistakes than it can list")
@@ -76,7 +76,7 @@ class CompilerPool:
         self._lock, self._free = threading.Lock(), threading.BoundedSemaphore(size)
 
     def compile(self, files: Mapping[str, str], main: str) -> bytes | list[CompileError]:
-        """Return the FileDescriptorSet of ``main`` and all it imports (``main`` last), or why there is none.
+        """Return the FileDescriptorSet of ``main`` and all it imports (``main`` last), or the compiler's errors.
 
         ``files`` are texts by import path, beside which only Google's own ``google/protobuf/*.proto`` are known. Raises
         :class:`CompilerGaveUp`, and :class:`~penstock.errors.EnvironmentProblem` where the compiler is not installed or
@@ -209,7 +209,7 @@ class _Worker:
         return bytes(parts)
 
     def _note(self, descriptor: int) -> bool:
-        """Read complaints; whether there may be more."""
+        """Read error output. Return whether there may be more."""
         chunk = os.read(descriptor, 1 << 16)
         self._complaints += chunk
         if len(self._complaints) > _MAX_COMPLAINTS:

@@ -64,7 +64,7 @@ def columns(tree: ProtoTree) -> tuple[HiveColumn, ...]:
 
 
 class _HiveTypes:
-    """Type texts of one definition; each message is written once, so that shared types cost nothing."""
+    """The Hive types of one definition. Each message is written once and then reused."""
 
     def __init__(self, tree: ProtoTree) -> None:
         self._tree = tree

@@ -49,7 +49,7 @@ def _by_type(message: Any) -> dict[str, list[Any]]:
 
 
 def _wrong(message: Any, users: list[Any], marker: str) -> str | None:
-    """Return why ``message`` is no map entry (descriptor.cc's ValidateMapEntry), or nothing."""
+    """Return why ``message`` is not a map entry (descriptor.cc's ValidateMapEntry), or None."""
     parts = {item.number: item for item in message.field}
     key, value = parts.get(1), parts.get(2)
     if len(users) != 1 or users[0].label != REPEATED:

@@ -1,4 +1,4 @@
-"""A definition and what it imports as one file, for readers that get one file alone, such as AWS's Java deserialiser.
+"""A definition and its imports as one file, for readers that receive only one, such as AWS's Java deserialiser.
 
 Imported types that the definition uses, directly or not, become messages inside one message, whose name sorts behind all of
 the definition's own: AWS's frames name a message by its rank among the names of its file, Confluent's by its position, and

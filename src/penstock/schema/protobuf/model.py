@@ -246,7 +246,7 @@ def type_name(item: Any) -> str:
 
 
 def type_text(item: Any, tree: ProtoTree) -> str:
-    """Return the field's type as people write it: ``repeated int32``, ``map<string, a.B>``, ``a.B``."""
+    """Return the field's type as in .proto source: ``repeated int32``, ``map<string, a.B>``, ``a.B``."""
     if item.type == TYPE_MESSAGE and item.label == REPEATED:
         entry = tree.messages[item.type_name[1:]]
         if entry.is_map_entry:

@@ -1,4 +1,4 @@
-"""Protobuf definitions into :class:`~penstock.schema.protobuf.model.ProtoTree`, by Google's compiler."""
+"""Parsing of Protobuf definitions into :class:`~penstock.schema.protobuf.model.ProtoTree` by Google's compiler."""
 
 import base64
 import binascii
@@ -25,7 +25,7 @@ _MARKER = "penstock_map_entry"
 
 
 def parse_protobuf(text: str, references: Sequence[ReferencedText] = ()) -> tuple[str, ProtoTree]:
-    """Return the definition's text and its compiled form. Raise :class:`InvalidSchema` with what is wrong and where.
+    """Return the definition's text and its compiled form. Raise :class:`InvalidSchema` with the fault and its place.
 
     ``text`` is .proto source or, as some clients of Confluent's register it, a FileDescriptorProto in base64, of which the
     text is rendered. ``references`` are named by import path; Google's well-known types are there without.
@@ -99,7 +99,7 @@ def _check_path(name: str) -> None:
 
 
 def _descriptor(text: str) -> Any | None:
-    """Return the FileDescriptorProto that ``text`` is the base64 of; ``None`` for .proto source, which is never base64."""
+    """Return the FileDescriptorProto that ``text`` encodes in base64; ``None`` for .proto source, which is never base64."""
     if len(text) > _MAX_BASE64 or not text.strip() or any(character in text[:2000] for character in '{};"'):
         return None
     try:

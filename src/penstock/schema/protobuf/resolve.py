@@ -1,4 +1,4 @@
-"""Whether a reader's definition can read what a writer's wrote: the published rules of Confluent's registry and of Glue.
+"""The reasons why a reader's definition cannot read a writer's data: the published rules of Confluent and Glue.
 
 Messages are matched by name without the package, fields by number. What both APIs agree on is here without a flag:
 messages, the kinds of fields, oneofs. An imported message is compared where a field uses it.
@@ -55,7 +55,7 @@ def incompatibilities(reader: ProtoTree, writer: ProtoTree, rules: ProtobufRules
 
 
 class _Comparison:
-    """One reader held against one writer. Pairs of messages wait in a list, so that no chain of types is too long."""
+    """One comparison of a reader and a writer. Pairs of messages are queued, so that no chain of types is too long."""
 
     def __init__(self, reader: ProtoTree, writer: ProtoTree, rules: ProtobufRules) -> None:
         self._reader, self._writer, self._rules = reader, writer, rules

@@ -1,4 +1,4 @@
-"""Services of two definitions: methods that a caller relies on and that are gone or mean something else."""
+"""Services of two definitions: methods that callers depend on and that were removed or changed."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ __all__ = ["service_conflicts", "signature"]
 
 
 def service_conflicts(reader: ProtoTree, writer: ProtoTree) -> Iterator[Incompatibility]:
-    """What the writer's services offer and the reader's do not."""
+    """Yield findings for services and methods that the writer has and the reader lacks or changes."""
     services = _by_name(reader.file.service)
     for old in writer.file.service:
         new = services.get(old.name)

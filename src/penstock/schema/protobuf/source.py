@@ -1,4 +1,4 @@
-"""Definition texts made ready for the compiler: bounds on size and nesting, and what Java writes in its own way.
+"""Preparation of definition texts for the compiler: limits on size and nesting, and Java's deviating syntax.
 
 The compiler refuses ``option map_entry = true``, which texts that Java renders from descriptors carry in place of
 ``map<K, V>``. The statement is exchanged for a reserved name of the same message, by which the compiled message is known.
@@ -28,7 +28,7 @@ _EDITION = re.compile(r"\s*edition\b")
 
 
 def check_text(text: str, what: str) -> None:
-    """Refuse text that is too long, no text at all, or nested too deeply; ``what`` names it in the error."""
+    """Refuse text that is too long, not valid Unicode, or nested too deeply; ``what`` names it in the error."""
     if len(text) > MAX_DEFINITION_CHARS:
         raise InvalidSchema(
             f"{what} has {len(text)} characters; the limit is {MAX_DEFINITION_CHARS}.",
