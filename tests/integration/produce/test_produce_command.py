@@ -139,7 +139,7 @@ def test_a_file_with_keys(
         ({"--schema": "nothing"}, 1, "Schema is not found"),
         ({"--registry-name": "nothing"}, 1, "not found"),
         ({"--secret-arn": "nothing"}, 1, "secret nothing"),
-        ({"--schema-version": "7"}, 1, "has no AVAILABLE version 7. There are: 1."),
+        ({"--schema-version": "7"}, 1, "has no AVAILABLE version 7. It has: 1."),
         ({"--schema-version": "seven"}, 2, "is not a number, a version id or 'latest'"),
         ({"--endpoint-url": "http://127.0.0.1:1"}, 3, "http://127.0.0.1:1 gave no usable answer"),
         ({"--file": "missing.csv"}, 2, "The file missing.csv does not exist"),

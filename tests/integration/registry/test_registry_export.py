@@ -116,7 +116,7 @@ def test_a_live_glue_registry_is_imported_and_compared(
 
     with monkeypatch.context() as patched:
         patched.setattr("penstock.cli.registry.files.import_records", copying)
-        with pytest.raises(DataProblem, match=r"2 differences(?s:.*)its metadata is other(?s:.*)Version 2 .* is not here"):
+        with pytest.raises(DataProblem, match=r"2 differences(?s:.*)its metadata differs(?s:.*)Version 2 .* is not here"):
             run(*command)
     assert "2 versions: 1 added, 1 not." in run(*command).output
     with running_server(home) as other:
@@ -126,7 +126,7 @@ def test_a_live_glue_registry_is_imported_and_compared(
         run(*command)
     with pytest.raises(NotFound, match="missing"):
         run("registry", "import", "--from-glue", "--registry", "missing", "--home", home)
-    with pytest.raises(InvalidInput, match="FILE or"):
+    with pytest.raises(InvalidInput, match="a file or a registry"):
         run("registry", "import", "--from-glue", "--from-confluent", "http://x", "--home", home)
     glue.delete_registry(RegistryId={"RegistryName": "live"})
 
@@ -138,7 +138,7 @@ def test_what_is_in_the_way_ends_with_an_error(server: RunningServer, tmp_path: 
         run("registry", "export", file, "--home", server.home)
     with pytest.raises(EnvironmentProblem, match="cannot be read"):
         run("registry", "import", tmp_path / "missing", "--home", tmp_path / "h")
-    with pytest.raises(InvalidInput, match="FILE or"):
+    with pytest.raises(InvalidInput, match="a file or a registry"):
         run("registry", "import", "--home", tmp_path / "h")
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     for line in lines:
