@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from penstock.settings.home import Home, PlatformConfig
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer, start_server
 from penstock.testing.web_tokens import TokenIssuer
+from tests.security.lake_requests import client_of
 from tests.security.targets import Target
 
 
@@ -80,3 +82,11 @@ def target(request: pytest.FixtureRequest) -> Target:
         region=servers[0].region,
         account=servers[0].account,
     )
+
+
+@pytest.fixture(scope="module")
+def s3(platform: Platform) -> Iterator[Any]:
+    client = client_of(platform)
+    client.put_object(Bucket="lake", Key="secret.txt", Body=b"secret")
+    yield client
+    client.close()

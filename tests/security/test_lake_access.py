@@ -9,7 +9,6 @@ import socket
 import stat
 import time
 import uuid
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,45 +17,11 @@ from urllib.parse import urlsplit
 import boto3
 import pytest
 import requests
-from botocore.auth import S3SigV4Auth
-from botocore.awsrequest import AWSRequest
-from botocore.config import Config
-from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
 from penstock.local.platform import Platform
-from penstock.testing.clients import boto3_client
 from penstock.testing.polling import eventually
-
-
-@pytest.fixture(scope="module")
-def s3(platform: Platform) -> Iterator[Any]:
-    client = client_of(platform)
-    client.put_object(Bucket="lake", Key="secret.txt", Body=b"secret")
-    yield client
-    client.close()
-
-
-def client_of(platform: Platform, service: str = "s3", **overrides: Any) -> Any:
-    config = platform.config
-    keys = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
-    url = config.s3_endpoint_url if service == "s3" else config.endpoint_url
-    return boto3_client(service, url, config.region, **(keys | overrides))
-
-
-def signed(platform: Platform, method: str, path: str, *, body: bytes = b"", headers: dict[str, str] | None = None) -> Any:
-    """A request as botocore signs it, ready to be tampered with."""
-    config = platform.config
-    request = AWSRequest(method=method, url=config.s3_endpoint_url + path, data=body, headers=headers or {})
-    request.headers["x-amz-content-sha256"] = hashlib.sha256(body).hexdigest()
-    S3SigV4Auth(Credentials(config.access_key_id, config.secret_access_key), "s3", config.region).add_auth(request)
-    return request.prepare()
-
-
-def send(prepared: Any, *, url: str | None = None, added: dict[str, str] | None = None, body: bytes | None = None) -> Any:
-    headers = {**prepared.headers, **(added or {})}
-    data = prepared.body if body is None else body
-    return requests.request(prepared.method, url or prepared.url, headers=headers, data=data, timeout=30)
+from tests.security.lake_requests import client_of, send, signed
 
 
 @pytest.mark.parametrize(
@@ -98,73 +63,6 @@ def test_a_foreign_host_is_refused(platform: Platform, s3: Any, host: str) -> No
     assert (answer.status_code, answer.headers["content-type"]) == (421, "application/xml")
     assert "--allowed-host" in answer.text
     assert b"secret" not in answer.content.replace(b"secret.txt", b"")
-
-
-def test_signature_version_2_is_refused_by_name(platform: Platform, s3: Any) -> None:
-    client = client_of(platform, config=Config(signature_version="s3", retries={"total_max_attempts": 1}))
-    with pytest.raises(ClientError, match=r"Signature Version 2 is refused.*s3v4"):
-        client.get_object(Bucket="lake", Key="secret.txt")
-    presigned = client.generate_presigned_url("get_object", Params={"Bucket": "lake", "Key": "secret.txt"})
-    answer = requests.get(presigned, timeout=30)
-    assert (answer.status_code, "Signature Version 2 is refused" in answer.text) == (400, True)
-
-
-def test_an_unsigned_copy_source_is_refused(platform: Platform, s3: Any) -> None:
-    answer = send(signed(platform, "PUT", "/lake/copied"), added={"x-amz-copy-source": "/lake/secret.txt"})
-    assert answer.status_code == 403
-    assert "<HeadersNotSigned>x-amz-copy-source</HeadersNotSigned>" in answer.text
-    presigned = presign(platform, "put_object", "copied")
-    answer = requests.put(presigned, headers={"x-amz-copy-source": "/lake/secret.txt"}, timeout=30)
-    assert answer.status_code == 403
-    assert not (platform.home.lake / "lake" / "copied").exists()
-
-
-@pytest.mark.parametrize("header", ["x-amz-acl", "x-amz-tagging", "x-amz-meta-a", "x-amz-security-token"])
-def test_every_header_of_amazons_has_to_be_signed(platform: Platform, s3: Any, header: str) -> None:
-    answer = send(signed(platform, "PUT", "/lake/unsigned-header"), added={header: "private"})
-    assert answer.status_code == 403
-    assert header in answer.text
-
-
-def presign(platform: Platform, operation: str, key: str, seconds: int = 60) -> str:
-    client = client_of(platform, config=Config(signature_version="s3v4"))
-    url: str = client.generate_presigned_url(operation, Params={"Bucket": "lake", "Key": key}, ExpiresIn=seconds)
-    client.close()
-    return url
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("secret.txt", "other.txt"),
-        ("X-Amz-Expires=60", "X-Amz-Expires=6000"),
-        ("&X-Amz-SignedHeaders", "&response-content-type=text%2Fhtml&X-Amz-SignedHeaders"),
-        ("us-east-1", "eu-west-1"),
-        ("%2Fs3%2F", "%2Fglue%2F"),
-    ],
-)
-def test_a_tampered_presigned_url_is_refused(platform: Platform, s3: Any, old: str, new: str) -> None:
-    url = presign(platform, "get_object", "secret.txt")
-    assert requests.get(url, timeout=30).content == b"secret"
-    answer = requests.get(url.replace(old, new), timeout=30)
-    assert answer.status_code in {400, 403}
-    assert requests.delete(url, timeout=30).status_code == 403
-
-
-def test_a_presigned_url_ends(platform: Platform, s3: Any) -> None:
-    url = presign(platform, "get_object", "secret.txt", 1)
-    deadline = time.monotonic() + 30
-    while (answer := requests.get(url, timeout=30)).status_code == 200 and time.monotonic() < deadline:
-        pass
-    assert answer.status_code == 403
-    assert "Request has expired" in answer.text
-
-
-def test_a_body_that_was_not_signed_is_refused_and_leaves_nothing(platform: Platform, s3: Any) -> None:
-    answer = send(signed(platform, "PUT", "/lake/changed-body", body=b"signed"), body=b"SIGNED")
-    assert "XAmzContentSHA256Mismatch" in answer.text
-    assert not (platform.home.lake / "lake" / "changed-body").exists()
-    assert list((platform.home.lake / ".penstock-s3" / "drafts").iterdir()) == []
 
 
 @pytest.mark.parametrize(

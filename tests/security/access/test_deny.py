@@ -1,143 +1,20 @@
 """A Deny on a resource holds however it is reached: by name, in another case, by its container, in a list.
 
-The operations are those that the server serves: a new one has to be put into one of the groups below, or the test fails.
-"""
+The operations are those that the server serves: a new one has to be put into one of the groups below, or the test fails."""
 
 import json
-import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
-from penstock.local.platform import Platform
 from penstock.server.wiring import offline_coverage
-from penstock.testing.clients import boto3_client
 from tests.security.access import denied_identities
-from tests.security.targets import Keys, written_privately
+from tests.security.access.denied_requests import HIDDEN, SHOWN, Arguments, World, connection
 
-HIDDEN = "hushed"
-SHOWN = "plain"
 VALUE = {"Column": "x"}
-
-Arguments = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class World:
-    """A user who may do everything, except on resources with ``hushed`` in their name."""
-
-    target: Any
-    key: Mapping[str, str]
-    database: str
-    registry: str
-    version_id: str
-    secret: str
-    """The name of everything that is hidden, but for tables, schemas and functions."""
-    shown: str
-    hidden_account: str
-
-    def client(self, service: str) -> Any:
-        return self.target.client(
-            service, access_key_id=self.key["AccessKeyId"], secret_access_key=self.key["SecretAccessKey"]
-        )
-
-    def call(self, service: str, operation: str, arguments: Arguments) -> Mapping[str, Any]:
-        answer: Mapping[str, Any] = getattr(self.client(service), xform_name(operation))(**arguments)
-        return answer
-
-
-_MADE: dict[str, World] = {}
-
-
-@pytest.fixture
-def world(target: Any) -> World:
-    """Created once for each deployment: if the tests pass, nothing of it is deleted."""
-    if target.url not in _MADE:
-        _MADE[target.url] = _make(target)
-    return _MADE[target.url]
-
-
-def _make(target: Any) -> World:
-    glue, iam, secrets = (target.client(service) for service in ("glue", "iam", "secretsmanager"))
-    mark = uuid.uuid4().hex[:8]
-    database, registry = f"deny_{mark}", f"deny-{mark}"
-    glue.create_database(DatabaseInput={"Name": database})
-    glue.create_database(DatabaseInput={"Name": f"{HIDDEN}_{mark}"})
-    for name in (SHOWN, HIDDEN):
-        glue.create_table(
-            DatabaseName=database,
-            TableInput={"Name": name, "PartitionKeys": [{"Name": "p", "Type": "string"}], "StorageDescriptor": {}},
-        )
-        glue.create_user_defined_function(DatabaseName=database, FunctionInput={"FunctionName": name})
-    glue.create_registry(RegistryName=registry)
-    glue.create_registry(RegistryName=f"{HIDDEN}-{mark}")
-    for name in (SHOWN, HIDDEN):
-        made = glue.create_schema(
-            RegistryId={"RegistryName": registry}, SchemaName=name, DataFormat="AVRO", SchemaDefinition='"int"'
-        )
-    for name in (SHOWN, HIDDEN):
-        glue.create_crawler(
-            Name=f"{name}-{mark}",
-            Role="crawler",
-            DatabaseName=database,
-            Targets={"S3Targets": [{"Path": f"s3://lake/{database}/"}]},
-        )
-        glue.create_connection(ConnectionInput=_connection(f"{name}-{mark}"))
-        secrets.create_secret(Name=f"{name}-{mark}", SecretString="x")
-    hidden_account = denied_identities.make_identities(target, f"{SHOWN}-{mark}", f"{HIDDEN}-{mark}")
-    user = f"deny-{mark}"
-    iam.create_user(UserName=user)
-    statements = [
-        {"Effect": "Allow", "Action": "*", "Resource": "*"},
-        # In capitals, which names of Glue's catalog have not.
-        {
-            "Effect": "Deny",
-            "Action": "*",
-            "Resource": [
-                f"arn:aws:glue:*:*:table/{database.upper()}/{HIDDEN.upper()}",
-                f"arn:aws:glue:*:*:database/{HIDDEN.upper()}*",
-                f"arn:aws:glue:*:*:userDefinedFunction/{database.upper()}/{HIDDEN.upper()}",
-                f"arn:aws:glue:*:*:schema/{registry}/{HIDDEN}",
-                f"arn:aws:glue:*:*:registry/{HIDDEN}*",
-                f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
-                f"arn:aws:glue:*:*:connection/{HIDDEN}*",
-                f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",
-                *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("user", "role", "group", "policy")),
-                *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("instance-profile", "oidc-provider")),
-                f"arn:aws:sts::*:federated-user/{HIDDEN}*",
-                f"arn:aws:organizations::*:account/*/{hidden_account}",
-            ],
-        },
-    ]
-    iam.put_user_policy(
-        UserName=user, PolicyName="p", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": statements})
-    )
-    key = iam.create_access_key(UserName=user)["AccessKey"]
-    return World(
-        target=target,
-        key=key,
-        database=database,
-        registry=registry,
-        version_id=made["SchemaVersionId"],
-        secret=f"{HIDDEN}-{mark}",
-        shown=f"{SHOWN}-{mark}",
-        hidden_account=hidden_account,
-    )
-
-
-def _connection(name: str) -> dict[str, Any]:
-    return {
-        "Name": name,
-        "ConnectionType": "KAFKA",
-        "ConnectionProperties": {"KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:9092", "KAFKA_SSL_ENABLED": "false"},
-    }
 
 
 def _table(world: World) -> Arguments:
@@ -194,8 +71,13 @@ def _function(world: World) -> Arguments:
 
 
 _PARTITION = {"Values": ["1"], "StorageDescriptor": {}}
+
+
 _NUMBER = {"LatestVersion": True}
+
+
 _PAIR = {"MetadataKey": "k", "MetadataValue": "v"}
+
 
 DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "BatchCreatePartition"): _of_table(PartitionInputList=[_PARTITION]),
@@ -269,8 +151,8 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "DeleteResourcePolicy"): _schema_arn(),
     ("glue", "GetResourcePolicy"): _schema_arn(),
     ("glue", "PutResourcePolicy"): _schema_arn(PolicyInJson="{}"),
-    ("glue", "CreateConnection"): lambda world: {"ConnectionInput": _connection(world.secret)},
-    ("glue", "UpdateConnection"): lambda world: {**_named()(world), "ConnectionInput": _connection(world.secret)},
+    ("glue", "CreateConnection"): lambda world: {"ConnectionInput": connection(world.secret)},
+    ("glue", "UpdateConnection"): lambda world: {**_named()(world), "ConnectionInput": connection(world.secret)},
     ("glue", "DeleteConnection"): lambda world: {"ConnectionName": world.secret},
     ("glue", "BatchDeleteConnection"): lambda world: {"ConnectionNameList": [world.secret]},
     ("glue", "GetConnection"): _named(),
@@ -306,7 +188,7 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("secretsmanager", "CancelRotateSecret"): _secret(),
     **denied_identities.DENIED,
 }
-"""Operations that name the thing itself."""
+
 
 LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "GetTables"): lambda world: {"DatabaseName": world.database},
@@ -327,7 +209,7 @@ LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     },
     **denied_identities.LISTED,
 }
-"""Operations that show what stands in a container."""
+
 
 NEITHER = {
     # Has no resource, or one that there is once.
@@ -410,79 +292,6 @@ def _all_pages(client: Any, operation: str, arguments: Arguments) -> str:
         more = {"Marker" if "Marker" in answer else "NextToken": token}
 
 
-@pytest.mark.parametrize("operation", ["DeleteDatabase", "DeleteRegistry"])
-def test_a_container_with_a_denied_member_is_not_deleted(world: World, operation: str) -> None:
-    arguments = (
-        {"Name": world.database} if operation == "DeleteDatabase" else {"RegistryId": {"RegistryName": world.registry}}
-    )
-    with pytest.raises(ClientError) as refused:
-        world.call("glue", operation, arguments)
-    assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
-    assert HIDDEN not in refused.value.response["Error"]["Message"]
-    glue = world.target.client("glue")
-    assert glue.get_table(DatabaseName=world.database, Name=HIDDEN)["Table"]["Name"] == HIDDEN
-    assert glue.get_schema(SchemaId={"RegistryName": world.registry, "SchemaName": HIDDEN})["SchemaName"] == HIDDEN
-
-
-def test_a_crawler_does_not_change_what_its_starter_is_denied(world: World) -> None:
-    with pytest.raises(ClientError) as refused:
-        world.call("glue", "StartCrawler", {"Name": world.secret.replace(HIDDEN, SHOWN)})
-    assert refused.value.response["Error"]["Code"] == "AccessDeniedException"
-
-
-def test_a_crawl_does_not_create_a_table_that_its_starter_is_denied(platform: Platform) -> None:
-    config, name = platform.config, f"finds_{uuid.uuid4().hex[:8]}"
-    for table in (HIDDEN, SHOWN):
-        folder = platform.home.lake / "lake" / name / table
-        with written_privately():
-            folder.mkdir(parents=True)
-            pq.write_table(pa.table({table: [1]}), folder / "part.parquet")
-    root = {"access_key_id": config.access_key_id, "secret_access_key": config.secret_access_key}
-    iam = boto3_client("iam", config.endpoint_url, config.region, **root)
-    iam.create_user(UserName=name)
-    statements = [
-        {"Effect": "Allow", "Action": "*", "Resource": "*"},
-        {"Effect": "Deny", "Action": "glue:CreateTable", "Resource": f"arn:aws:glue:*:*:table/{name}/{HIDDEN}"},
-    ]
-    iam.put_user_policy(
-        UserName=name, PolicyName="p", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": statements})
-    )
-    key = iam.create_access_key(UserName=name)["AccessKey"]
-    glue = boto3_client("glue", config.endpoint_url, config.region, **root)
-    user = boto3_client(
-        "glue",
-        config.endpoint_url,
-        config.region,
-        access_key_id=key["AccessKeyId"],
-        secret_access_key=key["SecretAccessKey"],
-    )
-    glue.create_crawler(Name=name, Role="r", DatabaseName=name, Targets={"S3Targets": [{"Path": f"s3://lake/{name}/"}]})
-    user.start_crawler(Name=name)
-    while (crawler := glue.get_crawler(Name=name)["Crawler"])["State"] != "READY":
-        pass
-    assert crawler["LastCrawl"]["Status"] == "FAILED"
-    assert "explicit deny" in crawler["LastCrawl"]["ErrorMessage"]
-    assert HIDDEN not in {table["Name"] for table in glue.get_tables(DatabaseName=name)["TableList"]}
-
-
-@pytest.mark.parametrize(
-    "sql", ["SHOW TABLES IN {}", "SELECT table_name FROM information_schema.tables WHERE table_schema = '{}'"]
-)
-def test_sql_does_not_show_denied_tables(world: World, sql: str) -> None:
-    athena = world.client("athena")
-    started = athena.start_query_execution(QueryString=sql.format(world.database))["QueryExecutionId"]
-    while True:
-        status = athena.get_query_execution(QueryExecutionId=started)["QueryExecution"]["Status"]
-        if status["State"] not in {"QUEUED", "RUNNING"}:
-            break
-    if status["State"] == "SUCCEEDED":
-        answer = json.dumps(athena.get_query_results(QueryExecutionId=started)["ResultSet"]["Rows"])
-        assert HIDDEN not in answer
-        assert "information_schema" in sql or SHOWN in answer
-    else:
-        assert HIDDEN not in status["StateChangeReason"]
-
-
 def test_denied_subjects_and_contexts_are_not_in_lists(world: World) -> None:
     http = _Confluent(world)
     assert f":.{world.registry}:{SHOWN}" in http.get("/subjects?subjectPrefix=:*:")
@@ -504,26 +313,3 @@ class _Confluent:
         return requests.get(
             f"{world.target.url}{path}", auth=(world.key["AccessKeyId"], world.key["SecretAccessKey"]), timeout=30
         ).json()
-
-
-def test_a_deactivated_key_stays_so_after_a_restart(tmp_path: Path) -> None:
-    from penstock.testing.server import start_server
-
-    for change in ("deactivate", "delete"):
-        home = tmp_path / change
-        server = start_server(home)
-        key = Keys(access_key_id=server.access_key_id, secret_access_key=server.secret_access_key)
-        iam = server.client("iam")
-        if change == "delete":
-            iam.delete_access_key(AccessKeyId=server.access_key_id)
-        else:
-            iam.update_access_key(AccessKeyId=server.access_key_id, Status="Inactive")
-        server.stop()
-        server = start_server(home, **key)
-        try:
-            with pytest.raises(ClientError) as refused:
-                server.client("sts").get_caller_identity()
-            assert refused.value.response["Error"]["Code"] == "InvalidClientTokenId"
-            assert "was deactivated or deleted" in server.log
-        finally:
-            server.stop()

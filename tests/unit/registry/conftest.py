@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.registry.model import RegistryLimits
+from penstock.registry.service import RegistryService
 from penstock.registry.store import RegistryStore
 from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
@@ -20,3 +22,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RegistrySt
     database.create_all()
     yield SqlRegistryStore(database)
     database.close()
+
+
+@pytest.fixture
+def service(store: RegistryStore) -> RegistryService:
+    service = RegistryService(store, limits=RegistryLimits(metadata_per_version=2, tags=2, registries=3))
+    service.registries.create("r")
+    return service

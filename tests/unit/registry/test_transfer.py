@@ -18,8 +18,9 @@ from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.testing.suites.registry_values import present
+from tests.unit.registry.confluent.definitions import KEY, create, record
+from tests.unit.registry.confluent.test_registry_references import ADDRESS, PERSON, TEAM, refer
 from tests.unit.registry.registrations import register
-from tests.unit.registry.test_registry_extras import ADDRESS, KEY, PERSON, TEAM, create, record, refer
 
 Served = tuple[RegistryStore, RegistryService]
 
