@@ -199,8 +199,8 @@ def test_a_process_that_cannot_start_is_not_the_statements_fault(monkeypatch: py
 
 def test_text_that_takes_too_much_memory_to_parse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = ChildPool()
-    pool.read("SELECT 1", ())  # loads the parser, which the lower limit has no room for
-    monkeypatch.setattr("penstock.query.execution.children._READ_MEMORY", 30 << 20)
+    pool.read("SELECT 1", ())  # loads the parser: the child then has 30 MB, and needs 55 MB for the next statement
+    monkeypatch.setattr("penstock.query.execution.children._READ_MEMORY", 45 << 20)
     with pytest.raises(InvalidRequest):
         pool.read("SELECT " + ",".join(["a.b.c.d"] * 6_000), ())
     pool.close()

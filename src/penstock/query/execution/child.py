@@ -2,10 +2,10 @@
 
 ``python -P -m penstock.query.execution.child DESCRIPTOR`` starts it; the descriptor is a socket to the owner.
 The owner sends pickles, which this process trusts: ``("read", sql, parameters, limits)``, ``("run", task, limits)`` and
-the replies to ``ask``. The limits are bytes of resident memory, bytes of address space, and seconds of CPU time. This
-process sends JSON, which the owner checks: while it runs a task, ``ask`` with the name of a method of the catalog's
-reader and its arguments, and ``planned``; at the end one of ``read``, ``done``, ``refused``, ``failed`` and ``defect``.
-The process ends if it exceeds a limit and cannot recover.
+the replies to ``ask``. The limits are bytes of resident memory, bytes of allocated data (RLIMIT_DATA), and seconds of CPU
+time. This process sends JSON, which the owner checks: while it runs a task, ``ask`` with the name of a method of the
+catalog's reader and its arguments, and ``planned``; at the end one of ``read``, ``done``, ``refused``, ``failed`` and
+``defect``. The process ends if it exceeds a limit and cannot recover.
 """
 
 import ctypes
@@ -164,8 +164,9 @@ def _send(channel: "Connection[Any, Any]", message: Mapping[str, Any]) -> None:
 class _Memory:
     """Bounds on what the process uses while it serves a request.
 
-    The system bounds the address space, and refuses one huge allocation at once. A thread bounds the resident memory, since
-    allocators ask for more than they use. The thread needs Linux's ``/proc``; without it only the first bound applies.
+    The system bounds the allocated data (RLIMIT_DATA), and refuses one huge allocation at once. A thread bounds the resident
+    memory, since allocators ask for more than they use. The thread needs Linux's ``/proc``; without it only the first
+    bound applies.
     """
 
     def __init__(self) -> None:
@@ -176,7 +177,7 @@ class _Memory:
 
     @contextmanager
     def limited(self, resident: int, allocated: int, seconds: float) -> Iterator[None]:
-        """Limit resident memory and address space (bytes), and CPU time of all processors together (seconds)."""
+        """Limit resident memory and allocated data (bytes), and CPU time of all processors together (seconds)."""
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(
             resource.RLIMIT_DATA, (allocated if hard == resource.RLIM_INFINITY else min(allocated, hard), hard)
