@@ -159,5 +159,5 @@ def test_an_interrupted_format_is_made_anew_whatever_the_cluster_id_begins_with(
 
 @pytest.mark.parametrize("password", ['quo"te', "semi;colon", "new\nline", "", "p,ass]", "é"])
 def test_a_password_that_kafka_would_read_as_syntax_is_refused(tmp_path: Path, password: str) -> None:
-    with pytest.raises(InvalidInput, match="broker's password has a character"):
+    with pytest.raises(InvalidInput, match="broker's password has an unsupported character"):
         Broker(folder=tmp_path, port=1, controller_port=2, password=password)
