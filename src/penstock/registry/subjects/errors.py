@@ -164,7 +164,7 @@ class Incompatible(InvalidInput):
 
 
 class BadVersion(InvalidInput):
-    """A version that is no number from 1 to 2^31-1 and not ``latest``."""
+    """A version that is neither a number from 1 to 2^31-1 nor ``latest``."""
 
     confluent_code: ClassVar[int] = 42202
 

@@ -1,4 +1,4 @@
-"""Access keys in SQL, their secrets sealed with the master key; entities and accounts beside them."""
+"""Access keys in SQL, their secrets sealed with the master key; with entities and accounts."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC
@@ -42,7 +42,7 @@ access_keys = Table(
     Column("account", String(12), nullable=False, index=True),
     Column("principal", String(2048), nullable=False),
     Column("created", DateTime(timezone=False), nullable=False),
-    # 1 for an active key, 0 for an inactive one; _REMOVED keeps the id of one that is gone.
+    # 1 for an active key, 0 for an inactive one; _REMOVED keeps the id of a deleted one.
     Column("active", Integer, nullable=False, server_default="1"),
     Column("owner_id", String(128), nullable=False, server_default=""),
 )
@@ -52,7 +52,7 @@ iam_entities = Table(
     metadata,
     Column("kind", String(8), primary_key=True),
     Column("account", String(12), primary_key=True),
-    # The name in small letters: names are unique in any spelling of capitals.
+    # The name in lower case: names are unique without regard to case.
     Column("key", String(128), primary_key=True),
     Column("name", String(128), nullable=False),
     Column("id", String(32), nullable=False),
@@ -114,7 +114,7 @@ class SqlAccessStore:
 
     @retried
     def remove(self, access_key_id: str) -> None:
-        # The row stays, without the secret: the server's start is not to store a removed key again.
+        # The row stays, without the secret, so that a server's start does not store a deleted key again.
         nothing = self._sealer.seal(b"", _context(access_key_id))
         mine = and_(access_keys.c.access_key_id == access_key_id, _IS_THERE)
         gone = (
@@ -261,7 +261,7 @@ class _Entities:
 
     def list_identities(self, account: str) -> Sequence[Identity]:
         columns = iam_entities.c
-        # In the order of the alphabet turned round: user, role, group.
+        # In reverse alphabetical order: user, role, group.
         kinds = columns.kind.in_([EntityKind.USER.value, EntityKind.ROLE.value, EntityKind.GROUP.value])
         query = select(iam_entities).where(kinds, columns.account == account).order_by(columns.kind.desc(), columns.key)
         found = [_entity(row) for row in self._connection.execute(query)]

@@ -20,7 +20,7 @@ from penstock.access.identities.entities import (
 
 __all__ = ["entity_from", "entity_json"]
 
-# Kept in columns of their own.
+# These have columns of their own.
 _COLUMNS = frozenset({"account", "name", "id"})
 _CLASSES: Mapping[EntityKind, type[Entity]] = {
     EntityKind.USER: User,
@@ -32,14 +32,14 @@ _CLASSES: Mapping[EntityKind, type[Entity]] = {
 
 
 def entity_json(entity: Entity) -> str:
-    """What the columns do not hold; times in ISO 8601."""
+    """Return the members that have no column, as JSON; times in ISO 8601."""
     return orjson.dumps(
         {name: value for name, value in _members(entity).items() if name not in _COLUMNS}, option=orjson.OPT_SORT_KEYS
     ).decode()
 
 
 def entity_from(kind: EntityKind, account: str, name: str, unique_id: str, text: str) -> Entity:
-    """The entity of a row."""
+    """Return the entity of a row."""
     members: dict[str, Any] = orjson.loads(text)
     members |= {"account": account, "name": name, "id": unique_id, "created": _time(members["created"])}
     if kind is EntityKind.POLICY:

@@ -1,4 +1,4 @@
-"""A whole store copied into one file while it serves, and back: one format for every kind of store.
+"""Back up a whole store into one file while it serves, and restore it: one format for every kind of store.
 
 The file is an SQLite database with the tables of the store's revision, whatever the store is, so that a backup of one kind
 restores into the other. Secrets and access keys in it are sealed with the master key, which is not in it.
@@ -28,10 +28,10 @@ _BATCH = 5_000  # rows
 
 
 def back_up(database: Database, file: Path) -> Mapping[str, int]:
-    """Copy the store as it is at one moment into ``file``; rows by table.
+    """Copy a snapshot of the store into ``file`` and return the number of rows by table.
 
-    The file appears whole, readable by its owner alone. Raises :class:`AlreadyExists` where there is such a file,
-    :class:`EnvironmentProblem` where it cannot be written or the store is not of this version.
+    The file appears complete, readable only by its owner. Raises :class:`AlreadyExists` if the file exists,
+    :class:`EnvironmentProblem` if it cannot be written or the store is not of this version.
     """
     if file.exists():
         raise AlreadyExists(f"{file} exists.", remedy="Choose another name, or remove it.")
@@ -44,7 +44,7 @@ def back_up(database: Database, file: Path) -> Mapping[str, int]:
             _copy_rows(database, scratch)
         rows = _check(scratch)
         try:
-            # Not renamed over a file that somebody made meanwhile.
+            # A link, unlike a rename, does not replace a file that was made meanwhile.
             os.link(scratch, file)
             sync(file.absolute().parent)
         except FileExistsError:
@@ -53,12 +53,12 @@ def back_up(database: Database, file: Path) -> Mapping[str, int]:
 
 
 def restore(file: Path, database: Database, *, replace: bool = False, ids_above: int = 0) -> Mapping[str, int]:
-    """Put what ``file`` holds in place of all that ``database`` holds, in one transaction; rows by table.
+    """Replace the contents of ``database`` by those of ``file`` in one transaction; return the number of rows by table.
 
-    Servers on the store go on and see the whole change at once. Schema ids given from now on are higher than any that the
-    backup or the store before knew of, and than ``ids_above``, for a store that is gone with those it gave. Raises
-    :class:`InvalidInput` where the store holds something and ``replace`` is not said, :class:`DataProblem` for a file that
-    is no whole backup.
+    Servers on the store keep running and see the change at once. Schema ids assigned from now on are higher than any that
+    the backup or the previous store assigned, and than ``ids_above``, which is for a store that was lost. Raises
+    :class:`InvalidInput` if the store is not empty and ``replace`` is not set, :class:`DataProblem` for a file that is not a
+    complete backup.
     """
     if not file.is_file():
         raise InvalidInput(f"There is no file {file}.")
@@ -67,7 +67,9 @@ def restore(file: Path, database: Database, *, replace: bool = False, ids_above:
         try:
             with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as source:
                 if not source.execute("SELECT name FROM sqlite_master WHERE name = 'alembic_version'").fetchall():
-                    raise DataProblem(f"{file} is no backup of a store.", remedy="Give a file that 'penstock backup' made.")
+                    raise DataProblem(
+                        f"{file} is not a backup of a store.", remedy="Give a file that 'penstock backup' made."
+                    )
                 with contextlib.closing(sqlite3.connect(scratch)) as target:
                     source.backup(target)
         except sqlite3.Error as error:
@@ -100,7 +102,7 @@ def _check_revision(database: Database) -> None:
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """A file for the time of the block, which goes with what SQLite puts beside it."""
+    """Yield a temporary file, which is deleted at the end together with the files that SQLite puts beside it."""
     try:
         make_folder(folder)
         descriptor, name = tempfile.mkstemp(prefix=".penstock-backup-", dir=folder)
@@ -117,7 +119,7 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 
 def _copy_file(database: Database, target: Path) -> None:
-    # In one step: a copy in several starts over whenever another process writes in between.
+    # In one step: a copy in several steps starts again whenever another process writes in between.
     connection = database.engine.raw_connection()
     try:
         source = connection.driver_connection
@@ -144,7 +146,7 @@ def _copy_rows(database: Database, target: Path) -> None:
 
 
 def _settle(file: Path) -> None:
-    """Leave one file that needs none beside it, and that is on the disk."""
+    """Leave one file without a WAL beside it, synced to the disk."""
     with contextlib.closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE").fetchall()
     sync(file)
@@ -160,7 +162,7 @@ def _copy_table(source: Connection, into: Connection, name: str) -> int:
 
 
 def _check(file: Path) -> Mapping[str, int]:
-    """Rows by table of a backup; :class:`DataProblem` where it is damaged."""
+    """Return the rows by table of a backup; :class:`DataProblem` if it is damaged."""
     try:
         with contextlib.closing(sqlite3.connect(file)) as connection:
             damage = connection.execute("PRAGMA quick_check(1)").fetchall()
@@ -192,10 +194,10 @@ def _replace_all(
     rows = {table.name: _copy_table(source, target, table.name) for table in tables}
     if not database.is_sqlite:
         _move_sequences(target)
-    # Higher than before and than in the backup: whatever a server has in memory is dropped.
+    # Higher than before and than in the backup, so that servers drop what they have in memory.
     moved = registry_epoch.c.number + deletions + 1
     target.execute(update(registry_epoch).where(registry_epoch.c.id == 1).values(number=moved))
-    # Records out there carry the ids that were given since the backup: nothing else gets them.
+    # Records in topics carry the ids that were assigned since the backup: they are not assigned again.
     highest = max(given, ids_above)
     target.execute(update(schema_id_counter).where(schema_id_counter.c.number < highest).values(number=highest))
     write_audit(target, "Restore", "store", f"{sum(rows.values())} rows")
@@ -207,11 +209,11 @@ def _holds(connection: Connection, name: str) -> bool:
 
 
 def _move_sequences(connection: Connection) -> None:
-    """Let PostgreSQL number new rows behind those that were copied with their numbers."""
+    """Let PostgreSQL number new rows after those that were copied."""
     for table in metadata.sorted_tables:
         column = table.autoincrement_column
         if column is None or not isinstance(column.type, Integer):
             continue
         sequence = func.pg_get_serial_sequence(table.name, column.name)
-        # Null where the column has no sequence, or the table no rows, and then nothing is set.
+        # Null if the column has no sequence or the table no rows; then nothing is set.
         connection.execute(select(func.setval(sequence, func.max(column))))

@@ -1,9 +1,9 @@
-"""The one engine that all SQL stores share: connections, transactions and the metadata their tables register in.
+"""The engine that all SQL stores share: connections, transactions and the metadata of their tables.
 
 A write transaction on SQLite starts with BEGIN IMMEDIATE, so that two writers queue for the lock instead of failing at
-commit (https://www.sqlite.org/lang_transaction.html), and readers go on undisturbed because the journal is WAL. On
-PostgreSQL the writers of :meth:`Database.write` queue for an advisory lock, and find what the ones before them committed;
-those that bring their own connection rely on the locks of the rows that they change, and are run again after a deadlock.
+commit (https://www.sqlite.org/lang_transaction.html), and readers are not blocked because the journal is WAL. On
+PostgreSQL the writers of :meth:`Database.write` queue for an advisory lock, and see what earlier writers committed;
+those with a connection of their own rely on row locks, and are retried after a deadlock.
 """
 
 import functools
@@ -34,9 +34,9 @@ metadata = MetaData(
 
 _BUSY_MILLISECONDS = 30_000
 _POOL = {"pool_size": 5, "max_overflow": 15}
-# Any fixed number serves: it only has to be the same in every process.
+# Any fixed number will do: it only has to be the same in every process.
 _WRITERS_LOCK = 7306511
-# Serialization failure, deadlock, and a row gone that another one was to refer to: the transaction may be run again.
+# Serialization failure, deadlock, and a missing row that another one refers to: the transaction can be retried.
 _AGAIN = frozenset({"40001", "40P01", "23503"})
 _NO_TEXT = "22021"
 _DISK_STATES = {"53100": "the database server's disk is full", "58030": "the database server's disk takes no writes"}
@@ -60,7 +60,7 @@ class Database:
 
     ``url`` is an SQLAlchemy URL: ``sqlite:///path``, ``sqlite://`` (in memory, for tests), or
     ``postgresql+pg8000://user:password@host:port/database``. Raises :class:`~penstock.errors.InvalidInput` for any other.
-    ``schema`` is the one that PostgreSQL's connections see, alone; None leaves that to the server.
+    ``schema`` is the only one that PostgreSQL's connections see; None leaves that to the server.
     """
 
     def __init__(self, url: str, *, schema: str | None = None) -> None:
@@ -75,21 +75,21 @@ class Database:
         else:
             options |= {**_POOL, "pool_pre_ping": True, "connect_args": {"application_name": "penstock"}}
             if schema is not None:
-                # One of many: it keeps no more connections than it uses most of the time.
+                # One of many databases: it keeps only as many connections as it mostly uses.
                 options |= {"pool_size": 1, "max_overflow": 9}
                 options["connect_args"]["startup_params"] = {"search_path": schema}
         if in_memory:
             options["poolclass"] = StaticPool
         elif self.is_sqlite:
-            # The connection that wrote last: each has pages in memory, and drops all of them once another one has written.
+            # The connection that wrote last: each caches pages, and drops them all once another one has written.
             options["pool_use_lifo"] = True
             # As many as threads ask for: one with a pinned connection may want another, and files have no limit.
             options["max_overflow"] = -1
         self.engine: Engine = create_engine(self.url, **options)
         self.unwritable: str | None = None
-        """Why the last write that failed for want of room did; set back by who finds that one succeeds."""
+        """Why the last write failed because the disk is full; the readiness check resets it when a write succeeds."""
         self._pin = local()
-        # SQLite's waiting writers sleep and try again; within a process they queue here and are woken at once.
+        # SQLite's waiting writers poll; within a process they queue here and are woken at once.
         self._writers: AbstractContextManager[Any] = RLock() if self.is_sqlite else nullcontext()
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
@@ -99,7 +99,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection in a read transaction: one consistent snapshot."""
+        """Yield a connection in a read transaction: one consistent snapshot."""
         with self._explaining(), self.engine.connect() as connection:
             if not self.is_sqlite:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -107,7 +107,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A connection in a write transaction, committed at the end, rolled back on any error."""
+        """Yield a connection in a write transaction, committed at the end, rolled back on any error."""
         with (
             self._explaining(),
             self._writers,
@@ -120,15 +120,15 @@ class Database:
 
     @property
     def pinned(self) -> PoolProxiedConnection | None:
-        """The connection of the driver's that this thread has pinned (:meth:`pin_connection`), if any."""
+        """The driver's connection that this thread has pinned (:meth:`pin_connection`), if any."""
         return getattr(self._pin, "connection", None)
 
     @contextmanager
     def pin_connection(self) -> Iterator[None]:
-        """Until the end, :attr:`pinned` is one connection of the pool: asking for it costs more than a short read.
+        """Pin one connection of the pool as :attr:`pinned` inside the block: checking it out costs more than a short read.
 
-        What goes over it are transactions of their own all the same. On SQLite alone: PostgreSQL's connections are few, and
-        threads that each keep one while they wait for a second one would wait for each other.
+        Each statement is still a transaction of its own. Only on SQLite: PostgreSQL's connections are few, and threads that
+        each hold one while they wait for a second one would deadlock.
         """
         if not self.is_sqlite or self.pinned is not None:
             yield
@@ -141,16 +141,16 @@ class Database:
             connection.close()
 
     def writing(self) -> AbstractContextManager[Any]:
-        """The queue of this process's writers, for one that brings its own connection."""
+        """The queue of this process's writers, for a writer with its own connection."""
         return self._writers
 
     def is_retryable(self, error: Exception) -> bool:
-        """Whether the transaction that ended with ``error`` may be run again as it was."""
+        """Return whether the transaction that failed with ``error`` can be retried unchanged."""
         return not self.is_sqlite and _state(error) in _AGAIN
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        """:meth:`explain` for what is raised within."""
+        """Apply :meth:`explain` to errors raised inside the block."""
         try:
             yield
         except Exception as error:
@@ -158,10 +158,10 @@ class Database:
             raise
 
     def explain(self, error: BaseException) -> None:
-        """Raise what the caller can act on in place of some of the driver's errors; nothing for the others.
+        """Raise an error that the caller can act on for some of the driver's errors; return for the others.
 
-        :class:`~penstock.errors.StorageFull` where the disk took no more, :class:`~penstock.errors.InvalidInput` where
-        PostgreSQL, which keeps no text with NUL in it, was given one.
+        :class:`~penstock.errors.StorageFull` if the disk is full, :class:`~penstock.errors.InvalidInput` if
+        PostgreSQL was given a text with NUL, which it cannot store.
         """
         if not isinstance(error, Exception):
             return
@@ -173,12 +173,12 @@ class Database:
             ) from error
         if not self.is_sqlite and _state(error) == _NO_TEXT:
             raise InvalidInput(
-                "A text in the request holds the character NUL (U+0000), which the store cannot keep.",
+                "A text in the request has the character NUL (U+0000), which the store cannot keep.",
                 remedy="Leave it out.",
             ) from error
 
     def risks(self) -> list[str]:
-        """Settings of the database server's under which a power loss takes back what was committed; for an operator."""
+        """Return warnings about settings of the database server with which a power loss loses commits."""
         if self.is_sqlite:
             return []
         with self.read() as connection:
@@ -202,7 +202,7 @@ def _state(error: Exception) -> str | None:
 
 
 def _unwritable(error: Exception) -> str | None:
-    """Why the disk took no more, where that is what ``error`` says."""
+    """Return why the disk refused a write, if that is the cause of ``error``."""
     state = _state(error)
     if state in _DISK_STATES:
         return _DISK_STATES[state]
@@ -210,7 +210,7 @@ def _unwritable(error: Exception) -> str | None:
     code = getattr(original, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_FULL:
         return "its disk is full"
-    # A disk that is full, or a limit on the size of files, comes out as this for files that SQLite maps or extends.
+    # What a full disk, or a limit on file sizes, leads to for files that SQLite maps or extends.
     return f"its disk takes no writes ({original})" if code in _WRITE_ERRORS else None
 
 
@@ -223,7 +223,7 @@ S = TypeVar("S", bound=_Stored)
 
 
 def retried(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """For a store's method that is one transaction: run it again where the database gave it up for another one."""
+    """Decorate a store's method that is one transaction: retry it if the database aborted it for another one."""
 
     @functools.wraps(method)
     def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -245,12 +245,12 @@ def _parse(url: str) -> Any:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    # sqlite3's own implicit BEGIN is switched off: _begin_sqlite says which kind of transaction starts.
+    # sqlite3's own implicit BEGIN is off: _begin_sqlite chooses the kind of transaction.
     connection.isolation_level = None
     cursor = connection.cursor()
     _keep_wal(cursor)
-    # A commit returns once the disk has it. With NORMAL, which is for those who can do without their last commits, a power
-    # loss takes them back (https://www.sqlite.org/pragma.html#pragma_synchronous). The next two are macOS's alone, whose
+    # A commit returns once it is on the disk. With NORMAL a power loss loses the last commits
+    # (https://www.sqlite.org/pragma.html#pragma_synchronous). The next two are macOS's alone, whose
     # fsync leaves the drive's cache alone.
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA fullfsync=ON")
@@ -261,8 +261,8 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _prepare_postgresql(connection: Any, _record: Any) -> None:
-    # A commit that is answered is on the disk, whatever the server, the database or the role have as a default. What waits
-    # for standbys too (remote_apply, on) stays, and so does local.
+    # A commit that is acknowledged is on the disk, whatever the default of the server, the database or the role. Settings
+    # that also wait for standbys (remote_apply, on) stay, and so does local.
     cursor = connection.cursor()
     cursor.execute(
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
@@ -272,7 +272,7 @@ def _prepare_postgresql(connection: Any, _record: Any) -> None:
 
 
 def _keep_wal(cursor: Any) -> None:
-    # Where another connection writes to a file that is not in this mode yet, SQLite refuses at once and does not wait.
+    # If another connection writes to a file that is not in this mode yet, SQLite refuses at once instead of waiting.
     call_with_retries(lambda: cursor.execute("PRAGMA journal_mode=WAL"), WAL_MODE, when=_is_busy)
 
 

@@ -20,9 +20,9 @@ Row = Mapping[str, Any]
 
 
 class Prepared:
-    """One statement's text in the dialect of ``database``, and how its parameters and columns are laid out.
+    """One statement's text in the dialect of ``database``, and the order of its parameters and columns.
 
-    Only for columns whose Python values are the driver's own: texts, integers and bytes.
+    Only for columns whose Python values are the driver's own types: str, int and bytes.
     """
 
     __slots__ = ("_fixed", "_order", "names", "text")
@@ -31,17 +31,17 @@ class Prepared:
         compiled = statement.compile(dialect=database.engine.dialect)
         self.text = str(compiled)
         self.names = tuple(str(column.key) for column in statement.exported_columns)
-        # Literals within the statement are parameters too; those that the caller names have None here.
+        # Literals in the statement are parameters too; those that the caller names are None here.
         self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
         self._order = getattr(compiled, "positiontup", None)
 
     def arguments(self, values: Row) -> Any:
-        """``values`` as the driver wants them: in order, or by name."""
+        """Return ``values`` as the driver expects them: in order, or by name."""
         named = {**self._fixed, **values} if self._fixed else values
         return named if self._order is None else [named[name] for name in self._order]
 
     def row(self, found: Sequence[Any] | None) -> Row | None:
-        """A fetched tuple by column names."""
+        """Return a fetched tuple as a mapping by column name."""
         return None if found is None else dict(zip(self.names, found, strict=True))
 
 
@@ -52,12 +52,12 @@ class DirectTransaction:
         self._cursor = cursor
 
     def run(self, statement: Prepared, values: Row) -> Row | None:
-        """Execute, and the first row where the statement gives rows."""
+        """Execute; return the first row if the statement returns rows."""
         self._cursor.execute(statement.text, statement.arguments(values))
         return statement.row(self._cursor.fetchone()) if statement.names else None
 
     def run_all(self, statement: Prepared, rows: Sequence[Row]) -> None:
-        """Execute once for each of ``rows``; for statements that give none."""
+        """Execute once for each of ``rows``; for statements that return no rows."""
         self._cursor.executemany(statement.text, [statement.arguments(values) for values in rows])
 
 
@@ -70,13 +70,13 @@ class Direct:
         """The driver's error for a row that breaks a constraint."""
 
     def first(self, statement: Prepared, values: Row) -> Row | None:
-        """The first row, or None; one statement is a snapshot of its own."""
+        """Return the first row, or None; each statement is a snapshot of its own."""
         with _Session(self._database, reading=True) as session:
             session.cursor.execute(statement.text, statement.arguments(values))
             return statement.row(session.cursor.fetchone())
 
     def all(self, statement: Prepared, values: Row) -> list[Row]:
-        """Every row."""
+        """Return every row."""
         with _Session(self._database, reading=True) as session:
             session.cursor.execute(statement.text, statement.arguments(values))
             return [dict(zip(statement.names, found, strict=True)) for found in session.cursor.fetchall()]
@@ -96,9 +96,9 @@ class Direct:
 
 
 class _Session:
-    """A cursor: on the connection that this thread has pinned, or on one of the pool for as long as this lasts.
+    """A cursor on the connection that this thread has pinned, or on one of the pool inside the block.
 
-    No generator, because it is around every statement.
+    Not a generator, because it surrounds every statement.
     """
 
     __slots__ = ("_alone", "_database", "_own", "connection", "cursor")
@@ -108,7 +108,7 @@ class _Session:
 
     def __init__(self, database: Database, *, reading: bool = False) -> None:
         self._database = database
-        # One statement needs no transaction around it, which would be two more trips to the database server.
+        # One statement needs no transaction, which would cost two more round trips to the database server.
         self._alone = reading and not database.is_sqlite
 
     def __enter__(self) -> Self:
@@ -135,7 +135,7 @@ class _Session:
         try:
             self._set_alone(alone=False)
         finally:
-            # Given back to the pool, it is rolled back: nothing is left open where the driver began a transaction.
+            # The pool rolls it back, in case the driver began a transaction.
             if self._own:
                 self.connection.close()
 

@@ -16,10 +16,10 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def migrate(database: Database) -> None:
-    """Run the migrations that ``database`` lacks, in one write transaction: all or none of them.
+    """Run the migrations that ``database`` lacks, in one write transaction.
 
-    A second process waits for that transaction and then finds nothing to do. Raises :class:`EnvironmentProblem` where the
-    database comes from a newer Penstock, or cannot be used at all.
+    A second process waits for that transaction and then finds nothing to do. Raises :class:`EnvironmentProblem` if the
+    database comes from a newer Penstock, or cannot be used.
     """
     if revision_of(database) == HEAD:
         return
@@ -32,7 +32,7 @@ def migrate(database: Database) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     with database.write() as connection:
         if not database.is_sqlite:
-            # Any fixed number serves: it only has to be the same in every process.
+            # Any fixed number will do: it only has to be the same in every process.
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7306510)")
         config.attributes["connection"] = connection
         try:
@@ -47,7 +47,7 @@ def migrate(database: Database) -> None:
 
 
 def _order_by_bytes(connection: Connection) -> None:
-    """Let PostgreSQL compare texts as SQLite and Python do, whatever the database's collation."""
+    """Let PostgreSQL compare texts as SQLite and Python do, with any collation of the database."""
     columns = connection.exec_driver_sql(
         "SELECT c.table_name, c.column_name, c.character_maximum_length FROM information_schema.columns c"
         " JOIN information_schema.tables t USING (table_schema, table_name)"
@@ -68,7 +68,7 @@ def _reason(error: Exception) -> str:
 
 
 def revision_of(database: Database) -> str | None:
-    """The revision of the tables, None where there are none; :class:`EnvironmentProblem` where it cannot be read."""
+    """Return the revision of the tables, None if there are none; :class:`EnvironmentProblem` if it cannot be read."""
     try:
         with database.read() as connection:
             if not inspect(connection).has_table("alembic_version"):

@@ -1,8 +1,8 @@
-"""Changing the master key: what is sealed is opened with the key it has and sealed with the new one, while servers go on.
+"""Rotate the master key: unseal each value with its key and seal it with the new one, while servers run.
 
-The order is what makes it safe to stop at any point. The new key is in the file, first, before anything is sealed with it;
-an old one leaves the file only when nothing is sealed with it any more. In between both open. A server looks at the file
-whenever it seals, and whenever it meets a key that it does not know.
+The order makes it safe to stop at any point. The new key is in the file before any value is sealed with it; an old one is
+removed only when no value is sealed with it. In between both unseal. A server reads the file whenever it seals a value, and
+whenever a value has a key that it does not know.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ __all__ = ["Rotated", "add_key", "create_key_file", "forget_keys", "rotate", "se
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotated:
-    """``values`` were sealed anew with the key ``key``; ``finished`` where that only ended a rotation that was stopped."""
+    """``values`` were sealed again with the key ``key``; ``finished`` if this completed a rotation that was stopped."""
 
     key: str
     values: int
@@ -36,7 +36,7 @@ class Rotated:
 
 
 def sealed_with(databases: Sequence[Database]) -> Mapping[str | None, int]:
-    """How many values are sealed with each key, by its id; None are those from before there were ids."""
+    """Return the number of values sealed with each key, by key id; None for values from before there were key ids."""
     counts: Counter[str | None] = Counter()
     for database in databases:
         with database.read() as connection:
@@ -45,11 +45,11 @@ def sealed_with(databases: Sequence[Database]) -> Mapping[str | None, int]:
 
 
 def sealer_of(path: Path, first: Database) -> Sealer:
-    """A sealer with the keys in ``path``, which is made with one where ``first`` and its accounts hold nothing sealed.
+    """Return a sealer with the keys in ``path``; create the file if ``first`` and its accounts have no sealed values.
 
-    A new key beside values of another one would leave those closed, and seal further ones that no other server opens: it
-    is what a server gets that is started with an empty home on another one's store. Raises :class:`EnvironmentProblem`
-    there and where the store cannot be read, and what :meth:`MasterKeys.load` raises.
+    Raises :class:`EnvironmentProblem` if there are sealed values but no file, as for a server that is started with an empty
+    home on another server's store: with a new key it could not unseal them, and no other server could unseal its own. Also
+    if the store cannot be read, and what :meth:`MasterKeys.load` raises.
     """
     if not path.exists():
         counts = _sealed_anywhere(first)
@@ -65,14 +65,14 @@ def sealer_of(path: Path, first: Database) -> Sealer:
 
 
 def create_key_file(path: Path) -> MasterKey:
-    """Make a key file with a new key; :class:`InvalidInput` where the file is there."""
+    """Create a key file with a new key; :class:`InvalidInput` if the file exists."""
     if path.exists():
         raise InvalidInput(f"{path} is there already.", remedy="To change the key run 'penstock master-key rotate'.")
     return MasterKeys.load(path).current
 
 
 def _sealed_anywhere(first: Database) -> Counter[str | None]:
-    """What is sealed in the store and its accounts' ones, also where they are of an earlier release."""
+    """Count the sealed values in the store and in its accounts', including those of an earlier release."""
     if revision_of(first) is None:
         return Counter()
     counts = _count_existing(first)
@@ -96,9 +96,9 @@ def _has_column(found: Inspector, table: str, name: str) -> bool:
 
 
 def add_key(path: Path) -> MasterKey:
-    """Add a key to the file that opens and does not seal yet, for servers of other machines to have it first.
+    """Add a key to the file that unseals and does not seal yet, so that servers on other machines get it first.
 
-    Raises :class:`InvalidInput` where one waits already, :class:`EnvironmentProblem` where the file cannot be written.
+    Raises :class:`InvalidInput` if one waits already, :class:`EnvironmentProblem` if the file cannot be written.
     """
     with _changing(path) as keys:
         if keys.waiting is not None:
@@ -112,14 +112,14 @@ def add_key(path: Path) -> MasterKey:
 
 
 def rotate(path: Path, databases: Sequence[Database]) -> Rotated:
-    """Make the key that waits in the file, or a new one, the current one, and seal all values with it.
+    """Make the waiting key in the file, or a new one, the current one, and seal all values with it.
 
-    One transaction a database. Stopped at any point, the next call finishes it. Raises :class:`DataProblem` for a value
-    that none of the keys opens; its database is then left as it was.
+    One transaction per database. If it is stopped at any point, the next call finishes it. Raises :class:`DataProblem` for a
+    value that no key unseals; its database is then unchanged.
     """
     with _changing(path) as found:
         keys = found
-        # Under another key than the current one there is only what a rotation was to seal anew and did not.
+        # Values under another key than the current one are those that a stopped rotation did not reach.
         unfinished = bool(keys.older) and any(key != keys.current.id for key in sealed_with(databases))
         if not unfinished:
             new = keys.waiting or MasterKey.generate()
@@ -131,7 +131,7 @@ def rotate(path: Path, databases: Sequence[Database]) -> Rotated:
 
 
 def forget_keys(path: Path, databases: Sequence[Database]) -> Sequence[str]:
-    """Remove the older keys from the file; their ids. :class:`InvalidInput` where something is still sealed with one."""
+    """Remove the older keys from the file; return their ids. :class:`InvalidInput` if a value is still sealed with one."""
     with _changing(path) as keys:
         left = {key: count for key, count in sealed_with(databases).items() if key != keys.current.id}
         if left:
@@ -170,7 +170,7 @@ def _count(connection: Connection, columns: Sequence[tuple[Table, str]]) -> Coun
 
 @contextmanager
 def _changing(path: Path) -> Iterator[MasterKeys]:
-    """The keys of a file that exists, for the one process of this machine that changes it."""
+    """Yield the keys of an existing file, locked against other processes of this machine that change it."""
     if not path.is_file():
         raise InvalidInput(f"There is no master key file {path}.", remedy="Name it with --home or --master-key-file.")
     lock = file_lock(path.with_name(f".{path.name}.lock"))

@@ -1,12 +1,12 @@
 """Secrets at rest: sealed with AES-256-GCM under a master key, bound to the row they belong to.
 
-The master key file holds one key a line, in base64. The first one seals; each opens what was sealed with it, so that keys
-are changed while servers run (:mod:`penstock.store.sql.rotation`). A line that begins with ``+`` is a key that waits for its
-turn. A sealed value is::
+The master key file has one key per line, in base64. The first one seals; each unseals its own values, so that keys can be
+changed while servers run (:mod:`penstock.store.sql.rotation`). A line that begins with ``+`` is a key that waits to become
+the current one. A sealed value is::
 
     0x02, key id (8 bytes), nonce (12 bytes), ciphertext
 
-and before there were key ids, ``0x01``, nonce, ciphertext.
+and, from before there were key ids, ``0x01``, nonce, ciphertext.
 """
 
 import base64
@@ -38,34 +38,34 @@ _WAITING = b"+"
 Context = Callable[[Row[*tuple[Any, ...]]], str]
 
 SEALED: list[tuple[Table, str, Context]] = []
-"""Every column of sealed values: its table, its name, and what a row's value is bound to."""
+"""Every column of sealed values: its table, its name, and the context that a row's value is bound to."""
 
 
 def sealed_column(table: Table, name: str, context: Context) -> None:
-    """Declare a column of sealed values, for those who go through all of them."""
+    """Declare a column of sealed values, for rotation."""
     SEALED.append((table, name, context))
 
 
 @dataclass(frozen=True, slots=True)
 class MasterKey:
-    """32 bytes, and the id that values sealed with them carry: the beginning of a hash of the key, in hexadecimal."""
+    """A key of 32 bytes, and its id, which sealed values carry: the beginning of a hash of the key."""
 
     secret: bytes = field(repr=False)
 
     @property
     def id(self) -> str:
-        """16 hexadecimal digits."""
+        """The id as 16 hexadecimal digits."""
         return hashlib.sha256(b"penstock master key\0" + self.secret).hexdigest()[: 2 * _ID_BYTES]
 
     @classmethod
     def generate(cls) -> "MasterKey":
-        """A new random key."""
+        """Return a new random key."""
         return cls(os.urandom(_KEY_BYTES))
 
 
 @dataclass(frozen=True, slots=True)
 class MasterKeys:
-    """The keys of a file: ``current`` seals, ``older`` open, ``waiting`` opens too and is to be the next one."""
+    """The keys of a file: ``current`` seals, ``older`` unseal, ``waiting`` unseals too and becomes the next current one."""
 
     current: MasterKey
     older: Sequence[MasterKey] = ()
@@ -73,10 +73,10 @@ class MasterKeys:
 
     @classmethod
     def load(cls, path: Path) -> "MasterKeys":
-        """The keys in ``path``, which is made with one on first use, readable by its owner alone.
+        """Return the keys in ``path``; the file is created with one key on first use, readable only by its owner.
 
-        Two processes that start at once get the same key: the file appears whole, and the first one wins. Raises
-        :class:`EnvironmentProblem` where the file cannot be made or read, or holds no key.
+        Two processes that start at once get the same key: the file appears complete, and the first one wins. Raises
+        :class:`EnvironmentProblem` if the file cannot be created or read, or has no key.
         """
         try:
             if not path.exists():
@@ -101,7 +101,7 @@ class MasterKeys:
         return cls(sealing[0], tuple(sealing[1:]), waiting[0] if waiting else None)
 
     def save(self, path: Path, *, new: bool = False) -> None:
-        """Write the keys to ``path``, whole or not at all. Raises ``OSError``."""
+        """Write the keys to ``path`` atomically. Raises ``OSError``."""
         lines = [base64.urlsafe_b64encode(key.secret) for key in (self.current, *self.older)]
         if self.waiting is not None:
             lines.append(_WAITING + base64.urlsafe_b64encode(self.waiting.secret))
@@ -109,7 +109,7 @@ class MasterKeys:
             file.write(b"\n".join(lines) + b"\n")
 
     def __iter__(self) -> Iterator[MasterKey]:
-        """All keys, the one that seals first."""
+        """Return all keys, the current one first."""
         yield self.current
         yield from self.older
         if self.waiting is not None:
@@ -117,9 +117,9 @@ class MasterKeys:
 
 
 class Sealer:
-    """Seals and opens small values. ``context`` names the row: a value moved to another row does not open.
+    """Seals and unseals small values. ``context`` names the row: a value moved to another row cannot be unsealed.
 
-    With ``file`` the keys are read again when the file is another one, without which ``keys`` stay. Safe for threads.
+    With ``file`` the keys are read again when the file changes. Safe for threads.
     """
 
     def __init__(self, keys: MasterKeys | bytes, *, file: Path | None = None) -> None:
@@ -131,21 +131,21 @@ class Sealer:
 
     @classmethod
     def of_file(cls, path: Path) -> "Sealer":
-        """A sealer with the keys in ``path``; raises what :meth:`MasterKeys.load` raises."""
+        """Return a sealer with the keys in ``path``; raises what :meth:`MasterKeys.load` raises."""
         sealer = cls(MasterKeys.load(path), file=path)
-        # A file that was changed between the two is read again.
+        # If the file changed between the two, it is read again.
         sealer._stamp = None
         return sealer
 
     def seal(self, value: bytes, context: str) -> bytes:
-        """``value`` sealed with the current key."""
+        """Return ``value`` sealed with the current key."""
         self._refresh()
         key_id, cipher = self._current
         nonce = os.urandom(_NONCE_BYTES)
         return _WITH_ID + key_id + nonce + cipher.encrypt(nonce, value, context.encode())
 
     def open(self, sealed: bytes, context: str) -> bytes:
-        """The value; :class:`DataProblem` where no key is the one it was sealed with, or the bytes were changed."""
+        """Return the unsealed value; :class:`DataProblem` if its key is missing, or the bytes were changed."""
         if sealed[:1] == _WITH_ID:
             key_id = sealed[1 : 1 + _ID_BYTES]
             if key_id not in self._ciphers:
@@ -162,13 +162,13 @@ class Sealer:
         raise self._closed(context, "" if ciphers else key_id.hex())
 
     def is_current(self, sealed: bytes) -> bool:
-        """Whether ``sealed`` is sealed with the current key, as far as it says."""
+        """Return whether ``sealed`` has the id of the current key."""
         self._refresh()
         return sealed.startswith(_WITH_ID + self._current[0])
 
     @property
     def keys(self) -> MasterKeys:
-        """The keys as they are now."""
+        """The current keys of the file."""
         self._refresh()
         return self._keys
 
@@ -212,11 +212,11 @@ class Sealer:
         if self._file is None or stamp is None or stamp == self._stamp:
             return
         with self._lock, contextlib.suppress(EnvironmentProblem):
-            # One that cannot be read now leaves the keys as they are, which what is stored was sealed with.
+            # If the file cannot be read now, the keys stay: the stored values are sealed with them.
             self._use(MasterKeys.load(self._file))
             self._stamp = stamp
 
 
 def key_id_of(sealed: bytes) -> str | None:
-    """The id of the key that a value is sealed with; None for one from before there were ids."""
+    """Return the id of the key that a value is sealed with; None for values from before there were ids."""
     return sealed[1 : 1 + _ID_BYTES].hex() if sealed[:1] == _WITH_ID else None

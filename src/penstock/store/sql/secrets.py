@@ -63,7 +63,7 @@ secret_versions = Table(
 )
 
 
-# Beside 0 and 1: a version that a rotation has not put a value into.
+# Besides 0 and 1: a version that a rotation has not given a value yet.
 _NO_VALUE = 2
 
 

@@ -60,7 +60,7 @@ statements = Table(
 )
 
 _UNFINISHED = (StatementState.QUEUED.value, StatementState.RUNNING.value)
-_LOOKED_AT = 50  # of a digest's statements, for one that was computed
+_LOOKED_AT = 50  # statements of a digest that are searched for one with a result
 _TIMES = ("submitted", "started", "completed", "heartbeat")
 
 

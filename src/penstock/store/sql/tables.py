@@ -1,4 +1,4 @@
-"""Every table of the store, registered: what migrations are compared with."""
+"""Import every table of the store, so that the metadata is complete; migrations are compared with it."""
 
 import penstock.store.sql.access
 import penstock.store.sql.catalog.connections

@@ -1,4 +1,4 @@
-"""A database for each account: what one account stores, no statement of another account's can reach.
+"""A database for each account, which no statement of another account can reach.
 
 SQLite: a file beside the first one, ``penstock-111122223333.db`` beside ``penstock.db``. PostgreSQL: a schema of the same
 database, ``account_111122223333``, which is the whole search path of its connections. See docs/adr/0011.
@@ -16,9 +16,9 @@ __all__ = ["account_ids", "beside", "of_account", "with_database"]
 
 
 def of_account(first: Database, account: str) -> Database:
-    """The database of ``account``, beside ``first``; its tables are the caller's to migrate.
+    """Return the database of ``account``, beside ``first``; the caller migrates its tables.
 
-    One in memory where ``first`` is in memory.
+    It is in memory if ``first`` is.
     """
     if not first.is_sqlite:
         name = _schema(account)
@@ -32,13 +32,13 @@ def of_account(first: Database, account: str) -> Database:
 
 
 def account_ids(first: Database) -> Sequence[str]:
-    """All accounts, whose names are in the first one's database."""
+    """Return all accounts, which are stored in the first one's database."""
     with first.read() as connection:
         return list(connection.execute(select(accounts.c.id).order_by(accounts.c.id)).scalars())
 
 
 def with_database(first: Database) -> Sequence[str]:
-    """The accounts that have a database of their own already: the first one has not, and one that nobody asked for."""
+    """Return the accounts that have a database of their own: not the first one, and not one that was never used."""
     known = account_ids(first)
     if not first.is_sqlite:
         with first.read() as connection:
@@ -49,7 +49,7 @@ def with_database(first: Database) -> Sequence[str]:
 
 
 def beside(file: Path, account: str) -> Path:
-    """The file of ``account`` that goes with ``file``: ``penstock-111122223333.db`` with ``penstock.db``."""
+    """Return the file of ``account`` beside ``file``: ``penstock-111122223333.db`` with ``penstock.db``."""
     return file.with_name(f"{file.stem}-{account}{file.suffix}")
 
 

@@ -19,7 +19,7 @@ _PRUNE_EVERY = 1_000  # records
 
 
 class Change(NamedTuple):
-    """What the audit log says of a change."""
+    """A change, as the audit log records it."""
 
     actor: Actor
     operation: str

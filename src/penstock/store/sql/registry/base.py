@@ -1,4 +1,4 @@
-"""What the parts of the registry's SQL store share: one database with its statements and the versions read from it."""
+"""Shared by the parts of the registry's SQL store: one database with its statements and its version cache."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ __all__ = ["RegistryDatabase", "count_deletion", "insert_tags"]
 
 
 class RegistryDatabase:
-    """A database, ready for the registry."""
+    """A database with the registry's statements and caches."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -24,12 +24,12 @@ class RegistryDatabase:
 
 
 def count_deletion(connection: Connection) -> None:
-    """Tell every process that versions it has in memory may be gone."""
+    """Increment the number of deletions, so that every process drops its cached versions."""
     connection.execute(COUNT_DELETION)
 
 
 def insert_tags(connection: Connection, resource: str, tags: Mapping[str, str]) -> None:
-    """Add tags that are not there."""
+    """Add tags that do not exist yet."""
     if tags:
         rows = [{"resource": resource, "key": key, "value": value} for key, value in tags.items()]
         connection.execute(insert(registry_tags), rows)

@@ -1,9 +1,9 @@
 """Immutable schema versions in memory, dropped as soon as any process deletes one.
 
-Checking costs one PRAGMA where the store is SQLite: ``data_version`` of an idle connection changes with every commit of
+The check costs one PRAGMA if the store is SQLite: ``data_version`` of an idle connection changes with every commit of
 another connection, in this process or any other (https://www.sqlite.org/pragma.html#pragma_data_version). Only then is the
-number of deletions read, and only where that grew is the cache emptied, so that registrations leave it alone. Elsewhere the
-number is read each time, which saves the version's text and its parts.
+number of deletions read, and only if that grew is the cache cleared, so that registrations do not clear it. On PostgreSQL
+the number is read each time, which is cheaper than reading the version.
 """
 
 from collections.abc import Hashable, Iterator
@@ -29,7 +29,7 @@ _OVERHEAD = 600  # characters' worth of a version's other members
 
 
 class VersionCache:
-    """Versions by any key that names one for ever, up to 16 million characters."""
+    """Versions by any key that always names the same one, up to 16 million characters."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -43,11 +43,11 @@ class VersionCache:
         self._seen: int | None = None
         self._epoch: int | None = None
         event.listen(database.engine, "engine_disposed", self._close)
-        # One connection for all: nobody else can commit, and this process clears the cache itself.
+        # One connection for all: no other can commit, and this process clears the cache itself.
         self._alone = isinstance(database.engine.pool, StaticPool)
 
     def read(self, key: Hashable, query: Prepared, named: Row) -> Version | None:
-        """The version that ``key`` names: from memory, unless something was deleted since, or the first row of ``query``."""
+        """Return the version that ``key`` names: from memory if none was deleted since, else the first row of ``query``."""
         stamp = self.stamp()
         cached = self._versions.peek(key)
         if cached is not None:
@@ -60,14 +60,14 @@ class VersionCache:
         return version
 
     def put(self, key: Hashable, version: Version, stamp: int) -> None:
-        """Keep a version read after :meth:`stamp` gave ``stamp``; not kept where a deletion came between."""
+        """Keep a version read after :meth:`stamp` gave ``stamp``; not kept if a deletion came between."""
         with self._lock:
             if stamp == self._epoch:
                 self._versions.put(key, version, weight=len(version.definition) + _OVERHEAD)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Until the end or :meth:`refresh`, this thread goes by the deletions that there were when it first asked."""
+        """Inside the block, or until :meth:`refresh`, this thread uses the number of deletions that it first read."""
         if getattr(self._held, "stamp", None) is not None:
             yield
             return
@@ -78,12 +78,12 @@ class VersionCache:
             self._held.stamp = None
 
     def refresh(self) -> None:
-        """Let this thread ask anew, because it read what versions there are."""
+        """Let this thread read the number of deletions again, because it has listed versions."""
         if getattr(self._held, "stamp", None) is not None:
             self._held.stamp = _NOT_ASKED
 
     def stamp(self) -> int:
-        """The number of deletions so far, after dropping what they may have deleted."""
+        """Return the number of deletions so far, after dropping cached versions that may be deleted."""
         held: int | None = getattr(self._held, "stamp", None)
         if held is None:
             return self._asked()

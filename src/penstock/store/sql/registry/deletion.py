@@ -1,4 +1,4 @@
-"""Deletion of schema versions in SQL, and the check that nothing builds on what goes."""
+"""Deletion of schema versions in SQL, and the check that no other version refers to a deleted one."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -71,9 +71,9 @@ class SqlDeletion:
 
 
 def refuse_referenced(connection: Connection, what: str, targets: Select[Any]) -> None:
-    """Raise :class:`VersionReferenced` where others than ``targets`` (version ids) refer to them.
+    """Raise :class:`VersionReferenced` if versions other than ``targets`` (version ids) refer to them.
 
-    What they refer to themselves is forgotten, so that they can be deleted in any order.
+    Their own references are deleted, so that they can be deleted in any order.
     """
     _refuse(connection, what, targets, schema_references.c.version_id.not_in(targets))
     connection.execute(delete(schema_references).where(schema_references.c.version_id.in_(targets)))
@@ -94,7 +94,7 @@ def _refuse(connection: Connection, what: str, targets: Select[Any], counts: Any
 
 
 def _step(connection: Connection, key: SchemaKey, now: datetime, revision: int) -> int | None:
-    """Move the schema to its next revision: its row's id, or None where the revision is another."""
+    """Move the schema to its next revision; return its row's id, or None if it has another revision."""
     change = update(schemas).where(is_schema(key), schemas.c.revision == revision)
     moved: int | None = connection.execute(
         change.values(revision=revision + 1, updated=micros(now)).returning(schemas.c.id)

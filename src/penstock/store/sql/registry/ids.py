@@ -1,4 +1,4 @@
-"""Schema ids (Confluent's global ids) in SQL: given to definitions, taken over from imports, and the versions with one."""
+"""Schema ids (Confluent's global ids) in SQL: assigned to definitions, or taken from imports; and the versions with one."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ __all__ = ["SqlSchemaIds"]
 
 
 class _Content(NamedTuple):
-    """What has one schema id: a definition in a registry."""
+    """A definition in a registry, which has one schema id."""
 
     registry: str
     data_format: str
@@ -54,9 +54,9 @@ class SqlSchemaIds:
             return connection.execute(query).scalar() or 0
 
     def assign(self, transaction: DirectTransaction, versions: Sequence[Version]) -> Sequence[int]:
-        """The schema ids of the versions' definitions in their registries, given now where they have none.
+        """Return the schema ids of the versions' definitions in their registries, assigned now if they have none.
 
-        A version that brings one, which an import's does, has to be alone.
+        A version that comes with one, from an import, must be alone.
         """
         if len(versions) == 1 and versions[0].schema_id:
             return [self._take_over(transaction, versions[0])]
