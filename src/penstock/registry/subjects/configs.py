@@ -1,7 +1,7 @@
-"""Compatibility levels and modes of subjects and contexts, as Confluent's callers name and inherit them.
+"""Compatibility levels and modes of subjects and contexts, by Confluent's names and rules of inheritance.
 
 A subject's own setting wins, then its context's, then the one for all contexts; without any it is BACKWARD and READWRITE.
-A schema that Glue's callers made with DISABLED takes no new versions: it shows as level NONE in mode READONLY.
+A schema that Glue's clients created with DISABLED refuses new versions: it is shown with level NONE and mode READONLY.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ _LENIENT = replace(CONFLUENT_RULES, json=replace(CONFLUENT_RULES.json, lenient_c
 
 
 def level_name(mode: CompatibilityMode) -> str:
-    """Confluent's word for a mode: ``BACKWARD_TRANSITIVE`` for ``BACKWARD_ALL``."""
+    """Return Confluent's name of a mode: ``BACKWARD_TRANSITIVE`` for ``BACKWARD_ALL``."""
     if mode is CompatibilityMode.DISABLED:
         return CompatibilityMode.NONE.value
     return mode.value.replace("_ALL", "_TRANSITIVE")
@@ -59,7 +59,7 @@ class SubjectConfig:
     """A compatibility level by Confluent's name, whether schemas are normalised, which subject it is an alias of.
 
     ``policy`` is STRICT or LENIENT, ``group`` a property of the metadata, the metadata are canonical contracts. None:
-    nothing is said; in a change, that the scope says nothing of it any longer.
+    not set; in a change, that it is no longer set.
     """
 
     level: str | None = None
@@ -73,7 +73,7 @@ class SubjectConfig:
 
     @property
     def terms(self) -> Terms:
-        """What it asks of new versions."""
+        """The requirements for new versions."""
         return Terms(
             default_metadata=self.default_metadata,
             override_metadata=self.override_metadata,
@@ -83,11 +83,11 @@ class SubjectConfig:
 
     @property
     def rules(self) -> CompatibilityRules:
-        """The rules of compatibility."""
+        """The compatibility rules."""
         return _LENIENT if self.policy == LENIENT else CONFLUENT_RULES
 
 
-# Members of a scope config by those of a subject's, which the nearest scope says.
+# Members of a subject's config and of a scope config; the nearest scope that sets one wins.
 _MEMBERS = {
     "normalize": "normalize",
     "validate_fields": "validate_fields",
@@ -105,7 +105,7 @@ class SubjectConfigs:
         self._service = service
 
     def config(self, subject: SubjectName | None, *, inherited: bool) -> SubjectConfig:
-        """The configuration: with ``inherited`` what holds, else what was set here; :class:`LevelNotConfigured`."""
+        """Return the configuration: effective with ``inherited``, else what is set here; :class:`LevelNotConfigured`."""
         chain = self._chain(subject)
         own = chain[0]
         if not inherited and subject is not None and replace(own, mode=None) == ScopeConfig(scope=own.scope):
@@ -118,16 +118,16 @@ class SubjectConfigs:
         return SubjectConfig(level=None if mode is None else level_name(mode), alias=own.alias, **found)
 
     def resolve_alias(self, subject: SubjectName) -> SubjectName:
-        """The subject that ``subject`` is an alias of, itself where it is none; an alias of an alias is not followed."""
+        """Return the subject that ``subject`` is an alias of, or itself; an alias of an alias is not followed."""
         if subject.registry is None or not subject.name:
             return subject
         config = self._service.configs.get(_scope(subject))
         return subject if config is None or not config.alias else parse_subject(config.alias, context=subject.context)
 
     def set_config(self, subject: SubjectName | None, wanted: Mapping[str, Any]) -> SubjectConfig:
-        """Change the members of :class:`SubjectConfig` that are given; what the scope says then.
+        """Change the given members of :class:`SubjectConfig` and return the scope's config.
 
-        :class:`BadLevel`, :class:`InvalidSubject` for an alias, :class:`NotPermitted` where the mode is READONLY.
+        :class:`BadLevel`, :class:`InvalidSubject` for an alias, :class:`NotPermitted` if the mode is READONLY.
         """
         if wanted.get("alias"):
             self._check_alias(subject, wanted["alias"])
@@ -142,7 +142,7 @@ class SubjectConfigs:
         if "level" in wanted:
             if self._schema(subject) is not None:
                 self._set_own(subject, mode)
-                # One that was set before the first version would show again.
+                # One that was set before the first version would apply again.
                 changes["compatibility"] = None
             else:
                 changes["compatibility"] = mode
@@ -154,7 +154,7 @@ class SubjectConfigs:
             return SubjectConfig()
 
     def delete_config(self, subject: SubjectName | None) -> SubjectConfig:
-        """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was, :class:`NotPermitted`."""
+        """Inherit again; return what was set. :class:`SubjectNotFound` if nothing was, :class:`NotPermitted`."""
         self._check_configurable(subject)
         try:
             before = self.config(subject, inherited=False)
@@ -166,7 +166,7 @@ class SubjectConfigs:
         return before
 
     def mode(self, subject: SubjectName | None, *, inherited: bool) -> str:
-        """The mode: with ``inherited`` the one that holds, else the one set here; :class:`ModeNotConfigured`."""
+        """Return the mode: with ``inherited`` the effective one, else the one set here; :class:`ModeNotConfigured`."""
         chain = self._chain(subject)
         if prevailing_mode(chain) == READONLY_OVERRIDE:
             return READONLY_OVERRIDE
@@ -192,7 +192,7 @@ class SubjectConfigs:
         return wanted
 
     def delete_mode(self, subject: SubjectName | None) -> str:
-        """Inherit again; gives what was set. :class:`SubjectNotFound` where nothing was."""
+        """Inherit again; return what was set. :class:`SubjectNotFound` if nothing was."""
         before = self._service.configs.change(_scope(subject), lambda config: replace(config, mode=None))
         if before is None or before.mode is None:
             if subject is None:
@@ -207,14 +207,14 @@ class SubjectConfigs:
             self._set_own(subject, None)
 
     def prevailing(self, subject: SubjectName) -> tuple[str, SubjectConfig]:
-        """The mode that holds for ``subject``, and what holds of its configuration but its level, from one read."""
-        # DISABLED, which shows as READONLY, is told by the registration itself.
+        """Return the effective mode of ``subject`` and its effective configuration without the level, from one read."""
+        # DISABLED, which is shown as READONLY, is reported by the registration itself.
         chain = self._service.configs.chain(subject.key)
         found = {name: _nearest(chain, member) for name, member in _MEMBERS.items()}
         return prevailing_mode(chain) or READWRITE, SubjectConfig(**found)
 
     def check_writable(self, subject: SubjectName, mode: str | None = None) -> None:
-        """:class:`NotPermitted` where the mode of ``subject`` is READONLY; None reads it."""
+        """:class:`NotPermitted` if the mode of ``subject`` is READONLY; None reads it."""
         if (mode or self._service.configs.mode(subject.key)) in READONLY_MODES:
             raise _read_only(subject)
 
@@ -225,12 +225,12 @@ class SubjectConfigs:
             raise InvalidSubject(alias, "it is the subject itself")
 
     def _check_configurable(self, subject: SubjectName | None) -> None:
-        """As Confluent's server: what takes no schemas takes no other level either, only another mode."""
+        """As Confluent's server does: a read-only subject refuses another level, too, but not another mode."""
         if prevailing_mode(self._chain(subject)) in READONLY_MODES:
             raise _read_only(subject)
 
     def _chain(self, subject: SubjectName | None) -> list[ScopeConfig]:
-        """What the scope of ``subject`` and those around it say, the nearest first."""
+        """Return the configs of the scopes of ``subject``, the nearest first."""
         scope = _scope(subject)
         if subject is None or subject.registry is None or not subject.name:
             scopes = [scope] if scope == GLOBAL_SCOPE else [scope, GLOBAL_SCOPE]

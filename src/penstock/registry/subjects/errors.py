@@ -11,7 +11,7 @@
                          InvalidSubject 42208, SchemaTooLarge 42209, RulesNotServed 42210, ContextNotEmpty 42211,
                          IdInUse 42205, ReferenceExists 42206
 
-Messages begin as those of Confluent's server do (Errors and the Rest...Exception classes), what to do comes behind.
+Messages begin as those of Confluent's server do (Errors and the Rest...Exception classes); the remedy follows.
 Their HTTP status is the first three digits; 40901 of newer servers is 409 here, which all clients know.
 Source: the error codes of the Schema Registry API reference.
 """
@@ -53,7 +53,7 @@ _SHOWN = 300
 
 
 class SubjectNotFound(NotFound):
-    """There is no such subject, or all its versions are deleted."""
+    """The subject does not exist, or all its versions are deleted."""
 
     confluent_code: ClassVar[int] = 40401
 
@@ -73,7 +73,7 @@ class SubjectVersionNotFound(NotFound):
 
 
 class SchemaTextNotFound(NotFound):
-    """No schema has this text, id or UUID where it was looked for."""
+    """No schema in the requested place has this text, id or UUID."""
 
     confluent_code: ClassVar[int] = 40403
 
@@ -82,7 +82,7 @@ class SchemaTextNotFound(NotFound):
 
 
 class SubjectSoftDeleted(NotFound):
-    """The subject is deleted already; only a permanent deletion is left to do."""
+    """The subject is already soft-deleted; only a permanent deletion is possible."""
 
     confluent_code: ClassVar[int] = 40404
 
@@ -91,7 +91,7 @@ class SubjectSoftDeleted(NotFound):
 
 
 class SubjectNotSoftDeleted(NotFound):
-    """A permanent deletion comes after a soft one."""
+    """A permanent deletion must follow a soft one."""
 
     confluent_code: ClassVar[int] = 40405
 
@@ -103,7 +103,7 @@ class SubjectNotSoftDeleted(NotFound):
 
 
 class VersionSoftDeleted(NotFound):
-    """The version is deleted already; only a permanent deletion is left to do."""
+    """The version is already soft-deleted; only a permanent deletion is possible."""
 
     confluent_code: ClassVar[int] = 40406
 
@@ -114,7 +114,7 @@ class VersionSoftDeleted(NotFound):
 
 
 class VersionNotSoftDeleted(NotFound):
-    """A permanent deletion comes after a soft one."""
+    """A permanent deletion must follow a soft one."""
 
     confluent_code: ClassVar[int] = 40407
 
@@ -176,7 +176,7 @@ class BadVersion(InvalidInput):
 
 
 class BadLevel(InvalidInput):
-    """A compatibility level there is not."""
+    """The compatibility level does not exist."""
 
     confluent_code: ClassVar[int] = 42203
 
@@ -189,7 +189,7 @@ class BadLevel(InvalidInput):
 
 
 class BadMode(InvalidInput):
-    """A mode there is not."""
+    """The mode does not exist."""
 
     confluent_code: ClassVar[int] = 42204
 
@@ -207,7 +207,7 @@ class NotPermitted(InvalidInput):
 
 
 class InvalidSubject(InvalidInput):
-    """A name that no subject, or no context, can have."""
+    """The name is not valid for a subject or context."""
 
     confluent_code: ClassVar[int] = 42208
 
@@ -216,7 +216,7 @@ class InvalidSubject(InvalidInput):
 
 
 class EmptySchema(InvalidSchema):
-    """A schema without text where there is no version to take the text of."""
+    """The schema has no text, and the subject has no version to take the text from."""
 
     def __init__(self) -> None:
         super().__init__("Empty schema", remedy='Give the schema as text in the member "schema".')
@@ -230,7 +230,7 @@ class UnknownSchemaType(InvalidSchema):
 
 
 class NotNextVersion(InvalidSchema):
-    """A version number that is not the next, outside of an import."""
+    """The version number is not the next one, outside of an import."""
 
     def __init__(self, subject: object, number: int, expected: int) -> None:
         super().__init__(
@@ -240,7 +240,7 @@ class NotNextVersion(InvalidSchema):
 
 
 class IdInUse(InvalidInput):
-    """An import gives the id of another schema of the context."""
+    """An imported id belongs to another schema of the context."""
 
     confluent_code: ClassVar[int] = 42205
 
@@ -252,7 +252,7 @@ class IdInUse(InvalidInput):
 
 
 class ReferenceExists(InvalidInput):
-    """A deletion of what other schemas refer to; ``why`` says which."""
+    """Other schemas refer to what is to be deleted; ``why`` says which."""
 
     confluent_code: ClassVar[int] = 42206
 
@@ -265,7 +265,7 @@ class ReferenceExists(InvalidInput):
 
 
 class SchemaTooLarge(InvalidInput):
-    """More text than a definition may have."""
+    """The definition is too long."""
 
     confluent_code: ClassVar[int] = 42209
 
@@ -277,7 +277,7 @@ class RulesNotServed(InvalidInput):
 
 
 class ContextNotEmpty(InvalidInput):
-    """A context goes when its last subject is permanently deleted."""
+    """The context still has subjects, perhaps soft-deleted ones."""
 
     confluent_code: ClassVar[int] = 42211
 

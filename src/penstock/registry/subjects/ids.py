@@ -1,4 +1,4 @@
-"""Schemas by their ids, as records carry them: Confluent's number, which is one context's, and Glue's UUID."""
+"""Schemas by the ids in records: Confluent's number, which belongs to a context, and Glue's UUID."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -19,12 +19,12 @@ _PAGE = 1_000
 
 
 class SubjectIds:
-    """Schemas by id and by UUID, all schemas, all contexts.
+    """Look up schemas by id and by UUID; list all schemas and contexts.
 
-    Where a :class:`SubjectName` says where an id is from, that is its context; its name, unless empty, is the subject that
-    has to hold it. Consumers name the subject of their topic, by which others may not have registered: a subject of the
-    default context that does not hold the id is looked for in the others, and where none of them does, it is the id in the
-    default context. Source: KafkaSchemaRegistry.getSchemaKeyUsingContexts of Confluent's server.
+    A :class:`SubjectName` gives the context of an id; its name, unless empty, is the subject that must have it. Consumers
+    name the subject of their topic, which producers may have registered elsewhere: if a subject of the default context
+    lacks the id, the other contexts are searched, and if none of them has it, it is the id in the default context.
+    Source: KafkaSchemaRegistry.getSchemaKeyUsingContexts of Confluent's server.
     """
 
     def __init__(self, service: RegistryService) -> None:
@@ -32,11 +32,11 @@ class SubjectIds:
         self._configs = SubjectConfigs(service)
 
     def resolve_alias(self, within: SubjectName) -> SubjectName:
-        """The subject that ``within`` is an alias of; itself where it is none."""
+        """Return the subject that ``within`` is an alias of, or itself."""
         return self._configs.resolve_alias(within)
 
     def schema(self, schema_id: int, within: SubjectName) -> Version:
-        """A version with this id, soft-deleted ones included; :class:`SchemaTextNotFound`."""
+        """Return a version with this id, also a soft-deleted one; :class:`SchemaTextNotFound`."""
         if within.name:
             heads = self._versions_with_id(schema_id, within)
             holding = next((head for head in heads if head.key.name == within.key.name), heads[0])
@@ -47,21 +47,21 @@ class SubjectIds:
             raise SchemaTextNotFound(schema_id) from None
 
     def highest(self, version: Version) -> int:
-        """The highest id that was ever given in the context of ``version``."""
+        """Return the highest id that was ever assigned in the context of ``version``."""
         return self._service.versions.highest_schema_id(version.key.registry)
 
     def versions(self, schema_id: int, within: SubjectName, listing: Listing) -> Sequence[VersionHead]:
-        """All versions with this id that ``listing`` shows, by subject and number; :class:`SchemaTextNotFound`."""
+        """Return all versions with this id that ``listing`` includes, by subject and number; :class:`SchemaTextNotFound`."""
         shown = [head for head in self._versions_with_id(schema_id, within) if listing.shows(head)]
         return shown[listing.window]
 
     def subjects(self, schema_id: int, within: SubjectName, listing: Listing) -> Sequence[SubjectName]:
-        """The subjects that hold this id; :class:`SchemaTextNotFound`."""
+        """Return the subjects with this id; :class:`SchemaTextNotFound`."""
         keys = dict.fromkeys(head.key for head in self._versions_with_id(schema_id, within) if listing.shows(head))
         return [subject_of(key) for key in keys][listing.window]
 
     def by_uuid(self, text: str) -> Version:
-        """The version with this UUID, in any context; :class:`SchemaTextNotFound`."""
+        """Return the version with this UUID, in any context; :class:`SchemaTextNotFound`."""
         try:
             version = self._service.versions.get(str(UUID(text)))
         except (ValueError, VersionNotFound):
@@ -71,13 +71,13 @@ class SubjectIds:
         return version
 
     def scan(self, prefix: SubjectPrefix, listing: Listing, *, latest_only: bool) -> Sequence[Version]:
-        """Versions by context, subject and number."""
+        """Return versions by context, subject and number."""
         found = self._scan(prefix, deleted=listing.deleted)
         chosen = _latest(found) if latest_only else found
         return list(islice(chosen, listing.window.start, listing.window.stop))
 
     def contexts(self) -> Sequence[str]:
-        """Names of all contexts; the default one, ``.``, is first."""
+        """Return the names of all contexts; the default one, ``.``, is first."""
         names: list[str] = []
         token: str | None = None
         while True:
@@ -88,7 +88,7 @@ class SubjectIds:
                 return [".", *names]
 
     def delete_context(self, context: SubjectName) -> None:
-        """Delete an empty context; :class:`ContextNotEmpty`, :class:`SchemaTextNotFound` where there is none."""
+        """Delete an empty context; :class:`ContextNotEmpty`, :class:`SchemaTextNotFound` if it does not exist."""
         registry = _registry(context)
         try:
             if self._service.schemas.list(registry, size=1).items:
@@ -101,7 +101,7 @@ class SubjectIds:
             raise InvalidSubject(context.context, "there is no such context") from None
 
     def _versions_with_id(self, schema_id: int, within: SubjectName) -> Sequence[VersionHead]:
-        """All versions with the id in the context that it is from."""
+        """Return all versions with the id in its context."""
         registry = _registry(within)
         heads = self._service.versions.versions_with_id(registry, _valid(schema_id))
         if within.name and not _holds(heads, within.key):

@@ -1,4 +1,4 @@
-"""Names of subjects and contexts, and the registries and schemas they stand for.
+"""Names of subjects and contexts, and their registries and schemas.
 
 A context is a registry: ``.`` is ``default-registry``, ``.NAME`` is the registry ``NAME``. A subject is the schema of the
 same name. Glue allows letters, digits and ``-_$#.`` in names; any other character is written as ``$XX``, the hexadecimal of
@@ -32,7 +32,7 @@ _MAX_NAME = 255  # SchemaRegistryNameString in the Glue API model
 _QUALIFIED = re.compile(r":(\.[^:]*):(.*)", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_#.")
-# A byte that an escape stands for: none that can be written as itself.
+# Bytes that are escaped: those that cannot be written as themselves.
 _ESCAPED_BYTES = frozenset(f"{byte:02X}" for byte in range(256) if byte not in _PLAIN)
 _ESCAPES = re.compile(rf"(?:\$(?:{'|'.join(sorted(_ESCAPED_BYTES))}))+")
 _BYTES = [chr(byte) if byte in _PLAIN else f"${byte:02X}" for byte in range(256)]
@@ -40,9 +40,9 @@ _BYTES = [chr(byte) if byte in _PLAIN else f"${byte:02X}" for byte in range(256)
 
 @dataclass(frozen=True, slots=True)
 class SubjectName:
-    """A subject, or a whole context where ``name`` is empty; ``registry`` is the context's.
+    """A subject, or a whole context if ``name`` is empty; ``registry`` is the context's.
 
-    ``registry`` is None for the context ``.__GLOBAL``, whose config holds for all others.
+    ``registry`` is None for the context ``.__GLOBAL``, whose config all others inherit.
     """
 
     registry: str | None
@@ -50,7 +50,7 @@ class SubjectName:
 
     @property
     def key(self) -> SchemaKey:
-        """The schema; :class:`InvalidSubject` where this names no single subject, or one too long for a schema's name."""
+        """Return the schema's key; :class:`InvalidSubject` if this is not a single subject, or is too long for a name."""
         if not self.name or self.registry is None:
             raise InvalidSubject(str(self), "it is empty")
         return SchemaKey(self.registry, to_glue_name(self.name))
@@ -61,7 +61,7 @@ class SubjectName:
         return GLOBAL_CONTEXT if self.registry is None else context_of(self.registry)
 
     def seen_from(self, registry: str) -> str:
-        """The name as callers in another context write it; plain in its own."""
+        """Return the name as callers in another context write it; plain in its own."""
         return self.name if registry == self.registry else f":{self.context}:{self.name}"
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class SubjectName:
 
 @dataclass(frozen=True, slots=True)
 class SubjectPrefix:
-    """What names of listed subjects begin with: ``PREFIX`` in a context, ``:.CONTEXT:PREFIX``, ``:*:PREFIX`` in all.
+    """The prefix of listed subjects: ``PREFIX`` in a context, ``:.CONTEXT:PREFIX``, ``:*:PREFIX`` in all.
 
     ``registry`` None is all contexts.
     """
@@ -80,7 +80,7 @@ class SubjectPrefix:
 
     @classmethod
     def parse(cls, text: str, *, context: str = ".") -> "SubjectPrefix":
-        """The prefix that a caller in ``context`` wrote; :class:`InvalidSubject`."""
+        """Parse the prefix that a caller in ``context`` wrote; :class:`InvalidSubject`."""
         if text.startswith(ALL_CONTEXTS):
             return cls(None, text.removeprefix(ALL_CONTEXTS))
         subject = parse_subject(text, context=context)
@@ -90,12 +90,12 @@ class SubjectPrefix:
 
     @property
     def glue_prefix(self) -> str:
-        """What schemas' names begin with, maybe less: how a ``$`` near the end is written depends on what follows it."""
+        """Return a prefix of the schemas' names, perhaps shorter: the escape of a final ``$`` depends on what follows."""
         cut = self.name.rfind("$", max(0, len(self.name) - 2))
         return to_glue_name(self.name if cut < 0 else self.name[:cut])
 
     def matches(self, subject: SubjectName) -> bool:
-        """Whether ``subject``, of a context that is listed, begins so."""
+        """Return whether ``subject``, of a listed context, has this prefix."""
         return subject.name.startswith(self.name)
 
 
@@ -114,7 +114,7 @@ def parse_subject(text: str, *, context: str = ".") -> SubjectName:
 
 
 def registry_of(context: str) -> str:
-    """The registry of a context, with or without its leading dot; :class:`InvalidSubject`."""
+    """Return the registry of a context, with or without its leading dot; :class:`InvalidSubject`."""
     if _CONTROL.search(context):
         raise InvalidSubject(context, "it has control characters")
     name = context.removeprefix(".")
@@ -122,17 +122,17 @@ def registry_of(context: str) -> str:
 
 
 def context_of(registry: str) -> str:
-    """The context of a registry."""
+    """Return the context of a registry."""
     return "." if registry == DEFAULT_REGISTRY else f".{from_glue_name(registry)}"
 
 
 def subject_of(key: SchemaKey) -> SubjectName:
-    """The subject of a schema."""
+    """Return the subject of a schema."""
     return SubjectName(key.registry, from_glue_name(key.name))
 
 
 def named_subject(key: SchemaKey) -> SubjectName | None:
-    """The subject of a schema; None where no subject leads to its name, such as one that ends in half a character."""
+    """Return the subject of a schema; None if no subject has its name, such as one that ends in half a character."""
     subject = subject_of(key)
     try:
         return subject if "$" not in key.name or to_glue_name(subject.name) == key.name else None
@@ -141,7 +141,7 @@ def named_subject(key: SchemaKey) -> SubjectName | None:
 
 
 def to_glue_name(text: str) -> str:
-    """``text`` in the characters of Glue's names; :class:`InvalidSubject` where that is longer than they may be."""
+    """Return ``text`` in the characters of Glue's names; :class:`InvalidSubject` if that is too long."""
     try:
         raw = text.encode()
     except UnicodeEncodeError:
@@ -159,7 +159,7 @@ def to_glue_name(text: str) -> str:
 
 
 def from_glue_name(name: str) -> str:
-    """The text that :func:`to_glue_name` wrote; a name that it never writes is given as it is."""
+    """Return the text that :func:`to_glue_name` wrote; a name that it never writes is returned unchanged."""
     if "$" not in name:
         return name
     return _ESCAPES.sub(_unescape, name)

@@ -1,4 +1,4 @@
-"""Subjects, as Confluent's callers know schemas: register, look up, list, read, delete, test."""
+"""Subjects, Confluent's form of schemas: register, look up, list, read, delete, test."""
 
 import contextlib
 import json
@@ -60,7 +60,7 @@ _PAGE = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectReference:
-    """A reference as callers give it: ``version`` -1 is the latest, ``subject`` is one of the referring schema's context."""
+    """A reference in a request: ``version`` -1 is the latest, ``subject`` belongs to the referring schema's context."""
 
     name: str
     subject: str
@@ -69,7 +69,7 @@ class SubjectReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectSchema:
-    """A schema as callers give it; ``data_format`` is AVRO, JSON or PROTOBUF, ``contract`` its metadata as one text."""
+    """A schema in a request; ``data_format`` is AVRO, JSON or PROTOBUF, ``contract`` its metadata as one text."""
 
     data_format: str
     text: str
@@ -79,7 +79,7 @@ class SubjectSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Which part of a list: what is live, with what is soft-deleted, or that alone; ``limit`` None has no end."""
+    """The part of a list to return: live entries, with or without soft-deleted ones, or only those; ``limit`` None: all."""
 
     deleted: bool = False
     deleted_only: bool = False
@@ -88,28 +88,28 @@ class Listing:
 
     @property
     def window(self) -> slice:
-        """The part of the whole list."""
+        """Return this part of the whole list."""
         return slice(self.offset, None if self.limit is None else self.offset + self.limit)
 
     def shows(self, head: VersionHead) -> bool:
-        """Whether the version belongs to the list."""
+        """Return whether the version belongs to the list."""
         return head.deleted is not None if self.deleted_only else self.deleted or head.deleted is None
 
 
 class Subjects:
-    """Subjects by :class:`SubjectName`. Refused versions (FAILURE), which Glue's callers see, are not there for these."""
+    """Subjects by :class:`SubjectName`. Refused versions (FAILURE), which Glue's clients see, are hidden."""
 
     def __init__(self, service: RegistryService) -> None:
         self._service = service
         self.configs = SubjectConfigs(service)
 
     def list(self, prefix: SubjectPrefix, listing: Listing) -> Sequence[SubjectName]:
-        """Subjects whose names begin with ``prefix``, by context and name."""
+        """Return the subjects whose names begin with ``prefix``, by context and name."""
         names = (subject for key in self.keys(prefix, listing) if (subject := named_subject(key)) is not None)
         return list(islice(filter(prefix.matches, names), listing.window.start, listing.window.stop))
 
     def versions(self, subject: SubjectName, listing: Listing) -> Sequence[int]:
-        """Version numbers, ascending; :class:`SubjectNotFound` where there are none to show."""
+        """Return the version numbers, ascending; :class:`SubjectNotFound` if there are none."""
         heads = self._service.versions.heads(subject.key, deleted=listing.deleted or listing.deleted_only)
         shown = [head.number for head in heads if listing.shows(head)]
         if not shown:
@@ -117,11 +117,11 @@ class Subjects:
         return shown[listing.window]
 
     def live(self, subject: SubjectName) -> frozenset[int]:
-        """The numbers of the versions that are not soft-deleted."""
+        """Return the numbers of the versions that are not soft-deleted."""
         return frozenset(head.number for head in self._service.versions.heads(subject.key))
 
     def version(self, subject: SubjectName, number: int | None, *, deleted: bool = False) -> Version:
-        """A version, None being the latest; :class:`SubjectNotFound`, :class:`SubjectVersionNotFound`."""
+        """Return a version, None being the latest; :class:`SubjectNotFound`, :class:`SubjectVersionNotFound`."""
         key = subject.key
         if number is None and deleted:
             heads = self._service.versions.heads(key, deleted=True)
@@ -139,12 +139,12 @@ class Subjects:
     def register(
         self, subject: SubjectName, wanted: SubjectSchema, *, schema_id: int | None = None, number: int | None = None
     ) -> Version:
-        """The version of a schema, new or the one it has already.
+        """Register a schema and return its version, new or existing.
 
-        ``schema_id`` and ``number`` are an import's. Raises :class:`Incompatible`, with nothing written,
-        :class:`~penstock.schema.errors.InvalidSchema`, :class:`NotPermitted` where the mode forbids it,
+        ``schema_id`` and ``number`` are for imports. Raises :class:`Incompatible`, with nothing written,
+        :class:`~penstock.schema.errors.InvalidSchema`, :class:`NotPermitted` if the mode forbids it,
         :class:`IdInUse`, :class:`~penstock.registry.errors.SchemaIdDiffers`,
-        :class:`~penstock.registry.errors.NumberTaken`. A schema without text is the latest version's, with other metadata.
+        :class:`~penstock.registry.errors.NumberTaken`. A schema without text has the latest version's, with other metadata.
         """
         mode, config = self.configs.prevailing(subject)
         try:
@@ -215,7 +215,7 @@ class Subjects:
             raise Incompatible(subject, error.verdict, level=level_name(error.verdict.mode)) from None
 
     def lookup(self, subject: SubjectName, wanted: SubjectSchema, *, deleted: bool = False) -> Version:
-        """The version that has this schema; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""
+        """Return the version that has this schema; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""
         key = subject.key
         schema = self._schema(key)
         found: Version | None = None
@@ -232,7 +232,7 @@ class Subjects:
         return found
 
     def latest_with(self, subject: SubjectName, properties: Mapping[str, str], *, deleted: bool = False) -> Version:
-        """The latest version whose metadata has these properties; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""
+        """Return the latest version with these properties; :class:`SubjectNotFound`, :class:`SchemaTextNotFound`."""
         heads = self._service.versions.heads(subject.key, deleted=deleted)
         if not heads:
             raise SubjectNotFound(subject)
@@ -244,7 +244,7 @@ class Subjects:
         raise SchemaTextNotFound
 
     def delete(self, subject: SubjectName, *, permanent: bool) -> Sequence[int]:
-        """Delete all versions; permanently, the subject's configuration and mode too. The numbers deleted.
+        """Delete all versions, and if permanently also the subject's configuration and mode; return the numbers.
 
         Raises :class:`SubjectNotFound`, :class:`SubjectSoftDeleted`, :class:`SubjectNotSoftDeleted`,
         :class:`ReferenceExists`, :class:`NotPermitted`.
@@ -266,7 +266,7 @@ class Subjects:
         return numbers
 
     def delete_version(self, subject: SubjectName, number: int | None, *, permanent: bool) -> int:
-        """Delete a version, None being the latest; its number.
+        """Delete a version, None being the latest; return its number.
 
         Raises :class:`SubjectNotFound`, :class:`SubjectVersionNotFound`, :class:`VersionSoftDeleted`,
         :class:`VersionNotSoftDeleted`, :class:`ReferenceExists`, :class:`NotPermitted`.
@@ -279,7 +279,7 @@ class Subjects:
                 return chosen
             self._service.deletion.purge(subject.key, chosen)
             if not self._service.versions.heads(subject.key, deleted=True):
-                # With its last version a subject loses what was set for it, as where it is deleted as a whole.
+                # With its last version a subject loses its config, as if it were deleted as a whole.
                 self.configs.forget(subject)
         except (SchemaNotFound, VersionNotFound):
             raise SubjectVersionNotFound(subject, chosen) from None
@@ -292,13 +292,13 @@ class Subjects:
         return chosen
 
     def referenced_by(self, subject: SubjectName, number: int | None, listing: Listing) -> Sequence[int]:
-        """Ids of the schemas that build on a version, ascending."""
+        """Return the ids of the schemas that refer to a version, ascending."""
         version = self.version(subject, number, deleted=True)
         found = {head.schema_id for head in self._service.versions.referencing(version) if listing.shows(head)}
         return sorted(found)[listing.window]
 
     def test(self, subject: SubjectName, wanted: SubjectSchema, against: int | str | None = None) -> CompatibilityVerdict:
-        """What registering a schema would find: against one version, ``latest``, or (None) what the subject's level picks.
+        """Check a schema as its registration would: against one version, ``latest``, or (None) those that the level selects.
 
         A subject without versions is compatible with everything. Raises :class:`SubjectVersionNotFound`,
         :class:`~penstock.schema.errors.InvalidSchema`.

@@ -15,14 +15,14 @@ _IDENTITY_KINDS = (EntityKind.USER, EntityKind.ROLE, EntityKind.GROUP)
 
 
 class MemoryAccessStore:
-    """An :class:`~penstock.access.keys.AccessStore` that forgets with its process, and keeps no record of changes."""
+    """An :class:`~penstock.access.keys.AccessStore` in memory, without an audit log."""
 
     def __init__(self) -> None:
         self._keys: dict[str, AccessKey] = {}
         self._removed: set[str] = set()
         self._entities: dict[_Place, Entity] = {}
         self._accounts: dict[str, Account] = {}
-        # Whoever changes an entity looks at others meanwhile.
+        # A change of one entity reads others.
         self._lock = threading.RLock()
 
     def get(self, access_key_id: str) -> AccessKey | None:

@@ -1,4 +1,4 @@
-"""The catalog in memory, for tests and trials: what it holds ends with the process."""
+"""The catalog in memory, for tests and trials."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence

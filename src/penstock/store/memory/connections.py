@@ -9,7 +9,7 @@ __all__ = ["MemoryConnectionStore"]
 
 
 class MemoryConnectionStore:
-    """A :class:`~penstock.catalog.connections.ConnectionStore` that forgets with its process."""
+    """A :class:`~penstock.catalog.connections.ConnectionStore` in memory."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

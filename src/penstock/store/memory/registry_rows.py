@@ -1,4 +1,4 @@
-"""The rows of the registry's store in memory, which its parts share: everything under one lock."""
+"""The rows of the registry's store in memory, which its parts share under one lock."""
 
 from bisect import bisect_right
 from collections import deque
@@ -31,7 +31,7 @@ _HEAD = tuple(member.name for member in fields(VersionHead))
 
 @dataclass(slots=True, eq=False)
 class Rows:
-    """What is stored. Whoever reads more than one row, or writes, holds ``lock``; methods are called with it held."""
+    """The stored rows. ``lock`` is held to write, to read more than one row, and to call a method."""
 
     lock: RLock = field(default_factory=RLock)
     registries: dict[str, Registry] = field(default_factory=dict)
@@ -44,12 +44,12 @@ class Rows:
     configs: dict[str, ScopeConfig] = field(default_factory=dict)
     resource_policies: dict[str, ResourcePolicy] = field(default_factory=dict)
     schema_ids: dict[str, dict[tuple[str, str], int]] = field(default_factory=dict)
-    """By registry, those of definitions: their formats and fingerprints."""
+    """Schema ids by registry, then by the definition's format and fingerprint."""
     last_schema_id: int = 0
     audit: deque[AuditEntry] = field(default_factory=lambda: deque(maxlen=MAX_AUDIT_ENTRIES))
 
     def record(self, operation: str, resource: str, outcome: str, actor: Actor | None = None) -> None:
-        """Record a change; by the current actor, unless another is given."""
+        """Record a change by the current actor, or by ``actor``."""
         actor = actor or current_actor()
         entry = AuditEntry(
             number=self.audit[-1].number + 1 if self.audit else 1,
@@ -79,13 +79,13 @@ class Rows:
         self.fingerprints[version.key, version.fingerprint] = version
 
     def forget(self, version: Version) -> None:
-        """Drop all that leads to a version but its number, and what hangs on it."""
+        """Remove a version with its metadata; only its number stays used."""
         del self.ids[version.id]
         del self.fingerprints[version.key, version.fingerprint]
         self.metadata.pop(version.id, None)
 
     def remove_schema(self, key: SchemaKey) -> bool:
-        """Drop a schema with all it holds; whether there was one."""
+        """Remove a schema with its versions; return whether it existed."""
         for version in list(self.versions.pop(key, {}).values()):
             self.forget(version)
         self.tags.pop(schema_resource(key), None)
@@ -94,7 +94,7 @@ class Rows:
         return self.schemas.pop(key, None) is not None
 
     def step_back(self, schema: Schema, now: datetime, operation: str, numbers: Sequence[int]) -> None:
-        """Move a schema to its next revision after a deletion of ``numbers``, and record that."""
+        """Move a schema to its next revision after a deletion of ``numbers``, and record it."""
         shown = ", ".join(str(number) for number in numbers[:50]) or "none"
         self.record(operation, schema_resource(schema.key), f"versions {shown}")
         usable = [number for number, version in self.versions[schema.key].items() if counts(version)]
@@ -102,9 +102,9 @@ class Rows:
         self.schemas[schema.key] = replace(schema, latest=latest, revision=schema.revision + 1, updated=now)
 
     def with_schema_id(self, version: Version) -> Version:
-        """``version`` with the schema id of its definition in its registry.
+        """Return ``version`` with the schema id of its definition in its registry.
 
-        :class:`SchemaIdTaken`, and :class:`MissingReference` where a reference is gone.
+        :class:`SchemaIdTaken`, and :class:`MissingReference` if a reference is gone.
         """
         registry, content = version.key.registry, (version.data_format, version.fingerprint)
         for reference in version.references:
@@ -126,12 +126,12 @@ class Rows:
         return replace(version, schema_id=schema_id)
 
     def versions_with_id(self, registry: str, schema_id: int) -> list[Version]:
-        """All versions with this schema id in a registry."""
+        """Return all versions with this schema id in a registry."""
         wanted = (registry, schema_id)
         return [version for version in self.ids.values() if (version.key.registry, version.schema_id) == wanted]
 
     def referrers(self, targets: Sequence[Version]) -> list[Version]:
-        """The versions that refer to one of ``targets``, by schema and number."""
+        """Return the versions that refer to one of ``targets``, by schema and number."""
         places = {(target.key, target.number) for target in targets}
         found = [
             version
@@ -141,7 +141,7 @@ class Rows:
         return sorted(found, key=by_schema)
 
     def refuse_referenced(self, what: str, targets: Sequence[Version]) -> None:
-        """Raise :class:`VersionReferenced` where others than ``targets`` refer to them."""
+        """Raise :class:`VersionReferenced` if versions other than ``targets`` refer to them."""
         own = {target.id for target in targets}
         others = [head_of(version) for version in self.referrers(targets) if version.id not in own]
         if others:
@@ -149,23 +149,23 @@ class Rows:
 
 
 def head_of(version: Version) -> VersionHead:
-    """A version without its text."""
+    """Return a version without its text."""
     return VersionHead(**{name: getattr(version, name) for name in _HEAD})
 
 
 def by_schema(version: Version) -> tuple[SchemaKey, int]:
-    """A key to sort versions by schema and number."""
+    """Return the key that sorts versions by schema and number."""
     return version.key, version.number
 
 
 def counts(version: Version) -> bool:
-    """Whether a version can be a schema's latest."""
+    """Return whether a version can be a schema's latest."""
     return version.status == AVAILABLE and version.deleted is None
 
 
 def page_behind(rows: Sequence[T], after: object, count: int, key: Callable[[T], object]) -> list[T]:
-    """Up to ``count`` rows behind ``after``, in the order of their keys; None is before all."""
-    # Any keys given here compare with each other: they are of one listing.
+    """Return up to ``count`` rows after ``after``, in the order of their keys; None is before all."""
+    # All keys of one listing are comparable.
     ordered = sorted(rows, key=key)  # type: ignore[arg-type]
     start = 0 if after is None else bisect_right(ordered, after, key=key)  # type: ignore[call-overload]
     return ordered[start : start + count]

@@ -11,7 +11,7 @@ __all__ = ["MemorySecretStore"]
 
 
 class MemorySecretStore:
-    """A :class:`~penstock.secrets.model.SecretStore` that forgets with its process."""
+    """A :class:`~penstock.secrets.model.SecretStore` in memory."""
 
     def __init__(self) -> None:
         self._secrets: dict[str, Secret] = {}

@@ -24,12 +24,12 @@ class _Content(NamedTuple):
     fingerprint: str
 
     def named(self) -> dict[str, str]:
-        """As parameters."""
+        """Return the parameters of a query."""
         return {"r_registry": self.registry, "r_format": self.data_format, "r_fingerprint": self.fingerprint}
 
 
 class SqlSchemaIds:
-    """:class:`penstock.registry.store.SchemaIdStore`, and how versions get their schema ids."""
+    """:class:`penstock.registry.store.SchemaIdStore`, and the assignment of schema ids to versions."""
 
     def __init__(self, shared: RegistryDatabase) -> None:
         self._database = shared.database
@@ -68,7 +68,7 @@ class SqlSchemaIds:
             first = 0 if row is None else row["number"] - len(new) + 1
             known.update(zip(new, range(first, first + len(new)), strict=True))
             if not self._database.is_sqlite:
-                # Others waited for that row, or this one for them: the second one finds what the first one stored.
+                # Writers wait for each other on that row: the second one reads what the first one stored.
                 stored = {content: self._known(transaction, content) for content in new}
                 known |= {content: schema_id for content, schema_id in stored.items() if schema_id is not None}
                 new = [content for content, schema_id in stored.items() if schema_id is None]
@@ -76,14 +76,14 @@ class SqlSchemaIds:
         return [known[content] or 0 for content in contents]
 
     def _take_over(self, transaction: DirectTransaction, version: Version) -> int:
-        """The schema id that an import asks for; :class:`SchemaIdTaken` where a stored version stands against it."""
+        """Return the schema id that an import gives; :class:`SchemaIdTaken` if a stored version conflicts with it."""
         statements, registry, schema_id = self._statements, version.key.registry, version.schema_id
         content = _Content(registry, version.data_format, version.fingerprint)
         known = self._known(transaction, content)
         named = {"r_registry": registry, "r_schema_id": schema_id}
         if known == schema_id:
             return schema_id
-        # Imports queue here for each other and for all that need a new schema id.
+        # Imports queue here with each other and with writers that need a new schema id.
         transaction.run(statements.raise_schema_ids, {"r_schema_id": schema_id})
         if known is not None:
             if transaction.run(statements.carrier_of, {"r_registry": registry, "r_schema_id": known}) is not None:

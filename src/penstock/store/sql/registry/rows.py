@@ -1,4 +1,4 @@
-"""Rows of the registry's tables from and to its values."""
+"""Convert rows of the registry's tables from and to its values."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,12 +31,12 @@ _INHERITED = ""  # as a schema's compatibility
 
 
 def micros(time: datetime) -> int:
-    """A time as the store keeps it."""
+    """Return a time as the store keeps it: microseconds."""
     return (time - _EPOCH) // _MICROSECOND
 
 
 def time_of(stored: int) -> datetime:
-    """The time that :func:`micros` wrote."""
+    """Return the time that :func:`micros` wrote."""
     return _EPOCH + stored * _MICROSECOND
 
 
@@ -46,7 +46,7 @@ def key_parameters(key: SchemaKey) -> dict[str, Any]:
 
 
 def schema_row(schema: Schema) -> dict[str, Any]:
-    """Every column of a schema but its row's id."""
+    """Return every column of a schema except its row's id."""
     return {
         "registry": schema.key.registry,
         "name": schema.key.name,
@@ -63,7 +63,7 @@ def schema_row(schema: Schema) -> dict[str, Any]:
 
 
 def version_row(version: Version) -> dict[str, Any]:
-    """Every column of a version but its schema's row id."""
+    """Return every column of a version except its schema's row id."""
     return {
         "id": version.id,
         "number": version.number,

@@ -1,4 +1,4 @@
-"""Schema versions in SQL: added in one transaction, found by one indexed read, from memory once read."""
+"""Schema versions in SQL: added in one transaction, found by one indexed read, then cached."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ __all__ = ["NewRow", "SqlVersions"]
 
 
 class NewRow(NamedTuple):
-    """A version to be inserted; ``schema_row`` is the id of its schema's row, ``restored`` that its own row is there."""
+    """A version to be inserted; ``schema_row`` is the id of its schema's row, ``restored`` if its own row exists."""
 
     version: Version
     schema_row: int
@@ -52,7 +52,7 @@ class SqlVersions:
     def get_effective_schema(self, key: SchemaKey) -> EffectiveSchema | None:
         scopes = dict(zip(SCOPES, config_scopes(key), strict=True))
         row = self._direct.first(self._statements.effective, {**key_parameters(key), **scopes})
-        # What is decided on this revision is compared with versions that were there with it, or later.
+        # The decision on this revision compares with the versions of this revision or a later one.
         self._cache.refresh()
         if row is None:
             return None
@@ -68,8 +68,7 @@ class SqlVersions:
     def add(self, new: Sequence[NewVersion]) -> Sequence[Added]:
         together = [place for place, step in enumerate(new) if _shares_transaction(step)]
         alone = [place for place, step in enumerate(new) if not _shares_transaction(step)]
-        # PostgreSQL's writers lock the rows that they change: two that change several in another order would wait for each
-        # other.
+        # PostgreSQL's writers lock the rows that they change: two that change several in different orders would deadlock.
         together.sort(key=lambda place: new[place].version.key)
         groups = [together] if together else []
         groups += [[place] for place in alone]
@@ -94,7 +93,7 @@ class SqlVersions:
             return added
         for version in added:
             if version is not None:
-                # The next version is compared with this one.
+                # The next version will be compared with this one.
                 self._cache.put((*version.key, version.number), version, stamp)
         return added
 
@@ -115,7 +114,7 @@ class SqlVersions:
             return added
 
     def _move(self, transaction: DirectTransaction, step: NewVersion) -> int | None:
-        """Move the schema to its next revision: its row's id, or None where the revision is another."""
+        """Move the schema to its next revision; return its row's id, or None if it has another revision."""
         version = step.version
         named = {
             **key_parameters(version.key),
@@ -135,7 +134,7 @@ class SqlVersions:
         transaction.run(self._statements.count_deletion, {})
 
     def insert(self, transaction: DirectTransaction, rows: Sequence[NewRow]) -> Sequence[Version]:
-        """Insert versions, which get their schema ids, and record it; :class:`SchemaIdTaken`, :class:`MissingReference`."""
+        """Insert versions with their schema ids, and record it; :class:`SchemaIdTaken`, :class:`MissingReference`."""
         if not rows:
             return []
         statements = self._statements
@@ -222,7 +221,7 @@ class SqlVersions:
 
 
 def _shares_transaction(step: NewVersion) -> bool:
-    """Not one that brings a schema id, builds on others or replaces one: it may fail for reasons that others do not have."""
+    """Return whether it can share a transaction: versions with a schema id, references or a predecessor can fail alone."""
     return not step.version.schema_id and not step.version.references and step.replaces is None
 
 
