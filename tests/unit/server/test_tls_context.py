@@ -107,7 +107,7 @@ def test_an_expired_certificate_is_not_taken_for_a_renewal(
     for _ in range(3):
         assert serial(shake(watched.context, authority.path)) == serial_of(old[0])
         watched.now += 1
-    assert [record.message[:44] for record in caplog.records] == ["the former certificate stays in use: The cer"]
+    assert [record.getMessage()[:44] for record in caplog.records] == ["the former certificate stays in use: The cer"]
 
 
 def test_old_versions_of_tls_are_refused(authority: TestAuthority, tmp_path: Path) -> None:
