@@ -26,9 +26,9 @@ from penstock.schema.avro.model import (
     PrimitiveType,
     RecordType,
     UnionType,
+    branch_name,
 )
 from penstock.serdes.avro.codec import AvroSchema
-from penstock.serdes.avro.diagnosis import branch_name
 
 __all__ = ["Converter", "FieldConverter", "compile_fields"]
 

@@ -202,21 +202,6 @@ def _parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address 
     return mapped or address
 
 
-def _numeric(compare: Callable[[Any, Any], bool]) -> Maker:
-    def make(place: str, wanted: str, _variables: bool) -> Test:
-        bound = _number(wanted)
-        if bound is None:
-            raise MalformedPolicy(place, f"'{wanted[:100]}' is not a number")
-
-        def test(value: str, _facts: ContextKeys) -> bool:
-            number = _number(value)
-            return number is not None and compare(number, bound)
-
-        return test
-
-    return make
-
-
 def _number(text: str) -> Decimal | None:
     try:
         number = Decimal(text)
@@ -225,15 +210,17 @@ def _number(text: str) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def _date(compare: Callable[[Any, Any], bool]) -> Maker:
-    def make(place: str, wanted: str, _variables: bool) -> Test:
-        bound = _moment(wanted)
-        if bound is None:
-            raise MalformedPolicy(place, f"'{wanted[:100]}' is not a date: use 2026-11-21T10:00:00Z, or seconds since 1970")
+def _ordered(compare: Callable[[Any, Any], bool], read: Callable[[str], Any], what: str) -> Maker:
+    """Make tests that compare the values that ``read`` returns; a value that it cannot read (None) does not match."""
 
-        def test(value: str, _facts: ContextKeys) -> bool:
-            moment = _moment(value)
-            return moment is not None and compare(moment, bound)
+    def make(place: str, wanted: str, _variables: bool) -> Test:
+        bound = read(wanted)
+        if bound is None:
+            raise MalformedPolicy(place, f"'{wanted[:100]}' is not {what}")
+
+        def test(value: str, _context: ContextKeys) -> bool:
+            found = read(value)
+            return found is not None and compare(found, bound)
 
         return test
 
@@ -248,6 +235,14 @@ def _moment(text: str) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         return None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def _numeric(compare: Callable[[Any, Any], bool]) -> Maker:
+    return _ordered(compare, _number, "a number")
+
+
+def _date(compare: Callable[[Any, Any], bool]) -> Maker:
+    return _ordered(compare, _moment, "a date: use 2026-11-21T10:00:00Z, or seconds since 1970")
 
 
 _OPERATORS: dict[str, tuple[Maker, bool]] = {

@@ -2,19 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request
 from penstock.errors import InvalidInput
 from penstock.paging import InvalidToken
 from penstock.registry.audit import AuditEntry, AuditLog
 
 __all__ = ["operations"]
 
-Request = Mapping[str, Any]
 
 _PAGE = 50
 _IAM = "arn:aws:iam:"

@@ -13,7 +13,7 @@ from penstock.api.s3.request_headers import attributes_of, check_headers, encryp
 from penstock.api.s3.xml import http_date
 from penstock.lake.objects.attributes import ObjectInfo
 from penstock.lake.objects.errors import S3Error
-from penstock.lake.objects.store import Condition, OpenObject
+from penstock.lake.objects.store import Condition, OpenObject, precondition_failed
 
 __all__ = ["OBJECT_HANDLERS", "check_preconditions", "checksum_members", "condition_of", "range_of", "wanted_algorithm"]
 
@@ -130,15 +130,15 @@ def check_preconditions(headers: Mapping[str, str], info: ObjectInfo, prefix: st
     since, until = headers.get(f"{prefix}if-modified-since"), headers.get(f"{prefix}if-unmodified-since")
     if match is not None:
         if not _names_etag(match, info.etag):
-            raise _failed("If-Match")
+            raise precondition_failed("If-Match")
     elif (moment := _time(until)) is not None and int(info.modified) > moment:
-        raise _failed("If-Unmodified-Since")
+        raise precondition_failed("If-Unmodified-Since")
     if none is not None:
         unchanged = _names_etag(none, info.etag)
     else:
         unchanged = (moment := _time(since)) is not None and int(info.modified) <= moment
     if unchanged and prefix:
-        raise _failed("If-None-Match" if none is not None else "If-Modified-Since")
+        raise precondition_failed("If-None-Match" if none is not None else "If-Modified-Since")
     return not unchanged
 
 
@@ -154,14 +154,6 @@ def _time(header: str | None) -> float | None:
         return parsedate_to_datetime(header).timestamp()
     except (ValueError, OverflowError):
         return None
-
-
-def _failed(header: str) -> S3Error:
-    return S3Error(
-        "PreconditionFailed",
-        "At least one of the pre-conditions you specified did not hold",
-        details={"Condition": header},
-    )
 
 
 def condition_of(headers: Mapping[str, str]) -> Condition:

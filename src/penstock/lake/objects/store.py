@@ -26,7 +26,7 @@ from penstock.lake.objects.listing import Page, list_page
 from penstock.lake.objects.names import check_bucket_name, check_key, file_of, is_hidden
 from penstock.lake.objects.writing import Draft, conflict, make_marker, place, prune
 
-__all__ = ["WORK_FOLDER", "Condition", "LakeStore", "OpenObject", "no_such_key"]
+__all__ = ["WORK_FOLDER", "Condition", "LakeStore", "OpenObject", "no_such_key", "precondition_failed"]
 
 WORK_FOLDER = ".penstock-s3"
 """The folder of drafts and uploads in progress, beside the buckets; its name is not a valid bucket name."""
@@ -200,7 +200,7 @@ class LakeStore:
             try:
                 place(draft.path, folder, target, exclusive=condition.absent)
             except FileExistsError:
-                raise _failed("If-None-Match") from None
+                raise precondition_failed("If-None-Match") from None
         return info
 
     def delete(self, bucket: str, key: str, *, condition: Condition | None = None) -> None:
@@ -268,12 +268,12 @@ class LakeStore:
                 raise
             there = None
         if condition.absent and there is not None:
-            raise _failed("If-None-Match")
+            raise precondition_failed("If-None-Match")
         if condition.match is not None:
             if there is None:
                 raise no_such_key(key)
             if condition.match not in {"*", there.etag, there.etag.strip('"')}:
-                raise _failed("If-Match")
+                raise precondition_failed("If-Match")
 
     @contextlib.contextmanager
     def _locked(self, bucket: str, key: str) -> Iterator[None]:
@@ -298,7 +298,8 @@ def no_such_key(key: str) -> S3Error:
     return S3Error("NoSuchKey", "The specified key does not exist.", details={"Key": key})
 
 
-def _failed(header: str) -> S3Error:
+def precondition_failed(header: str) -> S3Error:
+    """Return the error for a condition in ``header`` that the object does not meet."""
     return S3Error(
         "PreconditionFailed",
         "At least one of the pre-conditions you specified did not hold",

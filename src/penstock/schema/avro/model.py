@@ -18,6 +18,7 @@ __all__ = [
     "RecordType",
     "Reference",
     "UnionType",
+    "branch_name",
     "by_reference",
     "describe",
     "unqualified",
@@ -160,6 +161,19 @@ def _apart(kind: AvroType) -> AvroType:
 def unqualified(name: str) -> str:
     """Return the last part of a full name."""
     return name.rpartition(".")[2]
+
+
+def branch_name(kind: AvroType) -> str:
+    """Return the name of a union's branch in Avro's JSON encoding: the full name of a named type, or the kind of type."""
+    match kind:
+        case PrimitiveType() | RecordType() | EnumType() | FixedType() | Reference():
+            return kind.name
+        case ArrayType():
+            return "array"
+        case MapType():
+            return "map"
+        case UnionType():
+            return "union"
 
 
 def describe(kind: AvroType) -> str:  # noqa: PLR0911

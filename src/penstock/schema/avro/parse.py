@@ -30,6 +30,7 @@ from penstock.schema.avro.model import (
     RecordType,
     Reference,
     UnionType,
+    branch_name,
     describe,
 )
 from penstock.schema.errors import InvalidSchema
@@ -208,7 +209,7 @@ class _Parser:
             branch = self.type(item, namespace=namespace, path=f"{path}/{index}", depth=depth + 1)
             if isinstance(branch, UnionType):
                 _refuse(f"{path}/{index}", "a union is directly inside a union.", "Merge the two lists.")
-            key = _branch_key(branch)
+            key = branch_name(branch)
             if key in seen:
                 _refuse(
                     f"{path}/{index}",
@@ -366,18 +367,6 @@ class _Parser:
 
 def _qualify(name: str, namespace: str) -> str:
     return name if "." in name or not namespace else f"{namespace}.{name}"
-
-
-def _branch_key(branch: AvroType) -> str:
-    match branch:
-        case PrimitiveType() | Reference() | RecordType() | EnumType() | FixedType():
-            return branch.name
-        case ArrayType():
-            return "array"
-        case MapType():
-            return "map"
-        case UnionType():
-            return "union"
 
 
 def _begins_with_null(kind: AvroType) -> bool:

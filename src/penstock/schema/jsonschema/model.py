@@ -20,6 +20,7 @@ __all__ = [
     "JsonSchema",
     "Node",
     "constant",
+    "describe_types",
     "negation",
     "normal",
     "of_types",
@@ -358,6 +359,11 @@ def type_names(types: frozenset[str]) -> str:
     if {"integer", "fraction"} <= names:
         names = names - {"integer", "fraction"} | {"number"}
     return " or ".join(sorted(names)) if names else "nothing"
+
+
+def describe_types(node: Node) -> str:
+    """Return the types of a schema in human-readable form."""
+    return type_names(node.types) if node.types != TRUE.types else "a schema of its own"
 
 
 def value_key(value: Any) -> str:

@@ -22,14 +22,14 @@ from penstock.schema.avro.model import (
     MapType,
     PrimitiveType,
     RecordType,
-    Reference,
     UnionType,
+    branch_name,
     unqualified,
 )
 from penstock.serdes.avro.lossless import FAULTS, leaf_guard
 from penstock.serdes.errors import IncompatibleValue, MissingField, UnknownField
 
-__all__ = ["FindMisfit", "MisfitFold", "branch_name", "root_name", "too_deep", "unexplained"]
+__all__ = ["FindMisfit", "MisfitFold", "root_name", "too_deep", "unexplained"]
 
 FindMisfit = Callable[[Any, str], IncompatibleValue | None]
 """A function from a value and its path to the error for its first part that does not fit, or ``None`` if all fit."""
@@ -61,19 +61,6 @@ def root_name(schema: AvroSchema) -> str:
     """Return the first part of paths: the name of the outermost type without its namespace."""
     root = schema.root
     return unqualified(root.name) if isinstance(root, RecordType | EnumType | FixedType) else "value"
-
-
-def branch_name(kind: AvroType) -> str:
-    """Return the name of a union's branch in Avro's JSON encoding: the full name of a named type, or the kind of type."""
-    match kind:
-        case PrimitiveType() | RecordType() | EnumType() | FixedType() | Reference():
-            return kind.name
-        case ArrayType():
-            return "array"
-        case MapType():
-            return "map"
-        case UnionType():
-            return "union"
 
 
 class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):

@@ -17,8 +17,9 @@ from penstock.schema.avro.model import (
     PrimitiveType,
     RecordType,
     UnionType,
+    branch_name,
 )
-from penstock.serdes.avro.diagnosis import MisfitFold, branch_name
+from penstock.serdes.avro.diagnosis import MisfitFold
 
 __all__ = ["FromJson", "compile_from_json", "convert_defaults"]
 

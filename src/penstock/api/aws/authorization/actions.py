@@ -8,9 +8,10 @@ of all. Lists of databases and tables are authorized on their container, and the
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Protocol
 
 from penstock.api.aws.organizations.tree import ORGANIZATION
+from penstock.api.aws.protocol.values import Request
 from penstock.names import arn
 from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
@@ -27,7 +28,6 @@ __all__ = [
     "resources_of",
 ]
 
-Request = Mapping[str, Any]
 EVERYTHING = ("*",)
 """The resource of actions without resource types."""
 

@@ -1,6 +1,5 @@
 """Glue's operations on connections."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from penstock.api.aws.catalog.operations import own_catalog
 from penstock.api.aws.catalog.shapes import error_detail
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.connections import Connection, ConnectionService, without_passwords
 from penstock.errors import PenstockError
 
@@ -15,9 +15,6 @@ __all__ = ["operations"]
 
 _PAGE = 100
 _EPOCH = datetime.fromtimestamp(0, UTC)
-
-Request = Mapping[str, Any]
-Response = Mapping[str, Any]
 
 
 def operations(service: ConnectionService) -> OperationSet:

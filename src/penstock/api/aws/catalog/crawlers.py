@@ -1,13 +1,14 @@
 """Glue's operations on crawlers."""
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from penstock.api.aws.catalog.operations import own_catalog
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
 from penstock.crawl.errors import CrawlerNotFound
 from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy
 from penstock.crawl.service import CrawlService
@@ -19,9 +20,6 @@ __all__ = ["operations"]
 _PAGE = 100
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _KEPT = ("LineageConfiguration", "RecrawlPolicy")
-
-Request = Mapping[str, Any]
-Response = Mapping[str, Any]
 
 
 def operations(service: CrawlService, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> OperationSet:

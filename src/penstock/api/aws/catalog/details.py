@@ -1,10 +1,10 @@
 """Glue's operations on partition indexes, column statistics and user-defined functions."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from penstock.api.aws.catalog.shapes import error_detail
 from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.details import Body
 from penstock.catalog.indexes import PartitionIndex
 from penstock.catalog.model import Partition, Table
@@ -13,9 +13,6 @@ from penstock.catalog.service import CatalogService
 __all__ = ["detail_handlers", "partition_index"]
 
 _PAGE = 100  # CatalogGetterPageSize
-
-Request = Mapping[str, Any]
-Response = Mapping[str, Any]
 
 
 def detail_handlers(service: CatalogService) -> dict[str, Handler]:

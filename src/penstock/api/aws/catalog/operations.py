@@ -7,6 +7,7 @@ from penstock.api.aws.catalog.details import detail_handlers, partition_index
 from penstock.api.aws.catalog.partitions import partition_handlers
 from penstock.api.aws.catalog.shapes import database_input, database_shape, error_detail, table_input, table_shape
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.model import Table
 from penstock.catalog.service import CatalogService
 from penstock.catalog.table_search import Predicate, TableSearch
@@ -17,9 +18,6 @@ __all__ = ["operations", "own_catalog"]
 _PAGE = 100  # CatalogGetterPageSize
 _SHARED = frozenset({"FOREIGN", "FEDERATED"})  # there are no databases or tables shared by other accounts or sources
 _TABLE_ATTRIBUTES = {"NAME": "Name", "TABLE_TYPE": "TableType"}
-
-Request = Mapping[str, Any]
-Response = Mapping[str, Any]
 
 
 def operations(service: CatalogService) -> OperationSet:

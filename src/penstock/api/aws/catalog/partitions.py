@@ -1,18 +1,13 @@
 """Glue's operations on partitions."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from penstock.api.aws.catalog.shapes import error_detail, partition_input, partition_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.service import CatalogService, Segment
 
 __all__ = ["partition_handlers"]
 
 _PAGE = 1_000  # PageSize
-
-Request = Mapping[str, Any]
-Response = Mapping[str, Any]
 
 
 def partition_handlers(service: CatalogService) -> dict[str, Handler]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.api.aws.protocol.values import present
 from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import (
     Column,
@@ -81,8 +82,8 @@ def database_input(shape: Shape) -> DatabaseInput:
 
 def database_shape(database: Database, account: str) -> dict[str, Any]:
     """Return a Database shape."""
-    return _present(
-        {
+    return present(
+        **{
             **database.extra,
             "Name": database.name,
             "Description": database.description,
@@ -115,8 +116,8 @@ def table_input(shape: Shape) -> TableInput:
 
 def table_shape(table: Table, account: str) -> dict[str, Any]:
     """Return a Table shape; ``account`` is the catalog's id."""
-    return _present(
-        {
+    return present(
+        **{
             "IsRegisteredWithLakeFormation": False,
             **table.extra,
             "Name": table.name,
@@ -154,8 +155,8 @@ def partition_input(shape: Shape) -> PartitionInput:
 
 def partition_shape(partition: Partition, account: str, *, columns: bool = True) -> dict[str, Any]:
     """Return a Partition shape; if ``columns`` is false, its storage has no ``Columns``."""
-    return _present(
-        {
+    return present(
+        **{
             **partition.extra,
             "Values": list(partition.values),
             "DatabaseName": partition.database,
@@ -203,8 +204,8 @@ def _storage_shape(storage: StorageDescriptor, *, columns: bool = True) -> dict[
     if storage == StorageDescriptor():
         return None
     serde = storage.serde_info
-    return _present(
-        {
+    return present(
+        **{
             "NumberOfBuckets": 0,
             "StoredAsSubDirectories": False,
             **storage.extra,
@@ -215,8 +216,8 @@ def _storage_shape(storage: StorageDescriptor, *, columns: bool = True) -> dict[
             "Compressed": storage.compressed,
             "SerdeInfo": None
             if serde is None
-            else _present(
-                {
+            else present(
+                **{
                     "Name": serde.name,
                     "SerializationLibrary": serde.serialization_library,
                     "Parameters": dict(serde.parameters) or None,
@@ -242,15 +243,15 @@ def _reference(shape: Shape) -> SchemaReference:
 
 
 def _reference_shape(reference: SchemaReference) -> dict[str, Any]:
-    schema = _present(
-        {
+    schema = present(
+        **{
             "SchemaArn": reference.schema_arn,
             "RegistryName": reference.registry_name,
             "SchemaName": reference.schema_name,
         }
     )
-    return _present(
-        {
+    return present(
+        **{
             "SchemaId": schema or None,
             "SchemaVersionId": reference.schema_version_id,
             "SchemaVersionNumber": reference.schema_version_number,
@@ -272,8 +273,8 @@ def _columns(shapes: Sequence[Shape] | None) -> tuple[Column, ...]:
 
 def _columns_shape(columns: Sequence[Column]) -> list[dict[str, Any]]:
     return [
-        _present(
-            {
+        present(
+            **{
                 "Name": column.name,
                 "Type": column.type,
                 "Comment": column.comment,
@@ -286,11 +287,6 @@ def _columns_shape(columns: Sequence[Column]) -> list[dict[str, Any]]:
 
 def _extra(shape: Shape, known: set[str]) -> dict[str, Any]:
     return {name: value for name, value in shape.items() if name not in known and value is not None}
-
-
-def _present(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``members`` without those that are None: AWS leaves absent members out and never sends null."""
-    return {name: value for name, value in members.items() if value is not None}
 
 
 def _utc(time: datetime | None) -> datetime | None:

@@ -6,7 +6,7 @@ from penstock.access.identities.entities import Group, User
 from penstock.access.identities.groups import Groups
 from penstock.api.aws.iam.shapes import named, paged
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request
+from penstock.api.aws.protocol.values import Request
 
 __all__ = ["group_handlers"]
 

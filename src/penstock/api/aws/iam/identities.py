@@ -6,7 +6,7 @@ from penstock.access.identities.entities import EntityKind
 from penstock.access.identities.identities import Identities
 from penstock.api.aws.iam.shapes import document, paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request
+from penstock.api.aws.protocol.values import Request
 
 __all__ = ["identity_handlers"]
 

@@ -8,7 +8,7 @@ from penstock.access.identities.instance_profiles import InstanceProfiles
 from penstock.api.aws.iam.roles import role_shape
 from penstock.api.aws.iam.shapes import named, paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request, present
+from penstock.api.aws.protocol.values import Request, present
 
 __all__ = ["instance_profile_handlers"]
 

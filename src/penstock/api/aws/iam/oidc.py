@@ -3,7 +3,7 @@
 from penstock.access.federation.oidc_providers import OidcProviders
 from penstock.api.aws.iam.shapes import paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request, present
+from penstock.api.aws.protocol.values import Request, present
 
 __all__ = ["oidc_handlers"]
 

@@ -10,7 +10,7 @@ from penstock.access.identities.users import Users
 from penstock.api.aws.iam.shapes import paged
 from penstock.api.aws.iam.users import resolve_user
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request
+from penstock.api.aws.protocol.values import Request
 
 __all__ = ["other_credential_handlers"]
 

@@ -7,7 +7,7 @@ from penstock.access.identities.entities import Identity, ManagedPolicy, NoSuchE
 from penstock.access.policies.managed import ManagedPolicies, PolicyUsage
 from penstock.api.aws.iam.shapes import document, named, paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request, present
+from penstock.api.aws.protocol.values import Request, present
 
 __all__ = ["policy_handlers"]
 

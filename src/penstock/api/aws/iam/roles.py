@@ -6,7 +6,7 @@ from penstock.access.identities.entities import Role
 from penstock.access.identities.roles import Roles
 from penstock.api.aws.iam.shapes import boundary_shape, document, named, paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request, present
+from penstock.api.aws.protocol.values import Request, present
 
 __all__ = ["role_handlers", "role_shape"]
 

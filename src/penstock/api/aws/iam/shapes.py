@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from penstock.access.identities.entities import Entity, Principal
 from penstock.access.identities.tags import unique_tags
-from penstock.api.aws.registry.shapes import Request, present
+from penstock.api.aws.protocol.values import Request, present
 from penstock.paging import page
 
 __all__ = ["boundary_shape", "document", "named", "paged", "tags_of", "tags_shape"]

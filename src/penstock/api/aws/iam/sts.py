@@ -9,7 +9,7 @@ from penstock.access.sessions import TemporaryKey
 from penstock.access.sts import AssumedRole, AssumeRoleRequest, FederationTokenRequest, TokenService
 from penstock.api.aws.authorization.actions import account_of
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
-from penstock.api.aws.registry.shapes import Request, present
+from penstock.api.aws.protocol.values import Request, present
 
 __all__ = ["caller_in", "operations", "origin_of"]
 

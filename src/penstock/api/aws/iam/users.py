@@ -9,7 +9,7 @@ from penstock.access.keys import AccessKey
 from penstock.api.aws.iam.shapes import boundary_shape, named, paged, tags_of, tags_shape
 from penstock.api.aws.iam.sts import caller_in
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request, present
+from penstock.api.aws.protocol.values import Request, present
 from penstock.errors import InvalidInput
 
 __all__ = ["resolve_user", "user_handlers"]

@@ -13,7 +13,7 @@ from penstock.access.identities.entities import Account
 from penstock.api.aws.iam.shapes import tags_of
 from penstock.api.aws.organizations.tree import account_arn, tree_handlers
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
-from penstock.api.aws.registry.shapes import Request
+from penstock.api.aws.protocol.values import Request
 from penstock.errors import AccessDenied, NotFound
 
 __all__ = ["operations"]

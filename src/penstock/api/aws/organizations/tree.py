@@ -6,7 +6,7 @@ from typing import Any
 from penstock.access.identities.accounts import Accounts
 from penstock.access.identities.entities import Account
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request, present
+from penstock.api.aws.protocol.values import Request, present
 from penstock.errors import NotFound
 from penstock.names import arn
 from penstock.paging import page

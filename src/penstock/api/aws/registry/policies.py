@@ -3,7 +3,7 @@
 from typing import Any
 
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request, present
+from penstock.api.aws.protocol.values import Request, present
 from penstock.registry.model import ResourcePolicy
 from penstock.registry.policies.resources import ResourcePolicies
 

@@ -1,28 +1,20 @@
-"""Shared by the modules of registry operations: references in requests, times and absent members in responses."""
+"""Shared by the modules of registry operations: references in requests, times in responses."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
+from penstock.api.aws.protocol.values import Request
 from penstock.registry.errors import BadReference
 from penstock.registry.identity import Identity
 from penstock.registry.model import SchemaKey
 
-__all__ = ["Request", "number_of", "present", "registry_of", "schema_of", "timestamp"]
-
-Request = Mapping[str, Any]
+__all__ = ["number_of", "registry_of", "schema_of", "timestamp"]
 
 
 @lru_cache(maxsize=4096)
 def timestamp(time: datetime) -> str:
     """Return a time as the registry's operations write it: ISO 8601 with milliseconds, in UTC."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def present(**members: Any) -> dict[str, Any]:
-    """Return a response without the members that are None."""
-    return {name: value for name, value in members.items() if value is not None}
 
 
 def registry_of(identity: Identity, registry_id: Request) -> str:

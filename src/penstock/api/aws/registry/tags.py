@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.api.aws.registry.shapes import Request
+from penstock.api.aws.protocol.values import Request
 from penstock.errors import InvalidInput
 
 __all__ = ["TagOwner", "tag_handlers"]

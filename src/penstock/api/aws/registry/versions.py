@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.api.aws.protocol.operations import Answer, AnyHandler, Asked, BatchHandler, RequestContext, RunOnThread
-from penstock.api.aws.registry.shapes import Request, number_of, present, schema_of, timestamp
+from penstock.api.aws.protocol.values import Request, present
+from penstock.api.aws.registry.shapes import number_of, schema_of, timestamp
 from penstock.errors import InvalidInput, PenstockError
 from penstock.registry.audit import Actor
 from penstock.registry.errors import BadReference

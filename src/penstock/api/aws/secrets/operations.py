@@ -1,10 +1,10 @@
 """Secrets Manager's operations over :class:`~penstock.secrets.service.SecretsService`."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request
 from penstock.api.aws.secrets.listing import matching, page_of_secrets, page_of_versions
 from penstock.errors import AccessDenied, InvalidInput, NotFound
 from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretRequest, SecretNotFound
@@ -14,7 +14,6 @@ from penstock.secrets.service import SecretsService
 
 __all__ = ["operations"]
 
-Request = Mapping[str, Any]
 Response = dict[str, Any]
 
 _PAGE = 100

@@ -4,7 +4,7 @@ from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.jsonschema.compatibility.engine import Ask, Comparison, Rule
 from penstock.schema.jsonschema.compatibility.facts import Facts
 from penstock.schema.jsonschema.compatibility.scalars import finding, limit
-from penstock.schema.jsonschema.model import FALSE, TRUE, Node, type_names
+from penstock.schema.jsonschema.model import FALSE, TRUE, Node, describe_types
 
 __all__ = ["array_findings"]
 
@@ -53,26 +53,26 @@ def _items(comparison: Comparison, part: Node, facts: Facts, path: str, most: in
 
 
 def _added(where: str, node: Node, written: tuple[Node, ...]) -> Incompatibility:
-    text = _describe(node)
+    text = describe_types(node)
     message = (
         f"the writer's arrays may have any item there and the reader accepts {text} only. Remove the item from the list."
     )
     if not written:
         return finding(where, "ITEM_ADDED_TO_OPEN_CONTENT_MODEL", text, "any item", message)
     rule = "ITEM_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
-    theirs = " and ".join(map(_describe, written[:3]))
+    theirs = " and ".join(map(describe_types, written[:3]))
     message = f"the writer's items there are {theirs} and the reader accepts {text} only. Let it accept {theirs}."
     return finding(where, rule, text, theirs, message)
 
 
 def _removed(where: str, node: Node, written: tuple[Node, ...]) -> Incompatibility:
-    theirs = " and ".join(map(_describe, written[:3])) or "any item"
+    theirs = " and ".join(map(describe_types, written[:3])) or "any item"
     if node is FALSE:
         message = f"the writer's arrays may have {theirs} there and the reader's end before it. Keep the item in the list."
         return finding(where, "ITEM_REMOVED_FROM_CLOSED_CONTENT_MODEL", "no item", theirs, message)
     rule = "ITEM_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
     message = f"the writer's item there is {theirs}, which is an additional item for the reader. Keep the item in the list."
-    return finding(where, rule, _describe(node), theirs, message)
+    return finding(where, rule, describe_types(node), theirs, message)
 
 
 def _rest(part: Node, facts: Facts, path: str) -> Rule:
@@ -84,16 +84,16 @@ def _rest(part: Node, facts: Facts, path: str) -> Rule:
     behind_list = bool(part.prefix) or keyword != "items"
     if not inner or (written and not behind_list):
         return list(inner)
-    theirs = " and ".join(map(_describe, written[:3])) or "any item"
+    theirs = " and ".join(map(describe_types, written[:3])) or "any item"
     if part.rest is FALSE:
         message = f"the writer's arrays may continue with {theirs} and the reader's end there. Keep {keyword} as it was."
         return [finding(where, "ADDITIONAL_ITEMS_REMOVED", "no further items", theirs, message)]
     if behind_list and not written:
-        text = _describe(part.rest)
+        text = describe_types(part.rest)
         message = f"the writer's arrays may continue with any items and the reader accepts {text} only. Remove {keyword}."
         return [finding(where, "ADDITIONAL_ITEMS_NARROWED", text, theirs, message)]
     if not written:
-        text = _describe(part.rest)
+        text = describe_types(part.rest)
         message = f"the writer's items may be of any type and the reader accepts {text} only. Remove items."
         return [finding(where, "SCHEMA_ADDED", text, theirs, message)]
     return list(inner)
@@ -120,7 +120,7 @@ def _contains(part: Node, facts: Facts, path: str) -> Rule:
             nearest = nearest or list(inner)
         else:
             message = "the reader requires an item that the writer's arrays may lack. Remove contains."
-            found.extend(nearest or [finding(where, "SCHEMA_ADDED", _describe(node), "no contains", message)])
+            found.extend(nearest or [finding(where, "SCHEMA_ADDED", describe_types(node), "no contains", message)])
     if most is not None:
         found.extend((yield from _most_contained(node, most, facts, path)))
     return found
@@ -144,7 +144,3 @@ def _counts(part: Node) -> tuple[int, int | None]:
         return 1, None
     most = part.raw.get("maxContains")
     return int(part.raw.get("minContains", 1)), None if most is None else int(most)
-
-
-def _describe(node: Node) -> str:
-    return type_names(node.types) if node.types != TRUE.types else "a schema of its own"

@@ -6,7 +6,7 @@ from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.jsonschema.compatibility.engine import Ask, Comparison, Rule
 from penstock.schema.jsonschema.compatibility.facts import Facts
 from penstock.schema.jsonschema.compatibility.scalars import finding
-from penstock.schema.jsonschema.model import TRUE, Node, type_names, value_key
+from penstock.schema.jsonschema.model import TRUE, Node, describe_types, value_key
 
 __all__ = ["alternatives", "combined_findings", "is_empty", "may_contradict", "unevaluated_findings"]
 
@@ -24,7 +24,7 @@ def combined_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask
             found.extend((yield from _choice(comparison, part, keyword, facts, ask)))
     negated = part.child("not")
     if negated is not None and (yield Ask("empty", TRUE, (*ask.nodes, negated))):
-        text = f"not {_describe(negated)}"
+        text = f"not {describe_types(negated)}"
         message = "the reader refuses values that the writer may write. Keep not as it was, or let it refuse less."
         found.append(finding(f"{ask.path}/not", "NOT_TYPE_EXTENDED", text, facts.describe(), message))
     if part.child("if") is not None:
@@ -164,8 +164,8 @@ def _uncovered(
     if overlapping is not None:
         message = (
             f"oneOf accepts a value that exactly one schema accepts, and a value of the writer ({facts.describe()}) may be "
-            f"accepted by a second one ({_describe(overlapping)}). Use anyOf, or make the schemas exclude each other by "
-            "type or by a required property with a const."
+            f"accepted by a second one ({describe_types(overlapping)}). Use anyOf, or make the schemas exclude each other "
+            "by type or by a required property with a const."
         )
         return finding(where, "COMBINED_TYPE_SUBSCHEMAS_CHANGED", reader, writer, message)
     rule = "COMBINED_TYPE_SUBSCHEMAS_CHANGED"
@@ -244,7 +244,3 @@ def _needed(facts: Facts) -> list[tuple[Node, ...]]:
 
 
 _NOT_EMPTY = finding("", "COMBINED_TYPE_SUBSCHEMAS_CHANGED", "", "", "values may be accepted by both.")
-
-
-def _describe(node: Node) -> str:
-    return type_names(node.types) if node.types != TRUE.types else "a schema of its own"

@@ -11,7 +11,7 @@ from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.jsonschema.compatibility.engine import MAX_FINDINGS, Ask, Comparison, Findings, Rule
 from penstock.schema.jsonschema.compatibility.facts import Facts, effective
 from penstock.schema.jsonschema.compatibility.scalars import finding, limit
-from penstock.schema.jsonschema.model import FALSE, TRUE, Node, step, type_names
+from penstock.schema.jsonschema.model import FALSE, TRUE, Node, describe_types, step
 
 __all__ = ["object_findings"]
 
@@ -79,7 +79,7 @@ def _property(comparison: Comparison, part: Node, facts: Facts, name: str, path:
             continue
         inner: Findings = yield Ask("covers", node, written, where, inside=True)
         if inner and (not listed or name not in facts.listing):
-            text = _describe_property(node)
+            text = describe_types(node)
             added = _added(where, name, text, written, inner) if listed else _removed(where, name, node, written, inner)
             found.extend(_unless_lenient(comparison, added))
         else:
@@ -122,7 +122,7 @@ def _removed(where: str, name: str, node: Node, written: tuple[Node, ...], inner
     return finding(
         where,
         "PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL",
-        f"further properties: {_describe_property(node)}",
+        f"further properties: {describe_types(node)}",
         text,
         f"the writer's objects may hold '{name}' as {text}, which is a further property to the reader and is not accepted: "
         f"{inner[0]}. Keep '{name}' in properties.",
@@ -146,7 +146,7 @@ def _patterns(comparison: Comparison, part: Node, facts: Facts, path: str) -> Ru
             rule = "PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL"
             if any(other.additional is not TRUE for other in facts.nodes):
                 rule = "PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL"
-            text = _describe_property(node)
+            text = describe_types(node)
             message = (
                 f"properties that match {pattern[:100]} must be {text}, and the writer's objects may have other values. "
                 "Remove the pattern, or let its schema accept what the earlier schema did."
@@ -169,7 +169,7 @@ def _additional(comparison: Comparison, part: Node, facts: Facts, path: str) -> 
     if not open_writer and node is not FALSE:
         return list(inner)
     rule = "ADDITIONAL_PROPERTIES_REMOVED" if node is FALSE else "ADDITIONAL_PROPERTIES_NARROWED"
-    accepted = "no further properties" if node is FALSE else f"further properties of {_describe_property(node)} only"
+    accepted = "no further properties" if node is FALSE else f"further properties of {describe_types(node)} only"
     return _unless_lenient(
         comparison,
         finding(
@@ -213,7 +213,7 @@ def _property_names(comparison: Comparison, part: Node, facts: Facts, path: str)
             found += yield Ask("covers", node, (comparison.constant(name, f'"{name}"'),), where, inside=True)
     if found and not names and not closed:
         message = "the reader limits the names of properties and the writer does not. Remove propertyNames."
-        return [finding(where, "SCHEMA_ADDED", _describe_property(node), "any name", message)]
+        return [finding(where, "SCHEMA_ADDED", describe_types(node), "any name", message)]
     return list(found)
 
 
@@ -261,9 +261,5 @@ def _unless_lenient(comparison: Comparison, item: Incompatibility) -> list[Incom
     return [] if lenient else [item]
 
 
-def _describe_property(node: Node) -> str:
-    return type_names(node.types) if node.types != TRUE.types else "a schema of its own"
-
-
 def _describe_all(nodes: tuple[Node, ...]) -> str:
-    return " and ".join(_describe_property(node) for node in nodes[:3]) or "any value"
+    return " and ".join(describe_types(node) for node in nodes[:3]) or "any value"
