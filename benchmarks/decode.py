@@ -25,7 +25,8 @@ from penstock.client.secrets import BrokerCredentials
 from penstock.local.artefacts import class_path
 from penstock.local.broker import Broker
 from penstock.local.processes.ports import free_ports
-from penstock.pipelines.model import Decode, KafkaSource
+from penstock.pipelines.model import Decode
+from penstock.pipelines.sources.kafka import KafkaSource
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro.codec import AvroSchema
@@ -34,7 +35,7 @@ from penstock.spark.commit.staging import METADATA, good_rows
 from penstock.spark.decode.records import decoded
 from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.session import SessionSettings, open_session
-from penstock.spark.source import kafka_options
+from penstock.spark.sources.kafka import kafka_options
 
 __all__ = ["run"]
 

@@ -1,31 +1,15 @@
 """Declared pipelines: what flows from where to where, as frozen values without Spark."""
 
-from .model import (
-    CatalogTarget as CatalogTarget,
-)
-from .model import (
-    DeadLetters as DeadLetters,
-)
-from .model import (
-    Decode as Decode,
-)
-from .model import (
-    Drift as Drift,
-)
-from .model import (
-    KafkaSource as KafkaSource,
-)
-from .model import (
-    ParquetSink as ParquetSink,
-)
-from .model import (
-    Pipeline as Pipeline,
-)
-from .model import (
-    Transform as Transform,
-)
-from .model import (
-    Trigger as Trigger,
-)
+from .model import DeadLetters as DeadLetters
+from .model import Decode as Decode
+from .model import Drift as Drift
+from .model import Pipeline as Pipeline
+from .model import Transform as Transform
+from .model import Trigger as Trigger
 from .parse import parse_pipeline as parse_pipeline
 from .parse import read_pipeline as read_pipeline
+from .sinks.parquet import ParquetSink as ParquetSink
+from .sinks.settings import ChangeCapture as ChangeCapture
+from .sinks.settings import SinkSettings as SinkSettings
+from .sources.kafka import KafkaSource as KafkaSource
+from .targets import CatalogTarget as CatalogTarget

@@ -1,4 +1,4 @@
-"""A declared pipeline as frozen values: source, decode, transform, sink, dead letters, trigger, checkpoint, drift.
+"""A declared pipeline as frozen values: source, decode, transform, sinks, dead letters, trigger, checkpoint, drift.
 
 Names in camel case in the file (``startingOffsets``, ``batchMaxRetries``, ...) are Spark's and Glue's own; here they are
 in snake case. Locations are URIs (``s3://BUCKET/key``) or absolute paths.
@@ -10,67 +10,28 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from penstock.errors import InvalidInput
+from penstock.pipelines.sinks.parquet import ParquetSink
+from penstock.pipelines.sinks.settings import SinkSettings
+from penstock.pipelines.sources.kinds import Source
+from penstock.pipelines.targets import CatalogTarget
 
 __all__ = [
     "MAX_BRANCHES",
-    "CatalogTarget",
     "DeadLetters",
     "Decode",
     "Drift",
-    "KafkaSource",
-    "ParquetSink",
     "Pipeline",
     "Policy",
-    "SecurityProtocol",
-    "Sink",
     "Transform",
     "Trigger",
 ]
 
-SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Policy = Literal["fail", "warn", "ignore"]
 
 MAX_BRANCHES = 40
 """Writer schemas in one CASE; above this Spark's generated code is far slower (measured, design/architecture)."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaSource:
-    """A topic and the connection to its brokers.
-
-    ``username`` and ``password``, or ``secret`` (name or ARN in Secrets Manager, JSON with both keys, as MSK keeps
-    them). ``options`` are passed to Spark's Kafka source as they are.
-    """
-
-    brokers: str
-    topic: str
-    security_protocol: SecurityProtocol = "SASL_SSL"
-    sasl_mechanism: str = "SCRAM-SHA-512"
-    secret: str | None = None
-    username: str | None = None
-    password: str | None = field(default=None, repr=False)
-    truststore: str | None = None
-    truststore_password: str | None = field(default=None, repr=False)
-    starting_offsets: str = "earliest"
-    max_offsets_per_trigger: int | None = None
-    min_partitions: int | None = None
-    fail_on_data_loss: bool = True
-    options: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        sasl = self.security_protocol.startswith("SASL")
-        if sasl and not self.secret and not (self.username and self.password):
-            raise InvalidInput(
-                f"Topic {self.topic}: {self.security_protocol} needs credentials.",
-                remedy="Give 'secret' (an id in Secrets Manager), or 'username' and 'password'.",
-            )
-        if not sasl and (self.secret or self.username or self.password):
-            raise InvalidInput(
-                f"Topic {self.topic}: {self.security_protocol} does not use credentials.",
-                remedy="Remove them, or use SASL_SSL or SASL_PLAINTEXT.",
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,34 +51,6 @@ class Transform:
 
     sql: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogTarget:
-    """The catalog table that gets the partitions. ``create``: create it, and add columns, when batches need them."""
-
-    database: str
-    table: str
-    create: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParquetSink:
-    """A table of Parquet files in Hive-style partitions.
-
-    One task of the write handles at least ``rows_per_task`` records, so that a small batch makes one file a partition.
-    """
-
-    location: str
-    partition_by: tuple[str, ...] = ()
-    catalog: CatalogTarget | None = None
-    max_records_per_file: int = 5_000_000
-    rows_per_task: int = 50_000
-    compression: Literal["snappy", "zstd", "gzip", "none"] = "snappy"
-
-
-Sink = ParquetSink
-"""Any kind of sink. All have ``location``, ``partition_by``, ``catalog``, ``rows_per_task`` and ``compression``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,12 +85,12 @@ class Drift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """One stream into one table. ``origin`` is the file of the declaration, for messages."""
+    """One stream into one or more sinks. ``origin`` is the file of the declaration, for messages."""
 
     name: str
-    source: KafkaSource
+    source: Source
     decode: Decode
-    sink: Sink
+    sinks: tuple[SinkSettings, ...]
     dead_letters: DeadLetters
     checkpoint: str
     transform: Transform = field(default_factory=Transform)
@@ -172,6 +105,10 @@ class Pipeline:
                 f"'{self.name[:120]}' is not a usable pipeline name.",
                 remedy="Use letters, digits, '_', '.' and '-', 100 at most, and begin with a letter or digit.",
             )
+        names = [sink.name for sink in self.sinks]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidInput(f"Pipeline {self.name}: two sinks have the name '{name}'.")
         where = self.locations
         tidy = {name: location.rstrip("/") + "/" for name, location in where.items()}
         for name, location in tidy.items():
@@ -185,9 +122,26 @@ class Pipeline:
 
     @property
     def locations(self) -> dict[str, str]:
-        """Return the locations that the pipeline writes to: ``sink``, ``dead_letters`` and ``checkpoint``."""
-        return {
-            "sink": self.sink.location,
-            "dead_letters": self.dead_letters.location,
-            "checkpoint": self.checkpoint,
+        """Return the locations that the pipeline writes to: of its sinks, ``dead_letters`` and ``checkpoint``."""
+        sinks = {
+            sink.name + (f" {number}" if number else ""): location
+            for sink in self.sinks
+            for number, location in enumerate(sink.locations)
         }
+        return {**sinks, "dead_letters": self.dead_letters.location, "checkpoint": self.checkpoint}
+
+    @property
+    def targets(self) -> str:
+        """Return all sinks in a few words, for messages."""
+        return "; ".join(sink.description for sink in self.sinks)
+
+    @property
+    def file_sinks(self) -> tuple[ParquetSink, ...]:
+        """Return the sinks whose files the ledger publishes by renames."""
+        return tuple(sink for sink in self.sinks if isinstance(sink, ParquetSink))
+
+    @property
+    def ledger_location(self) -> str:
+        """Return the table below which the ledger is: that of the first file sink, or the dead letters."""
+        files = self.file_sinks
+        return files[0].location if files else self.dead_letters.location

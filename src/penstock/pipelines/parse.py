@@ -1,30 +1,18 @@
 """Pipelines from YAML: each section is read once; the option names of Glue and Spark are accepted."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.errors import InvalidInput
-from penstock.pipelines.model import (
-    MAX_BRANCHES,
-    CatalogTarget,
-    DeadLetters,
-    Decode,
-    Drift,
-    KafkaSource,
-    ParquetSink,
-    Pipeline,
-    Policy,
-    SecurityProtocol,
-    Sink,
-    Transform,
-    Trigger,
-)
+from penstock.pipelines.model import MAX_BRANCHES, DeadLetters, Decode, Drift, Pipeline, Policy, Transform, Trigger
+from penstock.pipelines.sections import catalog_target, location
+from penstock.pipelines.sinks.kinds import parse_sinks
+from penstock.pipelines.sources.kinds import parse_source
 from penstock.settings.document import Section, load_document, read_text
 
 __all__ = ["parse_pipeline", "read_pipeline"]
 
-_PROTOCOLS: tuple[SecurityProtocol, ...] = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _POLICIES: tuple[Policy, ...] = ("fail", "warn", "ignore")
 
 
@@ -46,13 +34,13 @@ def parse_pipeline(
     top = load_document(text, origin=origin, environment=environment)
     base = (folder or Path()).absolute()
     name = top.required("name")
-    source = _source(top.required_section("source"))
+    source = parse_source(top.required_section("source"))
     decode = _decode(top.required_section("decode"))
     transform = _transform(top.section("transform"))
-    sink = _sink(top.required_section("sink"), base)
+    sinks = parse_sinks(top, base)
     dead_letters = _dead_letters(top.required_section("dead_letters", "deadLetters"), base)
     trigger = _trigger(top)
-    checkpoint = _location(top, base, "checkpoint", "checkpointLocation", "checkpoint_location")
+    checkpoint = location(top, base, "checkpoint", "checkpointLocation", "checkpoint_location")
     retries = top.integer("batchMaxRetries", "batch_max_retries", maximum=100)
     drift = _drift(top.section("drift"))
     top.done()
@@ -62,7 +50,7 @@ def parse_pipeline(
             source=source,
             decode=decode,
             transform=transform,
-            sink=sink,
+            sinks=sinks,
             dead_letters=dead_letters,
             trigger=trigger,
             checkpoint=checkpoint,
@@ -72,71 +60,6 @@ def parse_pipeline(
         )
     except InvalidInput as error:
         raise InvalidInput(f"{origin}: {error.message}", remedy=error.remedy) from None
-
-
-def _location(section: Section, base: Path, *names: str) -> str:
-    value = section.required(*names)
-    if "://" in value:
-        if not value.startswith(("s3://", "s3a://", "file://", "hdfs://")):
-            raise section.fault(
-                f"'{value}' has an unsupported scheme", key=names[0], remedy="Use s3://, s3a://, hdfs:// or a path."
-            )
-        if any(part == ".." for part in value.split("/")):
-            raise section.fault(f"'{value}' has a '..' in it", key=names[0])
-        return value.rstrip("/")
-    return str((base / value).absolute())
-
-
-def _source(section: Section) -> KafkaSource:
-    kafka = section.required_section("kafka")
-    section.done()
-    starting = kafka.text("startingOffsets", "starting_offsets") or "earliest"
-    if starting not in {"earliest", "latest"} and not starting.startswith("{"):
-        raise kafka.fault(
-            f"'startingOffsets' is '{starting}'",
-            key="startingOffsets",
-            remedy="Use earliest, latest or a JSON object of offsets.",
-        )
-    options = kafka.mapping("options")
-    for option in options:
-        if not option.startswith("kafka.") and option not in {
-            "includeHeaders",
-            "groupIdPrefix",
-            "minOffsetsPerTrigger",
-            "maxTriggerDelay",
-        }:
-            raise kafka.fault(
-                f"option '{option}' is not one of Kafka's", key="options", remedy="Its name must begin with 'kafka.'."
-            )
-    arguments = {
-        "brokers": kafka.required("brokers", "bootstrap.servers", "kafka.bootstrap.servers"),
-        "topic": kafka.required("topic", "topicName", "subscribe"),
-    }
-    result = {
-        "security_protocol": kafka.choice(_PROTOCOLS, "security_protocol", "security.protocol", "kafka.security.protocol")
-        or "SASL_SSL",
-        "sasl_mechanism": kafka.choice(("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"), "sasl_mechanism", "sasl.mechanism")
-        or "SCRAM-SHA-512",
-        "secret": kafka.text("secret", "secretArn", "secretId", "secret_id"),
-        "username": kafka.text("username"),
-        "password": kafka.text("password"),
-        "truststore": kafka.text("truststore"),
-        "truststore_password": kafka.text("truststore_password"),
-        "max_offsets_per_trigger": kafka.integer(
-            "maxOffsetsPerTrigger", "max_offsets_per_trigger", minimum=1, maximum=2**53
-        ),
-        "min_partitions": kafka.integer("minPartitions", "min_partitions", minimum=1, maximum=10_000),
-        "fail_on_data_loss": _default(kafka.boolean("failOnDataLoss", "fail_on_data_loss"), True),
-    }
-    kafka.done()
-    try:
-        return KafkaSource(**arguments, **result, starting_offsets=starting, options=options)  # type: ignore[arg-type]
-    except InvalidInput as error:
-        raise kafka.fault(error.message.rstrip("."), remedy=error.remedy) from None
-
-
-def _default(value: bool | None, default: bool) -> bool:
-    return default if value is None else value
 
 
 def _decode(section: Section) -> Decode:
@@ -157,44 +80,10 @@ def _transform(section: Section | None) -> Transform:
     return result
 
 
-def _catalog(section: Section | None) -> CatalogTarget | None:
-    if section is None:
-        return None
-    result = CatalogTarget(
-        database=section.required("database", "databaseName"),
-        table=section.required("table", "tableName"),
-        create=_default(section.boolean("create", "enableUpdateCatalog"), False),
-    )
-    section.done()
-    return result
-
-
-def _sink(section: Section, base: Path) -> Sink:
-    kind = next((name for name in _SINKS if section.has(name)), next(iter(_SINKS)))
-    settings = section.required_section(kind)
-    section.done()
-    sink = _SINKS[kind](settings, base)
-    settings.done()
-    return sink
-
-
-def _parquet_sink(parquet: Section, base: Path) -> ParquetSink:
-    return ParquetSink(
-        location=_location(parquet, base, "location", "path"),
-        partition_by=parquet.texts("partition_by", "partitionKeys", "partitionBy"),
-        catalog=_catalog(parquet.section("catalog")),
-        max_records_per_file=parquet.integer("max_records_per_file", "maxRecordsPerFile", minimum=1) or 5_000_000,
-        rows_per_task=parquet.integer("rows_per_task", minimum=1) or 50_000,
-        compression=parquet.choice(("snappy", "zstd", "gzip", "none"), "compression") or "snappy",
-    )
-
-
-_SINKS: Mapping[str, Callable[[Section, Path], Sink]] = {"parquet": _parquet_sink}
-"""By the name of their section below ``sink``."""
-
-
 def _dead_letters(section: Section, base: Path) -> DeadLetters:
-    result = DeadLetters(location=_location(section, base, "location", "path"), catalog=_catalog(section.section("catalog")))
+    result = DeadLetters(
+        location=location(section, base, "location", "path"), catalog=catalog_target(section.section("catalog"))
+    )
     section.done()
     return result
 

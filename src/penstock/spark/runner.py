@@ -15,13 +15,13 @@ from penstock.client.catalog import CatalogClient, table_input
 from penstock.client.registry import RegistryClient
 from penstock.client.secrets import broker_credentials
 from penstock.lake.ledger import Ledger
-from penstock.pipelines.model import CatalogTarget, Pipeline
+from penstock.pipelines.model import Pipeline
+from penstock.pipelines.targets import CatalogTarget
 from penstock.spark import checkpoints
 from penstock.spark.commit.batches import BatchCommitter, StreamStopped
 from penstock.spark.commit.catalog import PARQUET, CatalogCalls, CatalogTable, TableFormat
 from penstock.spark.commit.dead_letters import PARTITION_KEYS
 from penstock.spark.commit.failpoints import Failpoint
-from penstock.spark.commit.sinks import table_format
 from penstock.spark.commit.staging import Stager
 from penstock.spark.commit.steps import CommitContext, Tables
 from penstock.spark.decode.versions import SchemaVersions, VersionSource
@@ -29,7 +29,7 @@ from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_replay_failure, to_penstock_error
 from penstock.spark.session import SessionSettings, open_session
-from penstock.spark.source import Credentials, check_source, kafka_options
+from penstock.spark.sources.kafka import Credentials, check_source, kafka_options
 
 __all__ = ["RunOptions", "RunReport", "run"]
 
@@ -177,7 +177,7 @@ class _Run:
         pipeline = self._pipeline
         return Ledger(
             self._files,
-            table=pipeline.sink.location,
+            table=pipeline.ledger_location,
             also=(pipeline.dead_letters.location,),
             pipeline=pipeline.name,
             query=query,
@@ -213,7 +213,7 @@ class _Run:
             stager=Stager(pipeline, versions, self._files),
             tables=Tables(
                 rows=self._table(
-                    pipeline.sink.catalog, pipeline.sink.location, pipeline.sink.partition_by, table_format(pipeline.sink)
+                    pipeline.file_sinks[0].catalog, pipeline.ledger_location, pipeline.file_sinks[0].partition_by, PARQUET
                 ),
                 dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS, PARQUET),
             ),

@@ -8,10 +8,20 @@ from typing import get_args
 import pytest
 
 from penstock import pipelines
-from penstock.pipelines import CatalogTarget, DeadLetters, Decode, Drift, KafkaSource, Transform, parse_pipeline
-from penstock.pipelines.model import Sink
+from penstock.pipelines import (
+    CatalogTarget,
+    DeadLetters,
+    Decode,
+    Drift,
+    KafkaSource,
+    SinkSettings,
+    Transform,
+    parse_pipeline,
+)
+from penstock.pipelines.sinks.kinds import Sink
 
-PAGE = (Path(__file__).parents[3] / "docs" / "pipelines" / "pipelines.md").read_text()
+FOLDER = Path(__file__).parents[3] / "docs" / "pipelines"
+PAGE = (FOLDER / "pipelines.md").read_text()
 
 # Settings whose name in the file is Spark's or Glue's.
 WRITTEN = {
@@ -23,7 +33,7 @@ WRITTEN = {
 
 
 # One class, or a union of several.
-SINKS: tuple[type, ...] = get_args(Sink) or (Sink,)
+SINKS: tuple[type[SinkSettings], ...] = get_args(Sink) or (Sink,)
 
 
 def test_every_sink_is_public() -> None:
@@ -33,7 +43,21 @@ def test_every_sink_is_public() -> None:
 @pytest.mark.parametrize("section", [KafkaSource, Decode, Transform, *SINKS, DeadLetters, CatalogTarget, Drift])
 def test_every_setting_is_on_the_page(section: type) -> None:
     names = [WRITTEN.get(field.name, field.name) for field in fields(section)]
-    assert [name for name in names if not re.search(rf"`[\w.]*\b{name}\b[^`]*`", PAGE)] == []
+    assert [name for name in names if not re.search(rf"`[\w.]*\b{name}\b[^`]*`", _page(section))] == []
+
+
+def _page(section: type) -> str:
+    """The page of pipelines, and for a sink its own."""
+    if not issubclass(section, SinkSettings):
+        return PAGE
+    return PAGE + (FOLDER / f"sink-{section.kind}.md").read_text()
+
+
+@pytest.mark.parametrize("kind", SINKS)
+def test_every_sink_has_a_page_with_its_guarantee(kind: type[SinkSettings]) -> None:
+    text = (FOLDER / f"sink-{kind.kind}.md").read_text()
+    assert "## Guarantee" in text
+    assert kind.guarantee.capitalize() in text
 
 
 def test_the_example_parses() -> None:

@@ -104,5 +104,6 @@ def test_the_example_is_valid() -> None:
     path = Path(__file__).parents[3] / "examples" / "flights.yaml"
     environment = {"PENSTOCK_BROKERS": "b:1", "PENSTOCK_SECRET_ID": "AmazonMSK_x", "PENSTOCK_BUCKET": "lake"}
     pipeline = read_pipeline(path, environment)
-    assert pipeline.sink.partition_by == ("flight_date",)
-    assert pipeline.sink.catalog is not None
+    (sink,) = pipeline.file_sinks
+    assert sink.partition_by == ("flight_date",)
+    assert sink.catalog is not None

@@ -32,7 +32,7 @@ from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, run
 from penstock.spark.session import lake_configuration, s3a_configuration
-from penstock.spark.source import check_source
+from penstock.spark.sources.kafka import check_source
 
 __all__ = ["checkpoint_lock", "command"]
 
@@ -94,9 +94,7 @@ def command(  # noqa: PLR0917 - click passes them by name
         resume_from_ledger=resume_from_ledger,
         stop=stop,
         on_batch=_show,
-        on_start=lambda: click.echo(
-            f"Pipeline {pipeline.name} runs: topic {pipeline.source.topic} to {pipeline.sink.location}."
-        ),
+        on_start=lambda: click.echo(f"Pipeline {pipeline.name} runs: {pipeline.source.description} to {pipeline.targets}."),
         failpoint=Failpoint.from_environment(os.environ),
     )
     with checkpoint_lock(pipeline, where.run):
@@ -156,6 +154,7 @@ def _check(pipeline: Pipeline, lake: Path | None) -> None:
     click.echo(f"Pipeline {pipeline.name} ({pipeline.origin}) is declared correctly.")
     click.echo(f"  source       {pipeline.source.topic} on {pipeline.source.brokers}: reached")
     click.echo(f"  schema       {versions.name}: {len(plan.writers)} versions, read as version {plan.reader.number}")
-    click.echo(f"  sink         {pipeline.sink.location}, by {', '.join(pipeline.sink.partition_by) or 'no partitions'}")
+    for sink in pipeline.sinks:
+        click.echo(f"  {sink.name:<12} {sink.description}")
     click.echo(f"  dead letters {pipeline.dead_letters.location}")
     click.echo(f"  checkpoint   {pipeline.checkpoint}")

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, parse_partition_path
-from penstock.pipelines.model import CatalogTarget
+from penstock.pipelines.targets import CatalogTarget
 
 __all__ = ["PARQUET", "CatalogCalls", "CatalogTable", "TableFormat"]
 

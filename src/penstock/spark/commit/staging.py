@@ -16,13 +16,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from penstock.errors import InvalidInput
 from penstock.lake.files import FileSystem
-from penstock.pipelines.model import Pipeline, Sink
+from penstock.pipelines.model import Pipeline
+from penstock.pipelines.sinks.parquet import ParquetSink
 from penstock.schema.version import SchemaVersion
 from penstock.spark.commit.dead_letters import PARTITION_KEYS, dead_letters, unknown_versions
-from penstock.spark.commit.sinks import write_files
 from penstock.spark.decode.records import REASONS, body_columns, decoded, version_ids
 from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics
+from penstock.spark.sinks.parquet import write_files
 
 __all__ = ["METADATA", "Staged", "Stager", "Staging", "good_rows"]
 
@@ -141,7 +142,7 @@ class Stager:
 
     def _pass(self, records: DataFrame, plan: DecodePlan, folder: str, expected: int) -> Staged:
         self._files.delete(folder)
-        sink = self._pipeline.sink
+        sink = self._pipeline.file_sinks[0]
         tasks = max(1, math.ceil(expected / sink.rows_per_task))
         frame = decoded(records, plan, branches=self._pipeline.decode.max_branches, zlib=self._zlib)
         read, written = Observation(), Observation()
@@ -189,7 +190,7 @@ class Stager:
         if self._skips_tombstones:
             bad = bad.filter(F.col("_reason") != "TOMBSTONE")
         rows = dead_letters(bad, batch=at.batch, pipeline=self._pipeline.name, now=at.now).coalesce(1)
-        writer = rows.write.mode("append").option("compression", self._pipeline.sink.compression)
+        writer = rows.write.mode("append").option("compression", "snappy")
         writer.partitionBy(*PARTITION_KEYS).parquet(at.dead)
         metrics.passes += 1
         return replace(staged, dead_written=True, reasons=_reasons(counts.get, REASONS))
@@ -230,7 +231,7 @@ def _read_counts(plan: DecodePlan) -> list[Column]:
     ]
 
 
-def _check_partitions(columns: Mapping[str, Any], sink: Sink, name: str) -> None:
+def _check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) -> None:
     lost = [key for key in sink.partition_by if key not in columns]
     if lost:
         raise InvalidInput(

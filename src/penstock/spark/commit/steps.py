@@ -86,7 +86,7 @@ class BatchCommit(CommitHooks):
         self._context.on_files([move.final for move in manifest.moves])
         facts, folders, tables = manifest.facts, manifest.partitions, self._context.tables
         if tables.rows is not None and facts["rows"]:
-            tables.rows.sync(facts["columns"], folders.get(self._pipeline.sink.location, ()))
+            tables.rows.sync(facts["columns"], folders.get(self._pipeline.ledger_location, ()))
         if tables.dead is not None and facts["dead"]:
             tables.dead.sync(dead_letters.COLUMNS, folders.get(self._pipeline.dead_letters.location, ()))
 
@@ -150,7 +150,7 @@ class BatchCommit(CommitHooks):
                 _log.warning("data loss: batch %d of %s: %s", batch.id, self._pipeline.name, loss)
 
     def _manifest(self, staged: Staged) -> Manifest:
-        targets = (self._pipeline.sink.location, self._pipeline.dead_letters.location)
+        targets = (self._pipeline.ledger_location, self._pipeline.dead_letters.location)
         moves: list[Move] = []
         partitions: dict[str, list[str]] = {}
         for number, (table, count) in enumerate(zip(targets, (staged.rows, staged.dead), strict=True)):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.pipelines.model import KafkaSource
+from penstock.pipelines.sources.kafka import KafkaSource
 
 __all__ = ["Credentials", "check_brokers", "check_source", "kafka_options", "login_options"]
 

@@ -1,0 +1,52 @@
+"""A table of Parquet files as a sink."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from penstock.pipelines.sections import catalog_target, location
+from penstock.pipelines.sinks.settings import SinkSettings, sink_settings
+from penstock.pipelines.targets import CatalogTarget
+from penstock.settings.document import Section
+
+__all__ = ["ParquetSink", "parquet_sink"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetSink(SinkSettings):
+    """A table of Parquet files in Hive-style partitions.
+
+    One task of the write handles at least ``rows_per_task`` records, so that a small batch makes one file a partition.
+    """
+
+    kind: ClassVar[str] = "parquet"
+
+    location: str
+    partition_by: tuple[str, ...] = ()
+    catalog: CatalogTarget | None = None
+    max_records_per_file: int = 5_000_000
+    rows_per_task: int = 50_000
+    compression: Literal["snappy", "zstd", "gzip", "none"] = "snappy"
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        """Return the table's folder."""
+        return (self.location,)
+
+    @property
+    def description(self) -> str:
+        """Return the table's folder and partition columns."""
+        return f"{self.location}, by {', '.join(self.partition_by) or 'no partitions'}"
+
+
+def parquet_sink(parquet: Section, base: Path, name: str) -> ParquetSink:
+    """Return the sink that a ``parquet`` section declares."""
+    return ParquetSink(
+        **sink_settings(parquet, name),
+        location=location(parquet, base, "location", "path"),
+        partition_by=parquet.texts("partition_by", "partitionKeys", "partitionBy"),
+        catalog=catalog_target(parquet.section("catalog")),
+        max_records_per_file=parquet.integer("max_records_per_file", "maxRecordsPerFile", minimum=1) or 5_000_000,
+        rows_per_task=parquet.integer("rows_per_task", minimum=1) or 50_000,
+        compression=parquet.choice(("snappy", "zstd", "gzip", "none"), "compression") or "snappy",
+    )

@@ -1,0 +1,1 @@
+"""The kinds of sources: what each declares, and how its section is read."""

@@ -1,0 +1,1 @@
+"""The sinks: how the staged rows of a batch are published, once."""
