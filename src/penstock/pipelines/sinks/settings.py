@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from penstock.errors import InvalidInput
+from penstock.pipelines.evolution import Evolution, evolution
 from penstock.settings.document import Section
 
 __all__ = ["ChangeCapture", "Guarantee", "SinkSettings", "WriteMode", "sink_settings"]
@@ -36,6 +37,7 @@ class SinkSettings:
     view ``rows``, the batch's transformed rows; None writes them as they are. ``mode``: ``append`` adds every row;
     ``upsert`` replaces the row with the same ``keys``; ``cdc`` inserts, updates and deletes by ``keys`` as ``changes``
     says. Of several rows with the same keys the last one counts: by ``order_by`` if given, else in the source's order.
+    ``evolution``: what new schema versions may do to the table.
     """
 
     kind: ClassVar[str] = ""
@@ -49,6 +51,7 @@ class SinkSettings:
     keys: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()
     changes: ChangeCapture | None = field(default=None)
+    evolution: Evolution = field(default_factory=Evolution)
 
     def __post_init__(self) -> None:
         if self.mode not in self.modes:
@@ -86,6 +89,7 @@ def sink_settings(section: Section, name: str) -> dict[str, Any]:
         "keys": section.texts("keys"),
         "order_by": section.texts("order_by"),
         "changes": None if changes is None else _changes(changes),
+        "evolution": evolution(section),
     }
     return {**found, "mode": section.choice(_MODES, "mode") or ("append" if found["changes"] is None else "cdc")}
 
