@@ -26,10 +26,11 @@ from penstock.spark.commit.staging import Stager
 from penstock.spark.commit.steps import CommitContext, Tables
 from penstock.spark.decode.versions import SchemaVersions, VersionSource
 from penstock.spark.hadoop import HadoopFiles
+from penstock.spark.kafka import Credentials
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_replay_failure, to_penstock_error
 from penstock.spark.session import SessionSettings, open_session
-from penstock.spark.sources.kafka import Credentials, check_source, kafka_options
+from penstock.spark.sources.kafka import check_source, kafka_options
 
 __all__ = ["RunOptions", "RunReport", "run"]
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import fields
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -13,44 +13,64 @@ from penstock.pipelines import (
     DeadLetters,
     Decode,
     Drift,
-    KafkaSource,
     SinkSettings,
     Transform,
     parse_pipeline,
 )
 from penstock.pipelines.sinks.kinds import Sink
+from penstock.pipelines.sources.kinds import Source
 
 FOLDER = Path(__file__).parents[3] / "docs" / "pipelines"
 PAGE = (FOLDER / "pipelines.md").read_text()
 
 # Settings whose name in the file is Spark's or Glue's.
 WRITTEN = {
+    "topics": "topic",
     "starting_offsets": "startingOffsets",
+    "starting_timestamp": "startingTimestamp",
+    "starting_offsets_by_timestamp": "startingOffsetsByTimestamp",
     "max_offsets_per_trigger": "maxOffsetsPerTrigger",
     "min_partitions": "minPartitions",
     "fail_on_data_loss": "failOnDataLoss",
 }
 
 
+ENVIRONMENT = {"PENSTOCK_BROKERS": "127.0.0.1:9092", "PENSTOCK_SECRET_ID": "AmazonMSK_penstock", "PENSTOCK_BUCKET": "lake"}
+
 # One class, or a union of several.
 SINKS: tuple[type[SinkSettings], ...] = get_args(Sink) or (Sink,)
+SOURCES: tuple[Any, ...] = get_args(Source) or (Source,)
 
 
-def test_every_sink_is_public() -> None:
-    assert [kind.__name__ for kind in SINKS if not hasattr(pipelines, kind.__name__)] == []
+def test_every_source_and_sink_is_public() -> None:
+    assert [kind.__name__ for kind in [*SOURCES, *SINKS] if not hasattr(pipelines, kind.__name__)] == []
 
 
-@pytest.mark.parametrize("section", [KafkaSource, Decode, Transform, *SINKS, DeadLetters, CatalogTarget, Drift])
+@pytest.mark.parametrize("section", [*SOURCES, Decode, Transform, *SINKS, DeadLetters, CatalogTarget, Drift])
 def test_every_setting_is_on_the_page(section: type) -> None:
     names = [WRITTEN.get(field.name, field.name) for field in fields(section)]
     assert [name for name in names if not re.search(rf"`[\w.]*\b{name}\b[^`]*`", _page(section))] == []
 
 
-def _page(section: type) -> str:
-    """The page of pipelines, and for a sink its own."""
+def _page(section: Any) -> str:
+    """The page of pipelines, and for a source or sink its own."""
+    if section in SOURCES:
+        return (FOLDER / f"source-{section.kind}.md").read_text()
     if not issubclass(section, SinkSettings):
         return PAGE
     return PAGE + (FOLDER / f"sink-{section.kind}.md").read_text()
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_every_source_has_a_page_with_its_guarantee_and_an_example(kind: Any) -> None:
+    text = (FOLDER / f"source-{kind.kind}.md").read_text()
+    assert "## Guarantee" in text
+    examples = re.findall(r"```yaml\n(source:\n.*?)```", text, re.DOTALL)
+    assert examples
+    rest = PAGE[PAGE.index("decode: {") : PAGE.index("```", PAGE.index("decode: {"))]
+    for example in examples:
+        pipeline = parse_pipeline(f"name: example\n{example}{rest}", environment=ENVIRONMENT)
+        assert isinstance(pipeline.source, kind)
 
 
 @pytest.mark.parametrize("kind", SINKS)
@@ -63,7 +83,5 @@ def test_every_sink_has_a_page_with_its_guarantee(kind: type[SinkSettings]) -> N
 def test_the_example_parses() -> None:
     example = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     assert example is not None
-    pipeline = parse_pipeline(
-        example.group(1), environment={"PENSTOCK_BROKERS": "127.0.0.1:9092", "PENSTOCK_SECRET_ID": "AmazonMSK_penstock"}
-    )
+    pipeline = parse_pipeline(example.group(1), environment=ENVIRONMENT)
     assert pipeline.name == "orders"

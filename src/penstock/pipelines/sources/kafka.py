@@ -1,99 +1,190 @@
-"""A Kafka topic as a source."""
+"""Kafka topics as a source."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from datetime import datetime
+from typing import Any, ClassVar
 
 from penstock.errors import InvalidInput
+from penstock.pipelines.kafka import KafkaConnection, connection_settings
 from penstock.pipelines.sections import default
 from penstock.settings.document import Section
 
-__all__ = ["KafkaSource", "SecurityProtocol", "kafka_source"]
+__all__ = ["KafkaSource", "kafka_source"]
 
-SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
-
-_PROTOCOLS: tuple[SecurityProtocol, ...] = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_OTHER_OPTIONS = {"includeHeaders", "groupIdPrefix", "minOffsetsPerTrigger", "maxTriggerDelay"}
+_OTHER_OPTIONS = {"groupIdPrefix", "minOffsetsPerTrigger", "maxTriggerDelay"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaSource:
-    """A topic and the connection to its brokers.
+class KafkaSource(KafkaConnection):
+    """Topics, and the connection to their brokers.
 
-    ``username`` and ``password``, or ``secret`` (name or ARN in Secrets Manager, JSON with both keys, as MSK keeps
-    them). ``options`` are passed to Spark's Kafka source as they are.
+    One of ``topics``, ``topic_pattern`` (a Java regular expression over whole names) and ``assign`` (topic to partitions).
+    The stream starts at ``starting_offsets`` (``earliest``, ``latest``, or JSON: topic to partition to offset, where -2 is
+    the earliest and -1 the latest), or at the first record of ``starting_timestamp`` (milliseconds since 1970) or of
+    ``starting_offsets_by_timestamp`` (topic to partition to milliseconds). ``options`` are passed to Spark's Kafka source
+    as they are.
     """
 
-    brokers: str
-    topic: str
-    security_protocol: SecurityProtocol = "SASL_SSL"
-    sasl_mechanism: str = "SCRAM-SHA-512"
-    secret: str | None = None
-    username: str | None = None
-    password: str | None = field(default=None, repr=False)
-    truststore: str | None = None
-    truststore_password: str | None = field(default=None, repr=False)
+    kind: ClassVar[str] = "kafka"
+
+    topics: tuple[str, ...] = ()
+    topic_pattern: str | None = None
+    assign: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     starting_offsets: str = "earliest"
+    starting_timestamp: int | None = None
+    starting_offsets_by_timestamp: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    include_headers: bool = False
     max_offsets_per_trigger: int | None = None
     min_partitions: int | None = None
     fail_on_data_loss: bool = True
+    poll_timeout_ms: int | None = None
+    num_retries: int | None = None
+    retry_interval_ms: int | None = None
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        sasl = self.security_protocol.startswith("SASL")
-        if sasl and not self.secret and not (self.username and self.password):
+        chosen = sum(map(bool, (self.topics, self.topic_pattern, self.assign)))
+        if chosen != 1:
             raise InvalidInput(
-                f"Topic {self.topic}: {self.security_protocol} needs credentials.",
-                remedy="Give 'secret' (an id in Secrets Manager), or 'username' and 'password'.",
+                f"The kafka source names its topics in {chosen or 'no'} settings.",
+                remedy="Give one of 'topic', 'subscribePattern' and 'assign'.",
             )
-        if not sasl and (self.secret or self.username or self.password):
+        starts = (self.starting_offsets != "earliest", self.starting_timestamp, self.starting_offsets_by_timestamp)
+        if sum(each is not None and each is not False and each != {} for each in starts) > 1:
             raise InvalidInput(
-                f"Topic {self.topic}: {self.security_protocol} does not use credentials.",
-                remedy="Remove them, or use SASL_SSL or SASL_PLAINTEXT.",
+                f"{self._what}: startingOffsets, startingTimestamp and startingOffsetsByTimestamp exclude each other.",
+                remedy="Keep one of them.",
             )
+        KafkaConnection.__post_init__(self)
+
+    @property
+    def _what(self) -> str:
+        return self.description[0].upper() + self.description[1:]
+
+    @property
+    def topic(self) -> str:
+        """Return the topics' names or their pattern, for messages."""
+        return self.topic_pattern or ", ".join(self.topics or self.assign)
 
     @property
     def description(self) -> str:
         """Return the source in a few words, for messages."""
-        return f"topic {self.topic}"
+        if self.topic_pattern:
+            return f"topics like {self.topic_pattern}"
+        return f"topic{'s' if len(self.topics or self.assign) > 1 else ''} {self.topic}"
 
 
 def kafka_source(kafka: Section) -> KafkaSource:
     """Return the source that a ``kafka`` section declares. Raises :class:`InvalidInput` with its line."""
-    starting = kafka.text("startingOffsets", "starting_offsets") or "earliest"
-    if starting not in {"earliest", "latest"} and not starting.startswith("{"):
-        raise kafka.fault(
-            f"'startingOffsets' is '{starting}'",
-            key="startingOffsets",
-            remedy="Use earliest, latest or a JSON object of offsets.",
-        )
-    options = kafka.mapping("options")
-    for option in options:
-        if not option.startswith("kafka.") and option not in _OTHER_OPTIONS:
-            raise kafka.fault(
-                f"option '{option}' is not one of Kafka's", key="options", remedy="Its name must begin with 'kafka.'."
-            )
-    arguments = {
-        "brokers": kafka.required("brokers", "bootstrap.servers", "kafka.bootstrap.servers"),
-        "topic": kafka.required("topic", "topicName", "subscribe"),
-    }
-    result = {
-        "security_protocol": kafka.choice(_PROTOCOLS, "security_protocol", "security.protocol", "kafka.security.protocol")
-        or "SASL_SSL",
-        "sasl_mechanism": kafka.choice(("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"), "sasl_mechanism", "sasl.mechanism")
-        or "SCRAM-SHA-512",
-        "secret": kafka.text("secret", "secretArn", "secretId", "secret_id"),
-        "username": kafka.text("username"),
-        "password": kafka.text("password"),
-        "truststore": kafka.text("truststore"),
-        "truststore_password": kafka.text("truststore_password"),
+    arguments: dict[str, Any] = {
+        **connection_settings(kafka),
+        **_topics(kafka),
+        **_starts(kafka),
+        "include_headers": default(kafka.boolean("includeHeaders", "include_headers"), False),
         "max_offsets_per_trigger": kafka.integer(
             "maxOffsetsPerTrigger", "max_offsets_per_trigger", minimum=1, maximum=2**53
         ),
         "min_partitions": kafka.integer("minPartitions", "min_partitions", minimum=1, maximum=10_000),
         "fail_on_data_loss": default(kafka.boolean("failOnDataLoss", "fail_on_data_loss"), True),
+        "poll_timeout_ms": kafka.integer("pollTimeoutMs", "poll_timeout_ms", minimum=1),
+        "num_retries": kafka.integer("numRetries", "num_retries"),
+        "retry_interval_ms": kafka.integer("retryIntervalMs", "retry_interval_ms"),
+        "options": kafka.mapping("options"),
     }
+    for option in arguments["options"]:
+        if not option.startswith("kafka.") and option not in _OTHER_OPTIONS:
+            raise kafka.fault(
+                f"option '{option}' is not one of Kafka's", key="options", remedy="Its name must begin with 'kafka.'."
+            )
     try:
-        return KafkaSource(**arguments, **result, starting_offsets=starting, options=options)  # type: ignore[arg-type]
+        return KafkaSource(**arguments)
     except InvalidInput as error:
         raise kafka.fault(error.message.rstrip("."), remedy=error.remedy) from None
+
+
+def _topics(kafka: Section) -> dict[str, Any]:
+    assign = _object(kafka, "assign")
+    try:
+        assigned = {topic: tuple(sorted(int(each) for each in partitions)) for topic, partitions in assign.items()}
+    except (TypeError, ValueError):
+        raise kafka.fault(
+            "'assign' is not a mapping of topics to partitions", key="assign", remedy="Write it like {orders: [0, 1]}."
+        ) from None
+    names = kafka.texts("topic", "topics", "topicName", "subscribe")
+    if not names and not assigned and not kafka.has("subscribePattern", "topic_pattern"):
+        kafka.required("topic", "topics", "topicName", "subscribe")
+    return {
+        "topics": tuple(part.strip() for name in names for part in name.split(",") if part.strip()),
+        "topic_pattern": kafka.text("subscribePattern", "topic_pattern"),
+        "assign": assigned,
+    }
+
+
+def _starts(kafka: Section) -> dict[str, Any]:
+    moment = kafka.text("startingTimestamp", "starting_timestamp")
+    moments = _object(kafka, "startingOffsetsByTimestamp", "starting_offsets_by_timestamp")
+    try:
+        by_partition = {
+            topic: {int(partition): _milliseconds(each) for partition, each in sorted(partitions.items(), key=str)}
+            for topic, partitions in moments.items()
+        }
+        return {
+            "starting_offsets": _offsets(kafka, "startingOffsets", "starting_offsets"),
+            "starting_timestamp": None if moment is None else _milliseconds(moment),
+            "starting_offsets_by_timestamp": by_partition,
+        }
+    except (TypeError, ValueError, AttributeError):
+        key = "startingTimestamp" if moment is not None else "startingOffsetsByTimestamp"
+        raise kafka.fault(
+            f"'{key}' has no usable time", key=key, remedy="Write times like 2024-05-01T08:00:00Z, or in milliseconds."
+        ) from None
+
+
+def _offsets(kafka: Section, *names: str) -> str:
+    """Return ``earliest``, ``latest``, or offsets by topic and partition as JSON, also from a YAML mapping."""
+    plain = kafka.plain(*names)
+    if plain is None:
+        return "earliest"
+    try:
+        wanted = plain if isinstance(plain, dict) else str(kafka.text(*names))
+        if isinstance(wanted, str) and wanted in {"earliest", "latest"}:
+            return str(wanted)
+        given = json.loads(wanted) if isinstance(wanted, str) else wanted
+        offsets = {
+            str(topic): {str(int(each)): int(offset) for each, offset in parts.items()} for topic, parts in given.items()
+        }
+        return json.dumps(offsets)
+    except (ValueError, TypeError, AttributeError):
+        raise kafka.fault(
+            f"'startingOffsets' is '{plain}'",
+            key=next((name for name in names if name in kafka.names()), names[0]),
+            remedy="Use earliest, latest or offsets such as {orders: {0: 23, 1: -2}}.",
+        ) from None
+
+
+def _object(kafka: Section, *names: str) -> dict[str, Any]:
+    """Return a YAML mapping, or Spark's JSON text of one."""
+    plain = kafka.plain(*names)
+    if isinstance(plain, str):
+        try:
+            plain = json.loads(plain)
+        except ValueError:
+            plain = False
+    if plain is None or isinstance(plain, dict):
+        return {str(name): value for name, value in (plain or {}).items()}
+    raise kafka.fault(f"'{names[0]}' must be a mapping", key=names[0])
+
+
+def _milliseconds(value: Any) -> int:
+    """Return a time in ISO 8601 (UTC without an offset), or in milliseconds since 1970, as the latter."""
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, int) or str(value).isdigit():
+        return int(value)
+    else:
+        moment = datetime.fromisoformat(str(value).strip())
+    if moment.tzinfo is None:
+        moment = datetime.fromisoformat(f"{moment.isoformat()}+00:00")
+    return int(moment.timestamp() * 1000)

@@ -14,7 +14,7 @@ from penstock.errors import InvalidInput
 from penstock.spark.glue.connections import KafkaConnection
 from penstock.spark.glue.options import Options, milliseconds
 from penstock.spark.glue.payload import Payload, payload_of
-from penstock.spark.sources.kafka import check_brokers, login_options
+from penstock.spark.kafka import check_brokers, login_options
 
 __all__ = ["kafka_stream", "spark_options"]
 

@@ -1,22 +1,59 @@
-"""The Kafka source's options and its credentials."""
+"""Kafka topics as a stream, on Spark's own connector."""
 
-import socket
+import json
 from collections.abc import Callable
-from pathlib import Path
 
-from penstock.errors import EnvironmentProblem, InvalidInput
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.lake.ledger import Batch
 from penstock.pipelines.sources.kafka import KafkaSource
+from penstock.spark.checkpoints import lost_offsets, record_count
+from penstock.spark.kafka import Credentials, check_brokers, connection_options
+from penstock.spark.sources.port import RECORD_COLUMNS
 
-__all__ = ["Credentials", "check_brokers", "check_source", "kafka_options", "login_options"]
+__all__ = ["KafkaStream", "check_source", "kafka_options"]
 
-Credentials = tuple[str, str]
-
-_MODULES = {
-    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
-    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
-    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+_NUMBERS = {
+    "max_offsets_per_trigger": "maxOffsetsPerTrigger",
+    "min_partitions": "minPartitions",
+    "poll_timeout_ms": "kafkaConsumer.pollTimeoutMs",
+    "num_retries": "fetchOffset.numRetries",
+    "retry_interval_ms": "fetchOffset.retryIntervalMs",
 }
-_CONNECT_SECONDS = 5.0
+
+
+class KafkaStream:
+    """One Kafka source in one run; a :class:`~penstock.spark.sources.port.StreamSource`.
+
+    ``fetch_secret`` gets user name and password for a secret's id.
+    """
+
+    def __init__(self, source: KafkaSource, fetch_secret: Callable[[str], Credentials]) -> None:
+        self._source = source
+        self._fetch_secret = fetch_secret
+
+    @property
+    def description(self) -> str:
+        """Return the topics, for messages."""
+        return self._source.description
+
+    def check(self) -> None:
+        """Connect to one of the brokers. Raises :class:`EnvironmentProblem` if that fails."""
+        check_source(self._source)
+
+    def read(self, spark: SparkSession, *, starting: str | None) -> DataFrame:
+        """Return the records as RECORD_COLUMNS, with ``headers`` if they are declared."""
+        options = kafka_options(self._source, self._fetch_secret, starting=starting)
+        columns = [*RECORD_COLUMNS, *(["headers"] if self._source.include_headers else [])]
+        return spark.readStream.format("kafka").options(**options).load().select(*columns)
+
+    def count(self, batch: Batch) -> int:
+        """Return the offsets between a batch's start and end: its records, or more where offsets have none."""
+        return record_count(batch)
+
+    def lost(self, batch: Batch, records: int) -> list[str]:
+        """Return sentences about offsets without a record, if data loss is accepted: Spark then does not report it."""
+        return [] if self._source.fail_on_data_loss else lost_offsets(batch, records)
 
 
 def kafka_options(
@@ -24,73 +61,53 @@ def kafka_options(
 ) -> dict[str, str]:
     """Return options for Spark's ``kafka`` format. ``fetch_secret`` gets user name and password for a secret's id.
 
-    ``starting`` replaces the declared ``startingOffsets``. The options have the password: never log them.
+    ``starting`` replaces the declared start. The options have the password: never log them.
     """
     options = {
-        "kafka.bootstrap.servers": source.brokers,
-        "subscribe": source.topic,
-        "startingOffsets": starting or source.starting_offsets,
+        **connection_options(source, fetch_secret),
+        **_topics(source),
+        **_starts(source, starting),
         "failOnDataLoss": str(source.fail_on_data_loss).lower(),
         # The default of 500 costs about a fifth of the read rate with small records.
         "kafka.max.poll.records": "5000",
-        # A broker that does not answer is an error within a minute, not after Kafka's default of several.
-        "kafka.default.api.timeout.ms": "30000",
-        "kafka.request.timeout.ms": "15000",
-        "kafka.security.protocol": source.security_protocol,
     }
-    if source.max_offsets_per_trigger is not None:
-        options["maxOffsetsPerTrigger"] = str(source.max_offsets_per_trigger)
-    if source.min_partitions is not None:
-        options["minPartitions"] = str(source.min_partitions)
-    if source.security_protocol.startswith("SASL"):
-        user, password = fetch_secret(source.secret) if source.secret else (source.username or "", source.password or "")
-        options |= login_options(source.sasl_mechanism, user, password)
-    if source.truststore is not None:
-        options["kafka.ssl.truststore.location"] = source.truststore
-        if _is_pem(Path(source.truststore)):
-            options["kafka.ssl.truststore.type"] = "PEM"
-        if source.truststore_password is not None:
-            options["kafka.ssl.truststore.password"] = source.truststore_password
+    if source.include_headers:
+        options["includeHeaders"] = "true"
+    for name, spark_name in _NUMBERS.items():
+        number = getattr(source, name)
+        if number is not None:
+            options[spark_name] = str(number)
     return {**options, **source.options}
 
 
-def _is_pem(path: Path) -> bool:
-    """Return whether the file is text with certificates; judged by its name if it is not on this machine."""
-    try:
-        with path.open("rb") as file:
-            return b"-----BEGIN" in file.read(65_536)
-    except OSError:
-        return path.suffix in {".pem", ".crt", ".cer"}
+def _topics(source: KafkaSource) -> dict[str, str]:
+    if source.topic_pattern:
+        return {"subscribePattern": source.topic_pattern}
+    if source.assign:
+        return {"assign": json.dumps({topic: list(partitions) for topic, partitions in source.assign.items()})}
+    return {"subscribe": ",".join(source.topics)}
 
 
-def login_options(mechanism: str, user: str, password: str) -> dict[str, str]:
-    """Return options of Spark's ``kafka`` format for SASL; ``mechanism`` is PLAIN or one of SCRAM's."""
-    login = f"{_MODULES[mechanism]} required username={_quoted(user)} password={_quoted(password)};"
-    return {"kafka.sasl.mechanism": mechanism, "kafka.sasl.jaas.config": login}
+def _starts(source: KafkaSource, starting: str | None) -> dict[str, str]:
+    """Return where the stream starts; Spark's own times would override its offsets, so only one of them is given."""
+    if starting is None and source.starting_timestamp is not None:
+        # A partition without a later record begins at its end.
+        return {
+            "startingTimestamp": str(source.starting_timestamp),
+            "startingOffsetsByTimestampStrategy": "latest",
+        }
+    if starting is None and source.starting_offsets_by_timestamp:
+        times = {
+            topic: {str(partition): moment for partition, moment in parts.items()}
+            for topic, parts in source.starting_offsets_by_timestamp.items()
+        }
+        return {
+            "startingOffsetsByTimestamp": json.dumps(times),
+            "startingOffsetsByTimestampStrategy": "latest",
+        }
+    return {"startingOffsets": starting or source.starting_offsets}
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def check_source(source: KafkaSource, *, seconds: float = _CONNECT_SECONDS) -> None:
+def check_source(source: KafkaSource) -> None:
     """Connect to one of the brokers. Raises :class:`EnvironmentProblem` if that fails, long before Kafka's client would."""
-    check_brokers(source.brokers, f"topic {source.topic}", "source.kafka.brokers", seconds=seconds)
-
-
-def check_brokers(brokers: str, what: str, where: str = "bootstrap.servers", *, seconds: float = _CONNECT_SECONDS) -> None:
-    """Check as :func:`check_source` does; ``what`` has the addresses, ``where`` is the setting that declares them."""
-    problems = []
-    for broker in brokers.split(","):
-        host, _, port = broker.strip().rpartition(":")
-        if not host or not port.isdigit():
-            raise InvalidInput(f"'{broker}' is not a broker's address.", remedy="Write it as HOST:PORT.")
-        try:
-            with socket.create_connection((host.strip("[]"), int(port)), timeout=seconds):
-                return
-        except OSError as error:
-            problems.append(f"{broker.strip()}: {error.strerror or error}")
-    raise EnvironmentProblem(
-        f"No broker of {what} can be reached ({'; '.join(problems)}).",
-        remedy=f"Start it, or correct {where}.",
-    )
+    check_brokers(source.brokers, source.description, "source.kafka.brokers")
