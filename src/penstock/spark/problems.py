@@ -19,7 +19,8 @@ _WIDTH = 400
 
 # SQL's class 22 is "data exception": a division by zero, a text that is not a number, a value out of range.
 _DATA_STATE = "22"
-_DATA = re.compile(rf"SQLSTATE: {_DATA_STATE}\w{{3}}")
+# P0001 is that of raise_error, in a transform or in changes that cannot be applied.
+_DATA = re.compile(rf"SQLSTATE: (?:{_DATA_STATE}\w{{3}}|P0001)")
 _TOO_LONG = re.compile(r"File name too long", re.IGNORECASE)
 _WRAPPER = re.compile(r"An error occurred while calling |Job aborted|\[?(?:STREAM_FAILED|FAILED_EXECUTE|TASK_WRITE_FAILED)")
 

@@ -14,6 +14,7 @@ PIPELINE = cast("Pipeline", SimpleNamespace(name="p", checkpoint="s3://lake/cp",
 
 DIVIDE = "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate divisor being 0. SQLSTATE: 22012\n== SQL ==\n1/0"
 CAST = "Job aborted due to stage failure: x\n[CAST_INVALID_INPUT] The value 'a' cannot be cast to \"INT\". SQLSTATE: 22018"
+RAISED = "Job aborted due to stage failure: x\n[USER_RAISED_EXCEPTION] Sink s cannot apply 't'. SQLSTATE: P0001"
 WRAPPED = (
     "An error occurred while calling o110.parquet.\n"
     ": org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows to file:/x. SQLSTATE: 58030\n"
@@ -26,6 +27,7 @@ WRAPPED = (
     [
         (DIVIDE, DataProblem, ["[DIVIDE_BY_ZERO]", "try_divide, try_cast"]),
         (CAST, DataProblem, ["[CAST_INVALID_INPUT]", "nothing was committed"]),
+        (RAISED, DataProblem, ["cannot apply 't'", "filter such records"]),
         (WRAPPED.format("/lake/day=xx: File name too long"), DataProblem, ["partition value", "Shorten"]),
         (WRAPPED.format("No space left on device"), EnvironmentProblem, ["disk is full"]),
         (WRAPPED.format("the deepest"), InternalError, ["java.io.IOException: the deepest"]),
@@ -43,5 +45,6 @@ def test_a_failure_is_told_by_its_cause(text: str, kind: type[PenstockError], wo
 
 def test_what_lies_in_the_data_is_not_tried_again() -> None:
     assert is_data_error(RuntimeError(DIVIDE))
+    assert is_data_error(RuntimeError(RAISED))
     assert is_data_error(RuntimeError(WRAPPED.format("File name too long")))
     assert not is_data_error(RuntimeError(WRAPPED.format("Connection reset")))
