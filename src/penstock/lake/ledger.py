@@ -1,15 +1,18 @@
-"""Exactly-once commits of files to a lake: stage, write the manifest, rename, commit; a replay changes nothing.
+"""Exactly-once commits of batches to a lake: stage, write the manifest, rename, commit; a replay changes nothing.
 
 Layout below a table's folder, hidden from readers by the underscore::
 
     _penstock/PIPELINE/staging/BATCH/...                  files being written
+    _penstock/PIPELINE/rows/BATCH/...                     rows for sinks that are not files, the same in every attempt
+    _penstock/PIPELINE/state/QUERY-BATCH/...              what the next batches need of this one
     _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.prepared   manifest: the planned renames
     _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.committed  the same manifest, after all its files are in place
 
 QUERY is the id that Spark stores in the checkpoint. A batch is identified by its number in that query *and* the source
 offsets that it read: the same pair again is a replay and a no-op; the same number with other offsets means that the
 checkpoint was changed, and is refused. A manifest without its ``committed`` is rolled forward if all its files exist,
-otherwise back.
+otherwise back. Sinks that are not files are written while the batch is prepared, from the staged rows, and know a batch that
+they have (:mod:`penstock.spark.sinks.port`).
 
 After a power loss, synced changes exist, and any part of the others. So each step is synced before the next one relies on
 it: staged files before the manifest that names them, renamed files before ``committed``, files removed by a rollback
@@ -80,12 +83,15 @@ class Move:
 class Manifest:
     """The changes of one batch: files to rename, by table partition, and facts for later batches.
 
-    ``partitions`` maps a table's location to its partition folders (``date=2013-01-01``). ``facts`` are small JSON values
-    (rows, nulls by column) that later batches are compared with.
+    ``partitions`` maps a table's location to its partition folders (``date=2013-01-01``). ``inputs`` are staged files that
+    are not renamed: rows for other sinks, and the state in the folder ``state``, which is kept until a later batch has
+    another one. ``facts`` are small JSON values (rows, nulls by column) that later batches are compared with.
     """
 
     batch: Batch
     moves: tuple[Move, ...]
+    inputs: tuple[str, ...] = ()
+    state: str | None = None
     partitions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -99,7 +105,14 @@ class Manifest:
         try:
             raw = json.loads(data)
             moves = tuple(Move(**move) for move in raw["moves"])
-            return cls(batch=Batch(**raw["batch"]), moves=moves, partitions=raw["partitions"], facts=raw["facts"])
+            return cls(
+                batch=Batch(**raw["batch"]),
+                moves=moves,
+                inputs=tuple(raw.get("inputs", ())),
+                state=raw.get("state"),
+                partitions=raw["partitions"],
+                facts=raw["facts"],
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise DataProblem(
                 f"The ledger's manifest {path} is damaged: {error}.",
@@ -134,14 +147,17 @@ class CommitHooks:
     """A caller's hooks of :meth:`Ledger.run`; these do nothing. They are called again if a batch is run again."""
 
     def step(self, name: str) -> AbstractContextManager[None]:  # noqa: ARG002 - for hooks that measure it
-        """Return the context of a step: ``prepare``, ``publish``, ``catalog``, ``commit``."""
+        """Return the context of a step: ``prepare``, ``publish``, ``sinks``, ``catalog``, ``commit``."""
         return nullcontext()
 
     def moved(self, count: int) -> None:
         """Called when the first ``count`` files of the manifest are in place."""
 
+    def publish_rows(self, manifest: Manifest) -> None:
+        """Called when all files are in place: write the staged rows to the other sinks, once."""
+
     def update_catalog(self, manifest: Manifest) -> None:
-        """Called when all files are in place and the batch is not committed yet."""
+        """Called when all sinks have the rows and the batch is not committed yet."""
 
     def committed(self, manifest: Manifest) -> None:
         """Called when the batch is committed, by this run or an earlier one."""
@@ -159,6 +175,7 @@ class Ledger:
         self._root = f"{table.rstrip('/')}/{HIDDEN}/{pipeline}"
         self._tables = [each.rstrip("/") for each in (table, *also)]
         self._stagings = [f"{each}/{HIDDEN}/{pipeline}/staging" for each in self._tables]
+        self._rows = f"{self._root}/rows"
         self.query = query.replace("-", "").lower()
         self._folder = ""
 
@@ -170,7 +187,9 @@ class Ledger:
     def open(self, *, adopt: bool = False) -> None:
         """Bind the ledger to this query; with ``adopt``, as the successor of another one.
 
-        Raises :class:`DataProblem` if another query wrote here and ``adopt`` is not set.
+        A batch that the other query left prepared is rolled back, unless sinks that are not files may have its rows
+        (see :meth:`finish`). Raises :class:`DataProblem` for such a batch, and if another query wrote here and ``adopt`` is
+        not set.
         """
         generations = self._generations()
         if generations and generations[-1][1] == self.query:
@@ -185,11 +204,33 @@ class Ledger:
             self._folder = self._generation(*generations[-1])
             for batch, state in self._states().items():
                 if state == "prepared":
+                    self._check_not_published(batch)
                     self._roll_back(batch)
         self._folder = self._generation(generations[-1][0] + 1 if generations else 0, self.query)
         self._files.write(f"{self._folder}/opened", b"{}")
         # The parent folders are new, too.
         self._files.sync([f"{self._folder}/opened"], below=self._tables[0])
+
+    def finish(self, hooks: CommitHooks) -> list[int]:
+        """Roll forward batches that were left prepared with rows for sinks that are not files; return their numbers.
+
+        To be called on a ledger of :meth:`current_query` before another query's ledger adopts its place.
+        """
+        found = [batch for batch, state in sorted(self._states().items()) if state == "prepared"]
+        finished = []
+        for number in found:
+            manifest = self._resumable(number)
+            if manifest is not None and manifest.inputs:
+                self._complete(manifest, hooks)
+                finished.append(number)
+        return finished
+
+    def _check_not_published(self, batch: int) -> None:
+        if self._manifest(batch, "prepared").inputs:
+            raise DataProblem(
+                f"Batch {batch} in the ledger {self._folder} was not committed, and its sinks may have its rows.",
+                remedy="Run the pipeline once with the checkpoint that the batch belongs to.",
+            )
 
     def _generation(self, number: int, query: str) -> str:
         return f"{self._root}/ledger/{number:04d}-{query}"
@@ -205,14 +246,28 @@ class Ledger:
         """
         return f"{self._stagings[table]}/{batch:010d}"
 
+    def rows_folder(self, batch: int) -> str:
+        """Return the folder of a batch's rows for sinks that are not files."""
+        return f"{self._rows}/{batch:010d}"
+
+    def state_folder(self, batch: int) -> str:
+        """Return the folder of a batch's state."""
+        return f"{self._root}/state/{self.query}-{batch:010d}"
+
+    def accounts_folder(self) -> str:
+        """Return the folder of the pipeline's accounts if none is declared."""
+        return f"{self._root}/accounts"
+
     def _drop_staging(self, batch: int) -> None:
         for table in range(len(self._stagings)):
             self._files.delete(self.staging(batch, table))
+        self._files.delete(self.rows_folder(batch))
 
     def clear_staging(self) -> list[str]:
         """Remove staged files of killed attempts that no manifest names; return the removed folders."""
         wanted = {f"{batch:010d}" for batch, state in self._states().items() if state == "prepared"}
-        orphans = [f"{root}/{name}" for root in self._stagings for name in self._files.names(root) if name not in wanted]
+        roots = [*self._stagings, self._rows]
+        orphans = [f"{root}/{name}" for root in roots for name in self._files.names(root) if name not in wanted]
         for path in orphans:
             self._files.delete(path)
         return orphans
@@ -242,29 +297,39 @@ class Ledger:
         hooks = hooks or CommitHooks()
         found = self._state(batch)
         if found == "committed":
-            hooks.committed(self._manifest(batch.id, "committed"))
-            self._tidy(batch.id)
+            manifest = self._manifest(batch.id, "committed")
+            hooks.committed(manifest)
+            self._tidy(batch.id, state=manifest.state)
             return found
-        manifest = self._resumable(batch.id) if found == "prepared" else None
-        if manifest is None:
+        prepared = self._resumable(batch.id) if found == "prepared" else None
+        if prepared is not None:
+            manifest = prepared
+        else:
             found = "new"
             # 1. Stage the files where readers do not see them.
             manifest = stage()
             # 2. Write the manifest of the files to publish.
             with hooks.step("prepare"):
                 self._prepare(manifest)
+        self._complete(manifest, hooks)
+        return found
+
+    def _complete(self, manifest: Manifest, hooks: CommitHooks) -> None:
+        """Roll a prepared batch forward."""
         # 3. Rename the files into the tables.
         with hooks.step("publish"):
             self._publish(manifest, hooks.moved)
-        # 4. Update the catalog.
+        # 4. Write the staged rows to the other sinks.
+        with hooks.step("sinks"):
+            hooks.publish_rows(manifest)
+        # 5. Update the catalog.
         with hooks.step("catalog"):
             hooks.update_catalog(manifest)
-        # 5. Commit. The rest is clean-up.
+        # 6. Commit. The rest is clean-up.
         with hooks.step("commit"):
-            self._files.write(self._path(batch.id, "committed"), manifest.to_json())
+            self._files.write(self._path(manifest.batch.id, "committed"), manifest.to_json())
         hooks.committed(manifest)
-        self._tidy(batch.id)
-        return found
+        self._tidy(manifest.batch.id, state=manifest.state)
 
     def _state(self, batch: Batch) -> BatchState:
         states = self._states()
@@ -289,7 +354,7 @@ class Ledger:
 
     def _prepare(self, manifest: Manifest) -> None:
         """Write the manifest; from here on the batch can be rolled forward."""
-        self._sync([move.staged for move in manifest.moves])
+        self._sync([*(move.staged for move in manifest.moves), *manifest.inputs])
         self._files.write(self._path(manifest.batch.id, "prepared"), manifest.to_json())
 
     def _publish(self, manifest: Manifest, moved: Callable[[int], None]) -> None:
@@ -311,9 +376,13 @@ class Ledger:
             if of_table:
                 self._files.sync(of_table, below=table)
 
-    def _tidy(self, batch: int) -> None:
-        """After the commit: remove the batch's staging and manifests beyond :data:`KEEP`."""
+    def _tidy(self, batch: int, *, state: str | None) -> None:
+        """After the commit: remove the batch's staging, states but ``state``, and manifests beyond :data:`KEEP`."""
         self._drop_staging(batch)
+        if state is not None:
+            for name in self._files.names(f"{self._root}/state"):
+                if f"{self._root}/state/{name}" != state:
+                    self._files.delete(f"{self._root}/state/{name}")
         states = self._states()
         committed = sorted(number for number, state in states.items() if state == "committed")
         stale = set(committed[:-KEEP])
@@ -324,9 +393,13 @@ class Ledger:
                 self._files.delete(f"{self._folder}/{name}")
 
     def _resumable(self, batch: int) -> Manifest | None:
-        """Return the manifest of a prepared batch if all its files exist, staged or in place; otherwise roll it back."""
+        """Return the manifest of a prepared batch if all its files exist, staged or in place; otherwise roll it back.
+
+        Rolled back, it is staged again, and sinks that have it already keep what they have.
+        """
         manifest = self._manifest(batch, "prepared")
-        if all(self._files.exists(move.staged) or self._files.exists(move.final) for move in manifest.moves):
+        moved = all(self._files.exists(move.staged) or self._files.exists(move.final) for move in manifest.moves)
+        if moved and all(self._files.exists(path) for path in manifest.inputs):
             return manifest
         self._roll_back(batch)
         return None
