@@ -154,7 +154,7 @@ class CommitHooks:
         """Called when the first ``count`` files of the manifest are in place."""
 
     def publish_rows(self, manifest: Manifest) -> None:
-        """Called when all files are in place: write the staged rows to the other sinks, once."""
+        """Called for a batch with ``inputs`` when all files are in place: write the rows to the other sinks, once."""
 
     def update_catalog(self, manifest: Manifest) -> None:
         """Called when all sinks have the rows and the batch is not committed yet."""
@@ -254,10 +254,6 @@ class Ledger:
         """Return the folder of a batch's state."""
         return f"{self._root}/state/{self.query}-{batch:010d}"
 
-    def accounts_folder(self) -> str:
-        """Return the folder of the pipeline's accounts if none is declared."""
-        return f"{self._root}/accounts"
-
     def _drop_staging(self, batch: int) -> None:
         for table in range(len(self._stagings)):
             self._files.delete(self.staging(batch, table))
@@ -320,8 +316,9 @@ class Ledger:
         with hooks.step("publish"):
             self._publish(manifest, hooks.moved)
         # 4. Write the staged rows to the other sinks.
-        with hooks.step("sinks"):
-            hooks.publish_rows(manifest)
+        if manifest.inputs:
+            with hooks.step("sinks"):
+                hooks.publish_rows(manifest)
         # 5. Update the catalog.
         with hooks.step("catalog"):
             hooks.update_catalog(manifest)

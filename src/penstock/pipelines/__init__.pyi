@@ -1,6 +1,7 @@
 """Declared pipelines: what flows from where to where, as frozen values without Spark."""
 
 from .evolution import Evolution as Evolution
+from .model import Accounts as Accounts
 from .model import DeadLetters as DeadLetters
 from .model import Decode as Decode
 from .model import Drift as Drift

@@ -17,6 +17,7 @@ from penstock.pipelines.targets import CatalogTarget
 
 __all__ = [
     "MAX_BRANCHES",
+    "Accounts",
     "DeadLetters",
     "Decode",
     "Drift",
@@ -62,6 +63,14 @@ class DeadLetters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Accounts:
+    """The table of accounts: a row for each batch and sink. ``location`` None: see :attr:`Pipeline.accounts_location`."""
+
+    location: str | None = None
+    catalog: CatalogTarget | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
     """``processing``: a batch each ``interval`` until stopped; ``available_now``: all available records, in batches."""
 
@@ -96,6 +105,7 @@ class Pipeline:
     transform: Transform = field(default_factory=Transform)
     trigger: Trigger = field(default_factory=Trigger)
     drift: Drift = field(default_factory=Drift)
+    accounts: Accounts = field(default_factory=Accounts)
     batch_max_retries: int = 3
     origin: str = "<python>"
 
@@ -128,7 +138,17 @@ class Pipeline:
             for sink in self.sinks
             for number, location in enumerate(sink.locations)
         }
-        return {**sinks, "dead_letters": self.dead_letters.location, "checkpoint": self.checkpoint}
+        return {
+            **sinks,
+            "dead_letters": self.dead_letters.location,
+            "accounts": self.accounts_location,
+            "checkpoint": self.checkpoint,
+        }
+
+    @property
+    def accounts_location(self) -> str:
+        """Return the folder of the accounts: as declared, or ``NAME_accounts`` beside the dead letters."""
+        return self.accounts.location or f"{self.dead_letters.location.rpartition('/')[0]}/{self.name}_accounts"
 
     @property
     def targets(self) -> str:
@@ -139,6 +159,19 @@ class Pipeline:
     def file_sinks(self) -> tuple[ParquetSink, ...]:
         """Return the sinks whose files the ledger publishes by renames."""
         return tuple(sink for sink in self.sinks if isinstance(sink, ParquetSink))
+
+    @property
+    def direct_sink(self) -> ParquetSink | None:
+        """Return the sink whose files are staged at once, the only sink of the pipeline; None if rows are staged first."""
+        files = self.file_sinks
+        return files[0] if len(self.sinks) == 1 and files and files[0].sql is None else None
+
+    @property
+    def file_locations(self) -> tuple[str, ...]:
+        """Return the tables that one manifest covers: that of the ledger first, then other sinks' files and dead letters."""
+        first = self.ledger_location
+        rest = [*(sink.location for sink in self.file_sinks), self.dead_letters.location]
+        return (first, *(location for location in rest if location != first))
 
     @property
     def ledger_location(self) -> str:

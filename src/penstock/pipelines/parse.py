@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.errors import InvalidInput
-from penstock.pipelines.model import MAX_BRANCHES, DeadLetters, Decode, Drift, Pipeline, Policy, Transform, Trigger
+from penstock.pipelines.model import MAX_BRANCHES, Accounts, DeadLetters, Decode, Drift, Pipeline, Policy, Transform, Trigger
 from penstock.pipelines.sections import catalog_target, location
 from penstock.pipelines.sinks.kinds import parse_sinks
 from penstock.pipelines.sources.kinds import parse_source
@@ -43,6 +43,7 @@ def parse_pipeline(
     checkpoint = location(top, base, "checkpoint", "checkpointLocation", "checkpoint_location")
     retries = top.integer("batchMaxRetries", "batch_max_retries", maximum=100)
     drift = _drift(top.section("drift"))
+    accounts = _accounts(top.section("accounts"), base)
     top.done()
     try:
         return Pipeline(
@@ -56,6 +57,7 @@ def parse_pipeline(
             checkpoint=checkpoint,
             batch_max_retries=3 if retries is None else retries,
             drift=drift,
+            accounts=accounts,
             origin=origin,
         )
     except InvalidInput as error:
@@ -103,6 +105,17 @@ def _trigger(top: Section) -> Trigger:
     if any(once):
         return Trigger(kind="available_now")
     return Trigger() if interval is None else Trigger(interval=interval)
+
+
+def _accounts(section: Section | None, base: Path) -> Accounts:
+    if section is None:
+        return Accounts()
+    result = Accounts(
+        location=location(section, base, "location", "path") if section.has("location", "path") else None,
+        catalog=catalog_target(section.section("catalog")),
+    )
+    section.done()
+    return result
 
 
 def _drift(section: Section | None) -> Drift:

@@ -6,6 +6,7 @@ batch, ``sources/0/0`` the start offsets of the first batch; ``commits/N`` marks
 
 import json
 import re
+from typing import Any
 
 from penstock.errors import DataProblem
 from penstock.lake.files import FileSystem
@@ -42,7 +43,7 @@ def _damaged(path: str, reason: str) -> DataProblem:
 
 
 def _offsets(files: FileSystem, path: str) -> str:
-    """Return the source's offsets in a checkpoint file as canonical JSON: {topic: {partition: offset}}."""
+    """Return the source's offsets in a checkpoint file as canonical JSON; Kafka's are {topic: {partition: offset}}."""
     try:
         lines = files.read(path).decode().replace("\0", "").splitlines()
     except FileNotFoundError:
@@ -52,10 +53,17 @@ def _offsets(files: FileSystem, path: str) -> str:
     if not lines or not lines[0].startswith("v") or len(lines) < 2:
         raise _damaged(path, "it has no offsets" if lines else "it is empty")
     try:
-        offsets = json.loads(lines[-1])
-        topics = {topic: {int(part): int(offset) for part, offset in parts.items()} for topic, parts in offsets.items()}
-    except (ValueError, AttributeError, TypeError) as error:
+        return _canonical(json.loads(lines[-1]))
+    except ValueError as error:
         raise _damaged(path, "its offsets are not JSON") from error
+
+
+def _canonical(offsets: Any) -> str:
+    """Return offsets as the ledger compares them: Kafka's by topic and by number of partition, others by their keys."""
+    try:
+        topics = {topic: {int(part): int(offset) for part, offset in parts.items()} for topic, parts in offsets.items()}
+    except (ValueError, AttributeError, TypeError):
+        return json.dumps(offsets, sort_keys=True)
     return json.dumps({topic: dict(sorted(parts.items())) for topic, parts in sorted(topics.items())})
 
 

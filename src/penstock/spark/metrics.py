@@ -40,6 +40,7 @@ class BatchMetrics:
     passes: int = 0
     attempts: int = 1
     registry_stale: bool = False
+    sinks: dict[str, dict[str, Any]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     max_latency_seconds: float | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -18,10 +18,13 @@ from penstock.lake.ledger import Ledger
 from penstock.pipelines.model import Pipeline
 from penstock.pipelines.targets import CatalogTarget
 from penstock.spark import checkpoints
+from penstock.spark.commit import accounts
+from penstock.spark.commit.accounts import AccountsTable
 from penstock.spark.commit.batches import BatchCommitter, StreamStopped
 from penstock.spark.commit.catalog import PARQUET, CatalogCalls, CatalogTable, TableFormat
 from penstock.spark.commit.dead_letters import PARTITION_KEYS
 from penstock.spark.commit.failpoints import Failpoint
+from penstock.spark.commit.outputs import Outputs
 from penstock.spark.commit.staging import Stager
 from penstock.spark.commit.steps import CommitContext, Tables
 from penstock.spark.decode.versions import SchemaVersions, VersionSource
@@ -30,7 +33,8 @@ from penstock.spark.kafka import Credentials
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_replay_failure, to_penstock_error
 from penstock.spark.session import SessionSettings, open_session
-from penstock.spark.sources.kafka import check_source, kafka_options
+from penstock.spark.sinks.kinds import SinkContext, open_sinks
+from penstock.spark.sources.kinds import stream_source
 
 __all__ = ["RunOptions", "RunReport", "run"]
 
@@ -99,7 +103,7 @@ def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptio
     :class:`EnvironmentProblem` if a service cannot be reached.
     """
     options = options or RunOptions()
-    check_source(pipeline.source)
+    stream_source(pipeline.source, options.fetch_secret).check()
     ours = spark is None
     if spark is None:
         spark = open_session(_session(options), name=pipeline.name, locations=pipeline.locations.values())
@@ -134,7 +138,8 @@ class _Run:
         self._spark = spark
         self._options = options
         self._files = HadoopFiles(spark)
-        self._query: StreamingQuery | None = None
+        self._source = stream_source(pipeline.source, options.fetch_secret)
+        self._writers = open_sinks(SinkContext(spark=spark, pipeline=pipeline, fetch_secret=options.fetch_secret))
 
     def run(self) -> RunReport:
         starting = self._starting_offsets()
@@ -178,8 +183,8 @@ class _Run:
         pipeline = self._pipeline
         return Ledger(
             self._files,
-            table=pipeline.ledger_location,
-            also=(pipeline.dead_letters.location,),
+            table=pipeline.file_locations[0],
+            also=pipeline.file_locations[1:],
             pipeline=pipeline.name,
             query=query,
         )
@@ -208,22 +213,32 @@ class _Run:
         # An unknown schema or reader is an error now, not at the first record.
         versions.refresh()
         versions.plan()
+        accounts_location = pipeline.accounts_location
         context = CommitContext(
             pipeline=pipeline,
             files=self._files,
             stager=Stager(pipeline, versions, self._files),
-            tables=Tables(
-                rows=self._table(
-                    pipeline.file_sinks[0].catalog, pipeline.ledger_location, pipeline.file_sinks[0].partition_by, PARQUET
-                ),
-                dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS, PARQUET),
-            ),
+            tables=self._tables(accounts_location),
+            source=self._source,
+            outputs=Outputs(pipeline, self._writers),
+            accounts=AccountsTable(self._files, pipeline, accounts_location),
             failpoint=options.failpoint,
             jvm=int(jvm.java.lang.ProcessHandle.current().pid()),
             on_files=options.on_files,
         )
         return BatchCommitter(
             context, open_ledger=self._open_ledger, metrics=MetricsFile(options.metrics), on_batch=options.on_batch
+        )
+
+    def _tables(self, accounts_location: str) -> Tables:
+        pipeline = self._pipeline
+        rows = {
+            sink.name: self._table(sink.catalog, sink.location, sink.partition_by, PARQUET) for sink in pipeline.file_sinks
+        }
+        return Tables(
+            rows={name: table for name, table in rows.items() if table is not None},
+            dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS, PARQUET),
+            accounts=self._table(pipeline.accounts.catalog, accounts_location, accounts.PARTITION_KEYS, PARQUET),
         )
 
     def _table(
@@ -239,10 +254,8 @@ class _Run:
         # The transform's view and the commit's own conversions rely on these, also in a caller's session.
         self._spark.conf.set("spark.sql.session.timeZone", "UTC")
         self._spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-        options = kafka_options(pipeline.source, self._options.fetch_secret, starting=starting)
-        records: DataFrame = self._spark.readStream.format("kafka").options(**options).load()
-        columns = ["key", "value", "topic", "partition", "offset", "timestamp"]
-        stream = records.select(*columns).writeStream.queryName(pipeline.name).foreachBatch(committer)
+        records = self._source.read(self._spark, starting=starting)
+        stream = records.writeStream.queryName(pipeline.name).foreachBatch(committer)
         return self._triggered(stream.option("checkpointLocation", pipeline.checkpoint)).start()
 
     def _triggered(self, stream: DataStreamWriter) -> DataStreamWriter:

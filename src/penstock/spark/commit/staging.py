@@ -13,6 +13,7 @@ from uuid import UUID
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
 from penstock.lake.files import FileSystem
@@ -24,18 +25,12 @@ from penstock.spark.decode.records import REASONS, body_columns, decoded, versio
 from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.sinks.parquet import write_files
+from penstock.spark.sources.port import METADATA, shown_metadata
 
-__all__ = ["METADATA", "Staged", "Stager", "Staging", "good_rows"]
+__all__ = ["Staged", "Stager", "Staging", "check_partitions", "good_rows", "hive_columns"]
 
-METADATA = {
-    "topic": "_topic",
-    "partition": "_partition",
-    "offset": "_offset",
-    "timestamp": "_timestamp",
-    "key": "_key",
-    "_version": "_schema_version",
-}
-"""Kafka's columns in the view ``records`` beside the reader's fields; they are not in the table unless renamed."""
+ROWS_PER_TASK = 50_000
+"""Minimum number of records of a task that stages rows for several sinks."""
 
 _MAX_PASSES = 8
 
@@ -45,7 +40,10 @@ _ASKED = ("TOMBSTONE", "UNKNOWN_VERSION", "NEEDS_INFLATE")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staging:
-    """The staging of a batch: folders of its rows and dead letters, and the batch number and time in the dead letters."""
+    """The staging of a batch: folders of its rows and dead letters, and the batch number and time in the dead letters.
+
+    ``rows`` is the staging folder of the table where the pipeline has one sink of files; else of rows for all sinks.
+    """
 
     rows: str
     dead: str
@@ -68,7 +66,7 @@ class Staged:
     reasons: Mapping[str, int]
     versions: Mapping[int, int]
     nulls: Mapping[str, int]
-    columns: Mapping[str, str]
+    schema: StructType
     oldest: int | None  # milliseconds since the epoch
     dead_written: bool = False
 
@@ -76,6 +74,11 @@ class Staged:
     def seen(self) -> list[SchemaVersion]:
         """The versions that records of the batch were written with."""
         return [version for version in self.plan.writers if self.versions.get(version.number)]
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Return the columns of the rows, without the records' metadata, to their Hive types."""
+        return hive_columns(self.schema)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -88,7 +91,7 @@ class Staged:
             "reasons": dict(self.reasons),
             "versions": {str(number): count for number, count in self.versions.items()},
             "nulls": dict(self.nulls),
-            "columns": dict(self.columns),
+            "columns": self.columns,
             "oldest": self.oldest,
         }
 
@@ -142,18 +145,23 @@ class Stager:
 
     def _pass(self, records: DataFrame, plan: DecodePlan, folder: str, expected: int) -> Staged:
         self._files.delete(folder)
-        sink = self._pipeline.file_sinks[0]
-        tasks = max(1, math.ceil(expected / sink.rows_per_task))
+        sink = self._pipeline.direct_sink
+        tasks = max(1, math.ceil(expected / (sink.rows_per_task if sink else ROWS_PER_TASK)))
         frame = decoded(records, plan, branches=self._pipeline.decode.max_branches, zlib=self._zlib)
         read, written = Observation(), Observation()
         output = self._output(good_rows(frame, plan, read))
-        columns = {field.name: field.dataType.simpleString() for field in output.schema.fields}
-        _check_partitions(columns, sink, self._pipeline.name)
+        schema = output.schema
+        columns = hive_columns(schema)
+        if sink is not None:
+            check_partitions(columns, sink, self._pipeline.name)
         nulls = [
             F.count(F.when(F.col(_quoted(name)).isNull(), 1)).alias(f"n{number}") for number, name in enumerate(columns)
         ]
         output = output.observe(written, F.count(F.lit(1)).alias("rows"), *nulls).coalesce(tasks)
-        write_files(output, sink, folder)
+        if sink is not None:
+            write_files(output, sink, folder)
+        else:
+            output.write.mode("append").parquet(folder)
         counts, results = read.get, written.get
         return Staged(
             frame=frame,
@@ -166,7 +174,7 @@ class Stager:
                 version.number: int(counts[f"v{version.number}"]) for version in plan.writers if counts[f"v{version.number}"]
             },
             nulls={name: int(results[f"n{number}"]) for number, name in enumerate(columns)},
-            columns=columns,
+            schema=schema,
             oldest=counts["oldest"],
         )
 
@@ -177,7 +185,7 @@ class Stager:
             rows = rows.sparkSession.sql(transform.sql)
         for name, expression in transform.columns.items():
             rows = rows.withColumn(name, F.expr(expression))
-        return rows.drop(*METADATA.values())
+        return rows if self._pipeline.direct_sink is None else rows.drop(*METADATA.values())
 
     def stage_dead(self, staged: Staged, at: Staging, *, metrics: BatchMetrics) -> Staged:
         """Write the dead letters below ``at.dead``, unless that is done; this reads the source once more."""
@@ -201,12 +209,19 @@ def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFr
 
     The counting also keeps Spark from pushing the filter below the decode, which would then run twice.
     """
+    shown = shown_metadata(frame)
     fields = body_columns(frame)
     flat = [field.alias(f"_field{number}") for number, field in enumerate(fields)]  # one level less for Spark to copy
     names = _names(frame.select(*fields))
-    rows = frame.select(*flat, *METADATA, "_reason").observe(counts, *_read_counts(plan)).filter(F.col("_reason").isNull())
-    metadata = [F.col(name).alias(shown) for name, shown in METADATA.items()]
+    rows = frame.select(*flat, *shown, "_reason").observe(counts, *_read_counts(plan)).filter(F.col("_reason").isNull())
+    metadata = [F.col(name).alias(alias) for name, alias in shown.items()]
     return rows.select(*(F.col(f"_field{number}").alias(name) for number, name in enumerate(names)), *metadata)
+
+
+def hive_columns(schema: StructType) -> dict[str, str]:
+    """Return columns to Hive types, without the records' metadata."""
+    hidden = set(METADATA.values())
+    return {field.name: field.dataType.simpleString() for field in schema.fields if field.name not in hidden}
 
 
 def _names(frame: DataFrame) -> list[str]:
@@ -231,7 +246,8 @@ def _read_counts(plan: DecodePlan) -> list[Column]:
     ]
 
 
-def _check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) -> None:
+def check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) -> None:
+    """Raise :class:`InvalidInput` if the sink partitions by a column that ``columns`` lacks."""
     lost = [key for key in sink.partition_by if key not in columns]
     if lost:
         raise InvalidInput(

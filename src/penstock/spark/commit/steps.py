@@ -2,22 +2,26 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from pyspark.sql import DataFrame
 
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Batch, BatchState, CommitHooks, Ledger, Manifest, Move, plan_moves
 from penstock.pipelines.model import Pipeline
-from penstock.spark.checkpoints import lost_offsets, record_count
-from penstock.spark.commit import dead_letters, drift
+from penstock.spark.commit import accounts, dead_letters, drift
+from penstock.spark.commit.accounts import AccountsTable
 from penstock.spark.commit.catalog import CatalogTable
 from penstock.spark.commit.failpoints import Failpoint
+from penstock.spark.commit.outputs import Outputs, SinkRows, staged_rows
 from penstock.spark.commit.staging import Staged, Stager, Staging
 from penstock.spark.metrics import BatchMetrics
+from penstock.spark.sinks.port import Published
+from penstock.spark.sources.port import StreamSource
 
 __all__ = ["BatchCommit", "CommitContext", "Tables"]
 
@@ -26,10 +30,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """The catalog's tables of rows and of dead letters, None if the catalog is not updated."""
+    """The catalog's tables: of sinks of files, by the sink's name, of dead letters and of accounts.
 
-    rows: CatalogTable | None = None
+    Those that are missing, or None, are not kept in the catalog.
+    """
+
+    rows: Mapping[str, CatalogTable] = field(default_factory=dict)
     dead: CatalogTable | None = None
+    accounts: CatalogTable | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +52,9 @@ class CommitContext:
     files: FileSystem
     stager: Stager
     tables: Tables
+    source: StreamSource
+    outputs: Outputs
+    accounts: AccountsTable
     failpoint: Failpoint
     jvm: int | None
     on_files: Callable[[Sequence[str]], None] = lambda _: None
@@ -61,6 +72,7 @@ class BatchCommit(CommitHooks):
         self._batch = batch
         self._ledger = ledger
         self._metrics = metrics
+        self._published: dict[str, Published] = {}
 
     def run(self) -> BatchState:
         """Commit the batch; return the state it was found in. Raises the errors of ledger, staging and drift policy."""
@@ -85,10 +97,38 @@ class BatchCommit(CommitHooks):
         """Create or extend the tables, and add the partitions of the new files."""
         self._context.on_files([move.final for move in manifest.moves])
         facts, folders, tables = manifest.facts, manifest.partitions, self._context.tables
-        if tables.rows is not None and facts["rows"]:
-            tables.rows.sync(facts["columns"], folders.get(self._pipeline.ledger_location, ()))
+        for sink in self._pipeline.file_sinks:
+            table, gets = tables.rows.get(sink.name), facts["sinks"][sink.name]
+            if table is not None and gets["rows"]:
+                table.sync(gets["columns"], folders.get(sink.location, ()))
         if tables.dead is not None and facts["dead"]:
             tables.dead.sync(dead_letters.COLUMNS, folders.get(self._pipeline.dead_letters.location, ()))
+        with self.step("accounts"):
+            self._account(manifest)
+
+    def publish_rows(self, manifest: Manifest) -> None:
+        """Write the staged rows to the sinks that are not files."""
+        spark = self._records.sparkSession
+        self._published = self._context.outputs.publish(spark, manifest, self._ledger.query)
+
+    def _account(self, manifest: Manifest) -> None:
+        """Write the batch's rows of accounts."""
+        self._metrics.sinks = self._did(manifest)
+        folder = self._context.accounts.write(manifest, self._metrics, self._metrics.sinks)
+        if self._context.tables.accounts is not None:
+            self._context.tables.accounts.sync(accounts.COLUMNS, [folder])
+
+    def _did(self, manifest: Manifest) -> dict[str, dict[str, Any]]:
+        """Return what each sink got and wrote."""
+        found: dict[str, dict[str, Any]] = {}
+        for sink in self._pipeline.file_sinks:
+            moves = [move for move in manifest.moves if move.final.startswith(f"{sink.location}/")]
+            rows = manifest.facts["sinks"][sink.name]["rows"]
+            size = sum(move.size for move in moves)
+            found[sink.name] = {"received": rows, "written": rows, "files": len(moves), "bytes": size}
+        for name, published in self._published.items():
+            found[name] = {"written": published.rows, "bytes": published.size, "reference": published.reference}
+        return found
 
     def committed(self, manifest: Manifest) -> None:
         """Count the records of the batch."""
@@ -106,21 +146,23 @@ class BatchCommit(CommitHooks):
 
     def _stage(self) -> Manifest:
         """Stage rows and dead letters, and describe them."""
+        batch, direct = self._batch.id, self._pipeline.direct_sink is not None
         at = Staging(
-            rows=self._ledger.staging(self._batch.id),
-            dead=self._ledger.staging(self._batch.id, 1),
+            rows=self._ledger.staging(batch) if direct else self._ledger.rows_folder(batch),
+            dead=self._ledger.staging(batch, self._number(self._pipeline.dead_letters.location)),
             batch=self._batch.id,
             now=datetime.now(UTC),
         )
         with self.step("stage"):
             staged = self._stage_rows(at)
+        sinks = self._stage_files(staged, at)
         with self.step("drift"):
-            self._check_drift(staged)
+            self._check_drift(staged, sinks)
         with self.step("dead_letters"):
             if staged.dead:
                 staged = self._context.stager.stage_dead(staged, at, metrics=self._metrics)
         with self._metrics.step("prepare"):
-            return self._manifest(staged)
+            return self._manifest(staged, sinks, at)
 
     def _stage_rows(self, at: Staging) -> Staged:
         context = self._context
@@ -129,34 +171,62 @@ class BatchCommit(CommitHooks):
             return bool(context.files.walk(at.rows))
 
         with context.failpoint.watch("during-stage", self._batch.id, context.jvm, has_begun):
-            expected = record_count(self._batch)
+            expected = self._context.source.count(self._batch)
             return context.stager.stage(self._records, at, expected=expected, metrics=self._metrics)
 
-    def _check_drift(self, staged: Staged) -> None:
+    def _stage_files(self, staged: Staged, at: Staging) -> dict[str, SinkRows]:
+        """Return what each sink of files gets; where rows were staged for all sinks, write its files first."""
+        direct = self._pipeline.direct_sink
+        if direct is not None:
+            return {direct.name: SinkRows(rows=staged.rows, columns=staged.columns)}
+        files = list(self._context.files.walk(at.rows))
+        if not staged.rows or not files:
+            return {sink.name: SinkRows(rows=0, columns={}) for sink in self._pipeline.file_sinks}
+        rows = staged_rows(self._records.sparkSession, files, staged.schema)
+        folders = {
+            sink.name: self._ledger.staging(self._batch.id, self._number(sink.location))
+            for sink in self._pipeline.file_sinks
+        }
+        with self.step("stage_files"):
+            return self._context.outputs.stage_files(rows, folders)
+
+    def _number(self, location: str) -> int:
+        """Return the number of a table in the ledger."""
+        return self._pipeline.file_locations.index(location)
+
+    def _check_drift(self, staged: Staged, sinks: Mapping[str, SinkRows]) -> None:
         """Compare registry, catalog, earlier batches and rows."""
-        policy, batch, table = self._pipeline.drift, self._batch, self._context.tables.rows
+        policy, batch = self._pipeline.drift, self._batch
         findings = drift.lost_fields(staged.seen, staged.plan.reader, staged.plan.reader_definition)
-        if table is not None and not table.creates:
-            findings += drift.table_gaps(staged.columns, table.columns(), name=table.name)
+        for name, table in self._context.tables.rows.items():
+            if not table.creates:
+                findings += drift.table_gaps(sinks[name].columns, table.columns(), name=table.name)
         history = [manifest.facts for manifest in self._ledger.recent(drift.TRAILING)]
         findings += drift.null_jumps(staged.nulls, staged.rows, history, policy)
         where = f"batch {batch.id} of {self._pipeline.name}, offsets {batch.start} to {batch.end}"
         self._metrics.warnings = drift.apply_policy(findings, policy, where=where)
         for warning in self._metrics.warnings:
             _log.warning("drift: %s: %s", where, warning)
-        if not self._pipeline.source.fail_on_data_loss:
-            for loss in lost_offsets(batch, staged.records):
-                self._metrics.warnings.append(loss)
-                _log.warning("data loss: batch %d of %s: %s", batch.id, self._pipeline.name, loss)
+        for loss in self._context.source.lost(batch, staged.records):
+            self._metrics.warnings.append(loss)
+            _log.warning("data loss: batch %d of %s: %s", batch.id, self._pipeline.name, loss)
 
-    def _manifest(self, staged: Staged) -> Manifest:
-        targets = (self._pipeline.ledger_location, self._pipeline.dead_letters.location)
+    def _manifest(self, staged: Staged, sinks: Mapping[str, SinkRows], at: Staging) -> Manifest:
+        """Describe what was staged: files to rename, rows for the other sinks, facts."""
         moves: list[Move] = []
         partitions: dict[str, list[str]] = {}
-        for number, (table, count) in enumerate(zip(targets, (staged.rows, staged.dead), strict=True)):
+        filled = {sink.location: sinks[sink.name].rows for sink in self._pipeline.file_sinks}
+        filled[self._pipeline.dead_letters.location] = staged.dead
+        for number, table in enumerate(self._pipeline.file_locations):
             folder = self._ledger.staging(self._batch.id, number)
-            found = self._context.files.walk(folder) if count else {}
+            found = self._context.files.walk(folder) if filled[table] else {}
             planned = plan_moves(found, folder=folder, table=table, query=self._ledger.query, batch=self._batch.id)
             moves.extend(planned)
             partitions[table] = sorted({move.final[len(table) + 1 :].rpartition("/")[0] for move in planned})
-        return Manifest(batch=self._batch, moves=tuple(moves), partitions=partitions, facts=staged.facts)
+        facts = {**staged.facts, "sinks": {name: rows.facts for name, rows in sinks.items()}}
+        facts["staged_at"] = int(at.now.timestamp())
+        inputs: tuple[str, ...] = ()
+        if self._context.outputs.writers and staged.rows:
+            inputs = tuple(self._context.files.walk(at.rows))
+            facts["rows_files"], facts["schema"] = list(inputs), staged.schema.jsonValue()
+        return Manifest(batch=self._batch, moves=tuple(moves), inputs=inputs, partitions=partitions, facts=facts)

@@ -1,0 +1,100 @@
+"""The rows of a batch for its sinks: read back from staged files, which are the same in every attempt.
+
+A pipeline with one sink of files stages that table's files at once (:attr:`Pipeline.direct_sink`). Others stage the rows
+first; files of tables are written from them before the manifest, and the other sinks are written after it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.types import StructType
+
+from penstock.lake.ledger import Manifest
+from penstock.pipelines.model import Pipeline
+from penstock.pipelines.sinks.settings import SinkSettings
+from penstock.spark.commit.staging import check_partitions, hive_columns
+from penstock.spark.sinks.parquet import write_files
+from penstock.spark.sinks.port import Published, SinkBatch, SinkWriter
+from penstock.spark.sources.port import METADATA
+
+__all__ = ["Outputs", "SinkRows", "staged_rows"]
+
+_VIEW = "rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkRows:
+    """What one sink gets of a batch: a count of rows, and columns to Hive types."""
+
+    rows: int
+    columns: Mapping[str, str]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return the values for the batch's manifest."""
+        return {"rows": self.rows, "columns": dict(self.columns)}
+
+
+def staged_rows(spark: SparkSession, files: Sequence[str], schema: StructType) -> DataFrame:
+    """Return the rows in staged Parquet ``files``."""
+    return spark.read.schema(schema).parquet(*files)
+
+
+def _selected(rows: DataFrame, sink: SinkSettings) -> DataFrame:
+    """Return the rows after the sink's own query."""
+    if sink.sql is None:
+        return rows
+    rows.createOrReplaceTempView(_VIEW)
+    return rows.sparkSession.sql(sink.sql)
+
+
+def _for_table(rows: DataFrame) -> DataFrame:
+    return rows.drop(*METADATA.values())
+
+
+class Outputs:
+    """The sinks of one pipeline that are written from staged rows."""
+
+    def __init__(self, pipeline: Pipeline, writers: Mapping[str, SinkWriter]) -> None:
+        self._pipeline = pipeline
+        self.writers = writers
+
+    def selected(self, rows: DataFrame) -> dict[str, DataFrame]:
+        """Return the rows of each sink, by its name. Raises Spark's error for a query that does not fit the rows."""
+        return {sink.name: _selected(rows, sink) for sink in self._pipeline.sinks}
+
+    def stage_files(self, rows: DataFrame, folders: Mapping[str, str]) -> dict[str, SinkRows]:
+        """Write the files of tables below ``folders`` (by sink) from staged ``rows``; return what each sink gets."""
+        found = {}
+        for sink in self._pipeline.file_sinks:
+            output = _for_table(_selected(rows, sink))
+            columns = hive_columns(output.schema)
+            check_partitions(columns, sink, self._pipeline.name)
+            counted = Observation()
+            write_files(output.observe(counted, F.count(F.lit(1)).alias("rows")), sink, folders[sink.name])
+            found[sink.name] = SinkRows(rows=int(counted.get["rows"]), columns=columns)
+        return found
+
+    def publish(self, spark: SparkSession, manifest: Manifest, query: str) -> dict[str, Published]:
+        """Write the staged rows of the manifest to each sink that is not files, once; return what each did."""
+        if not self.writers:
+            return {}
+        rows = staged_rows(spark, manifest.facts["rows_files"], StructType.fromJson(manifest.facts["schema"]))
+        return {name: writer.publish(self._batch(writer, rows, manifest, query)) for name, writer in self.writers.items()}
+
+    def _batch(self, writer: SinkWriter, rows: DataFrame, manifest: Manifest, query: str) -> SinkBatch:
+        sink = writer.settings
+        output = _selected(rows, sink)
+        return SinkBatch(
+            pipeline=self._pipeline.name,
+            sink=sink.name,
+            query=query,
+            number=manifest.batch.id,
+            end=manifest.batch.end,
+            rows=output,
+            columns=_for_table(output).schema,
+            count=manifest.facts["rows"] if sink.sql is None else output.count(),
+        )

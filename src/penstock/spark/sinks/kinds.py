@@ -1,0 +1,40 @@
+"""The writers of all kinds of sinks, by the class of their settings."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from penstock.errors import InvalidInput
+from penstock.pipelines.model import Pipeline
+from penstock.pipelines.sinks.settings import SinkSettings
+from penstock.spark.sinks.port import SinkWriter
+
+__all__ = ["SinkContext", "open_sinks"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkContext:
+    """What writers of a run may need. ``fetch_secret`` gets user name and password for a secret's id."""
+
+    spark: SparkSession
+    pipeline: Pipeline
+    fetch_secret: Callable[[str], tuple[str, str]]
+
+
+_WRITERS: Mapping[type[SinkSettings], Callable[[SinkSettings, SinkContext], SinkWriter]] = {}
+
+
+def open_sinks(context: SinkContext) -> dict[str, SinkWriter]:
+    """Return the checked writers, by name, of the pipeline's sinks that are not files."""
+    files = {sink.name for sink in context.pipeline.file_sinks}
+    found = {}
+    for sink in context.pipeline.sinks:
+        if sink.name in files:
+            continue
+        make = _WRITERS.get(type(sink))
+        if make is None:
+            raise InvalidInput(f"Sink {sink.name}: the runner has no writer for {sink.kind}.")
+        found[sink.name] = make(sink, context)
+        found[sink.name].check()
+    return found

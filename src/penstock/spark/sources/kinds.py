@@ -1,0 +1,18 @@
+"""The streams of all kinds of sources, by the class of their settings."""
+
+from collections.abc import Callable
+
+from penstock.pipelines.sources.kafka import KafkaSource
+from penstock.pipelines.sources.kinds import Source
+from penstock.spark.kafka import Credentials
+from penstock.spark.sources.kafka import KafkaStream
+from penstock.spark.sources.port import StreamSource
+
+__all__ = ["stream_source"]
+
+
+def stream_source(source: Source, fetch_secret: Callable[[str], Credentials]) -> StreamSource:
+    """Return the stream of a declared source; ``fetch_secret`` gets user name and password for a secret's id."""
+    match source:
+        case KafkaSource():
+            return KafkaStream(source, fetch_secret)
