@@ -7,7 +7,7 @@ from typing import Any, Literal
 from penstock.errors import DataProblem
 from penstock.pipelines.model import Drift
 from penstock.schema.version import SchemaVersion
-from penstock.spark.decode.readers import missing_fields
+from penstock.spark.decode.formats import format_of
 
 __all__ = ["TRAILING", "DriftStop", "Finding", "apply_policy", "lost_fields", "null_jumps", "table_gaps"]
 
@@ -38,7 +38,7 @@ def lost_fields(seen: Iterable[SchemaVersion], reader: SchemaVersion, reader_def
             remedy="Set decode.reader to a version that has the field, or drift.on_missing_field to warn.",
         )
         for version in sorted(seen, key=lambda each: each.number)
-        for path in missing_fields(version.definition, reader_definition)
+        for path in format_of(version.data_format).missing_fields(version.definition, reader_definition)
     ]
 
 

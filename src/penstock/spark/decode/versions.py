@@ -9,7 +9,8 @@ from uuid import UUID
 from penstock.errors import DataProblem, NotFound, PenstockError
 from penstock.pipelines.model import Decode
 from penstock.schema.version import SchemaVersion
-from penstock.spark.decode.readers import reader_definition
+from penstock.spark.decode.formats import format_of
+from penstock.spark.decode.formats.port import PayloadFormat
 
 __all__ = ["MAX_LOOKUPS", "DecodePlan", "SchemaVersions", "VersionSource"]
 
@@ -38,6 +39,16 @@ class DecodePlan:
     reader: SchemaVersion
     reader_definition: str
 
+    @property
+    def data_format(self) -> str:
+        """AVRO, JSON or PROTOBUF; all versions of a schema have one."""
+        return self.reader.data_format
+
+    @property
+    def format(self) -> PayloadFormat:
+        """The payloads' format."""
+        return format_of(self.data_format)
+
 
 class SchemaVersions:
     """The versions of one schema. :meth:`refresh` reads them from the registry; :meth:`plan` uses the known ones."""
@@ -56,8 +67,8 @@ class SchemaVersions:
     def refresh(self) -> None:
         """List the versions again. If the registry is unavailable and versions are known, use those (``stale``).
 
-        Raises the registry client's errors if no version is known yet, and :class:`DataProblem` if the schema is not Avro
-        or has no version.
+        Raises the registry client's errors if no version is known yet, and :class:`DataProblem` if the schema has a format
+        that is not decoded, or no version.
         """
         try:
             self._list()
@@ -80,11 +91,7 @@ class SchemaVersions:
             )
 
     def _add(self, version: SchemaVersion) -> None:
-        if version.data_format != "AVRO":
-            raise DataProblem(
-                f"Schema {self.name} is {version.data_format}; the runner decodes AVRO.",
-                remedy="Name a schema in AVRO format.",
-            )
+        format_of(version.data_format)
         self._known[version.id] = version
 
     def relist(self) -> list[UUID]:
@@ -140,5 +147,5 @@ class SchemaVersions:
             reader = pinned[0]
         wanted = None if present is None else set(present)
         writers = tuple(version for version in versions if wanted is None or version.id in wanted)
-        definition = reader_definition(reader.definition, [version.definition for version in versions])
+        definition = format_of(reader.data_format).reader(reader, versions)
         return DecodePlan(writers=writers, reader=reader, reader_definition=definition)
