@@ -21,6 +21,7 @@ __all__ = [
     "DESTINATION",
     "DOWNLOAD",
     "HANDLER",
+    "JVM_START",
     "KINESIS_READ",
     "KINESIS_WRITE",
     "MICRO_BATCH",
@@ -77,6 +78,8 @@ DESTINATION = RetryPolicy(pauses=doubling(1.0, 60.0))
 # A function that failed, and a micro-batch (Glue's pauses): their declarations limit the attempts.
 HANDLER = RetryPolicy(pauses=doubling(0.5, 60.0))
 MICRO_BATCH = RetryPolicy(pauses=(1.0, 2.0, 5.0))
+# Spark's JVM that died.
+JVM_START = RetryPolicy(pauses=(1.0, 2.0, 5.0, 15.0, 30.0, 60.0))
 # A transaction that the database aborted for another one; a file whose mode cannot be set while another connection writes.
 TRANSACTION = RetryPolicy(attempts=10, pauses=doubling(0.005, 0.05), jitter=0.5)
 WAL_MODE = RetryPolicy(deadline=30.0, pauses=(0.01,))

@@ -32,11 +32,12 @@ from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.kafka import Credentials
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_replay_failure, to_penstock_error
-from penstock.spark.session import SessionSettings, open_session
+from penstock.spark.running.job import run_alone
+from penstock.spark.session import SessionSettings
 from penstock.spark.sinks.kinds import SinkContext, open_sinks
 from penstock.spark.sources.kinds import stream_source
 
-__all__ = ["RunOptions", "RunReport", "run"]
+__all__ = ["RunOptions", "RunReport", "run", "run_in_session", "session_settings"]
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +57,9 @@ class RunOptions:
 
     ``jars``, ``master``, ``log``, ``lake``, ``driver_memory``, ``archive`` and ``spark_configuration`` are for a session
     that :func:`run` starts itself. ``once`` reads the available records and ends. ``stop`` ends the stream after the
-    current batch when it is set. ``on_files`` gets the locations of each batch's published files. ``registry`` and
+    current batch when it is set. A session that :func:`run` starts is started again up to ``jvm_restarts`` times in a row
+    if its JVM dies (None: the pipeline's ``batch_max_retries``); ``on_restart`` gets a sentence and the restarts so far.
+    ``on_files`` gets the locations of each batch's published files. ``registry`` and
     ``catalog`` default to clients of the endpoint that the environment names, or AWS.
     """
 
@@ -77,6 +80,8 @@ class RunOptions:
     on_files: Callable[[Sequence[str]], None] = lambda _: None
     on_batch: Callable[[BatchMetrics], None] = lambda _: None
     on_start: Callable[[], None] = lambda: None
+    jvm_restarts: int | None = None
+    on_restart: Callable[[str, int], None] = lambda *_: None
     failpoint: Failpoint = field(default_factory=Failpoint)
 
 
@@ -100,25 +105,28 @@ def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptio
     A session from the caller needs Spark's Kafka and Avro connectors, and for the embedded lake the configuration of
     :func:`penstock.spark.session.lake_configuration`. Raises a :class:`penstock.errors.PenstockError` that says why the
     stream ended: :class:`DataProblem` for drift, data loss or a checkpoint that does not fit the ledger,
-    :class:`EnvironmentProblem` if a service cannot be reached.
+    :class:`EnvironmentProblem` if a service cannot be reached, or (:class:`~penstock.spark.running.jvm.JvmDied`) if Spark's
+    JVM died too often.
     """
     options = options or RunOptions()
     stream_source(pipeline.source, options.fetch_secret).check()
-    ours = spark is None
     if spark is None:
-        spark = open_session(_session(options), name=pipeline.name, locations=pipeline.locations.values())
+        return run_alone(pipeline, options, run_in_session, session_settings(options))
+    return run_in_session(pipeline, spark, options)
+
+
+def run_in_session(pipeline: Pipeline, spark: SparkSession, options: RunOptions) -> RunReport:
+    """Run ``pipeline`` in ``spark``; raises as :func:`run` does."""
     try:
         return _Run(pipeline, spark, options).run()
     except Exception as error:
         problem = to_penstock_error(error, pipeline, log=str(options.log))
         _log.debug("pipeline %s failed", pipeline.name, exc_info=True)
         raise problem from error
-    finally:
-        if ours:
-            spark.stop()
 
 
-def _session(options: RunOptions) -> SessionSettings:
+def session_settings(options: RunOptions) -> SessionSettings:
+    """Return the session's part of the options of a run."""
     return SessionSettings(
         master=options.master,
         jars=options.jars,
@@ -175,7 +183,7 @@ class _Run:
         """Let the current batch end, or abandon it: the next start runs it again with the ledger."""
         committer.stopping.set()
         if not committer.wait_idle(_FINISH_SECONDS):
-            self._spark.sparkContext.cancelAllJobs()
+            self._spark.sparkContext.cancelJobGroup(str(query.runId))  # not those of other pipelines in this Spark
             committer.wait_idle(_FINISH_SECONDS)
         query.stop()
 

@@ -154,6 +154,8 @@ def _class_path(settings: SessionSettings) -> dict[str, str]:
 def _java_options(settings: SessionSettings, log4j: Path) -> Iterator[str]:
     yield f"-Dlog4j2.configurationFile={log4j.as_uri()}"
     yield "-XX:+UseParallelGC"
+    # After an OutOfMemoryError some of Spark's threads may be gone: the runner starts another JVM instead.
+    yield "-XX:+ExitOnOutOfMemoryError"
     if settings.record is not None:
         yield f'"-XX:ArchiveClassesAtExit={settings.record}"'
     elif settings.archive is not None and settings.archive.is_file():

@@ -51,6 +51,11 @@ __all__ = ["checkpoint_lock", "command"]
 @click.option(
     "--resume-from-ledger", is_flag=True, help="Begin a new checkpoint at the last offsets that the ledger committed."
 )
+@click.option(
+    "--jvm-restarts",
+    type=click.IntRange(0, 1000),
+    help="Restarts of Spark's JVM in a row, without a committed batch between. [default: batchMaxRetries]",
+)
 @configuration_option
 @home_option
 def command(  # noqa: PLR0917 - click passes them by name
@@ -63,6 +68,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     log: Path | None,
     driver_memory: str,
     resume_from_ledger: bool,
+    jvm_restarts: int | None,
     configuration: tuple[str, ...],
     home: Path | None,
 ) -> None:
@@ -94,6 +100,8 @@ def command(  # noqa: PLR0917 - click passes them by name
         resume_from_ledger=resume_from_ledger,
         stop=stop,
         on_batch=_show,
+        jvm_restarts=jvm_restarts,
+        on_restart=lambda sentence, _: click.echo(f"penstock: {sentence}", err=True),
         on_start=lambda: click.echo(f"Pipeline {pipeline.name} runs: {pipeline.source.description} to {pipeline.targets}."),
         failpoint=Failpoint.from_environment(os.environ),
     )

@@ -17,6 +17,7 @@ from penstock.spark.checkpoints import batch_of, sync_log
 from penstock.spark.commit.steps import BatchCommit, CommitContext
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_data_error
+from penstock.spark.running.jvm import lost_jvm
 
 __all__ = ["BatchCommitter", "StreamStopped"]
 
@@ -79,7 +80,9 @@ class BatchCommitter:
             self._attempt(records, number, next(attempts))
 
         def may_pass(error: Exception) -> bool:
-            return not isinstance(error, _FINAL) and not is_data_error(error) and not self.stopping.is_set()
+            if isinstance(error, _FINAL) or is_data_error(error) or self.stopping.is_set():
+                return False
+            return not lost_jvm(error)
 
         def note(error: Exception, failed: int, pause: float) -> None:
             _log.warning("batch %d failed, attempt %d, next in %.0f s: %s", number, failed, pause, error)

@@ -1,0 +1,1 @@
+"""What is around the engine: the JVM's supervision, several pipelines in one Spark, lag, metrics, clusters."""
