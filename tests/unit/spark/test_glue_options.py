@@ -13,9 +13,6 @@ from penstock.spark.glue.catalog_stream import stream_options
 from penstock.spark.glue.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.kafka import spark_options
-from penstock.spark.glue.kinesis.options import kinesis_options
-from penstock.spark.glue.kinesis.shards import ReadOptions, Stream
-from penstock.spark.glue.options import Options
 from penstock.spark.glue.streaming import batch_options
 
 PLACE = {"bootstrap.servers": "b:9092", "topicName": "t"}
@@ -140,57 +137,6 @@ def test_a_connection_says_how_to_log_in() -> None:
 def test_what_a_connection_cannot_do_is_refused(kind: str, properties: dict[str, str], why: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         glue_connection(kind, **properties)
-    assert why in str(caught.value)
-
-
-def kinesis(**given: Any) -> Any:
-    options = Options("the kinesis source", given)
-    found = kinesis_options(options)
-    options.finish()
-    return found
-
-
-def test_kinesis_options_name_stream_and_bounds() -> None:
-    found = kinesis(
-        streamARN=ARN,
-        startingPosition="Trim_Horizon",
-        awsSTSRoleARN="arn:aws:iam::111122223333:role/r",
-        awsSTSSessionName="s",
-        maxFetchTimeInMs="500",
-        maxFetchRecordsPerShard=7,
-        maxRecordPerRead="20000",
-        addIdleTimeBetweenReads="true",
-        numRetries="0",
-        describeShardInterval="2m",
-        avoidEmptyBatches="true",
-    )
-    assert found.stream == Stream(
-        name="clicks", arn=ARN, region="eu-west-1", role_arn="arn:aws:iam::111122223333:role/r", role_session="s"
-    )
-    assert found.stream.named.arguments == {"StreamName": "clicks", "StreamARN": ARN}
-    assert found.reading == ReadOptions(fetch_seconds=0.5, fetch_records=7, page=10_000, pause=1.0, retries=0)
-    assert (found.start, found.list_seconds) == ("TRIM_HORIZON", 120.0)
-    named = kinesis(streamName="111122223333:clicks:1700000000", endpointUrl="https://kinesis.eu-west-1.amazonaws.com")
-    assert (named.stream.name, named.stream.region, named.start) == ("clicks", "eu-west-1", "LATEST")
-    assert named.reading == ReadOptions()
-
-
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        ({}, "does not name a stream"),
-        ({"streamARN": ARN, "streamName": "x"}, "exclude each other"),
-        ({"streamARN": "arn:aws:sqs:eu-west-1:111122223333:q"}, "is not a stream's ARN"),
-        ({"streamName": "x", "startingPosition": "first"}, "startingPosition of the kinesis source is 'first'"),
-        ({"streamName": "x", "fanoutConsumerARN": "arn"}, "fanoutConsumerARN of the kinesis source is not supported"),
-        ({"streamName": "x", "awsSTSSessionName": "s"}, "goes with awsSTSRoleARN"),
-        ({"streamName": "x", "describeShardInterval": "soon"}, "describeShardInterval is 'soon'"),
-        ({"streamName": "x", "topicName": "t"}, "no option 'topicName'"),
-    ],
-)
-def test_what_kinesis_cannot_do_is_refused(given: dict[str, Any], why: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        kinesis(**given)
     assert why in str(caught.value)
 
 

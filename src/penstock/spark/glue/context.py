@@ -21,13 +21,13 @@ from penstock.spark.glue.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.errors import CONTEXT, not_supported
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.kafka import kafka_stream
-from penstock.spark.glue.kinesis.options import kinesis_options, to_text
-from penstock.spark.glue.kinesis.stream import FORMAT, KinesisSource
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.payload import payload_of
 from penstock.spark.glue.sink import write_frame
 from penstock.spark.glue.streaming import BatchFunction, for_each_batch
 from penstock.spark.hadoop import HadoopFiles
+from penstock.spark.sources.kinesis.options import OPTION_NAMES, kinesis_options
+from penstock.spark.sources.kinesis.source import FORMAT, KinesisDataSource
 
 __all__ = ["GlueContext"]
 
@@ -147,12 +147,13 @@ class GlueContext:
 
     def _kinesis(self, given: Mapping[str, Any]) -> DataFrame:
         options = Options("the kinesis source", given)
-        source = kinesis_options(options)
+        kinesis_options(options)
         arrived = options.flag("addRecordTimestamp")
         payload = payload_of(options, "Kinesis")
         options.finish()
-        self.spark_session.dataSource.register(KinesisSource)
-        records = self.spark_session.readStream.format(FORMAT).option("source", to_text(source)).load()
+        source = {name: given[name] for name in OPTION_NAMES if given.get(name) is not None}
+        self.spark_session.dataSource.register(KinesisDataSource)
+        records = self.spark_session.readStream.format(FORMAT).options(**source).load()
         extra = {"approximateArrivalTimestamp": "__src_timestamp"} if arrived else {}
         return payload.frame(records, "data", extra=extra, raw=_KINESIS_RAW)
 

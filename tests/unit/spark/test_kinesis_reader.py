@@ -5,7 +5,9 @@ The stand-in of the integration tests never says that a closed shard has ended.
 
 import base64
 import json
+import pickle
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -13,10 +15,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from penstock.errors import AccessDenied, DataProblem, PenstockError
-from penstock.spark.glue.kinesis.options import KinesisOptions, from_text, kinesis_options, to_text
-from penstock.spark.glue.kinesis.shards import Position, records_between
-from penstock.spark.glue.kinesis.stream import KinesisReader
-from penstock.spark.glue.options import Options
+from penstock.spark.sources.kinesis import shards
+from penstock.spark.sources.kinesis.ranges import pages_between
+from penstock.spark.sources.kinesis.reader import KinesisReader
 
 META = boto3.session.Session().client("kinesis", region_name="us-east-1").meta
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -31,6 +32,7 @@ class Stream:
         self.shards = shards
         self.faults: list[str] = []
         self.oldest = 0
+        self.served: list[int] = []
 
     def _token(self, name: str, at: int) -> str:
         return base64.b64encode(json.dumps([name, at, self.oldest]).encode()).decode()
@@ -62,6 +64,7 @@ class Stream:
             raise ClientError({"Error": {"Code": "ExpiredIteratorException", "Message": "old"}}, "GetRecords")
         shard = self.shards[name]
         numbers = shard["numbers"][at : at + Limit]
+        self.served += numbers
         at += len(numbers)
         tip = at == len(shard["numbers"])
         return {
@@ -83,21 +86,18 @@ def _arrived(number: int) -> datetime:
     return datetime.fromtimestamp(NOON.timestamp() + number, UTC)
 
 
-def options(**given: Any) -> KinesisOptions:
-    named = {"streamName": "s", "startingPosition": "TRIM_HORIZON", "describeShardInterval": "0s", "retryIntervalMs": "0"}
-    found = Options("the kinesis source", {**named, **given})
-    made = kinesis_options(found)
-    found.finish()
-    # As it travels through Spark's options.
-    return from_text(to_text(made))
-
-
 class Query:
     """What Spark does with a reader; ``run`` gives the numbers of each batch, shard by shard."""
 
     def __init__(self, stream: Stream, offset: dict[str, Any] | None = None, **given: Any) -> None:
-        self.stream, self.options = stream, options(**given)
-        self.reader = KinesisReader(self.options)
+        self.stream = stream
+        named = {
+            "streamName": "s",
+            "startingPosition": "TRIM_HORIZON",
+            "describeShardInterval": "0s",
+            "retryIntervalMs": "0",
+        }
+        self.reader = KinesisReader({**named, **given})
         self.reader._client = stream
         if offset is None:
             self.offset = self.reader.initialOffset()
@@ -105,27 +105,38 @@ class Query:
             self.offset = json.loads(json.dumps(offset))
             self.reader.partitions(self.offset, self.offset)
 
+    def plan(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(json.dumps(self.reader.latestOffset()))
+        return found
+
     def run(self) -> list[dict[str, list[int]]]:
         batches = []
-        while (end := json.loads(json.dumps(self.reader.latestOffset()))) != self.offset:
-            found = {
-                part.shard: self.numbers(part.shard, part.start, part.end)
-                for part in self.reader.partitions(self.offset, end)
-            }
+        while (end := self.plan()) != self.offset:
+            found = self.batch(self.offset, end)
             batches += [found] if found else []
+            self.reader.commit(end)
             self.offset = end
         return batches
 
-    def numbers(self, shard: str, start: Position, end: Position) -> list[int]:
-        return [
-            int(record["SequenceNumber"])
-            for record in records_between(self.stream, self.options.stream, self.options.reading, shard, start, end)
-        ]
+    def batch(self, start: dict[str, Any], end: dict[str, Any]) -> dict[str, list[int]]:
+        """The batch as the executors read it: what is pickled is all that they have."""
+        executor = pickle.loads(pickle.dumps(self.reader))
+        found: dict[str, list[int]] = {}
+        for part in pickle.loads(pickle.dumps(self.reader.partitions(start, end))):
+            for batch in executor.read(part):
+                numbers = found.setdefault(part.value["shard"], [])
+                numbers += [int(number) for number in batch.column("sequenceNumber").to_pylist()]
+        return found
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shards, "_READ_SECONDS", 0.0)
 
 
 def test_batches_are_bounded_and_go_on() -> None:
     stream = Stream(a={"numbers": [1, 2, 3]}, b={"numbers": [4]})
-    query = Query(stream, maxFetchRecordsPerShard=2)
+    query = Query(stream, maxFetchRecordsPerShard="2")
     assert query.run() == [{"a": [1, 2], "b": [4]}, {"a": [3]}]
     stream.shards["b"]["numbers"].append(9)
     assert query.run() == [{"b": [9]}]
@@ -133,13 +144,44 @@ def test_batches_are_bounded_and_go_on() -> None:
     assert Query(stream, query.offset).run() == [{"a": [10]}]
 
 
-def test_a_range_reads_the_same_whenever_it_is_read() -> None:
-    stream = Stream(a={"numbers": [1, 2, 3]})
-    query = Query(stream)
-    before, end = query.offset, query.reader.latestOffset()
+@pytest.mark.parametrize("inline", ["100000", "0"], ids=["sent with the task", "in a file"])
+def test_a_shard_is_read_once_however_often_the_batch_is_used(inline: str, tmp_path: Path) -> None:
+    stream = Stream(a={"numbers": [1, 2, 3]}, b={"numbers": [7]})
+    query = Query(stream, maxInlineBytes=inline, prefetchLocation=str(tmp_path))
+    before, end = query.offset, query.plan()
     stream.shards["a"]["numbers"] += [4, 5]
-    (part,) = query.reader.partitions(before, end)
-    assert query.numbers("a", part.start, part.end) == [1, 2, 3]
+    assert [query.batch(before, end) for _ in range(3)] == [{"a": [1, 2, 3], "b": [7]}] * 3
+    assert sorted(stream.served) == [1, 2, 3, 7]
+    files = list(tmp_path.rglob("*.arrow"))
+    assert len(files) == (0 if inline == "100000" else 2)
+    # What Spark has done is removed; what was planned since stays.
+    again = query.plan()
+    query.reader.commit(end)
+    assert not [file for file in files if file.exists()]
+    assert query.batch(end, again) == {"a": [4, 5]}
+    query.reader.stop()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_process_plans_the_same_batch_by_its_numbers() -> None:
+    stream = Stream(a={"numbers": [1, 2, 3]})
+    query = Query(stream, maxRecordPerRead="2")
+    before, end = query.offset, query.plan()
+    stream.shards["a"]["numbers"] += [4, 5]
+    stream.served.clear()
+    restarted = Query(stream, end)
+    assert restarted.batch(before, end) == {"a": [1, 2, 3]}
+    assert restarted.run() == [{"a": [4, 5]}]
+
+
+def test_positions_say_how_far_behind_and_how_many() -> None:
+    stream = Stream(a={"numbers": [1, 2, 3]})
+    query = Query(stream, maxFetchRecordsPerShard="2")
+    first, second = query.plan(), query.plan()
+    assert first == {"a": {"after": "2", "behindMs": 1000, "records": 2}}
+    assert second == {"a": {"after": "3", "behindMs": 0, "records": 1}}
+    # Without new records nothing changes, or Spark would run empty batches.
+    assert query.plan() == second
 
 
 def test_children_wait_for_all_their_parents() -> None:
@@ -150,7 +192,7 @@ def test_children_wait_for_all_their_parents() -> None:
         left={"numbers": [20], "parents": ("ab",)},
         right={"numbers": [], "parents": ("ab",)},
     )
-    query = Query(stream, maxFetchRecordsPerShard=1)
+    query = Query(stream, maxFetchRecordsPerShard="1")
     assert query.run() == [{"a": [1], "b": [3]}, {"a": [2]}, {"ab": [10]}, {"left": [20]}]
     # Retention has taken the parents; a new run knows what was read.
     for gone in ("a", "b", "ab"):
@@ -183,10 +225,16 @@ def test_what_passes_is_tried_again() -> None:
     assert Query(stream).run() == [{"a": [1]}]
     stream.faults = ["ProvisionedThroughputExceededException"] * 3
     with pytest.raises(PenstockError, match="shard a of stream s"):
-        Query(stream, numRetries=1).run()
+        Query(stream, numRetries="1").run()
     stream.faults = ["AccessDeniedException"]
     with pytest.raises(AccessDenied):
         Query(stream).run()
+
+
+def numbers_between(query: Query, last: str) -> list[int]:
+    source = query.reader._options
+    pages = pages_between(query.stream, source.stream, source.reading, "a", {"from": "TRIM_HORIZON"}, {"after": last})
+    return [int(record["SequenceNumber"]) for page in pages for record in page]
 
 
 def test_records_that_are_gone_are_an_error_if_asked_for() -> None:
@@ -194,9 +242,13 @@ def test_records_that_are_gone_are_an_error_if_asked_for() -> None:
     query = Query(stream)
     query.run()
     stream.shards["a"]["numbers"] = [1, 3]
-    assert query.numbers("a", {"from": "TRIM_HORIZON"}, {"after": "2"}) == [1]
+    assert numbers_between(query, "2") == [1]
     stream.shards["a"]["numbers"] = [1]
-    assert query.numbers("a", {"from": "TRIM_HORIZON"}, {"after": "2"}) == [1]
+    assert numbers_between(query, "2") == [1]
     strict = Query(stream, failOnDataLoss="true")
     with pytest.raises(DataProblem, match="Records up to 2 of shard a of stream s were lost"):
-        strict.numbers("a", {"from": "TRIM_HORIZON"}, {"after": "2"})
+        numbers_between(strict, "2")
+    del stream.shards["a"]
+    stream.shards["b"] = {"numbers": []}
+    with pytest.raises(DataProblem, match="expired before they were read to their end: a"):
+        strict.run()

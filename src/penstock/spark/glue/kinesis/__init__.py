@@ -1,1 +1,0 @@
-"""Kinesis as a source of Glue streaming scripts."""

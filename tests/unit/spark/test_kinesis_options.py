@@ -1,0 +1,82 @@
+"""The Kinesis source's options: Glue's names, the further ones, and that none is passed over."""
+
+from typing import Any
+
+import pytest
+
+from penstock.errors import InvalidInput
+from penstock.spark.glue.options import Options
+from penstock.spark.sources.kinesis.options import kinesis_options, plain_options
+from penstock.spark.sources.kinesis.shards import ReadOptions, Stream
+
+ARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
+
+
+def kinesis(**given: Any) -> Any:
+    options = Options("the kinesis source", given)
+    found = kinesis_options(options)
+    options.finish()
+    return found
+
+
+def test_kinesis_options_name_stream_and_bounds() -> None:
+    found = kinesis(
+        streamARN=ARN,
+        startingPosition="Trim_Horizon",
+        awsSTSRoleARN="arn:aws:iam::111122223333:role/r",
+        awsSTSSessionName="s",
+        awsSTSEndpoint="https://sts.vpc",
+        maxFetchTimeInMs="500",
+        maxFetchRecordsPerShard=7,
+        maxRecordPerRead="20000",
+        addIdleTimeBetweenReads="true",
+        numRetries="0",
+        describeShardInterval="2m",
+        avoidEmptyBatches="true",
+    )
+    assert found.stream == Stream(
+        name="clicks",
+        arn=ARN,
+        region="eu-west-1",
+        role_arn="arn:aws:iam::111122223333:role/r",
+        role_session="s",
+        sts_endpoint_url="https://sts.vpc",
+    )
+    assert found.stream.named.arguments == {"StreamName": "clicks", "StreamARN": ARN}
+    assert found.reading == ReadOptions(fetch_seconds=0.5, fetch_records=7, page=10_000, pause=1.0, retries=0)
+    assert (found.start, found.list_seconds) == ("TRIM_HORIZON", 120.0)
+    named = kinesis(streamName="111122223333:clicks:1700000000", endpointUrl="https://kinesis.eu-west-1.amazonaws.com")
+    assert (named.stream.name, named.stream.region, named.start) == ("clicks", "eu-west-1", "LATEST")
+    assert named.reading == ReadOptions()
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({}, "does not name a stream"),
+        ({"streamARN": ARN, "streamName": "x"}, "exclude each other"),
+        ({"streamARN": "arn:aws:sqs:eu-west-1:111122223333:q"}, "is not a stream's ARN"),
+        ({"streamName": "x", "startingPosition": "first"}, "startingPosition of the kinesis source is 'first'"),
+        ({"streamName": "x", "startingPosition": '{"a": 1}'}, "As JSON it is {shard id: position}"),
+        ({"streamName": "x", "fanoutConsumerARN": "arn"}, "arn is not a consumer's ARN"),
+        ({"streamName": "x", "fanoutConsumerARN": f"{ARN}/consumer/c", "fanoutConsumerName": "c"}, "exclude each other"),
+        ({"streamName": "x", "awsSTSEndpoint": "https://sts.vpc"}, "awsSTSEndpoint goes with awsSTSRoleARN"),
+        ({"streamName": "x", "awsSTSSessionName": "s"}, "goes with awsSTSRoleARN"),
+        ({"streamName": "x", "describeShardInterval": "soon"}, "describeShardInterval is 'soon'"),
+        ({"streamName": "x", "topicName": "t"}, "no option 'topicName'"),
+    ],
+)
+def test_what_kinesis_cannot_do_is_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        kinesis(**given)
+    assert why in str(caught.value)
+
+
+def test_names_in_lower_case_as_spark_passes_them() -> None:
+    given = {"streamname": "clicks", "startingposition": '{"shardId-1": {"after": "7"}}', "maxinlinebytes": "999999999"}
+    found = plain_options({**given, "fanoutconsumername": "runner", "prefetchlocation": "/shared", "region": "eu-west-1"})
+    assert (found.stream.name, found.stream.region, found.consumer_name) == ("clicks", "eu-west-1", "runner")
+    assert found.offsets == {"shardId-1": {"after": "7"}}
+    assert (found.inline_bytes, found.prefetch_location) == (32 * 1024 * 1024, "/shared")
+    with pytest.raises(InvalidInput, match="no option 'streamnam'"):
+        plain_options({"streamName": "x", "streamnam": "y"})
