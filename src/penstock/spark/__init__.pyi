@@ -3,3 +3,4 @@
 from .runner import RunOptions as RunOptions
 from .runner import RunReport as RunReport
 from .runner import run as run
+from .sources.kinesis.source import KinesisDataSource as KinesisDataSource
