@@ -408,7 +408,10 @@ class Ledger:
             self._files.delete(move.final)
         self._sync([move.final for move in moves])
         self._drop_staging(batch)
-        self._files.delete(self._path(batch, "prepared"))
+        path = self._path(batch, "prepared")
+        self._files.delete(path)
+        # The next attempt may stage files of the same names, which this manifest must not name after a power loss.
+        self._files.sync([path], below=self._tables[0])
 
     def _states(self, folder: str | None = None) -> dict[int, _Recorded]:
         states: dict[int, _Recorded] = {}
