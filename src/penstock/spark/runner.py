@@ -14,7 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from penstock.client.catalog import CatalogClient, table_input
 from penstock.client.registry import RegistryClient
 from penstock.client.secrets import broker_credentials
-from penstock.lake.ledger import Ledger
+from penstock.lake.ledger import Batch, Ledger
 from penstock.pipelines.model import Pipeline
 from penstock.pipelines.targets import CatalogTarget
 from penstock.spark import checkpoints
@@ -26,7 +26,7 @@ from penstock.spark.commit.dead_letters import PARTITION_KEYS
 from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.commit.outputs import Outputs
 from penstock.spark.commit.staging import Stager
-from penstock.spark.commit.steps import CommitContext, Tables
+from penstock.spark.commit.steps import BatchCommit, CommitContext, Tables
 from penstock.spark.decode.versions import SchemaVersions, VersionSource
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.kafka import Credentials
@@ -148,10 +148,16 @@ class _Run:
         self._files = HadoopFiles(spark)
         self._source = stream_source(pipeline.source, options.fetch_secret)
         self._writers = open_sinks(SinkContext(spark=spark, pipeline=pipeline, fetch_secret=options.fetch_secret))
+        self._context = self._commit_context()
 
     def run(self) -> RunReport:
         starting = self._starting_offsets()
-        committer = self._committer()
+        committer = BatchCommitter(
+            self._context,
+            open_ledger=self._open_ledger,
+            metrics=MetricsFile(self._options.metrics),
+            on_batch=self._options.on_batch,
+        )
         read, stopped, again = 0, False, _RESTARTS
         while True:
             query = self._start(committer, starting)
@@ -203,9 +209,21 @@ class _Run:
             _log.warning("the checkpoint file %s was empty, as a power loss leaves it: removed", path)
         ledger = self._ledger(checkpoints.query_id(self._files, self._pipeline.checkpoint) or "")
         if self._options.resume_from_ledger and ledger.current_query() != ledger.query:
+            self._finish_earlier(ledger.current_query())
             return checkpoints.resume_offsets(self._files, self._pipeline.checkpoint, ledger.last())
         checkpoints.check(self._files, self._pipeline.checkpoint, ledger)
         return None
+
+    def _finish_earlier(self, query: str | None) -> None:
+        """Roll forward batches that sinks may have of the query whose place this one takes."""
+        if query is None or not self._writers:
+            return
+        ledger = self._ledger(query)
+        ledger.open()
+        metrics = BatchMetrics(pipeline=self._pipeline.name, query=query, batch=-1)
+        nothing = Batch(-1, "{}", "{}")
+        for number in ledger.finish(BatchCommit(self._context, self._spark, batch=nothing, ledger=ledger, metrics=metrics)):
+            _log.warning("batch %d of the earlier query %s was completed", number, query)
 
     def _open_ledger(self) -> Ledger:
         query = checkpoints.query_id(self._files, self._pipeline.checkpoint)
@@ -213,7 +231,7 @@ class _Run:
         ledger.open(adopt=self._options.resume_from_ledger)
         return ledger
 
-    def _committer(self) -> BatchCommitter:
+    def _commit_context(self) -> CommitContext:
         options, pipeline = self._options, self._pipeline
         jvm: Any = self._spark._jvm
         # Two attempts: a registry that hangs delays a batch by a minute; then known versions are used, or the batch retries.
@@ -222,7 +240,7 @@ class _Run:
         versions.refresh()
         versions.plan()
         accounts_location = pipeline.accounts_location
-        context = CommitContext(
+        return CommitContext(
             pipeline=pipeline,
             files=self._files,
             stager=Stager(pipeline, versions, self._files),
@@ -233,9 +251,6 @@ class _Run:
             failpoint=options.failpoint,
             jvm=int(jvm.java.lang.ProcessHandle.current().pid()),
             on_files=options.on_files,
-        )
-        return BatchCommitter(
-            context, open_ledger=self._open_ledger, metrics=MetricsFile(options.metrics), on_batch=options.on_batch
         )
 
     def _tables(self, accounts_location: str) -> Tables:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Batch, BatchState, CommitHooks, Ledger, Manifest, Move, plan_moves
@@ -61,14 +61,24 @@ class CommitContext:
 
 
 class BatchCommit(CommitHooks):
-    """One attempt at one batch. ``records`` have Kafka's columns; ``metrics`` gets counts and the time of each step."""
+    """One attempt at one batch; ``metrics`` gets counts and the time of each step.
+
+    ``records`` have the source's columns; a plain session instead of them is enough to roll a prepared batch forward.
+    """
 
     def __init__(
-        self, context: CommitContext, records: DataFrame, *, batch: Batch, ledger: Ledger, metrics: BatchMetrics
+        self,
+        context: CommitContext,
+        records: DataFrame | SparkSession,
+        *,
+        batch: Batch,
+        ledger: Ledger,
+        metrics: BatchMetrics,
     ) -> None:
         self._context = context
         self._pipeline = context.pipeline
-        self._records = records
+        self._spark = records if isinstance(records, SparkSession) else records.sparkSession
+        self._records = None if isinstance(records, SparkSession) else records
         self._batch = batch
         self._ledger = ledger
         self._metrics = metrics
@@ -108,8 +118,7 @@ class BatchCommit(CommitHooks):
 
     def publish_rows(self, manifest: Manifest) -> None:
         """Write the staged rows to the sinks that are not files."""
-        spark = self._records.sparkSession
-        self._published = self._context.outputs.publish(spark, manifest, self._ledger.query)
+        self._published = self._context.outputs.publish(self._spark, manifest, self._ledger.query)
 
     def _account(self, manifest: Manifest) -> None:
         """Write the batch's rows of accounts."""
@@ -171,6 +180,7 @@ class BatchCommit(CommitHooks):
             return bool(context.files.walk(at.rows))
 
         with context.failpoint.watch("during-stage", self._batch.id, context.jvm, has_begun):
+            assert self._records is not None
             expected = self._context.source.count(self._batch)
             return context.stager.stage(self._records, at, expected=expected, metrics=self._metrics)
 
@@ -182,7 +192,7 @@ class BatchCommit(CommitHooks):
         files = list(self._context.files.walk(at.rows))
         if not staged.rows or not files:
             return {sink.name: SinkRows(rows=0, columns={}) for sink in self._pipeline.file_sinks}
-        rows = staged_rows(self._records.sparkSession, files, staged.schema)
+        rows = staged_rows(self._spark, files, staged.schema)
         folders = {
             sink.name: self._ledger.staging(self._batch.id, self._number(sink.location))
             for sink in self._pipeline.file_sinks
