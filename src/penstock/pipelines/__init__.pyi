@@ -14,4 +14,5 @@ from .sinks.parquet import ParquetSink as ParquetSink
 from .sinks.settings import ChangeCapture as ChangeCapture
 from .sinks.settings import SinkSettings as SinkSettings
 from .sources.kafka import KafkaSource as KafkaSource
+from .sources.kinesis import KinesisSource as KinesisSource
 from .targets import CatalogTarget as CatalogTarget

@@ -70,7 +70,15 @@ def _canonical(offsets: Any) -> str:
 def batch_of(files: FileSystem, checkpoint: str, number: int) -> Batch:
     """Return the batch with its offsets, from the checkpoint's log."""
     before = f"{checkpoint}/offsets/{number - 1}" if number else f"{checkpoint}/sources/0/0"
-    return Batch(number, _offsets(files, before), _offsets(files, f"{checkpoint}/offsets/{number}"))
+    end = _offsets(files, f"{checkpoint}/offsets/{number}")
+    if not number and not _is_kafkas(end) and not files.exists(before):
+        return Batch(number, "{}", end)  # Only Spark's Kafka source logs where its first batch starts.
+    return Batch(number, _offsets(files, before), end)
+
+
+def _is_kafkas(offsets: str) -> bool:
+    topics = json.loads(offsets).values()
+    return all(isinstance(offset, int) for parts in topics for offset in parts.values())
 
 
 def sync_log(files: FileSystem, checkpoint: str, number: int) -> None:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, PySparkException
 
+from penstock import errors
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, InvalidInput, PenstockError
 from penstock.pipelines.model import Pipeline
 
@@ -22,6 +23,7 @@ _DATA_STATE = "22"
 # P0001 is that of raise_error, in a transform or in changes that cannot be applied.
 _DATA = re.compile(rf"SQLSTATE: (?:{_DATA_STATE}\w{{3}}|P0001)")
 _TOO_LONG = re.compile(r"File name too long", re.IGNORECASE)
+_OURS = re.compile(r"^penstock\.errors\.(\w+): (.+)$", re.MULTILINE)
 _WRAPPER = re.compile(r"An error occurred while calling |Job aborted|\[?(?:STREAM_FAILED|FAILED_EXECUTE|TASK_WRITE_FAILED)")
 
 _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
@@ -118,9 +120,10 @@ def _cause(text: str) -> str:
 
 def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> PenstockError:
     """Return the error to show for ``error``; our own are returned unchanged. ``log``: the path of Spark's own log."""
-    if isinstance(error, PenstockError):
-        return error
     text = str(error)
+    ours = error if isinstance(error, PenstockError) else _from_python(text)
+    if ours is not None:
+        return ours
     first = _cause(text) or type(error).__name__
     # Spark's error class comes first, because the text may contain a record's value.
     if isinstance(error, AnalysisException):
@@ -143,6 +146,15 @@ def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> 
     cause = re.search(r"^: (\S.*)$", text, re.MULTILINE)
     what = cause.group(1) if cause and first.startswith("An error occurred while calling") else first
     return InternalError(f"Pipeline {pipeline.name} failed: {what[:_WIDTH]}", remedy=f"Spark's log: {log}.")
+
+
+def _from_python(text: str) -> PenstockError | None:
+    """Return an error of ours that a source raised in Spark's Python process, of which Spark gives the traceback."""
+    found = _OURS.search(text)
+    kind = getattr(errors, found.group(1), None) if found else None
+    if found is None or not (isinstance(kind, type) and issubclass(kind, PenstockError)):
+        return None
+    return kind(found.group(2).strip())
 
 
 def _unfit_record(what: str, pipeline: Pipeline, log: str) -> DataProblem:

@@ -1,5 +1,6 @@
 """Run a declared pipeline: start or use a Spark session, check the checkpoint, stream until done, stopped or failed."""
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -179,7 +180,11 @@ class _Run:
 
     def _await(self, query: StreamingQuery, committer: BatchCommitter) -> bool:
         """Wait for the end; return whether it was requested."""
+        at_tip = _watch_tip(query) if self._once and not self._source.available_now else threading.Event()
         while not query.awaitTermination(_POLL_SECONDS):
+            if at_tip.is_set() and query.exception() is None:
+                query.stop()
+                return False
             if self._options.stop.is_set():
                 self._stop(query, committer)
                 return True
@@ -281,7 +286,25 @@ class _Run:
         stream = records.writeStream.queryName(pipeline.name).foreachBatch(committer)
         return self._triggered(stream.option("checkpointLocation", pipeline.checkpoint)).start()
 
+    @property
+    def _once(self) -> bool:
+        return self._options.once or self._pipeline.trigger.kind == "available_now"
+
     def _triggered(self, stream: DataStreamWriter) -> DataStreamWriter:
-        if self._options.once or self._pipeline.trigger.kind == "available_now":
-            return stream.trigger(availableNow=True)
+        if self._once:
+            return stream.trigger(availableNow=True) if self._source.available_now else stream.trigger(processingTime="0s")
         return stream.trigger(processingTime=self._pipeline.trigger.interval)
+
+
+def _watch_tip(query: StreamingQuery) -> threading.Event:
+    """Return an event that is set once all records that were there have been committed, or the query has failed."""
+    reached = threading.Event()
+
+    def wait() -> None:
+        # A failure is raised by awaitTermination.
+        with contextlib.suppress(Exception):
+            query.processAllAvailable()
+        reached.set()
+
+    threading.Thread(target=wait, name="tip", daemon=True).start()
+    return reached

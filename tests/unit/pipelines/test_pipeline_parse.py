@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.pipelines import Pipeline, parse_pipeline, read_pipeline
+from penstock.pipelines import KafkaSource, Pipeline, parse_pipeline, read_pipeline
 
 MINIMAL = """\
 name: flights
@@ -29,6 +29,7 @@ def parse(text: str, **environment: str) -> Pipeline:
 
 def test_defaults() -> None:
     pipeline = parse(MINIMAL)
+    assert isinstance(pipeline.source, KafkaSource)
     assert pipeline.source.fail_on_data_loss is True
     assert pipeline.source.starting_offsets == "earliest"
     assert pipeline.batch_max_retries == 3
@@ -43,6 +44,7 @@ def test_glues_option_names_are_taken_as_they_are() -> None:
     pipeline = parse(text + "windowSize: 30 seconds\nbatchMaxRetries: 0\n")
     assert pipeline.trigger.interval == "30 seconds"
     assert pipeline.batch_max_retries == 0
+    assert isinstance(pipeline.source, KafkaSource)
     assert (pipeline.source.max_offsets_per_trigger, pipeline.source.fail_on_data_loss) == (10, False)
 
 

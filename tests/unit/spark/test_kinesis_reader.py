@@ -174,11 +174,24 @@ def test_another_process_plans_the_same_batch_by_its_numbers() -> None:
     assert restarted.run() == [{"a": [4, 5]}]
 
 
+def test_a_first_batch_that_is_planned_again_begins_where_it_began() -> None:
+    stream = Stream(a={"numbers": [1]})
+    query = Query(stream, startingPosition="latest")
+    late = int(datetime.now(UTC).timestamp() - NOON.timestamp()) + 86_400
+    stream.shards["a"]["numbers"] += [late, late + 1]
+    end = query.plan()
+    assert end["a"]["since"] == query.offset["a"]
+    # Spark asks a new process for the initial offset again; "latest" is later then.
+    later = {"a": {"at": (late + 1) * 1000 + int(NOON.timestamp() * 1000)}}
+    assert Query(stream, end).batch(later, end) == {"a": [late, late + 1]}
+
+
 def test_positions_say_how_far_behind_and_how_many() -> None:
     stream = Stream(a={"numbers": [1, 2, 3]})
     query = Query(stream, maxFetchRecordsPerShard="2")
     first, second = query.plan(), query.plan()
-    assert first == {"a": {"after": "2", "behindMs": 1000, "records": 2}}
+    since = {"since": {"from": "TRIM_HORIZON"}}
+    assert first == {"a": {"after": "2", "behindMs": 1000, "records": 2, **since}}
     assert second == {"a": {"after": "3", "behindMs": 0, "records": 1}}
     # Without new records nothing changes, or Spark would run empty batches.
     assert query.plan() == second

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, PenstockError
+from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, NotFound, PenstockError
 from penstock.pipelines import Pipeline
 from penstock.spark.problems import is_data_error, to_penstock_error
 
@@ -21,6 +21,12 @@ WRAPPED = (
     "\tat org.apache.spark.X\nCaused by: java.io.IOException: one\n\tat a.B\nCaused by: java.io.IOException: {}\n\tat c.D"
 )
 
+PLANNER = (
+    "[STREAM_FAILED] Query [id = x] terminated with exception: [PYTHON_STREAMING_DATA_SOURCE_RUNTIME_ERROR] Failed when "
+    "Python streaming data source perform latestOffset: Traceback (most recent call last):\n  File x, line 1, in y\n"
+    "penstock.errors.NotFound: Stream clicks has no shards.\n SQLSTATE: 38000"
+)
+
 
 @pytest.mark.parametrize(
     ("text", "kind", "words"),
@@ -34,6 +40,7 @@ WRAPPED = (
         ("SaslAuthenticationException: no", AccessDenied, ["h:1", "flights"]),
         ("An error occurred while calling o1.start", InternalError, ["o1.start"]),
         ("", InternalError, ["RuntimeError"]),
+        (PLANNER, NotFound, ["Stream clicks has no shards"]),
     ],
 )
 def test_a_failure_is_told_by_its_cause(text: str, kind: type[PenstockError], words: list[str]) -> None:

@@ -32,7 +32,7 @@ from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, run
 from penstock.spark.session import lake_configuration, s3a_configuration
-from penstock.spark.sources.kafka import check_source
+from penstock.spark.sources.kinds import stream_source
 
 __all__ = ["checkpoint_lock", "command"]
 
@@ -154,7 +154,7 @@ def _show(metrics: BatchMetrics) -> None:
 
 
 def _check(pipeline: Pipeline, lake: Path | None) -> None:
-    check_source(pipeline.source)
+    stream_source(pipeline.source, RunOptions().fetch_secret).check()
     lake_configuration(lake, pipeline.locations.values())
     versions = SchemaVersions(RegistryClient(attempts=2), pipeline.decode)
     versions.refresh()

@@ -3,14 +3,15 @@
 from collections.abc import Callable, Mapping
 
 from penstock.pipelines.sources.kafka import KafkaSource, kafka_source
+from penstock.pipelines.sources.kinesis import KinesisSource, kinesis_source
 from penstock.settings.document import Section
 
 __all__ = ["Source", "parse_source"]
 
-Source = KafkaSource
+Source = KafkaSource | KinesisSource
 """Any kind of source. All have ``description`` and ``fail_on_data_loss``."""
 
-_PARSERS: Mapping[str, Callable[[Section], Source]] = {"kafka": kafka_source}
+_PARSERS: Mapping[str, Callable[[Section], Source]] = {"kafka": kafka_source, "kinesis": kinesis_source}
 
 
 def parse_source(section: Section) -> Source:

@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 from penstock.pipelines.sources.kafka import KafkaSource
 from penstock.pipelines.sources.kinds import Source
+from penstock.pipelines.sources.kinesis import KinesisSource
 from penstock.spark.kafka import Credentials
 from penstock.spark.sources.kafka import KafkaStream
+from penstock.spark.sources.kinesis.stream import KinesisStream
 from penstock.spark.sources.port import StreamSource
 
 __all__ = ["stream_source"]
@@ -16,3 +18,5 @@ def stream_source(source: Source, fetch_secret: Callable[[str], Credentials]) ->
     match source:
         case KafkaSource():
             return KafkaStream(source, fetch_secret)
+        case KinesisSource():
+            return KinesisStream(source)

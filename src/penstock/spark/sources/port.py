@@ -51,6 +51,11 @@ class StreamSource(Protocol):
         """Return the source in a few words, for messages."""
         ...
 
+    @property
+    def available_now(self) -> bool:
+        """Return whether Spark's trigger AvailableNow reads this source right; otherwise the runner ends it at its tip."""
+        ...
+
     def check(self) -> None:
         """Reach the source. Raises :class:`EnvironmentProblem` or :class:`AccessDenied`, long before Spark would."""
         ...

@@ -7,6 +7,7 @@ shared folder) read. So Kinesis is read once.
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,15 +108,17 @@ class PrefetchFolder:
     def __init__(self, location: str | None) -> None:
         self._base = Path(location) if location else Path(tempfile.gettempdir())
         self._folder: Path | None = None
+        self._lock = threading.Lock()
 
     def new_file(self) -> Path:
-        """Return the path of a file that does not exist."""
-        if self._folder is None:
-            self._base.mkdir(parents=True, exist_ok=True)
-            self._remove_orphans()
-            made = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", suffix=_machine(), dir=self._base)
-            self._folder = Path(made)
-        return self._folder / f"{uuid4().hex}.arrow"
+        """Return the path of a file that does not exist. Several shards may ask at the same time."""
+        with self._lock:
+            if self._folder is None:
+                self._base.mkdir(parents=True, exist_ok=True)
+                self._remove_orphans()
+                made = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", suffix=_machine(), dir=self._base)
+                self._folder = Path(made)
+            return self._folder / f"{uuid4().hex}.arrow"
 
     def remove(self) -> None:
         """Remove the folder and its files."""

@@ -103,7 +103,7 @@ class KinesisReader(DataSourceStreamReader):
         if not self._feeds:
             self._planned = end
         ranges = [
-            (shard, start.get(shard) or self._child_begin(), position)
+            (shard, position.get("since") or start.get(shard) or self._child_begin(), position)
             for shard, position in end.items()
             if position.get("after") is not None and position.get("after") != start.get(shard, {}).get("after")
         ]
@@ -158,7 +158,9 @@ class KinesisReader(DataSourceStreamReader):
         if not pieces:
             return after
         self._pieces.setdefault(shard, []).extend(pieces)
-        return {**after, "behindMs": feed.behind_ms, "records": sum(piece.rows for piece in pieces)}
+        found = {**after, "behindMs": feed.behind_ms, "records": sum(piece.rows for piece in pieces)}
+        # Spark does not keep the first offset of a query, and "now" is another time in the next process.
+        return found if before.get("after") is not None else {**found, "since": dict(before)}
 
     def _open_feed(self, shard: str, position: Position) -> ShardFeed:
         options, client = self._options, self._opened()

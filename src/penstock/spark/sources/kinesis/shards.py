@@ -2,8 +2,8 @@
 
 A position is ``{"from": "TRIM_HORIZON"}``, ``{"at": milliseconds since 1970}`` or ``{"after": sequence number}``, with
 ``"ended": True`` if the shard was closed and no record follows. Positions at the end of a batch also have ``"behindMs"``,
-the iterator age when the batch was planned, and ``"records"``, the number of records of the shard in the batch. Spark's
-checkpoint stores positions as JSON.
+the iterator age when the batch was planned, ``"records"``, the number of records of the shard in the batch, and in the
+first batch of a shard ``"since"``, the position where it began. Spark's checkpoint stores positions as JSON.
 """
 
 import time
