@@ -3,39 +3,23 @@
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from penstock.client.catalog import CatalogClient, table_input
-from penstock.client.registry import RegistryClient
-from penstock.client.secrets import broker_credentials
 from penstock.lake.ledger import Batch, Ledger
 from penstock.pipelines.model import Pipeline
-from penstock.pipelines.targets import CatalogTarget
 from penstock.spark import checkpoints
-from penstock.spark.commit import accounts
-from penstock.spark.commit.accounts import AccountsTable
 from penstock.spark.commit.batches import BatchCommitter, StreamStopped
-from penstock.spark.commit.catalog import PARQUET, CatalogCalls, CatalogTable, TableFormat
-from penstock.spark.commit.dead_letters import PARTITION_KEYS
-from penstock.spark.commit.failpoints import Failpoint
-from penstock.spark.commit.outputs import Outputs
-from penstock.spark.commit.staging import Stager
-from penstock.spark.commit.steps import BatchCommit, CommitContext, Tables
-from penstock.spark.decode.versions import SchemaVersions, VersionSource
+from penstock.spark.commit.steps import BatchCommit
 from penstock.spark.hadoop import HadoopFiles
-from penstock.spark.kafka import Credentials
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_replay_failure, to_penstock_error
+from penstock.spark.running.assembly import commit_context, ledger_of
 from penstock.spark.running.job import run_alone
+from penstock.spark.running.options import RunOptions, RunReport
 from penstock.spark.session import SessionSettings
-from penstock.spark.sinks.kinds import SinkContext, open_sinks
 from penstock.spark.sources.kinds import stream_source
 
 __all__ = ["RunOptions", "RunReport", "run", "run_in_session", "session_settings"]
@@ -45,59 +29,6 @@ _log = logging.getLogger(__name__)
 _POLL_SECONDS = 1
 _RESTARTS = 2
 _FINISH_SECONDS = 30.0  # the time limit of the current batch after a stop request
-
-
-def _secret(secret_id: str) -> Credentials:
-    found = broker_credentials(secret_id)
-    return found.username, found.password
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """The options of a run beside the declaration.
-
-    ``jars``, ``master``, ``log``, ``lake``, ``driver_memory``, ``archive`` and ``spark_configuration`` are for a session
-    that :func:`run` starts itself. ``once`` reads the available records and ends. ``stop`` ends the stream after the
-    current batch when it is set. A session that :func:`run` starts is started again up to ``jvm_restarts`` times in a row
-    if its JVM dies (None: the pipeline's ``batch_max_retries``); ``on_restart`` gets a sentence and the restarts so far.
-    ``on_files`` gets the locations of each batch's published files. ``registry`` and
-    ``catalog`` default to clients of the endpoint that the environment names, or AWS.
-    """
-
-    master: str = "local[*]"
-    jars: Sequence[Path] = ()
-    log: Path = Path("penstock-spark.log")
-    lake: Path | None = None
-    driver_memory: str = "1g"
-    archive: Path | None = None
-    spark_configuration: Mapping[str, str] = field(default_factory=dict)
-    once: bool = False
-    metrics: Path | None = None
-    resume_from_ledger: bool = False
-    stop: threading.Event = field(default_factory=threading.Event)
-    registry: VersionSource | None = None
-    catalog: CatalogCalls | None = None
-    fetch_secret: Callable[[str], Credentials] = _secret
-    on_files: Callable[[Sequence[str]], None] = lambda _: None
-    on_batch: Callable[[BatchMetrics], None] = lambda _: None
-    on_start: Callable[[], None] = lambda: None
-    jvm_restarts: int | None = None
-    on_restart: Callable[[str, int], None] = lambda *_: None
-    failpoint: Failpoint = field(default_factory=Failpoint)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunReport:
-    """The result of a run: committed batches, written rows, dead-lettered records.
-
-    ``read`` counts the records that Spark's source emitted in the last 100 batches, each read of a record separately.
-    """
-
-    batches: int
-    rows: int
-    dead: int
-    read: int
-    stopped: bool
 
 
 def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptions | None = None) -> RunReport:
@@ -148,8 +79,7 @@ class _Run:
         self._options = options
         self._files = HadoopFiles(spark)
         self._source = stream_source(pipeline.source, options.fetch_secret)
-        self._writers = open_sinks(SinkContext(spark=spark, pipeline=pipeline, fetch_secret=options.fetch_secret))
-        self._context = self._commit_context()
+        self._context = commit_context(pipeline, spark, options, files=self._files, source=self._source)
 
     def run(self) -> RunReport:
         starting = self._starting_offsets()
@@ -198,21 +128,12 @@ class _Run:
             committer.wait_idle(_FINISH_SECONDS)
         query.stop()
 
-    def _ledger(self, query: str) -> Ledger:
-        pipeline = self._pipeline
-        return Ledger(
-            self._files,
-            table=pipeline.file_locations[0],
-            also=pipeline.file_locations[1:],
-            pipeline=pipeline.name,
-            query=query,
-        )
-
     def _starting_offsets(self) -> str | None:
         """Check that ledger and checkpoint belong together; return the starting offsets if the ledger determines them."""
-        for path in checkpoints.remove_empty_files(self._files, self._pipeline.checkpoint, self._ledger("").last()):
+        last = ledger_of(self._files, self._pipeline, "").last()
+        for path in checkpoints.remove_empty_files(self._files, self._pipeline.checkpoint, last):
             _log.warning("the checkpoint file %s was empty, as a power loss leaves it: removed", path)
-        ledger = self._ledger(checkpoints.query_id(self._files, self._pipeline.checkpoint) or "")
+        ledger = ledger_of(self._files, self._pipeline, checkpoints.query_id(self._files, self._pipeline.checkpoint) or "")
         if self._options.resume_from_ledger and ledger.current_query() != ledger.query:
             self._finish_earlier(ledger.current_query())
             return checkpoints.resume_offsets(self._files, self._pipeline.checkpoint, ledger.last())
@@ -221,9 +142,9 @@ class _Run:
 
     def _finish_earlier(self, query: str | None) -> None:
         """Roll forward batches that sinks may have of the query whose place this one takes."""
-        if query is None or not self._writers:
+        if query is None or not self._context.outputs.writers:
             return
-        ledger = self._ledger(query)
+        ledger = ledger_of(self._files, self._pipeline, query)
         ledger.open()
         metrics = BatchMetrics(pipeline=self._pipeline.name, query=query, batch=-1)
         nothing = Batch(-1, "{}", "{}")
@@ -232,50 +153,9 @@ class _Run:
 
     def _open_ledger(self) -> Ledger:
         query = checkpoints.query_id(self._files, self._pipeline.checkpoint)
-        ledger = self._ledger(query or "")
+        ledger = ledger_of(self._files, self._pipeline, query or "")
         ledger.open(adopt=self._options.resume_from_ledger)
         return ledger
-
-    def _commit_context(self) -> CommitContext:
-        options, pipeline = self._options, self._pipeline
-        jvm: Any = self._spark._jvm
-        # Two attempts: a registry that hangs delays a batch by a minute; then known versions are used, or the batch retries.
-        versions = SchemaVersions(options.registry or RegistryClient(attempts=2), pipeline.decode)
-        # An unknown schema or reader is an error now, not at the first record.
-        versions.refresh()
-        versions.plan()
-        accounts_location = pipeline.accounts_location
-        return CommitContext(
-            pipeline=pipeline,
-            files=self._files,
-            stager=Stager(pipeline, versions, self._files),
-            tables=self._tables(accounts_location),
-            source=self._source,
-            outputs=Outputs(pipeline, self._writers),
-            accounts=AccountsTable(self._files, pipeline, accounts_location),
-            failpoint=options.failpoint,
-            jvm=int(jvm.java.lang.ProcessHandle.current().pid()),
-            on_files=options.on_files,
-        )
-
-    def _tables(self, accounts_location: str) -> Tables:
-        pipeline = self._pipeline
-        rows = {
-            sink.name: self._table(sink.catalog, sink.location, sink.partition_by, PARQUET) for sink in pipeline.file_sinks
-        }
-        return Tables(
-            rows={name: table for name, table in rows.items() if table is not None},
-            dead=self._table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS, PARQUET),
-            accounts=self._table(pipeline.accounts.catalog, accounts_location, accounts.PARTITION_KEYS, PARQUET),
-        )
-
-    def _table(
-        self, target: CatalogTarget | None, location: str, keys: Sequence[str], files: TableFormat
-    ) -> CatalogTable | None:
-        if target is None:
-            return None
-        client = self._options.catalog or CatalogClient()
-        return CatalogTable(client, target, location=location, keys=keys, files=files, table_input=table_input)
 
     def _start(self, committer: BatchCommitter, starting: str | None) -> StreamingQuery:
         pipeline = self._pipeline

@@ -2,27 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
 from penstock.pipelines.model import Pipeline
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.running.host import HostSettings, SparkHost
+from penstock.spark.running.options import RunOptions, RunReport
 from penstock.spark.session import SessionSettings
-
-if TYPE_CHECKING:
-    from penstock.spark.runner import RunOptions, RunReport
 
 __all__ = ["PipelineJob", "RunInSession", "run_alone"]
 
-RunInSession = Callable[[Pipeline, SparkSession, "RunOptions"], "RunReport"]
+RunInSession = Callable[[Pipeline, SparkSession, RunOptions], RunReport]
 
 
 class PipelineJob:
     """Runs a pipeline in the sessions of a :class:`~penstock.spark.running.host.SparkHost`."""
 
-    def __init__(self, pipeline: Pipeline, options: "RunOptions", run: RunInSession, *, pooled: bool = False) -> None:
+    def __init__(self, pipeline: Pipeline, options: RunOptions, run: RunInSession, *, pooled: bool = False) -> None:
         """``run`` runs the pipeline in a session; ``pooled`` gives it a pool of its own in Spark's fair scheduler."""
         self.pipeline = pipeline
         self._report: RunReport | None = None
@@ -44,10 +41,8 @@ class PipelineJob:
             spark.sparkContext.setLocalProperty("spark.scheduler.pool", self.name)
         self._report = self._run(self.pipeline, spark, self._options)
 
-    def reported(self) -> "RunReport":
+    def reported(self) -> RunReport:
         """Return the report over all JVMs; the last one's does not have the batches of those before it."""
-        from penstock.spark.runner import RunReport  # noqa: PLC0415 - it imports this module
-
         last = self._report or RunReport(batches=0, rows=0, dead=0, read=0, stopped=True)
         return replace(last, batches=self._batches, rows=self._rows, dead=self._dead)
 
@@ -65,7 +60,7 @@ class PipelineJob:
         self._told(metrics)
 
 
-def run_alone(pipeline: Pipeline, options: "RunOptions", run: RunInSession, session: SessionSettings) -> "RunReport":
+def run_alone(pipeline: Pipeline, options: RunOptions, run: RunInSession, session: SessionSettings) -> RunReport:
     """Run one pipeline in a Spark of its own, which is started again when its JVM dies. Raises what ends the pipeline."""
     job = PipelineJob(pipeline, options, run)
     settings = HostSettings(

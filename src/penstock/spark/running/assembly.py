@@ -1,0 +1,75 @@
+"""The parts of a run, put together by hand: versions, staging, sinks, the catalog's tables, accounts, the ledger."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from penstock.client.catalog import CatalogClient, table_input
+from penstock.client.registry import RegistryClient
+from penstock.lake.files import FileSystem
+from penstock.lake.ledger import Ledger
+from penstock.pipelines.model import Pipeline
+from penstock.pipelines.targets import CatalogTarget
+from penstock.spark.commit import accounts
+from penstock.spark.commit.accounts import AccountsTable
+from penstock.spark.commit.catalog import PARQUET, CatalogTable
+from penstock.spark.commit.dead_letters import PARTITION_KEYS
+from penstock.spark.commit.outputs import Outputs
+from penstock.spark.commit.staging import Stager
+from penstock.spark.commit.steps import CommitContext, Tables
+from penstock.spark.decode.versions import SchemaVersions
+from penstock.spark.running.options import RunOptions
+from penstock.spark.sinks.kinds import SinkContext, open_sinks
+from penstock.spark.sources.port import StreamSource
+
+__all__ = ["commit_context", "ledger_of"]
+
+
+def ledger_of(files: FileSystem, pipeline: Pipeline, query: str) -> Ledger:
+    """Return the pipeline's ledger for a query's id; it is not open yet."""
+    first, *others = pipeline.file_locations
+    return Ledger(files, table=first, also=others, pipeline=pipeline.name, query=query)
+
+
+def commit_context(
+    pipeline: Pipeline, spark: SparkSession, options: RunOptions, *, files: FileSystem, source: StreamSource
+) -> CommitContext:
+    """Return what all commits of a run share. Sinks are checked, and the schema's versions are read.
+
+    Raises the errors of sinks that cannot be written, and of a schema or reader that is not there: now, and not at the
+    first record.
+    """
+    jvm: Any = spark._jvm
+    writers = open_sinks(SinkContext(spark=spark, pipeline=pipeline, fetch_secret=options.fetch_secret))
+    # Two attempts: a registry that hangs delays a batch by a minute; then known versions are used, or the batch retries.
+    versions = SchemaVersions(options.registry or RegistryClient(attempts=2), pipeline.decode)
+    versions.refresh()
+    versions.plan()
+    return CommitContext(
+        pipeline=pipeline,
+        files=files,
+        stager=Stager(pipeline, versions, files),
+        tables=_tables(pipeline, options),
+        source=source,
+        outputs=Outputs(pipeline, writers),
+        accounts=AccountsTable(files, pipeline, pipeline.accounts_location),
+        failpoint=options.failpoint,
+        jvm=int(jvm.java.lang.ProcessHandle.current().pid()),
+        on_files=options.on_files,
+    )
+
+
+def _tables(pipeline: Pipeline, options: RunOptions) -> Tables:
+    def table(target: CatalogTarget | None, location: str, keys: Sequence[str]) -> CatalogTable | None:
+        if target is None:
+            return None
+        client = options.catalog or CatalogClient()
+        return CatalogTable(client, target, location=location, keys=keys, files=PARQUET, table_input=table_input)
+
+    rows = {sink.name: table(sink.catalog, sink.location, sink.partition_by) for sink in pipeline.file_sinks}
+    return Tables(
+        rows={name: each for name, each in rows.items() if each is not None},
+        dead=table(pipeline.dead_letters.catalog, pipeline.dead_letters.location, PARTITION_KEYS),
+        accounts=table(pipeline.accounts.catalog, pipeline.accounts_location, accounts.PARTITION_KEYS),
+    )
