@@ -1,7 +1,6 @@
 """``penstock run``: runs a declared pipeline on Spark, until it is done or a signal stops it."""
 
 import hashlib
-import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.platform.fetch import spark_archive
 from penstock.cli.platform.homes import home_option
 from penstock.cli.signals import stop_on_signals
 from penstock.cli.streams.spark_options import (
@@ -18,20 +16,17 @@ from penstock.cli.streams.spark_options import (
     lake_option,
     log_option,
     master_option,
-    spark_setting,
 )
+from penstock.cli.streams.spark_runs import run_arguments
 from penstock.client.registry import RegistryClient
 from penstock.errors import InvalidInput
-from penstock.local.artefacts import class_path
-from penstock.local.java import find_java
 from penstock.locks import file_lock
 from penstock.pipelines import Pipeline, read_pipeline
 from penstock.settings.home import Home
-from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, run
-from penstock.spark.session import lake_configuration, s3a_configuration
+from penstock.spark.session import lake_configuration
 from penstock.spark.sources.kinds import stream_source
 
 __all__ = ["checkpoint_lock", "command"]
@@ -78,23 +73,19 @@ def command(  # noqa: PLR0917 - click passes them by name
         _check(pipeline, lake)
         return
     where = Home.at(home, os.environ)
-    java_home = find_java(os.environ).home
-    os.environ["JAVA_HOME"] = str(java_home)
     stop = stop_on_signals("the current batch")
-    logging.basicConfig(level=logging.WARNING, format="penstock: %(levelname)s: %(message)s")
-    for noisy in ("py4j", "pyspark"):
-        logging.getLogger(noisy).setLevel(logging.CRITICAL)
-    options = RunOptions(
+    shared = run_arguments(
+        [pipeline],
+        name=pipeline.name,
+        where=where,
         master=master,
-        jars=[*class_path("spark"), *(class_path("s3a") if lake is None and _uses_s3(pipeline) else ())],
-        log=log or where.logs / f"spark-{pipeline.name}.log",
         lake=lake,
+        log=log,
         driver_memory=driver_memory,
-        archive=spark_archive(java_home),
-        spark_configuration={
-            **(s3a_configuration(os.environ) if lake is None else {}),
-            **dict(spark_setting(each) for each in configuration),
-        },
+        configuration=configuration,
+    )
+    options = RunOptions(
+        **shared,
         once=once,
         metrics=metrics,
         resume_from_ledger=resume_from_ledger,
@@ -103,7 +94,6 @@ def command(  # noqa: PLR0917 - click passes them by name
         jvm_restarts=jvm_restarts,
         on_restart=lambda sentence, _: click.echo(f"penstock: {sentence}", err=True),
         on_start=lambda: click.echo(f"Pipeline {pipeline.name} runs: {pipeline.source.description} to {pipeline.targets}."),
-        failpoint=Failpoint.from_environment(os.environ),
     )
     with checkpoint_lock(pipeline, where.run):
         report = run(pipeline, options=options)
@@ -134,10 +124,6 @@ def checkpoint_lock(pipeline: Pipeline, folder: Path) -> Iterator[None]:
     with lock:
         file.write_text(f"{os.getpid()}\n")
         yield
-
-
-def _uses_s3(pipeline: Pipeline) -> bool:
-    return any(each.startswith(("s3://", "s3a://")) for each in pipeline.locations.values())
 
 
 def _show(metrics: BatchMetrics) -> None:

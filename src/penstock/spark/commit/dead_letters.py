@@ -7,6 +7,8 @@ from uuid import UUID
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
+from penstock.spark.sources.port import OPTIONAL_COLUMNS
+
 __all__ = ["COLUMNS", "PARTITION_KEYS", "dead_letters", "unknown_versions"]
 
 COLUMNS: Mapping[str, str] = {
@@ -22,9 +24,15 @@ COLUMNS: Mapping[str, str] = {
     "batch_id": "bigint",
     "pipeline": "string",
     "ingested_at": "timestamp",
+    "headers": "array<struct<key:string,value:binary>>",
+    "sequence": "string",
+    "attempt": "int",
     "date": "string",
 }
-"""Names and Hive types; ``date`` is the day (UTC) of the Kafka timestamp."""
+"""Names and Hive types; ``date`` is the day (UTC) of the record's timestamp, ``attempt`` how often it was replayed before.
+
+Tables of earlier releases lack ``headers``, ``sequence`` and ``attempt``, which are null there.
+"""
 
 PARTITION_KEYS = ("date",)
 
@@ -42,7 +50,11 @@ def dead_letters(bad: DataFrame, *, batch: int, pipeline: str, now: datetime) ->
         "pipeline": F.lit(pipeline),
         "ingested_at": F.lit(now),
         "date": F.date_format("timestamp", "yyyy-MM-dd"),
+        "attempt": F.col("attempt") + 1 if "attempt" in bad.columns else F.lit(0),
     }
+    for name in OPTIONAL_COLUMNS:
+        if name not in bad.columns:
+            values[name] = F.lit(None)
     return bad.select(*(values.get(name, F.col(name)).cast(kind).alias(name) for name, kind in COLUMNS.items()))
 
 

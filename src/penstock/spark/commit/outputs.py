@@ -80,7 +80,7 @@ class Outputs:
 
     def publish(self, spark: SparkSession, manifest: Manifest, query: str) -> dict[str, Published]:
         """Write the staged rows of the manifest to each sink that is not files, once; return what each did."""
-        if not self.writers:
+        if not self.writers or "rows_files" not in manifest.facts:
             return {}
         rows = staged_rows(spark, manifest.facts["rows_files"], StructType.fromJson(manifest.facts["schema"]))
         return {name: writer.publish(self._batch(writer, rows, manifest, query)) for name, writer in self.writers.items()}

@@ -170,8 +170,9 @@ class BatchCommit(CommitHooks):
         with self.step("dead_letters"):
             if staged.dead:
                 staged = self._context.stager.stage_dead(staged, at, metrics=self._metrics)
+        state = self.save_state(staged)
         with self._metrics.step("prepare"):
-            return self._manifest(staged, sinks, at)
+            return self._manifest(staged, sinks, at, state)
 
     def _stage_rows(self, at: Staging) -> Staged:
         context = self._context
@@ -221,7 +222,11 @@ class BatchCommit(CommitHooks):
             self._metrics.warnings.append(loss)
             _log.warning("data loss: batch %d of %s: %s", batch.id, self._pipeline.name, loss)
 
-    def _manifest(self, staged: Staged, sinks: Mapping[str, SinkRows], at: Staging) -> Manifest:
+    def save_state(self, staged: Staged) -> str | None:  # noqa: ARG002 - for batches that have a state
+        """Write what later batches need of this one; return its folder, None if they need nothing."""
+        return None
+
+    def _manifest(self, staged: Staged, sinks: Mapping[str, SinkRows], at: Staging, state: str | None) -> Manifest:
         """Describe what was staged: files to rename, rows for the other sinks, facts."""
         moves: list[Move] = []
         partitions: dict[str, list[str]] = {}
@@ -239,4 +244,8 @@ class BatchCommit(CommitHooks):
         if self._context.outputs.writers and staged.rows:
             inputs = tuple(self._context.files.walk(at.rows))
             facts["rows_files"], facts["schema"] = list(inputs), staged.schema.jsonValue()
-        return Manifest(batch=self._batch, moves=tuple(moves), inputs=inputs, partitions=partitions, facts=facts)
+        if state is not None:
+            inputs += tuple(self._context.files.walk(state))
+        return Manifest(
+            batch=self._batch, moves=tuple(moves), inputs=inputs, state=state, partitions=partitions, facts=facts
+        )

@@ -1,0 +1,58 @@
+"""What the commands share that run declared pipelines: quiet libraries, Java, and the options of their Spark."""
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.cli.platform.fetch import spark_archive
+from penstock.cli.streams.spark_options import spark_setting
+from penstock.local.artefacts import class_path
+from penstock.local.java import find_java
+from penstock.pipelines import Pipeline
+from penstock.settings.home import Home
+from penstock.spark.commit.failpoints import Failpoint
+from penstock.spark.session import s3a_configuration
+
+__all__ = ["run_arguments"]
+
+
+def run_arguments(
+    pipelines: Sequence[Pipeline],
+    *,
+    name: str,
+    where: Home,
+    master: str,
+    lake: Path | None,
+    log: Path | None,
+    driver_memory: str,
+    configuration: Sequence[str],
+) -> dict[str, Any]:
+    """Return the arguments of :class:`~penstock.spark.RunOptions` for one Spark that runs ``pipelines``.
+
+    ``name`` names Spark's log. Sets JAVA_HOME, and keeps the libraries' own log lines from the terminal.
+    """
+    java_home = find_java(os.environ).home
+    os.environ["JAVA_HOME"] = str(java_home)
+    logging.basicConfig(level=logging.WARNING, format="penstock: %(levelname)s: %(message)s")
+    for noisy in ("py4j", "pyspark"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    remote = lake is None and any(_uses_s3(each) for each in pipelines)
+    return {
+        "master": master,
+        "jars": [*class_path("spark"), *(class_path("s3a") if remote else ())],
+        "log": log or where.logs / f"spark-{name}.log",
+        "lake": lake,
+        "driver_memory": driver_memory,
+        "archive": spark_archive(java_home),
+        "spark_configuration": {
+            **(s3a_configuration(os.environ) if lake is None else {}),
+            **dict(spark_setting(each) for each in configuration),
+        },
+        "failpoint": Failpoint.from_environment(os.environ),
+    }
+
+
+def _uses_s3(pipeline: Pipeline) -> bool:
+    return any(each.startswith(("s3://", "s3a://")) for each in pipeline.locations.values())
