@@ -18,7 +18,9 @@ _TAIL_BYTES = 200_000
 class BatchMetrics:
     """The metrics of a batch. ``seconds`` maps steps to their duration; ``versions`` maps version numbers to records.
 
-    ``outcome`` is ``committed`` once for each batch, ``replayed`` if Spark repeats a batch whose line exists already.
+    ``lag`` is :func:`penstock.spark.sources.lag.lag_summary`'s after the commit. ``record_bytes`` are the bytes of keys and
+    values, counted for sources whose batches are limited in bytes. ``outcome`` is ``committed`` once for each batch,
+    ``replayed`` if Spark repeats a batch whose line exists already.
     """
 
     pipeline: str
@@ -43,6 +45,8 @@ class BatchMetrics:
     sinks: dict[str, dict[str, Any]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    lag: dict[str, Any] = field(default_factory=dict)
+    record_bytes: int | None = None
     max_latency_seconds: float | None = None
     committed_at: str | None = None
 

@@ -21,6 +21,7 @@ from penstock.spark.running.job import run_alone
 from penstock.spark.running.options import RunOptions, RunReport
 from penstock.spark.session import SessionSettings
 from penstock.spark.sources.kinds import stream_source
+from penstock.spark.sources.lag import MeasuresLag
 
 __all__ = ["RunOptions", "RunReport", "run", "run_in_session", "session_settings"]
 
@@ -79,15 +80,25 @@ class _Run:
         self._options = options
         self._files = HadoopFiles(spark)
         self._source = stream_source(pipeline.source, options.fetch_secret)
+        self._lag = self._source.open_lag(spark) if isinstance(self._source, MeasuresLag) else None
         self._context = commit_context(pipeline, spark, options, files=self._files, source=self._source)
 
     def run(self) -> RunReport:
+        """Run until done or stopped."""
+        try:
+            return self._run()
+        finally:
+            if self._lag is not None:
+                self._lag.close()
+
+    def _run(self) -> RunReport:
         starting = self._starting_offsets()
         committer = BatchCommitter(
             self._context,
             open_ledger=self._open_ledger,
             metrics=MetricsFile(self._options.metrics),
             on_batch=self._options.on_batch,
+            lag=self._lag,
         )
         read, stopped, again = 0, False, _RESTARTS
         while True:

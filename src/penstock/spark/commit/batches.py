@@ -18,6 +18,7 @@ from penstock.spark.commit.steps import BatchCommit, CommitContext
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_data_error
 from penstock.spark.running.jvm import lost_jvm
+from penstock.spark.sources.lag import LagMeter, lag_summary
 
 __all__ = ["BatchCommitter", "StreamStopped"]
 
@@ -41,6 +42,7 @@ class BatchCommitter:
         open_ledger: Callable[[], Ledger],
         metrics: MetricsFile,
         on_batch: Callable[[BatchMetrics], None] = lambda _: None,
+        lag: LagMeter | None = None,
     ) -> None:
         self._context = context
         self._pipeline = context.pipeline
@@ -48,6 +50,7 @@ class BatchCommitter:
         self._opened: Ledger | None = None
         self._metrics = metrics
         self._on_batch = on_batch
+        self._lag = lag
         self._busy = threading.Lock()
         self.stopping = threading.Event()
         self.failure: Exception | None = None
@@ -103,6 +106,8 @@ class BatchCommitter:
         found = BatchCommit(self._context, records, batch=batch, ledger=ledger, metrics=metrics).run()
         if found == "committed" and self._metrics.has(ledger.query, number):
             metrics.outcome = "replayed"
+        if self._lag is not None:
+            metrics.lag = lag_summary(self._lag.measure(batch.end))
         self.batches += 1
         self.rows += metrics.rows
         self.dead += metrics.dead

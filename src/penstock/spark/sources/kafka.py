@@ -9,6 +9,8 @@ from penstock.lake.ledger import Batch
 from penstock.pipelines.sources.kafka import KafkaSource
 from penstock.spark.checkpoints import lost_offsets, record_count
 from penstock.spark.kafka import Credentials, check_brokers, connection_options
+from penstock.spark.sources.kafka_lag import KafkaLag
+from penstock.spark.sources.lag import LagMeter
 from penstock.spark.sources.port import RECORD_COLUMNS
 
 __all__ = ["KafkaStream", "check_source", "kafka_options"]
@@ -51,6 +53,10 @@ class KafkaStream:
         options = kafka_options(self._source, self._fetch_secret, starting=starting)
         columns = [*RECORD_COLUMNS, *(["headers"] if self._source.include_headers else [])]
         return spark.readStream.format("kafka").options(**options).load().select(*columns)
+
+    def open_lag(self, spark: SparkSession) -> LagMeter:
+        """See :class:`~penstock.spark.sources.lag.MeasuresLag`."""
+        return KafkaLag(spark, {**connection_options(self._source, self._fetch_secret), **self._source.options})
 
     def count(self, batch: Batch) -> int:
         """Return the offsets between a batch's start and end: its records, or more where offsets have none."""
