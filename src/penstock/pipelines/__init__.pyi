@@ -10,6 +10,7 @@ from .model import Transform as Transform
 from .model import Trigger as Trigger
 from .parse import parse_pipeline as parse_pipeline
 from .parse import read_pipeline as read_pipeline
+from .sinks.jdbc import JdbcSink as JdbcSink
 from .sinks.parquet import ParquetSink as ParquetSink
 from .sinks.settings import ChangeCapture as ChangeCapture
 from .sinks.settings import SinkSettings as SinkSettings

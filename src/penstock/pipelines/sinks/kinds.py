@@ -4,16 +4,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from penstock.errors import InvalidInput
+from penstock.pipelines.sinks.jdbc import JdbcSink, jdbc_sink
 from penstock.pipelines.sinks.parquet import ParquetSink, parquet_sink
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.settings.document import Section
 
 __all__ = ["Sink", "parse_sinks"]
 
-Sink = ParquetSink
+Sink = JdbcSink | ParquetSink
 """Any kind of sink."""
 
-_PARSERS: Mapping[str, Callable[[Section, Path, str], SinkSettings]] = {"parquet": parquet_sink}
+_PARSERS: Mapping[str, Callable[[Section, Path, str], SinkSettings]] = {"parquet": parquet_sink, "jdbc": jdbc_sink}
 
 
 def parse_sinks(top: Section, base: Path) -> tuple[SinkSettings, ...]:

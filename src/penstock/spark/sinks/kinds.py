@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from penstock.errors import InvalidInput
 from penstock.pipelines.model import Pipeline
+from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.pipelines.sinks.settings import SinkSettings
+from penstock.spark.sinks.jdbc.writer import JdbcWriter
 from penstock.spark.sinks.port import SinkWriter
 
 __all__ = ["SinkContext", "open_sinks"]
@@ -22,7 +25,9 @@ class SinkContext:
     fetch_secret: Callable[[str], tuple[str, str]]
 
 
-_WRITERS: Mapping[type[SinkSettings], Callable[[SinkSettings, SinkContext], SinkWriter]] = {}
+_WRITERS: Mapping[type[SinkSettings], Callable[[Any, SinkContext], SinkWriter]] = {
+    JdbcSink: lambda sink, context: JdbcWriter(sink, context.fetch_secret),
+}
 
 
 def open_sinks(context: SinkContext) -> dict[str, SinkWriter]:

@@ -25,6 +25,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
     VarcharType,
+    VariantType,
 )
 
 __all__ = ["AddColumn", "Change", "Incompatible", "Path", "RenameColumn", "WidenType", "changes", "common_type", "dotted"]
@@ -125,6 +126,8 @@ def _fields(
 
 def _types(path: Path, avro: str, old: DataType, new: DataType, aliases: Mapping[str, Collection[str]]) -> Iterator[Change]:
     match old, new:
+        case VariantType(), _:  # a column that takes any value, such as a database's JSON
+            return
         case StructType(), StructType():
             yield from _fields(path, avro, old, new, aliases)
         case ArrayType(), ArrayType():

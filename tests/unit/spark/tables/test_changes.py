@@ -20,6 +20,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
     TimestampType,
     VarcharType,
+    VariantType,
 )
 
 from penstock.spark.tables.changes import AddColumn, Incompatible, RenameColumn, WidenType, changes, common_type
@@ -37,6 +38,11 @@ def struct(**fields: DataType) -> StructType:
 
 def test_the_same_columns_change_nothing_in_any_case_and_order() -> None:
     assert changes(struct(a=INT, b=TEXT), struct(B=VarcharType(10), A=INT), NO_ALIASES) == []
+
+
+def test_a_column_of_any_value_takes_every_type() -> None:
+    batch = struct(a=struct(x=INT), b=ArrayType(TEXT), c=BIG)
+    assert changes(struct(a=VariantType(), b=VariantType(), c=VariantType()), batch, NO_ALIASES) == []
 
 
 def test_columns_that_the_batch_lacks_stay_unless_the_table_requires_them() -> None:

@@ -1,0 +1,35 @@
+"""The services that sinks write to, one of each for all tests of this folder."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.testing.postgres import PostgresServer, running_postgres
+from tests.integration.spark.sinks.database import DatabaseTarget, as_redshift
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def spark_utc(spark: SparkSession) -> SparkSession:
+    """The session as the runner configures it, with few tasks for little data."""
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    return spark
+
+
+@pytest.fixture
+def postgresql_target(postgres: PostgresServer) -> DatabaseTarget:
+    return DatabaseTarget(postgres.new_database())
+
+
+@pytest.fixture
+def redshift_target(postgres: PostgresServer) -> DatabaseTarget:
+    target = DatabaseTarget(postgres.new_database(), "redshift")
+    as_redshift(target)
+    return target
