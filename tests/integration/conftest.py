@@ -8,6 +8,7 @@ from penstock.local.broker import Broker
 from penstock.local.processes.ports import free_ports
 from penstock.testing.dynamodb import DynamoDBLocal, running_dynamodb
 from penstock.testing.kinesis import KinesisStandIn, running_kinesis
+from penstock.testing.kinesis_server import KinesisServer, running_kinesis_server
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +24,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 def kinesis() -> Iterator[KinesisStandIn]:
     """An empty Kinesis; ``kinesis.client()`` is boto3's client, ``kinesis.create_stream(name, shards=2)`` makes a stream."""
     with running_kinesis() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def kinesis_server() -> Iterator[KinesisServer]:
+    """A Kinesis of our own that reshards, has consumers of enhanced fan-out, and fails on order."""
+    with running_kinesis_server() as running:
         yield running
 
 

@@ -6,6 +6,8 @@ from .dynamodb import DynamoDBLocal as DynamoDBLocal
 from .dynamodb import running_dynamodb as running_dynamodb
 from .kinesis import KinesisStandIn as KinesisStandIn
 from .kinesis import running_kinesis as running_kinesis
+from .kinesis_server import KinesisServer as KinesisServer
+from .kinesis_server import running_kinesis_server as running_kinesis_server
 from .polling import eventually as eventually
 from .postgres import PostgresServer as PostgresServer
 from .postgres import running_postgres as running_postgres

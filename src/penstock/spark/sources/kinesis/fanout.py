@@ -90,15 +90,12 @@ class FanOutFeed:
         shard: str,
         position: Position,
         consumer: str,
-        *,
-        subscription_seconds: float = _SUBSCRIPTION_SECONDS,
     ) -> None:
         self._client = client
         self._what = f"a subscription to shard {shard} of stream {stream.name}"
         self._consumer = consumer
         self._reading = reading
         self._shard = shard
-        self._seconds = subscription_seconds
         self._changed = threading.Condition()
         self._events: deque[_Event] = deque()
         self._buffered = 0
@@ -183,7 +180,7 @@ class FanOutFeed:
             stream = self._client.subscribe_to_shard(
                 ConsumerARN=self._consumer, ShardId=self._shard, StartingPosition=self._start
             )["EventStream"]
-            renew = time.monotonic() + self._seconds
+            renew = time.monotonic() + _SUBSCRIPTION_SECONDS
             try:
                 for each in stream:
                     found = each["SubscribeToShardEvent"]
