@@ -6,7 +6,6 @@ from .model import DeadLetters as DeadLetters
 from .model import Decode as Decode
 from .model import Drift as Drift
 from .model import Pipeline as Pipeline
-from .model import Transform as Transform
 from .model import Trigger as Trigger
 from .parse import parse_pipeline as parse_pipeline
 from .parse import read_pipeline as read_pipeline
@@ -17,3 +16,10 @@ from .sinks.settings import SinkSettings as SinkSettings
 from .sources.kafka import KafkaSource as KafkaSource
 from .sources.kinesis import KinesisSource as KinesisSource
 from .targets import CatalogTarget as CatalogTarget
+from .transforms import DeduplicateStep as DeduplicateStep
+from .transforms import Expectation as Expectation
+from .transforms import Mask as Mask
+from .transforms import PythonStep as PythonStep
+from .transforms import SqlStep as SqlStep
+from .transforms import Transform as Transform
+from .transforms import WindowStep as WindowStep

@@ -5,7 +5,6 @@ in snake case. Locations are URIs (``s3://BUCKET/key``) or absolute paths.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +13,7 @@ from penstock.pipelines.sinks.parquet import ParquetSink
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.pipelines.sources.kinds import Source
 from penstock.pipelines.targets import CatalogTarget
+from penstock.pipelines.transforms import Transform
 
 __all__ = [
     "MAX_BRANCHES",
@@ -23,7 +23,6 @@ __all__ = [
     "Drift",
     "Pipeline",
     "Policy",
-    "Transform",
     "Trigger",
 ]
 
@@ -44,14 +43,6 @@ class Decode:
     reader: int | None = None
     max_branches: int = MAX_BRANCHES
     tombstones: Literal["skip", "dead-letter"] = "skip"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transform:
-    """``sql`` over the view ``records``; ``columns`` adds or replaces columns by SQL expressions, in order."""
-
-    sql: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

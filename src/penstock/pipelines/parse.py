@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.errors import InvalidInput
-from penstock.pipelines.model import MAX_BRANCHES, Accounts, DeadLetters, Decode, Drift, Pipeline, Policy, Transform, Trigger
+from penstock.pipelines.model import MAX_BRANCHES, Accounts, DeadLetters, Decode, Drift, Pipeline, Policy, Trigger
 from penstock.pipelines.sections import catalog_target, location
 from penstock.pipelines.sinks.kinds import parse_sinks
 from penstock.pipelines.sources.kinds import parse_source
+from penstock.pipelines.transforms import parse_transform
 from penstock.settings.document import Section, load_document, read_text
 
 __all__ = ["parse_pipeline", "read_pipeline"]
@@ -36,7 +37,7 @@ def parse_pipeline(
     name = top.required("name")
     source = parse_source(top.required_section("source"))
     decode = _decode(top.required_section("decode"))
-    transform = _transform(top.section("transform"))
+    transform = parse_transform(top.section("transform"), base)
     sinks = parse_sinks(top, base)
     dead_letters = _dead_letters(top.required_section("dead_letters", "deadLetters"), base)
     trigger = _trigger(top)
@@ -72,14 +73,6 @@ def _decode(section: Section) -> Decode:
     tombstones = section.choice(("skip", "dead-letter"), "tombstones") or "skip"
     section.done()
     return Decode(registry=registry, schema=schema, reader=reader, max_branches=branches, tombstones=tombstones)  # type: ignore[arg-type]
-
-
-def _transform(section: Section | None) -> Transform:
-    if section is None:
-        return Transform()
-    result = Transform(sql=section.text("sql"), columns=section.mapping("columns"))
-    section.done()
-    return result
 
 
 def _dead_letters(section: Section, base: Path) -> DeadLetters:

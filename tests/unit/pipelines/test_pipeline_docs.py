@@ -13,19 +13,25 @@ from penstock.pipelines import (
     DeadLetters,
     Decode,
     Drift,
+    Expectation,
+    Mask,
     SinkSettings,
     Transform,
     parse_pipeline,
 )
 from penstock.pipelines.sinks.kinds import Sink
 from penstock.pipelines.sources.kinds import Source
+from penstock.pipelines.transforms import Step
 
 FOLDER = Path(__file__).parents[3] / "docs" / "pipelines"
 PAGE = (FOLDER / "pipelines.md").read_text()
+TRANSFORMS = (FOLDER / "transforms.md").read_text()
 
 # Settings whose name in the file is Spark's or Glue's.
 WRITTEN = {
     "topics": "topic",
+    "function": "python",
+    "source": "from",
     "starting_offsets": "startingOffsets",
     "starting_timestamp": "startingTimestamp",
     "starting_offsets_by_timestamp": "startingOffsetsByTimestamp",
@@ -46,9 +52,13 @@ def test_every_source_and_sink_is_public() -> None:
     assert [kind.__name__ for kind in [*SOURCES, *SINKS] if not hasattr(pipelines, kind.__name__)] == []
 
 
-@pytest.mark.parametrize("section", [*SOURCES, Decode, Transform, *SINKS, DeadLetters, CatalogTarget, Drift])
+@pytest.mark.parametrize(
+    "section", [*SOURCES, Decode, Transform, *get_args(Step), Mask, Expectation, *SINKS, DeadLetters, CatalogTarget, Drift]
+)
 def test_every_setting_is_on_the_page(section: type) -> None:
-    names = [WRITTEN.get(field.name, field.name) for field in fields(section)]
+    # A step's name is its key, and its folder that of the file.
+    hidden = {"name", "folder"} if section in {*get_args(Step), Expectation} else set()
+    names = [WRITTEN.get(field.name, field.name) for field in fields(section) if field.name not in hidden]
     assert [name for name in names if not re.search(rf"`[\w.]*\b{name}\b[^`]*`", _page(section))] == []
 
 
@@ -56,6 +66,8 @@ def _page(section: Any) -> str:
     """The page of pipelines, and for a source or sink its own."""
     if section in SOURCES:
         return (FOLDER / f"source-{section.kind}.md").read_text()
+    if section.__module__ == Transform.__module__:
+        return TRANSFORMS
     if not issubclass(section, SinkSettings):
         return PAGE
     return PAGE + (FOLDER / f"sink-{section.kind}.md").read_text()
@@ -78,6 +90,16 @@ def test_every_sink_has_a_page_with_its_guarantee(kind: type[SinkSettings]) -> N
     text = (FOLDER / f"sink-{kind.kind}.md").read_text()
     assert "## Guarantee" in text
     assert kind.guarantee.capitalize() in text
+
+
+def test_the_examples_of_transforms_parse() -> None:
+    examples = re.findall(r"```yaml\n(transform:\n.*?)```", TRANSFORMS, re.DOTALL)
+    page = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert page is not None
+    for example in examples:
+        pipeline = parse_pipeline(f"{page.group(1)}{example}", environment={**ENVIRONMENT, "MASK_KEY": "k"})
+        assert pipeline.transform.steps
+    assert len(examples) == 2
 
 
 def test_the_example_parses() -> None:

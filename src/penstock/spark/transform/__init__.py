@@ -1,0 +1,1 @@
+"""What happens to decoded rows before they are staged: masks, steps, expectations, state between batches."""
