@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "Check a definition before registration; compare versions.",
     ),
     "run": ("penstock.cli.streams.run", "spark", "Run a declared pipeline on Spark."),
+    "dlq": ("penstock.cli.streams.dlq", "spark", "List, show and replay dead letters."),
     "glue": ("penstock.cli.streams.glue", "spark", "Run scripts written for AWS Glue."),
     "functions": ("penstock.cli.streams.functions", "functions", "Run Lambda-style functions on Kafka and Kinesis."),
     "sql": ("penstock.cli.sql", "client", "Run one SQL statement and print the result."),

@@ -2,13 +2,11 @@
 
 import os
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from penstock.cli.main import main
-from penstock.cli.streams.run import checkpoint_lock
+from penstock.cli.streams.checkpoint_lock import checkpoint_lock
 from penstock.errors import InvalidInput
 
 
@@ -23,15 +21,12 @@ def test_a_wrong_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_second_run_on_a_checkpoint_is_refused_and_told_who_runs(tmp_path: Path) -> None:
-    def pipeline(checkpoint: str) -> Any:
-        return SimpleNamespace(name="p", checkpoint=checkpoint)
-
     with (
-        checkpoint_lock(pipeline("s3://lake/cp"), tmp_path),
-        checkpoint_lock(pipeline("s3://lake/other"), tmp_path),
+        checkpoint_lock("s3://lake/cp", "pipeline p", tmp_path),
+        checkpoint_lock("s3://lake/other", "pipeline p", tmp_path),
         pytest.raises(InvalidInput, match=rf"process {os.getpid()}\) uses the checkpoint s3://lake/cp/"),
-        checkpoint_lock(pipeline("s3://lake/cp/"), tmp_path),
+        checkpoint_lock("s3://lake/cp/", "pipeline p", tmp_path),
     ):
         pass
-    with checkpoint_lock(pipeline("s3://lake/cp"), tmp_path):
+    with checkpoint_lock("s3://lake/cp", "pipeline p", tmp_path):
         pass

@@ -1,15 +1,13 @@
 """``penstock run``: runs a declared pipeline on Spark, until it is done or a signal stops it."""
 
-import hashlib
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from penstock.cli.platform.homes import home_option
 from penstock.cli.signals import stop_on_signals
+from penstock.cli.streams.checkpoint_lock import checkpoint_lock
 from penstock.cli.streams.spark_options import (
     configuration_option,
     driver_memory_option,
@@ -19,8 +17,6 @@ from penstock.cli.streams.spark_options import (
 )
 from penstock.cli.streams.spark_runs import run_arguments
 from penstock.client.registry import RegistryClient
-from penstock.errors import InvalidInput
-from penstock.locks import file_lock
 from penstock.pipelines import Pipeline, read_pipeline
 from penstock.settings.home import Home
 from penstock.spark.decode.versions import SchemaVersions
@@ -29,7 +25,7 @@ from penstock.spark.runner import RunOptions, run
 from penstock.spark.session import lake_configuration
 from penstock.spark.sources.kinds import stream_source
 
-__all__ = ["checkpoint_lock", "command"]
+__all__ = ["command"]
 
 
 @click.command("run")
@@ -95,35 +91,12 @@ def command(  # noqa: PLR0917 - click passes them by name
         on_restart=lambda sentence, _: click.echo(f"penstock: {sentence}", err=True),
         on_start=lambda: click.echo(f"Pipeline {pipeline.name} runs: {pipeline.source.description} to {pipeline.targets}."),
     )
-    with checkpoint_lock(pipeline, where.run):
+    with checkpoint_lock(pipeline.checkpoint, f"pipeline {pipeline.name}", where.run):
         report = run(pipeline, options=options)
     click.echo(
         f"Pipeline {pipeline.name} {'was stopped' if report.stopped else 'is done'}: "
         f"{report.batches:,} batches, {report.rows:,} rows, {report.dead:,} dead letters."
     )
-
-
-@contextmanager
-def checkpoint_lock(pipeline: Pipeline, folder: Path) -> Iterator[None]:
-    """Hold the lock of the pipeline's checkpoint, a file in ``folder``, which stops a second run on this machine.
-
-    Spark notices two runs on one checkpoint only when both have written to it. The kernel releases the lock of a
-    killed run.
-    """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    digest = hashlib.sha256(pipeline.checkpoint.rstrip("/").encode()).hexdigest()[:16]
-    file = folder / f"pipeline-{digest}.lock"
-    try:
-        lock = file_lock(file).acquire()
-    except TimeoutError:
-        raise InvalidInput(
-            f"Another run of pipeline {pipeline.name} (process {file.read_text().strip() or 'unknown'}) uses the checkpoint "
-            f"{pipeline.checkpoint}.",
-            remedy="Stop it first, or use another checkpoint and other locations.",
-        ) from None
-    with lock:
-        file.write_text(f"{os.getpid()}\n")
-        yield
 
 
 def _show(metrics: BatchMetrics) -> None:

@@ -1,0 +1,130 @@
+"""Reads a dead-letter table without Spark: counts by reason, and single letters. For the command line."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.fs as pafs
+
+from penstock.errors import EnvironmentProblem, NotFound
+from penstock.lake.locations import LakeFolder, parse_uri
+
+__all__ = ["LetterGroup", "LetterTable"]
+
+_ID = ("pipeline", "topic", "partition", "offset", "sequence", "kafka_timestamp", "attempt")
+_SCHEMA = pa.schema(
+    [
+        ("reason", pa.string()),
+        ("message", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("kafka_timestamp", pa.timestamp("us", tz="UTC")),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("schema_version_id", pa.string()),
+        ("batch_id", pa.int64()),
+        ("pipeline", pa.string()),
+        ("ingested_at", pa.timestamp("us", tz="UTC")),
+        ("sequence", pa.string()),
+        ("attempt", pa.int32()),
+        ("date", pa.string()),
+    ]
+)
+_ROWS = 10_000  # letters in memory at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterGroup:
+    """Letters of one day and reason: their number, and the first and last time of their records (UTC)."""
+
+    date: str
+    pipeline: str
+    reason: str
+    attempt: int
+    letters: int
+    first: datetime | None
+    last: datetime | None
+
+
+class LetterTable:
+    """The letters below a location: ``s3://`` in the embedded ``lake`` or S3, or a path."""
+
+    def __init__(self, location: str, lake: Path | None) -> None:
+        self.location = location
+        folder, files = _resolve(location, lake)
+        partitioning = ds.partitioning(pa.schema([("date", pa.string())]), flavor="hive")
+        try:
+            # Files of a batch that is being written are below a folder whose name begins with an underscore.
+            self._data = ds.dataset(
+                folder,
+                schema=_SCHEMA,
+                filesystem=files,
+                format="parquet",
+                partitioning=partitioning,
+                exclude_invalid_files=False,
+            )
+        except FileNotFoundError:
+            raise NotFound(f"There are no dead letters in {location}.") from None
+        except OSError as error:
+            raise EnvironmentProblem(f"The dead letters in {location} cannot be read: {error}.") from None
+        if not self._data.files:
+            raise NotFound(f"There are no dead letters in {location}.")
+
+    def groups(self) -> list[LetterGroup]:
+        """Return the letters by day, pipeline, reason and attempt, the newest day first."""
+        counts: dict[tuple[Any, ...], list[Any]] = {}
+        columns = ["date", "pipeline", "reason", "attempt", "kafka_timestamp"]
+        for batch in self._data.to_batches(columns=columns, batch_size=_ROWS):
+            table = pa.Table.from_batches([batch])
+            found = table.group_by(columns[:4]).aggregate(
+                [("kafka_timestamp", "count"), ("kafka_timestamp", "min"), ("kafka_timestamp", "max"), ([], "count_all")]
+            )
+            for row in found.to_pylist():
+                key = (row["date"] or "", row["pipeline"] or "", row["reason"] or "", row["attempt"] or 0)
+                known = counts.setdefault(key, [0, None, None])
+                known[0] += row["count_all"]
+                known[1] = min((each for each in (known[1], row["kafka_timestamp_min"]) if each), default=None)
+                known[2] = max((each for each in (known[2], row["kafka_timestamp_max"]) if each), default=None)
+        ordered = sorted(counts.items(), key=lambda item: (item[0][1:], item[0][0]))
+        ordered.sort(key=lambda item: item[0][0], reverse=True)
+        return [
+            LetterGroup(
+                date=key[0], pipeline=key[1], reason=key[2], attempt=key[3], letters=each[0], first=each[1], last=each[2]
+            )
+            for key, each in ordered
+        ]
+
+    def letters(self, *, reasons: Sequence[str] = (), dates: Sequence[str] = (), count: int) -> Iterator[Mapping[str, Any]]:
+        """Yield up to ``count`` letters of the reasons and days (all if empty), in the order of the files."""
+        wanted = None
+        for column, values in (("reason", reasons), ("date", dates)):
+            if values:
+                part = pc.field(column).isin(list(values))
+                wanted = part if wanted is None else wanted & part
+        left = count
+        for batch in self._data.to_batches(filter=wanted, batch_size=min(_ROWS, count)):
+            for row in batch.to_pylist()[:left]:
+                yield row
+                left -= 1
+            if left <= 0:
+                return
+
+
+def _resolve(location: str, lake: Path | None) -> tuple[str, pafs.FileSystem]:
+    if "://" not in location:
+        return location, pafs.LocalFileSystem()
+    if location.startswith("file://"):
+        return location.removeprefix("file://"), pafs.LocalFileSystem()
+    if lake is not None:
+        return str(LakeFolder(lake.absolute()).path(location)), pafs.LocalFileSystem()
+    where = parse_uri(location)
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    return f"{where.bucket}/{where.key}", pafs.S3FileSystem(endpoint_override=endpoint, region=region)
