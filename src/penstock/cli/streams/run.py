@@ -1,6 +1,9 @@
 """``penstock run``: runs a declared pipeline on Spark, until it is done or a signal stops it."""
 
 import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -8,6 +11,7 @@ import click
 from penstock.cli.platform.homes import home_option
 from penstock.cli.signals import stop_on_signals
 from penstock.cli.streams.checkpoint_lock import checkpoint_lock
+from penstock.cli.streams.run_output import RunOutput
 from penstock.cli.streams.spark_options import (
     configuration_option,
     driver_memory_option,
@@ -18,10 +22,11 @@ from penstock.cli.streams.spark_options import (
 from penstock.cli.streams.spark_runs import run_arguments
 from penstock.client.registry import RegistryClient
 from penstock.pipelines import Pipeline, read_pipeline
+from penstock.pipelines.folder import read_pipelines
 from penstock.settings.home import Home
 from penstock.spark.decode.versions import SchemaVersions
-from penstock.spark.metrics import BatchMetrics
-from penstock.spark.runner import RunOptions, run
+from penstock.spark.runner import RunOptions, run, session_settings
+from penstock.spark.running.many import exit_code, run_together
 from penstock.spark.session import lake_configuration
 from penstock.spark.sources.kinds import stream_source
 
@@ -29,7 +34,7 @@ __all__ = ["command"]
 
 
 @click.command("run")
-@click.argument("pipeline_file", metavar="PIPELINE.yaml", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("pipeline_file", metavar="PIPELINE.yaml|DIRECTORY", type=click.Path(path_type=Path))
 @master_option
 @click.option(
     "--once", is_flag=True, help="Read the records that the topic has now, then exit, whatever trigger is declared."
@@ -37,6 +42,8 @@ __all__ = ["command"]
 @click.option("--dry-run", is_flag=True, help="Only check the declaration, the broker and the registry.")
 @lake_option
 @click.option("--metrics", type=click.Path(path_type=Path, dir_okay=False), help="File for one JSON line per batch.")
+@click.option("--metrics-port", type=click.IntRange(0, 65_535), help="Port for Prometheus, at /metrics; 0 takes a free one.")
+@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for Prometheus.")
 @log_option
 @driver_memory_option
 @click.option(
@@ -56,6 +63,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     dry_run: bool,
     lake: Path | None,
     metrics: Path | None,
+    metrics_port: int | None,
+    metrics_host: str,
     log: Path | None,
     driver_memory: str,
     resume_from_ledger: bool,
@@ -63,16 +72,22 @@ def command(  # noqa: PLR0917 - click passes them by name
     configuration: tuple[str, ...],
     home: Path | None,
 ) -> None:
-    """Run the pipeline that PIPELINE.yaml declares. SIGTERM and SIGINT stop it cleanly, after the current batch."""
-    pipeline = read_pipeline(pipeline_file)
+    """Run the pipeline that PIPELINE.yaml declares, or all of a DIRECTORY's in one Spark.
+
+    SIGTERM and SIGINT stop it cleanly, after the current batch.
+    """
+    together = pipeline_file.is_dir()
+    pipelines = read_pipelines(pipeline_file) if together else (read_pipeline(pipeline_file),)
     if dry_run:
-        _check(pipeline, lake)
+        for pipeline in pipelines:
+            _check(pipeline, lake)
         return
     where = Home.at(home, os.environ)
-    stop = stop_on_signals("the current batch")
+    stop = stop_on_signals("the current batches" if together else "the current batch")
+    name = pipeline_file.resolve().name if together else pipelines[0].name
     shared = run_arguments(
-        [pipeline],
-        name=pipeline.name,
+        pipelines,
+        name=name,
         where=where,
         master=master,
         lake=lake,
@@ -81,35 +96,32 @@ def command(  # noqa: PLR0917 - click passes them by name
         configuration=configuration,
     )
     options = RunOptions(
-        **shared,
-        once=once,
-        metrics=metrics,
-        resume_from_ledger=resume_from_ledger,
-        stop=stop,
-        on_batch=_show,
-        jvm_restarts=jvm_restarts,
-        on_restart=lambda sentence, _: click.echo(f"penstock: {sentence}", err=True),
-        on_start=lambda: click.echo(f"Pipeline {pipeline.name} runs: {pipeline.source.description} to {pipeline.targets}."),
+        **shared, once=once, metrics=metrics, resume_from_ledger=resume_from_ledger, stop=stop, jvm_restarts=jvm_restarts
     )
-    with checkpoint_lock(pipeline.checkpoint, f"pipeline {pipeline.name}", where.run):
-        report = run(pipeline, options=options)
-    click.echo(
-        f"Pipeline {pipeline.name} {'was stopped' if report.stopped else 'is done'}: "
-        f"{report.batches:,} batches, {report.rows:,} rows, {report.dead:,} dead letters."
-    )
+    output = RunOutput(pipelines, together=together)
+    if metrics_port is not None:
+        output.serve(metrics_host, metrics_port)
+    with ExitStack() as locks:
+        for pipeline in pipelines:
+            locks.enter_context(checkpoint_lock(pipeline.checkpoint, f"pipeline {pipeline.name}", where.run))
+        if together:
+            sys.exit(_run_all(pipelines, options, output, name))
+        output.ended(run(pipelines[0], options=output.followed(pipelines[0], options)))
 
 
-def _show(metrics: BatchMetrics) -> None:
-    seconds = sum(metrics.seconds.values())
-    versions = ", ".join(f"v{number}: {count:,}" for number, count in sorted(metrics.versions.items()))
-    dead = (
-        f", {metrics.dead:,} dead ({', '.join(f'{reason} {n:,}' for reason, n in metrics.reasons.items())})"
-        if metrics.dead
-        else ""
+def _run_all(pipelines: Sequence[Pipeline], options: RunOptions, output: RunOutput, name: str) -> int:
+    """Run the pipelines of a folder; return the exit code."""
+    outcomes = run_together(
+        pipelines,
+        lambda pipeline: output.followed(pipeline, options),
+        session_settings(options),
+        run,
+        name=name,
+        on_end=output.one_ended,
     )
-    click.echo(
-        f"Batch {metrics.batch} {metrics.outcome}: {metrics.rows:,} rows ({versions or 'none'}){dead} in {seconds:.1f} s"
-    )
+    failed = sum(each.error is not None for each in outcomes)
+    click.echo(f"{len(outcomes)} pipelines: {len(outcomes) - failed} done or stopped, {failed} failed.")
+    return exit_code(outcomes)
 
 
 def _check(pipeline: Pipeline, lake: Path | None) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pyspark.logger import PySparkLogger
+
 from penstock.cli.platform.fetch import spark_archive
 from penstock.cli.streams.spark_options import spark_setting
 from penstock.local.artefacts import class_path
@@ -38,6 +40,9 @@ def run_arguments(
     logging.basicConfig(level=logging.WARNING, format="penstock: %(levelname)s: %(message)s")
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    # PySpark prints the JVM's whole stack trace of an error of a record, as JSON.
+    for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(noisy).setLevel(logging.CRITICAL)
     remote = lake is None and any(_uses_s3(each) for each in pipelines)
     return {
         "master": master,

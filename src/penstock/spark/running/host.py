@@ -34,6 +34,10 @@ class Job(Protocol):
         """Run until done or stopped; called again in a new session after the JVM died."""
         ...
 
+    def ended(self, error: Exception | None) -> None:
+        """Called once, when the job ended for good; ``error`` is None if it is done or was stopped."""
+        ...
+
     def committed(self) -> int:
         """Return a number that has grown if a batch was committed since: the last batch's number, say."""
         ...
@@ -87,14 +91,17 @@ class SparkHost:
             if died is None or not left:
                 break
             deaths = 1 if [job.committed() for job in jobs] != before else deaths + 1
+            error: Exception | None = None
             if deaths > self._settings.restarts or self._settings.stop.is_set():
                 error = self._given_up(died, deaths)
-                outcomes |= {job.name: Outcome(job.name, error) for job in left}
-                break
-            self._pause(died, deaths)
-            if self._settings.stop.is_set():
-                outcomes |= {job.name: Outcome(job.name) for job in left}
-                break
+            else:
+                self._pause(died, deaths)
+                if not self._settings.stop.is_set():
+                    continue
+            for job in left:
+                job.ended(error)
+                outcomes[job.name] = Outcome(job.name, error)
+            left = []
         return [outcomes[job.name] for job in jobs]
 
     def _in_one_jvm(self, jobs: Sequence[Job]) -> tuple[list[Outcome], JvmExit | None]:
@@ -141,7 +148,11 @@ class SparkHost:
         except Exception as error:  # noqa: BLE001 - it is the job's outcome
             death = jvm.exit_behind(error) if jvm is not None else None
             _log.debug("pipeline %s ended", job.name, exc_info=True)
-            return Outcome(job.name, error if death is None else _Lost(death))
+            if death is not None:
+                return Outcome(job.name, _Lost(death))
+            job.ended(error)
+            return Outcome(job.name, error)
+        job.ended(None)
         return Outcome(job.name)
 
     def _pause(self, died: JvmExit, deaths: int) -> None:

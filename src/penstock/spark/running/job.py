@@ -46,6 +46,9 @@ class PipelineJob:
         last = self._report or RunReport(batches=0, rows=0, dead=0, read=0, stopped=True)
         return replace(last, batches=self._batches, rows=self._rows, dead=self._dead)
 
+    def ended(self, error: Exception | None) -> None:
+        """See :class:`~penstock.spark.running.host.Job`."""
+
     def committed(self) -> int:
         """Return how many batches were committed, each counted once."""
         return self._batches

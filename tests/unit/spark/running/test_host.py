@@ -27,7 +27,11 @@ class Plan:
         self.name = name
         self.actions = list(actions)
         self.batches = 0
+        self.ends: list[Exception | None] = []
         self.stop = threading.Event()
+
+    def ended(self, error: Exception | None) -> None:
+        self.ends.append(error)
 
     def committed(self) -> int:
         return self.batches
@@ -112,6 +116,8 @@ def test_a_failing_job_ends_alone_and_a_dead_jvm_ends_all(sessions: list[Any]) -
         outcomes = host.run(jobs)
     assert [outcome.job for outcome in outcomes] == ["bad", "killer", "other", "done"]
     assert [type(outcome.error) for outcome in outcomes] == [DataProblem, type(None), type(None), type(None)]
+    # Each is told once that it ended, when it did for good.
+    assert [job.ends for job in jobs] == [[outcome.error] for outcome in outcomes]
     assert len(said) == 1
     assert len(sessions) == 2
 
