@@ -153,6 +153,9 @@ class CommitHooks:
     def moved(self, count: int) -> None:
         """Called when the first ``count`` files of the manifest are in place."""
 
+    def extend_tables(self, manifest: Manifest) -> None:
+        """Called when the manifest is written and no file is in place: make the tables fit the batch's files."""
+
     def publish_rows(self, manifest: Manifest) -> None:
         """Called for a batch with ``inputs`` when all files are in place: write the rows to the other sinks, once."""
 
@@ -312,7 +315,8 @@ class Ledger:
 
     def _complete(self, manifest: Manifest, hooks: CommitHooks) -> None:
         """Roll a prepared batch forward."""
-        # 3. Rename the files into the tables.
+        # 3. Rename the files into the tables, which have their columns by then.
+        hooks.extend_tables(manifest)
         with hooks.step("publish"):
             self._publish(manifest, hooks.moved)
         # 4. Write the staged rows to the other sinks.

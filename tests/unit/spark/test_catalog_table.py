@@ -136,3 +136,30 @@ def test_a_table_that_changes_all_the_time_is_given_up_with_a_reason() -> None:
     catalog.races = 100
     with pytest.raises(DataProblem, match=r"d\.t is changed by others too often"):
         target(catalog).sync(COLUMNS, [])
+
+
+def test_types_are_widened_and_fields_added_inside_structs() -> None:
+    catalog = Catalog()
+    table = target(catalog)
+    table.sync({"a": "int", "s": "struct<x:int>", "d": "decimal(9,2)", "v": "varchar(9)", "day": "string"}, [])
+    table.extend({"A": "bigint", "s": "struct<x:bigint,y:string>", "d": "decimal(12,4)", "v": "string", "day": "int"})
+    wider = [("a", "bigint"), ("s", "struct<x:bigint,y:string>"), ("d", "decimal(12,4)"), ("v", "varchar(9)")]
+    assert catalog.columns() == wider
+    table.extend({"a": "int", "s": "struct<x:int>", "day": "string"})
+    assert catalog.columns() == wider, "an older version narrows nothing"
+    assert catalog.calls.count("update") == 1
+
+
+def test_types_without_a_common_one_and_types_that_spark_lacks_stay() -> None:
+    catalog = Catalog()
+    table = target(catalog)
+    table.sync({"a": "string", "u": "uniontype<int,string>", "day": "string"}, [])
+    table.extend({"a": "int", "u": "int", "b": "int", "day": "string"})
+    assert catalog.columns() == [("a", "string"), ("u", "uniontype<int,string>"), ("b", "int")]
+
+
+def test_a_table_that_the_sink_does_not_create_is_not_extended() -> None:
+    catalog = Catalog()
+    target(catalog).sync({"a": "int", "day": "string"}, [])
+    target(catalog, create=False).extend({"a": "bigint", "b": "int", "day": "string"})
+    assert catalog.columns() == [("a", "int")]

@@ -1,15 +1,16 @@
 """Drift between writers, table and rows, judged by the declared policy."""
 
 import json
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
 from penstock.pipelines import Drift
 from penstock.schema.version import SchemaVersion
-from penstock.spark.commit.drift import DriftStop, apply_policy, lost_fields, null_jumps, table_gaps
+from penstock.spark.commit.drift import DriftStop, apply_policy, lost_fields, null_jumps, said_after
 
-FIELDS = [{"name": "a", "type": "long"}, {"name": "b", "type": "int"}]
+FIELDS = [{"name": name, "type": "long"} for name in "abcd"]
 
 
 def version(number: int) -> SchemaVersion:
@@ -31,13 +32,40 @@ def test_a_field_the_reader_lacks_stops_or_warns() -> None:
     assert len(apply_policy(findings, Drift(on_missing_field="warn"), where="batch 7")) == 1
 
 
-def test_a_table_without_a_column_or_with_another_type() -> None:
-    findings = table_gaps({"A": "bigint", "b": "int", "c": "int"}, {"a": "bigint", "b": "string"}, name="d.t")
-    assert [finding.text for finding in findings] == [
-        "column 'b' is int in this batch and string in the catalog table d.t",
-        "column 'c' (int) is not in the catalog table d.t",
+def test_versions_that_lose_the_same_fields_are_one_finding_and_are_said_once() -> None:
+    reader, warn = version(1), Drift(on_missing_field="warn")
+    first = lost_fields([version(3), version(2), version(1)], reader, reader.definition)
+    assert apply_policy(first, warn, where="batch 1") == [
+        f"field 'b' of schema version 2 ({UUID(int=2)}) is not in the reader, version 1",
+        f"fields 'b', 'c' of schema version 3 ({UUID(int=3)}) are not in the reader, version 1",
     ]
-    assert table_gaps({"a": "int"}, None, name="d.t") == []
+    said = said_after(first, warn, said=())
+    assert said == ["field:1:2", "field:1:3"]
+    assert lost_fields([version(2), version(3)], reader, reader.definition, said=said) == []
+    (new,) = lost_fields([version(3), version(4)], reader, reader.definition, said=said)
+    assert new.text.startswith("fields 'b', 'c', 'd' of schema version 4 ")
+    assert said_after([new], warn, said=said) == [*said, "field:1:4"]
+    assert len(lost_fields([version(3)], version(2), version(2).definition, said=said)) == 1, (
+        "another reader, another finding"
+    )
+
+
+def test_several_versions_with_the_same_fields_missing_are_named_together() -> None:
+    (finding,) = lost_fields([version(2), replace(version(2), number=3)], version(1), version(1).definition)
+    assert finding.text.startswith("field 'b' of schema versions 2 (")
+    assert finding.keys == ("field:1:2", "field:1:3")
+
+
+def test_a_jump_is_said_when_it_comes_and_again_when_it_comes_again() -> None:
+    history, drift = [{"rows": 1000, "nulls": {"a": 0}}], Drift()
+    jump, calm = null_jumps({"a": 60}, 100, history, drift), null_jumps({"a": 0}, 100, history, drift)
+    assert len(apply_policy(jump, drift, where="b", said=[])) == 1
+    said = said_after(jump, drift, said=["field:1:2"])
+    assert said == ["field:1:2", "null:a"]
+    assert apply_policy(jump, drift, where="b", said=said) == []
+    assert said_after(calm, drift, said=said) == ["field:1:2"]
+    with pytest.raises(DriftStop):
+        apply_policy(jump, Drift(on_null_jump="fail"), where="b", said=said)
 
 
 @pytest.mark.parametrize(

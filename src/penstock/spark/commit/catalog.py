@@ -7,6 +7,8 @@ from typing import Any, Protocol
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, parse_partition_path
 from penstock.pipelines.targets import CatalogTarget
+from penstock.spark.tables.hive import hive_type, spark_columns
+from penstock.spark.tables.shapes import merged
 
 __all__ = ["PARQUET", "CatalogCalls", "CatalogTable", "TableFormat"]
 
@@ -93,13 +95,21 @@ class CatalogTable:
         every = [*table.get("StorageDescriptor", {}).get("Columns", ()), *table.get("PartitionKeys", ())]
         return {column["Name"]: column.get("Type", "string") for column in every}
 
+    def extend(self, columns: Mapping[str, str]) -> None:
+        """Create the table, or add and widen its columns, if declared so. ``columns`` are those of :meth:`sync`."""
+        if self._target.create:
+            self._ensure(columns)
+
     def sync(self, columns: Mapping[str, str], folders: Iterable[str]) -> int:
         """Create or extend the table if declared so, then add the partitions ``folders``; return how many were new.
 
         ``columns`` maps all columns, partition keys included, to Hive types. A second call changes nothing.
         """
-        if self._target.create:
-            self._ensure(columns)
+        self.extend(columns)
+        return self.add_partitions(folders)
+
+    def add_partitions(self, folders: Iterable[str]) -> int:
+        """Add the partitions ``folders`` (``date=2013-01-01``) that are missing; return how many were new."""
         new = [folder for folder in folders if folder and folder not in self._added]
         if not new:
             return 0
@@ -125,14 +135,11 @@ class CatalogTable:
             self._client.ensure_database(self._target.database)
             self._client.create_table(self._target.database, self._definition(data, columns))
             return
-        known = {column["Name"].lower() for column in table["StorageDescriptor"].get("Columns", ())}
-        added = [{"Name": name, "Type": kind} for name, kind in data.items() if name not in known]
-        if added:
+        known = table["StorageDescriptor"].get("Columns", ())
+        extended = _extended(known, data)
+        if extended != list(known):
             changed = self._table_input(table)
-            changed["StorageDescriptor"] = {
-                **table["StorageDescriptor"],
-                "Columns": [*table["StorageDescriptor"].get("Columns", ()), *added],
-            }
+            changed["StorageDescriptor"] = {**table["StorageDescriptor"], "Columns": extended}
             self._client.update_table(self._target.database, changed, version_id=table.get("VersionId"))
 
     def _definition(self, data: Mapping[str, str], columns: Mapping[str, str]) -> dict[str, Any]:
@@ -149,6 +156,29 @@ class CatalogTable:
                 "SerdeInfo": {"SerializationLibrary": self._files.serde, "Parameters": {"serialization.format": "1"}},
             },
         }
+
+
+def _extended(known: Sequence[Mapping[str, Any]], data: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the table's columns with types that hold ``data``'s, and then the columns that it lacks.
+
+    A type that Spark does not have stays, as does one whose meaning is the same.
+    """
+    found = []
+    for column in known:
+        theirs, ours = column.get("Type", "string"), data.get(column["Name"].lower())
+        kind = theirs if ours is None or ours.lower() == theirs.lower() else _wider(theirs, ours)
+        found.append({**column, "Type": kind} if kind != theirs else dict(column))
+    names = {column["Name"].lower() for column in known}
+    return [*found, *({"Name": name, "Type": kind} for name, kind in data.items() if name not in names)]
+
+
+def _wider(theirs: str, ours: str) -> str:
+    try:
+        table, batch = spark_columns({"c": theirs}), spark_columns({"c": ours})
+    except DataProblem:
+        return theirs
+    both = merged(table, batch)
+    return theirs if both == table else hive_type(both.fields[0].dataType)
 
 
 def _values(folder: str) -> tuple[str, ...]:

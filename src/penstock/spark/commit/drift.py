@@ -1,6 +1,11 @@
-"""Drift: a field that writers have and the table lacks, or a null rate that jumps. It is checked before each commit."""
+"""Drift: a field that writers have and reader or table lack, or a null rate that jumps. It is checked before each commit.
 
-from collections.abc import Iterable, Mapping, Sequence
+A warning is said once: the manifest of a batch keeps the keys of what was said (the fact ``said``), and the next batch's
+findings are compared with them. A version's missing fields are said when the first batch has the version, under each
+reader; a jump is said when it comes, and again if it comes again.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,7 +14,7 @@ from penstock.pipelines.model import Drift
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.formats import format_of
 
-__all__ = ["TRAILING", "DriftStop", "Finding", "apply_policy", "lost_fields", "null_jumps", "table_gaps"]
+__all__ = ["TRAILING", "DriftStop", "Finding", "apply_policy", "lost_fields", "null_jumps", "said_after"]
 
 TRAILING = 20
 """The number of committed batches that the usual null rate of a column is taken from."""
@@ -21,44 +26,50 @@ class DriftStop(DataProblem):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One difference, in a sentence, and the policy for it."""
+    """One difference, in a sentence, and the policy for it. ``keys`` name it in the memory of what was said.
 
-    kind: Literal["missing-field", "null-jump"]
+    ``table``: rows that the table cannot take, which is a stop in any case.
+    """
+
+    kind: Literal["missing-field", "null-jump", "table"]
     text: str
     remedy: str
+    keys: tuple[str, ...] = ()
 
 
-def lost_fields(seen: Iterable[SchemaVersion], reader: SchemaVersion, reader_definition: str) -> list[Finding]:
-    """Return fields that a version in the batch has and the reader would drop."""
-    return [
-        Finding(
-            kind="missing-field",
-            text=f"field '{path}' of schema version {version.number} ({version.id}) is not in the reader, "
-            f"version {reader.number}",
-            remedy="Set decode.reader to a version that has the field, or drift.on_missing_field to warn.",
-        )
-        for version in sorted(seen, key=lambda each: each.number)
-        for path in format_of(version.data_format).missing_fields(version.definition, reader_definition)
-    ]
+def lost_fields(
+    seen: Iterable[SchemaVersion], reader: SchemaVersion, reader_definition: str, *, said: Collection[str] = ()
+) -> list[Finding]:
+    """Return fields that versions in the batch have and the reader would drop; versions that lose the same are one finding.
+
+    ``said``: keys of versions that are left out, as a warning about them was said.
+    """
+    lost: dict[tuple[str, ...], list[SchemaVersion]] = {}
+    for version in sorted(seen, key=lambda each: each.number):
+        if _field_key(reader, version) in said:
+            continue
+        fields = tuple(format_of(version.data_format).missing_fields(version.definition, reader_definition))
+        if fields:
+            lost.setdefault(fields, []).append(version)
+    return [_lost(fields, versions, reader) for fields, versions in lost.items()]
 
 
-def table_gaps(columns: Mapping[str, str], table: Mapping[str, str] | None, *, name: str) -> list[Finding]:
-    """Return columns (name to Hive type) that the catalog's table lacks or has with another type; None is a new table."""
-    if table is None:
-        return []
-    known = {column.lower(): kind for column, kind in table.items()}
-    findings = []
-    for column, kind in columns.items():
-        theirs = known.get(column.lower())
-        if theirs is None:
-            text = f"column '{column}' ({kind}) is not in the catalog table {name}"
-            remedy = "Add it there, set catalog.create of the sink, or drift.on_missing_field to warn."
-            findings.append(Finding(kind="missing-field", text=text, remedy=remedy))
-        elif theirs.lower() != kind.lower():
-            text = f"column '{column}' is {kind} in this batch and {theirs} in the catalog table {name}"
-            remedy = "Cast it in transform.columns, or change the table."
-            findings.append(Finding(kind="missing-field", text=text, remedy=remedy))
-    return findings
+def _lost(fields: Sequence[str], versions: Sequence[SchemaVersion], reader: SchemaVersion) -> Finding:
+    many, several = len(fields) > 1, len(versions) > 1
+    names = ", ".join(f"'{field}'" for field in fields)
+    numbers = ", ".join(f"{version.number} ({version.id})" for version in versions)
+    return Finding(
+        kind="missing-field",
+        text=f"{'fields' if many else 'field'} {names} of schema {'versions' if several else 'version'} {numbers} "
+        f"{'are' if many else 'is'} not in the reader, version {reader.number}",
+        remedy=f"Set decode.reader to a version that has the {'fields' if many else 'field'}, or drift.on_missing_field "
+        "to warn.",
+        keys=tuple(_field_key(reader, version) for version in versions),
+    )
+
+
+def _field_key(reader: SchemaVersion, version: SchemaVersion) -> str:
+    return f"field:{reader.number}:{version.number}"
 
 
 def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[str, Any]], drift: Drift) -> list[Finding]:
@@ -81,16 +92,36 @@ def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[st
                     kind="null-jump",
                     text=f"column '{column}' is null in {now:.1%} of {rows:,} rows, after {usual:.1%} of {before:,}",
                     remedy="Check the producer of these records; if they are right, raise drift.threshold.",
+                    keys=(f"null:{column}",),
                 )
             )
     return findings
 
 
-def apply_policy(findings: Sequence[Finding], drift: Drift, *, where: str) -> list[str]:
-    """Return the warnings. Raises :class:`DriftStop` if the policy is fail. ``where``: batch and offsets for the message."""
-    policy = {"missing-field": drift.on_missing_field, "null-jump": drift.on_null_jump}
+def apply_policy(findings: Sequence[Finding], drift: Drift, *, where: str, said: Collection[str] = ()) -> list[str]:
+    """Return the warnings. Raises :class:`DriftStop` if the policy is fail. ``where``: batch and offsets for the message.
+
+    ``said``: the fact ``said`` of the last batch. A finding all of whose keys are among them is not said again; it stops
+    nevertheless where the policy is to fail.
+    """
+    policy = _policies(drift)
     stops = [finding for finding in findings if policy[finding.kind] == "fail"]
     if stops:
         more = f" (and {len(stops) - 1} more)" if len(stops) > 1 else ""
         raise DriftStop(f"Drift: {where}: {stops[0].text}{more}; nothing of it was committed.", remedy=stops[0].remedy)
-    return [finding.text for finding in findings if policy[finding.kind] == "warn"]
+    warned = [finding for finding in findings if policy[finding.kind] == "warn"]
+    return [finding.text for finding in warned if not finding.keys or not set(finding.keys) <= set(said)]
+
+
+def said_after(findings: Sequence[Finding], drift: Drift, *, said: Collection[str]) -> list[str]:
+    """Return the fact ``said`` of a batch with these findings, after a batch with ``said``: keys, sorted.
+
+    Keys of jumps stay as long as each batch has the jump.
+    """
+    policy = _policies(drift)
+    now = {key for finding in findings if policy[finding.kind] == "warn" for key in finding.keys}
+    return sorted(now | {key for key in said if not key.startswith("null:")})
+
+
+def _policies(drift: Drift) -> Mapping[str, str]:
+    return {"missing-field": drift.on_missing_field, "null-jump": drift.on_null_jump, "table": "fail"}

@@ -5,8 +5,6 @@ first; files of tables are written from them before the manifest, and the other 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
@@ -15,27 +13,15 @@ from pyspark.sql.types import StructType
 from penstock.lake.ledger import Manifest
 from penstock.pipelines.model import Pipeline
 from penstock.pipelines.sinks.settings import SinkSettings
+from penstock.spark.commit.evolution import ReaderFields, SinkRows, TableChanges
 from penstock.spark.commit.staging import check_partitions, hive_columns
 from penstock.spark.sinks.parquet import write_files
 from penstock.spark.sinks.port import Published, SinkBatch, SinkWriter
 from penstock.spark.sources.port import METADATA
 
-__all__ = ["Outputs", "SinkRows", "staged_rows"]
+__all__ = ["Outputs", "staged_rows"]
 
 _VIEW = "rows"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SinkRows:
-    """What one sink gets of a batch: a count of rows, and columns to Hive types."""
-
-    rows: int
-    columns: Mapping[str, str]
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Return the values for the batch's manifest."""
-        return {"rows": self.rows, "columns": dict(self.columns)}
 
 
 def staged_rows(spark: SparkSession, files: Sequence[str], schema: StructType) -> DataFrame:
@@ -66,28 +52,42 @@ class Outputs:
         """Return the rows of each sink, by its name. Raises Spark's error for a query that does not fit the rows."""
         return {sink.name: _selected(rows, sink) for sink in self._pipeline.sinks}
 
-    def stage_files(self, rows: DataFrame, folders: Mapping[str, str]) -> dict[str, SinkRows]:
+    def stage_files(
+        self, rows: DataFrame, folders: Mapping[str, str], tables: TableChanges, reader: ReaderFields
+    ) -> dict[str, SinkRows]:
         """Write the files of tables below ``folders`` (by sink) from staged ``rows``; return what each sink gets."""
         found = {}
         for sink in self._pipeline.file_sinks:
-            output = _for_table(_selected(rows, sink))
-            columns = hive_columns(output.schema)
-            check_partitions(columns, sink, self._pipeline.name)
+            output = tables.fit(sink, _for_table(_selected(rows, sink)), reader)
+            check_partitions(hive_columns(output.schema), sink, self._pipeline.name)
             counted = Observation()
             write_files(output.observe(counted, F.count(F.lit(1)).alias("rows")), sink, folders[sink.name])
-            found[sink.name] = SinkRows(rows=int(counted.get["rows"]), columns=columns)
+            found[sink.name] = tables.sink_rows(sink, int(counted.get["rows"]), output.schema)
         return found
 
-    def publish(self, spark: SparkSession, manifest: Manifest, query: str) -> dict[str, Published]:
-        """Write the staged rows of the manifest to each sink that is not files, once; return what each did."""
+    def plan_changes(self, rows: DataFrame, tables: TableChanges, reader: ReaderFields) -> None:
+        """Plan what the columns of ``rows`` change in the tables of sinks that are not files."""
+        for writer in self.writers.values():
+            tables.plan(writer.settings, _for_table(_selected(rows, writer.settings)).schema, reader)
+
+    def publish(self, spark: SparkSession, manifest: Manifest, query: str, tables: TableChanges) -> dict[str, Published]:
+        """Write the staged rows of the manifest to each sink that is not files, once; return what each did.
+
+        Its table is changed first, so that it takes the rows. Raises :class:`DriftStop` if it does not take them any more.
+        """
         if not self.writers or "rows_files" not in manifest.facts:
             return {}
         rows = staged_rows(spark, manifest.facts["rows_files"], StructType.fromJson(manifest.facts["schema"]))
-        return {name: writer.publish(self._batch(writer, rows, manifest, query)) for name, writer in self.writers.items()}
+        reader = ReaderFields.from_facts(manifest.facts.get("reader"))
+        published = {}
+        for name, writer in self.writers.items():
+            output = _selected(rows, writer.settings)
+            left_out = tables.evolve(writer.settings, _for_table(output).schema, reader)
+            published[name] = writer.publish(self._batch(writer, output.drop(*left_out), manifest, query))
+        return published
 
-    def _batch(self, writer: SinkWriter, rows: DataFrame, manifest: Manifest, query: str) -> SinkBatch:
+    def _batch(self, writer: SinkWriter, output: DataFrame, manifest: Manifest, query: str) -> SinkBatch:
         sink = writer.settings
-        output = _selected(rows, sink)
         return SinkBatch(
             pipeline=self._pipeline.name,
             sink=sink.name,

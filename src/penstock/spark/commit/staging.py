@@ -5,7 +5,7 @@ Then the staged files are dropped and the pass runs again; otherwise the source 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -26,6 +26,7 @@ from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.sinks.parquet import write_files
 from penstock.spark.sources.port import METADATA, shown_metadata
+from penstock.spark.tables.hive import hive_type
 
 __all__ = ["Staged", "Stager", "Staging", "check_partitions", "good_rows", "hive_columns"]
 
@@ -106,8 +107,18 @@ class Stager:
         self._skips_tombstones = pipeline.decode.tombstones == "skip"
         self._zlib = False
 
-    def stage(self, records: DataFrame, at: Staging, *, expected: int, metrics: BatchMetrics) -> Staged:
+    def stage(
+        self,
+        records: DataFrame,
+        at: Staging,
+        *,
+        expected: int,
+        metrics: BatchMetrics,
+        fit: Callable[[DataFrame, SchemaVersion], DataFrame] = lambda rows, _: rows,
+    ) -> Staged:
         """Write the readable rows of ``records`` (Kafka's columns) below ``at.rows``; at most ``expected`` records.
+
+        ``fit`` gets the rows and the reader's version, and returns the rows to write.
 
         Raises the registry client's error if the registry is unavailable and a version of the batch is unknown.
         """
@@ -118,7 +129,7 @@ class Stager:
             metrics.passes += 1
         for _ in range(_MAX_PASSES):
             plan = self._versions.plan(present)
-            staged = self._pass(records, plan, at.rows, expected)
+            staged = self._pass(records, plan, at.rows, expected, fit)
             metrics.passes += 1
             if staged.reasons.get("NEEDS_INFLATE"):
                 self._zlib = True
@@ -143,13 +154,20 @@ class Stager:
         staged = self.stage_dead(staged, at, metrics=metrics)
         return staged, self._versions.look_up(unknown_versions(staged.frame.sparkSession, at.dead))
 
-    def _pass(self, records: DataFrame, plan: DecodePlan, folder: str, expected: int) -> Staged:
+    def _pass(
+        self,
+        records: DataFrame,
+        plan: DecodePlan,
+        folder: str,
+        expected: int,
+        fit: Callable[[DataFrame, SchemaVersion], DataFrame],
+    ) -> Staged:
         self._files.delete(folder)
         sink = self._pipeline.direct_sink
         tasks = max(1, math.ceil(expected / (sink.rows_per_task if sink else ROWS_PER_TASK)))
         frame = decoded(records, plan, branches=self._pipeline.decode.max_branches, zlib=self._zlib)
         read, written = Observation(), Observation()
-        output = self._output(good_rows(frame, plan, read))
+        output = fit(self._output(good_rows(frame, plan, read)), plan.reader)
         schema = output.schema
         columns = hive_columns(schema)
         if sink is not None:
@@ -221,7 +239,7 @@ def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFr
 def hive_columns(schema: StructType) -> dict[str, str]:
     """Return columns to Hive types, without the records' metadata."""
     hidden = set(METADATA.values())
-    return {field.name: field.dataType.simpleString() for field in schema.fields if field.name not in hidden}
+    return {field.name: hive_type(field.dataType) for field in schema.fields if field.name not in hidden}
 
 
 def _names(frame: DataFrame) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -13,15 +14,19 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Batch, BatchState, CommitHooks, Ledger, Manifest, Move, plan_moves
 from penstock.pipelines.model import Pipeline
+from penstock.schema.version import SchemaVersion
 from penstock.spark.commit import accounts, dead_letters, drift
 from penstock.spark.commit.accounts import AccountsTable
 from penstock.spark.commit.catalog import CatalogTable
+from penstock.spark.commit.evolution import ReaderFields, SinkRows, TableChanges
 from penstock.spark.commit.failpoints import Failpoint
-from penstock.spark.commit.outputs import Outputs, SinkRows, staged_rows
+from penstock.spark.commit.outputs import Outputs, staged_rows
 from penstock.spark.commit.staging import Staged, Stager, Staging
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.sinks.port import Published
 from penstock.spark.sources.port import StreamSource
+from penstock.spark.tables.evolving import EvolvingTable, TableView
+from penstock.spark.tables.parquet import ParquetTable
 
 __all__ = ["BatchCommit", "CommitContext", "Tables"]
 
@@ -83,6 +88,22 @@ class BatchCommit(CommitHooks):
         self._ledger = ledger
         self._metrics = metrics
         self._published: dict[str, Published] = {}
+        self._changes = TableChanges(self._tables())
+        self._said: list[str] = []
+
+    def _tables(self) -> dict[str, TableView]:
+        """Return the tables whose columns are compared with the batch's, by sink."""
+        found: dict[str, TableView] = {
+            sink.name: ParquetTable(sink, self._context.tables.rows.get(sink.name), partial(self._last, sink.name))
+            for sink in self._pipeline.file_sinks
+        }
+        writers = self._context.outputs.writers
+        return found | {name: writer for name, writer in writers.items() if isinstance(writer, EvolvingTable)}
+
+    def _last(self, sink: str) -> Mapping[str, str] | None:
+        """Return the columns, to Hive types, of a table of files after the last batch; None before the first."""
+        last = self._ledger.last()
+        return None if last is None else last.facts.get("sinks", {}).get(sink, {}).get("table")
 
     def run(self) -> BatchState:
         """Commit the batch; return the state it was found in. Raises the errors of ledger, staging and drift policy."""
@@ -110,15 +131,23 @@ class BatchCommit(CommitHooks):
         for sink in self._pipeline.file_sinks:
             table, gets = tables.rows.get(sink.name), facts["sinks"][sink.name]
             if table is not None and gets["rows"]:
-                table.sync(gets["columns"], folders.get(sink.location, ()))
+                table.add_partitions(folders.get(sink.location, ()))
         if tables.dead is not None and facts["dead"]:
             tables.dead.sync(dead_letters.COLUMNS, folders.get(self._pipeline.dead_letters.location, ()))
         with self.step("accounts"):
             self._account(manifest)
 
+    def extend_tables(self, manifest: Manifest) -> None:
+        """Change the tables of files in the catalog that the batch's columns do not fit."""
+        for sink in self._pipeline.file_sinks:
+            table, gets = self._context.tables.rows.get(sink.name), manifest.facts["sinks"][sink.name]
+            if table is not None and gets["rows"] and gets.get("evolves", True):
+                with self.step("evolve"):
+                    table.extend(gets.get("table") or gets["columns"])
+
     def publish_rows(self, manifest: Manifest) -> None:
         """Write the staged rows to the sinks that are not files."""
-        self._published = self._context.outputs.publish(self._spark, manifest, self._ledger.query)
+        self._published = self._context.outputs.publish(self._spark, manifest, self._ledger.query, self._changes)
 
     def _account(self, manifest: Manifest) -> None:
         """Write the batch's rows of accounts."""
@@ -166,7 +195,7 @@ class BatchCommit(CommitHooks):
             staged = self._stage_rows(at)
         sinks = self._stage_files(staged, at)
         with self.step("drift"):
-            self._check_drift(staged, sinks)
+            self._check_drift(staged)
         with self.step("dead_letters"):
             if staged.dead:
                 staged = self._context.stager.stage_dead(staged, at, metrics=self._metrics)
@@ -183,44 +212,53 @@ class BatchCommit(CommitHooks):
         with context.failpoint.watch("during-stage", self._batch.id, context.jvm, has_begun):
             assert self._records is not None
             expected = self._context.source.count(self._batch)
-            return context.stager.stage(self._records, at, expected=expected, metrics=self._metrics)
+            return context.stager.stage(self._records, at, expected=expected, metrics=self._metrics, fit=self._fit)
+
+    def _fit(self, rows: DataFrame, reader: SchemaVersion) -> DataFrame:
+        """Return the rows to stage: where they are a table's files, under the table's names."""
+        sink = self._pipeline.direct_sink
+        return rows if sink is None else self._changes.fit(sink, rows, ReaderFields.of(reader))
 
     def _stage_files(self, staged: Staged, at: Staging) -> dict[str, SinkRows]:
         """Return what each sink of files gets; where rows were staged for all sinks, write its files first."""
         direct = self._pipeline.direct_sink
         if direct is not None:
-            return {direct.name: SinkRows(rows=staged.rows, columns=staged.columns)}
+            return {direct.name: self._changes.sink_rows(direct, staged.rows, staged.schema)}
         files = list(self._context.files.walk(at.rows))
         if not staged.rows or not files:
-            return {sink.name: SinkRows(rows=0, columns={}) for sink in self._pipeline.file_sinks}
+            return {sink.name: self._changes.sink_rows(sink, 0, staged.schema) for sink in self._pipeline.file_sinks}
         rows = staged_rows(self._spark, files, staged.schema)
         folders = {
             sink.name: self._ledger.staging(self._batch.id, self._number(sink.location))
             for sink in self._pipeline.file_sinks
         }
         with self.step("stage_files"):
-            return self._context.outputs.stage_files(rows, folders)
+            reader = ReaderFields.of(staged.plan.reader)
+            self._context.outputs.plan_changes(rows, self._changes, reader)
+            return self._context.outputs.stage_files(rows, folders, self._changes, reader)
 
     def _number(self, location: str) -> int:
         """Return the number of a table in the ledger."""
         return self._pipeline.file_locations.index(location)
 
-    def _check_drift(self, staged: Staged, sinks: Mapping[str, SinkRows]) -> None:
-        """Compare registry, catalog, earlier batches and rows."""
-        policy, batch = self._pipeline.drift, self._batch
-        findings = drift.lost_fields(staged.seen, staged.plan.reader, staged.plan.reader_definition)
-        for name, table in self._context.tables.rows.items():
-            if not table.creates:
-                findings += drift.table_gaps(sinks[name].columns, table.columns(), name=table.name)
+    def _check_drift(self, staged: Staged) -> None:
+        """Compare registry, tables, earlier batches and rows."""
+        policy, batch, reader = self._pipeline.drift, self._batch, staged.plan.reader
         history = [manifest.facts for manifest in self._ledger.recent(drift.TRAILING)]
+        said = history[0].get("said", ()) if history else ()
+        known = said if policy.on_missing_field == "warn" else ()
+        findings = drift.lost_fields(staged.seen, reader, staged.plan.reader_definition, said=known)
+        if staged.rows:
+            findings += self._changes.findings(ReaderFields.of(reader))
         findings += drift.null_jumps(staged.nulls, staged.rows, history, policy)
         where = f"batch {batch.id} of {self._pipeline.name}, offsets {batch.start} to {batch.end}"
-        self._metrics.warnings = drift.apply_policy(findings, policy, where=where)
+        self._metrics.warnings = drift.apply_policy(findings, policy, where=where, said=said)
         for warning in self._metrics.warnings:
             _log.warning("drift: %s: %s", where, warning)
         for loss in self._context.source.lost(batch, staged.records):
             self._metrics.warnings.append(loss)
             _log.warning("data loss: batch %d of %s: %s", batch.id, self._pipeline.name, loss)
+        self._said = drift.said_after(findings, policy, said=said)
 
     def save_state(self, staged: Staged) -> str | None:  # noqa: ARG002 - for batches that have a state
         """Write what later batches need of this one; return its folder, None if they need nothing."""
@@ -239,7 +277,8 @@ class BatchCommit(CommitHooks):
             moves.extend(planned)
             partitions[table] = sorted({move.final[len(table) + 1 :].rpartition("/")[0] for move in planned})
         facts = {**staged.facts, "sinks": {name: rows.facts for name, rows in sinks.items()}}
-        facts["staged_at"] = int(at.now.timestamp())
+        facts["staged_at"], facts["said"] = int(at.now.timestamp()), self._said
+        facts["reader"] = ReaderFields.of(staged.plan.reader).facts
         inputs: tuple[str, ...] = ()
         if self._context.outputs.writers and staged.rows:
             inputs = tuple(self._context.files.walk(at.rows))

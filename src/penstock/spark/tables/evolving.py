@@ -15,12 +15,11 @@ from pyspark.sql.types import StructType
 from penstock.pipelines.evolution import Evolution
 from penstock.spark.tables.changes import AddColumn, Change, Incompatible, RenameColumn, WidenType, changes, dotted
 
-__all__ = ["EvolutionPlan", "EvolvingTable", "Refusal", "plan"]
+__all__ = ["EvolutionPlan", "EvolvingTable", "Refusal", "TableView", "plan"]
 
 
-@runtime_checkable
-class EvolvingTable(Protocol):
-    """A sink whose table has columns that can change. A sink that is not one takes its rows as they come."""
+class TableView(Protocol):
+    """A table's columns, and which changes it can take."""
 
     @property
     def name(self) -> str:
@@ -35,6 +34,11 @@ class EvolvingTable(Protocol):
         """Return why this table cannot take an addition, a widening or a rename, as a clause; None if it can."""
         ...
 
+
+@runtime_checkable
+class EvolvingTable(TableView, Protocol):
+    """A sink whose table has columns that can change. A sink that is not one takes its rows as they come."""
+
     def evolve(self, changes: Sequence[Change]) -> None:
         """Apply the changes to the table, in their order. Raises :class:`PenstockError` if the table refuses one."""
         ...
@@ -42,16 +46,11 @@ class EvolvingTable(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A change that the table does not take: what it is and why, in a sentence without a full stop, and the remedy.
-
-    ``lenient``: it is a column more, so that nothing but this column is lost if the rows are written without it; this is
-    what ``drift.on_missing_field: warn`` does.
-    """
+    """A change that the table does not take: what it is and why, in a sentence without a full stop, and the remedy."""
 
     change: Change
     text: str
     remedy: str
-    lenient: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +62,7 @@ class EvolutionPlan:
 
 
 def plan(
-    table: EvolvingTable,
+    table: TableView,
     batch: StructType,
     *,
     evolution: Evolution,
@@ -85,7 +84,7 @@ def plan(
     return EvolutionPlan(changes=tuple(taken), refusals=tuple(refused))
 
 
-def _refusal(change: Change, table: EvolvingTable, evolution: Evolution, version: int | None) -> Refusal | None:
+def _refusal(change: Change, table: TableView, evolution: Evolution, version: int | None) -> Refusal | None:
     what = _sentence(change, table.name, version)
     remedies = {
         "add": "add the column to the table, or leave it out in transform.sql",
@@ -94,17 +93,16 @@ def _refusal(change: Change, table: EvolvingTable, evolution: Evolution, version
     }
     if isinstance(change, Incompatible):
         remedy = "Cast it in transform.columns, pin decode.reader to an earlier version, or write to a new table."
-        return Refusal(change=change, text=f"{what}: {change.reason}", remedy=remedy, lenient=False)
+        return Refusal(change=change, text=f"{what}: {change.reason}", remedy=remedy)
     key = "add" if isinstance(change, AddColumn) else "widen" if isinstance(change, WidenType) else "rename"
-    lenient = isinstance(change, AddColumn)
     if getattr(evolution, key) == "freeze":
         remedy = f"Set evolution.{key} of the sink to evolve, {remedies[key]}."
-        return Refusal(change=change, text=f"{what}, and evolution.{key} is freeze", remedy=remedy, lenient=lenient)
+        return Refusal(change=change, text=f"{what}, and evolution.{key} is freeze", remedy=remedy)
     reason = table.unsupported(change)
     if reason is None:
         return None
     remedy = remedies[key][0].upper() + remedies[key][1:] + "."
-    return Refusal(change=change, text=f"{what}, and {reason}", remedy=remedy, lenient=lenient)
+    return Refusal(change=change, text=f"{what}, and {reason}", remedy=remedy)
 
 
 def _sentence(change: Change, table: str, version: int | None) -> str:
