@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
         "client",
         "Check a definition before registration; compare versions.",
     ),
+    "init": ("penstock.cli.streams.init", "kafka", "Write the YAML of a pipeline from a topic to a table."),
     "run": ("penstock.cli.streams.run", "spark", "Run a declared pipeline on Spark."),
     "dlq": ("penstock.cli.streams.dlq", "spark", "List, show and replay dead letters."),
     "glue": ("penstock.cli.streams.glue", "spark", "Run scripts written for AWS Glue."),

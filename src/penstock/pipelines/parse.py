@@ -12,7 +12,7 @@ from penstock.pipelines.sources.kinds import parse_source
 from penstock.pipelines.transforms import parse_transform
 from penstock.settings.document import Section, load_document, read_text
 
-__all__ = ["parse_pipeline", "read_pipeline"]
+__all__ = ["declared", "parse_pipeline", "read_pipeline"]
 
 _POLICIES: tuple[Policy, ...] = ("fail", "warn", "ignore")
 
@@ -33,7 +33,17 @@ def parse_pipeline(
 ) -> Pipeline:
     """Return the pipeline in ``text``; relative locations are below ``folder`` (None: the working directory)."""
     top = load_document(text, origin=origin, environment=environment)
-    base = (folder or Path()).absolute()
+    return declared(top, (folder or Path()).absolute(), origin=origin)
+
+
+def declared(top: Section, base: Path, *, origin: str) -> Pipeline:
+    """Return the pipeline that the mapping ``top`` declares; relative locations are below ``base``."""
+    if top.has("table") and not top.has("source"):
+        raise top.fault(
+            "this is the short form of a pipeline, and needs the topic's records",
+            key="table",
+            remedy="'penstock run' runs it; 'penstock init' writes the full form.",
+        )
     name = top.required("name")
     source = parse_source(top.required_section("source"))
     decode = _decode(top.required_section("decode"))

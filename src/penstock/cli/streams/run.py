@@ -11,6 +11,7 @@ import click
 from penstock.cli.platform.homes import home_option
 from penstock.cli.signals import stop_on_signals
 from penstock.cli.streams.checkpoint_lock import checkpoint_lock
+from penstock.cli.streams.init import short_form, short_options
 from penstock.cli.streams.run_output import RunOutput
 from penstock.cli.streams.spark_options import (
     configuration_option,
@@ -20,8 +21,9 @@ from penstock.cli.streams.spark_options import (
     master_option,
 )
 from penstock.cli.streams.spark_runs import run_arguments
+from penstock.cli.streams.topic_schema import pipeline_of
 from penstock.client.registry import RegistryClient
-from penstock.pipelines import Pipeline, read_pipeline
+from penstock.pipelines import Pipeline
 from penstock.pipelines.folder import read_pipelines
 from penstock.settings.home import Home
 from penstock.spark.decode.versions import SchemaVersions
@@ -34,7 +36,7 @@ __all__ = ["command"]
 
 
 @click.command("run")
-@click.argument("pipeline_file", metavar="PIPELINE.yaml|DIRECTORY", type=click.Path(path_type=Path))
+@click.argument("pipeline_file", required=False, metavar="[PIPELINE.yaml|DIRECTORY]", type=click.Path(path_type=Path))
 @master_option
 @click.option(
     "--once", is_flag=True, help="Read the records that the topic has now, then exit, whatever trigger is declared."
@@ -57,7 +59,7 @@ __all__ = ["command"]
 @configuration_option
 @home_option
 def command(  # noqa: PLR0917 - click passes them by name
-    pipeline_file: Path,
+    pipeline_file: Path | None,
     master: str,
     once: bool,
     dry_run: bool,
@@ -71,20 +73,25 @@ def command(  # noqa: PLR0917 - click passes them by name
     jvm_restarts: int | None,
     configuration: tuple[str, ...],
     home: Path | None,
+    **short: str | None,
 ) -> None:
-    """Run the pipeline that PIPELINE.yaml declares, or all of a DIRECTORY's in one Spark.
+    """Run the pipeline that PIPELINE.yaml declares, all of a DIRECTORY's in one Spark, or one from --topic to --table.
 
     SIGTERM and SIGINT stop it cleanly, after the current batch.
     """
-    together = pipeline_file.is_dir()
-    pipelines = read_pipelines(pipeline_file) if together else (read_pipeline(pipeline_file),)
+    together = pipeline_file is not None and pipeline_file.is_dir()
+    stop = stop_on_signals("the current batches" if together else "the current batch")
+    if pipeline_file is not None and together:
+        pipelines = read_pipelines(pipeline_file)
+    else:
+        waits = None if once or dry_run else stop
+        pipelines = (pipeline_of(pipeline_file, short_form(**short), os.environ, waits=waits),)
     if dry_run:
         for pipeline in pipelines:
             _check(pipeline, lake)
         return
     where = Home.at(home, os.environ)
-    stop = stop_on_signals("the current batches" if together else "the current batch")
-    name = pipeline_file.resolve().name if together else pipelines[0].name
+    name = pipeline_file.resolve().name if pipeline_file is not None and together else pipelines[0].name
     shared = run_arguments(
         pipelines,
         name=name,
@@ -131,9 +138,12 @@ def _check(pipeline: Pipeline, lake: Path | None) -> None:
     versions.refresh()
     plan = versions.plan()
     click.echo(f"Pipeline {pipeline.name} ({pipeline.origin}) is declared correctly.")
-    click.echo(f"  source       {pipeline.source.topic} on {pipeline.source.brokers}: reached")
+    click.echo(f"  source       {pipeline.source.description}: reached")
     click.echo(f"  schema       {versions.name}: {len(plan.writers)} versions, read as version {plan.reader.number}")
     for sink in pipeline.sinks:
         click.echo(f"  {sink.name:<12} {sink.description}")
     click.echo(f"  dead letters {pipeline.dead_letters.location}")
     click.echo(f"  checkpoint   {pipeline.checkpoint}")
+
+
+command.params.extend(short_options(required=False))
