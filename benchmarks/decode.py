@@ -25,7 +25,7 @@ from penstock.client.secrets import BrokerCredentials
 from penstock.local.artefacts import class_path
 from penstock.local.broker import Broker
 from penstock.local.processes.ports import free_ports
-from penstock.pipelines.model import Decode
+from penstock.pipelines.decode import Decode
 from penstock.pipelines.sources.kafka import KafkaSource
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion

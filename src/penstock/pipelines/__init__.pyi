@@ -1,9 +1,11 @@
 """Declared pipelines: what flows from where to where, as frozen values without Spark."""
 
+from .decode import ConfluentRegistry as ConfluentRegistry
+from .decode import Decode as Decode
+from .decode import Key as Key
 from .evolution import Evolution as Evolution
 from .model import Accounts as Accounts
 from .model import DeadLetters as DeadLetters
-from .model import Decode as Decode
 from .model import Drift as Drift
 from .model import Pipeline as Pipeline
 from .model import Trigger as Trigger

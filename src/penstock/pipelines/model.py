@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from penstock.errors import InvalidInput
+from penstock.pipelines.decode import Decode
 from penstock.pipelines.sinks.parquet import ParquetSink
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.pipelines.sources.kinds import Source
@@ -16,10 +17,8 @@ from penstock.pipelines.targets import CatalogTarget
 from penstock.pipelines.transforms import Transform
 
 __all__ = [
-    "MAX_BRANCHES",
     "Accounts",
     "DeadLetters",
-    "Decode",
     "Drift",
     "Pipeline",
     "Policy",
@@ -28,21 +27,7 @@ __all__ = [
 
 Policy = Literal["fail", "warn", "ignore"]
 
-MAX_BRANCHES = 40
-"""Writer schemas in one CASE; above this Spark's generated code is far slower (measured, design/architecture)."""
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decode:
-    """The registered schema of the records. ``reader`` is a version number, None for the latest."""
-
-    registry: str
-    schema: str
-    reader: int | None = None
-    max_branches: int = MAX_BRANCHES
-    tombstones: Literal["skip", "dead-letter"] = "skip"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

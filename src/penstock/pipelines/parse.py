@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from penstock.errors import InvalidInput
-from penstock.pipelines.model import MAX_BRANCHES, Accounts, DeadLetters, Decode, Drift, Pipeline, Policy, Trigger
+from penstock.pipelines.decode import parse_decode
+from penstock.pipelines.model import Accounts, DeadLetters, Drift, Pipeline, Policy, Trigger
 from penstock.pipelines.sections import catalog_target, location
 from penstock.pipelines.sinks.kinds import parse_sinks
 from penstock.pipelines.sources.kinds import parse_source
@@ -46,7 +47,7 @@ def declared(top: Section, base: Path, *, origin: str) -> Pipeline:
         )
     name = top.required("name")
     source = parse_source(top.required_section("source"))
-    decode = _decode(top.required_section("decode"))
+    decode = parse_decode(top.required_section("decode"))
     transform = parse_transform(top.section("transform"), base)
     sinks = parse_sinks(top, base)
     dead_letters = _dead_letters(top.required_section("dead_letters", "deadLetters"), base)
@@ -73,16 +74,6 @@ def declared(top: Section, base: Path, *, origin: str) -> Pipeline:
         )
     except InvalidInput as error:
         raise InvalidInput(f"{origin}: {error.message}", remedy=error.remedy) from None
-
-
-def _decode(section: Section) -> Decode:
-    registry, schema = section.required("registry", "registryName"), section.required("schema", "schemaName")
-    reader_text = section.text("reader") or "latest"
-    reader = None if reader_text == "latest" else section.integer("reader", minimum=1, maximum=100_000)
-    branches = section.integer("max_branches", minimum=1, maximum=MAX_BRANCHES) or MAX_BRANCHES
-    tombstones = section.choice(("skip", "dead-letter"), "tombstones") or "skip"
-    section.done()
-    return Decode(registry=registry, schema=schema, reader=reader, max_branches=branches, tombstones=tombstones)  # type: ignore[arg-type]
 
 
 def _dead_letters(section: Section, base: Path) -> DeadLetters:

@@ -12,7 +12,7 @@ from uuid import UUID
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
-from penstock.pipelines.model import Decode
+from penstock.pipelines.decode import Decode
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import message_writer

@@ -10,10 +10,12 @@ import pytest
 from penstock import pipelines
 from penstock.pipelines import (
     CatalogTarget,
+    ConfluentRegistry,
     DeadLetters,
     Decode,
     Drift,
     Expectation,
+    Key,
     Mask,
     SinkSettings,
     Transform,
@@ -53,7 +55,21 @@ def test_every_source_and_sink_is_public() -> None:
 
 
 @pytest.mark.parametrize(
-    "section", [*SOURCES, Decode, Transform, *get_args(Step), Mask, Expectation, *SINKS, DeadLetters, CatalogTarget, Drift]
+    "section",
+    [
+        *SOURCES,
+        Decode,
+        ConfluentRegistry,
+        Key,
+        Transform,
+        *get_args(Step),
+        Mask,
+        Expectation,
+        *SINKS,
+        DeadLetters,
+        CatalogTarget,
+        Drift,
+    ],
 )
 def test_every_setting_is_on_the_page(section: type) -> None:
     # A step's name is its key, and its folder that of the file.

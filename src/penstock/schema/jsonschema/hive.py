@@ -14,7 +14,7 @@ from penstock.schema.hive import MAX_HIVE_DEPTH, MAX_HIVE_TYPE, HiveColumn
 from penstock.schema.jsonschema.compatibility.facts import Facts, gather
 from penstock.schema.jsonschema.model import FALSE, JsonSchema, Node, constant, step, type_names
 
-__all__ = ["columns", "fields"]
+__all__ = ["JsonTypes", "columns", "fields", "listed_properties"]
 
 _TEXT = "string"
 _MAX_BRANCHES = 20
@@ -24,12 +24,12 @@ _UNFIT = re.compile(r"[,:<>`\s]")
 
 def fields(tree: JsonSchema) -> tuple[Field, ...]:
     """Return the top-level properties in the order of the definition; none if the schema is not of an object."""
-    types = _Types()
+    types = JsonTypes()
     facts = types.facts((tree.root,))
     if "object" not in facts.types:
         return ()
     found = []
-    for name, listed in _listed(facts).items():
+    for name, listed in listed_properties(facts).items():
         inner = types.facts(listed)
         found.append(Field(name=name, type=_describe(inner), doc=_comment(inner), required=name in facts.required))
     return tuple(found)
@@ -41,9 +41,9 @@ def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
     Raise :class:`NoColumns` for other schemas, for types that contain themselves, for names that a table type cannot hold,
     and for types that nest deeper than 64 levels or are longer than a catalog column holds.
     """
-    types = _Types()
+    types = JsonTypes()
     facts = types.facts((tree.root,))
-    properties = _listed(facts) if facts.types - {"null"} == {"object"} else {}
+    properties = listed_properties(facts) if facts.types - {"null"} == {"object"} else {}
     if not properties:
         raise NoColumns(
             f"A table needs a schema of an object with properties, not of {facts.describe()}.",
@@ -60,7 +60,7 @@ def columns(tree: JsonSchema) -> tuple[HiveColumn, ...]:
     )
 
 
-class _Types:
+class JsonTypes:
     """The Hive types of one schema. Each group of schemas is written once and then reused."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class _Types:
         return _PLAIN[next(iter(kinds))]
 
     def _object(self, facts: Facts, path: str, inside: frozenset[int], depth: int) -> str:
-        properties = _listed(facts)
+        properties = listed_properties(facts)
         if properties:
             parts: list[str] = []
             size = 0
@@ -144,16 +144,21 @@ class _Types:
                 if size > MAX_HIVE_TYPE:
                     break  # the caller refuses it by its length
             return f"struct<{','.join(parts)}>"
+        values = self.values_of(facts)
+        if values is None:
+            return _TEXT
+        return f"map<string,{self.text(values, f'{path}/additionalProperties', inside, depth + 1)}>"
+
+    def values_of(self, facts: Facts) -> tuple[Node, ...] | None:
+        """Return the one schema of the values of an object without listed properties; None if it is not a map."""
         values = [
             node.additional for node in facts.nodes if node.additional not in (FALSE,) and node.additional.schema is not True
         ]
         values += [inner for node in facts.nodes for inner in node.patterns.values()]
-        if len(values) != 1:
-            return _TEXT
-        return f"map<string,{self.text(tuple(values), f'{path}/additionalProperties', inside, depth + 1)}>"
+        return tuple(values) if len(values) == 1 else None
 
 
-def _listed(facts: Facts) -> dict[str, tuple[Node, ...]]:
+def listed_properties(facts: Facts) -> dict[str, tuple[Node, ...]]:
     """Return the listed properties that a value may have, each with the schemas that list it.
 
     In the order of the definition, the outermost schema's first.

@@ -7,6 +7,7 @@ from uuid import UUID
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
+from penstock.spark.decode.frames import SchemaPrefix, prefix_text
 from penstock.spark.sources.port import OPTIONAL_COLUMNS
 
 __all__ = ["COLUMNS", "PARTITION_KEYS", "dead_letters", "unknown_versions"]
@@ -45,7 +46,7 @@ def dead_letters(bad: DataFrame, *, batch: int, pipeline: str, now: datetime) ->
         "reason": F.col("_reason"),
         "message": _message(),
         "kafka_timestamp": F.col("timestamp"),
-        "schema_version_id": F.when(F.col("_reason").isin(*_WITH_VERSION), _uuid_text()),
+        "schema_version_id": F.when(F.col("_reason").isin(*_WITH_VERSION), _version_id(bad)),
         "batch_id": F.lit(batch),
         "pipeline": F.lit(pipeline),
         "ingested_at": F.lit(now),
@@ -58,11 +59,12 @@ def dead_letters(bad: DataFrame, *, batch: int, pipeline: str, now: datetime) ->
     return bad.select(*(values.get(name, F.col(name)).cast(kind).alias(name) for name, kind in COLUMNS.items()))
 
 
-def unknown_versions(spark: SparkSession, folder: str, limit: int = 1000) -> list[UUID]:
-    """Return the distinct unknown version ids in the dead letters in ``folder``."""
+def unknown_versions(spark: SparkSession, folder: str, limit: int = 1000) -> list[SchemaPrefix]:
+    """Return the distinct unknown version ids, and Confluent's ids, in the dead letters in ``folder``."""
     letters = spark.read.schema("reason string, schema_version_id string").parquet(folder)
     ids = letters.filter(F.col("reason") == "UNKNOWN_VERSION").select("schema_version_id").distinct().limit(limit)
-    return [UUID(row.schema_version_id) for row in ids.collect()]
+    texts = [row.schema_version_id for row in ids.collect()]
+    return [int(text) if text.isdigit() else UUID(text) for text in texts]
 
 
 def _message() -> Column:
@@ -75,7 +77,12 @@ def _message() -> Column:
     return (
         F.when(reason == "TOMBSTONE", F.lit("The value is null."))
         .when(reason == "SHORT_FRAME", F.concat(F.lit("The value has "), size, F.lit(" bytes; a frame has at least 18.")))
-        .when(reason == "WRONG_HEADER", F.concat(F.lit("The first byte is 0x"), first, F.lit("; a frame begins with 0x03.")))
+        .when(
+            reason == "WRONG_HEADER",
+            F.concat(
+                F.lit("The first byte is 0x"), first, F.lit("; a frame begins with 0x03 (Glue), 0x00 or 0x01 (Confluent).")
+            ),
+        )
         .when(
             reason == "WRONG_COMPRESSION",
             F.concat(F.lit("The second byte is 0x"), second, F.lit("; it can be 0x00 or 0x05.")),
@@ -89,9 +96,8 @@ def _message() -> Column:
     )
 
 
-def _uuid_text() -> Column:
-    """Return the frame's version id as a UUID's text, from numbers: Spark's lower() takes seconds to load its tables."""
-    sizes = (4, 2, 2, 2, 2, 4)
-    starts = [3 + sum(sizes[:number]) for number in range(len(sizes))]
-    parts = [F.substring("value", start, size) for start, size in zip(starts, sizes, strict=True)]
-    return F.format_string("%08x-%04x-%04x-%04x-%04x%08x", *(F.conv(F.hex(part), 16, 10).cast("bigint") for part in parts))
+def _version_id(bad: DataFrame) -> Column:
+    """Return the text of what a record's frame names: a version id, or Confluent's id."""
+    return prefix_text(
+        F.col("_prefix") if "_prefix" in bad.columns else F.concat(F.lit(bytearray(b"\x03")), F.substring("value", 3, 16))
+    )

@@ -35,7 +35,7 @@ ROWS_PER_TASK = 50_000
 
 _MAX_PASSES = 8
 
-_ASKED = ("TOMBSTONE", "UNKNOWN_VERSION", "NEEDS_INFLATE")
+_ASKED = ("TOMBSTONE", "UNKNOWN_VERSION", "NEEDS_INFLATE", "NEEDS_FRAMES")
 """Reasons that decide the next step. Each count costs time for every record; dead letters have the other counts."""
 
 
@@ -133,6 +133,9 @@ class Stager:
             metrics.passes += 1
             if staged.reasons.get("NEEDS_INFLATE"):
                 self._zlib = True
+                continue
+            if staged.reasons.get("NEEDS_FRAMES"):
+                self._versions.expect_confluent()
                 continue
             if staged.reasons.get("UNKNOWN_VERSION"):
                 staged, learnt = self._ask_for_unknown(staged, at, metrics)

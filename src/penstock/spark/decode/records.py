@@ -13,6 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.avro.functions import from_avro
 
 from penstock.schema.version import SchemaVersion
+from penstock.spark.decode.any_frame import decoded_frames
+from penstock.spark.decode.frames import has_confluent_frame
 from penstock.spark.decode.inflate import inflate
 from penstock.spark.decode.readers import HEADER, MARK, MARK_VALUE, framed
 from penstock.spark.decode.versions import DecodePlan
@@ -28,10 +30,12 @@ REASONS = (
     "WRONG_COMPRESSION",
     "UNKNOWN_VERSION",
     "NEEDS_INFLATE",
+    "NEEDS_FRAMES",
     "UNDECODABLE",
     "TRAILING_BYTES",
 )
-"""Why a record is not a row. TOMBSTONE is not an error; NEEDS_INFLATE requests a second pass with zlib."""
+"""Why a record is not a row. TOMBSTONE is not an error; NEEDS_INFLATE and NEEDS_FRAMES request a second pass, with
+zlib and with Confluent's frames."""
 
 
 def _frame_id() -> Column:
@@ -56,8 +60,11 @@ def decoded(records: DataFrame, plan: DecodePlan, *, branches: int, zlib: bool) 
     """Return Kafka's columns, ``_version`` (int), ``_reason`` (one of REASONS or null) and ``_row`` (struct).
 
     ``_version`` is the writer's number. Versions beyond ``branches`` are decoded in separate passes over their records.
-    With ``zlib``, compressed payloads go through Python in Arrow batches.
+    With ``zlib``, compressed payloads go through Python in Arrow batches. What is not Avro in AWS's frame alone takes the
+    way of :mod:`penstock.spark.decode.any_frame`, and then there is also ``_prefix``, what the frame names.
     """
+    if not plan.plain:
+        return decoded_frames(records, plan, branches=branches, zlib=zlib)
     parts = [plan.writers[start : start + branches] for start in range(0, len(plan.writers), branches)] or [()]
     passes = [_one_pass(_part(records, parts, number), part, plan, zlib=zlib) for number, part in enumerate(parts)]
     return reduce(DataFrame.unionByName, passes)
@@ -95,7 +102,8 @@ def _one_pass(records: DataFrame, writers: Sequence[SchemaVersion], plan: Decode
     ]
     # Without a writer there is nothing to decode, and the reader only determines the row's type.
     rows = rows.withColumn("_row", _case(branches or [(F.lit(False), from_avro(marked, reader, options))]))
-    return rows.withColumn("_reason", _reason(compressed, zlib=zlib)).drop("_head", "_plain", "_inflated")
+    other = has_confluent_frame(records) if plan.frames == "any" else None
+    return rows.withColumn("_reason", _reason(compressed, other, zlib=zlib)).drop("_head", "_plain", "_inflated")
 
 
 def _case(branches: Sequence[tuple[Column, Column]]) -> Column:
@@ -104,14 +112,17 @@ def _case(branches: Sequence[tuple[Column, Column]]) -> Column:
     return reduce(lambda case, branch: case.when(*branch), branches[1:], F.when(*branches[0]))
 
 
-def _reason(compressed: Column, *, zlib: bool) -> Column:
+def _reason(compressed: Column, other: Column | None, *, zlib: bool) -> Column:
     compression = F.substring("value", 2, 1)
     tail = F.col("_row.tail")
     reason = (
         # Most records are good: this case comes first, and the others are not evaluated for them.
-        F.when(tail == F.lit(MARK_VALUE), F.lit(None).cast("string"))
-        .when(F.col("value").isNull(), "TOMBSTONE")
-        .when(F.length("value") < HEADER, "SHORT_FRAME")
+        F.when(tail == F.lit(MARK_VALUE), F.lit(None).cast("string")).when(F.col("value").isNull(), "TOMBSTONE")
+    )
+    if other is not None:
+        reason = reason.when(other, "NEEDS_FRAMES")
+    reason = (
+        reason.when(F.length("value") < HEADER, "SHORT_FRAME")
         .when(~_is(F.substring("value", 1, 1), b"\x03"), "WRONG_HEADER")
         .when(~(_is(compression, _NONE) | _is(compression, _ZLIB)), "WRONG_COMPRESSION")
         .when(F.col("_version").isNull(), "UNKNOWN_VERSION")

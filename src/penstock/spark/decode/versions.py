@@ -1,22 +1,27 @@
 """The known versions of a schema: refreshed for each batch, and usable while the registry is unavailable."""
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 from uuid import UUID
 
 from penstock.errors import DataProblem, NotFound, PenstockError
-from penstock.pipelines.model import Decode
+from penstock.pipelines.decode import ConfluentRegistry, Decode, Frames
 from penstock.schema.version import SchemaVersion
+from penstock.spark.decode.confluent import ConfluentRequests, SubjectVersions
 from penstock.spark.decode.formats import format_of
-from penstock.spark.decode.formats.port import PayloadFormat
+from penstock.spark.decode.formats.port import FormatSettings, PayloadFormat
+from penstock.spark.decode.frames import SchemaPrefix, prefixes_of
 
 __all__ = ["MAX_LOOKUPS", "DecodePlan", "SchemaVersions", "VersionSource"]
 
 _log = logging.getLogger(__name__)
 
 MAX_LOOKUPS = 100
+
+FOREIGN = 1_000_000
+"""What is added to the numbers of versions of a Confluent registry beside a schema of Glue's."""
 
 
 class VersionSource(Protocol):
@@ -33,11 +38,20 @@ class VersionSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodePlan:
-    """The versions that a batch is decoded with, and the reader that they are resolved to (with its relaxed definition)."""
+    """The versions that a batch is decoded with, and the reader that they are resolved to (with its relaxed definition).
+
+    With ``mixed``, frames of Confluent's are decoded too, and ``confluent`` has pairs of their ids and version ids.
+    ``unframed`` is the number of the version of records without a frame.
+    """
 
     writers: tuple[SchemaVersion, ...]
     reader: SchemaVersion
     reader_definition: str
+    frames: Frames = "any"
+    mixed: bool = False
+    confluent: tuple[tuple[int, UUID], ...] = ()
+    unframed: int | None = None
+    settings: FormatSettings = field(default_factory=FormatSettings)
 
     @property
     def data_format(self) -> str:
@@ -47,22 +61,52 @@ class DecodePlan:
     @property
     def format(self) -> PayloadFormat:
         """The payloads' format."""
-        return format_of(self.data_format)
+        return format_of(self.data_format, self.settings)
+
+    @property
+    def plain(self) -> bool:
+        """Whether all records are expected to be Avro in AWS's frame, for which there is a shorter way."""
+        return self.data_format == "AVRO" and not self.mixed and self.frames in ("any", "glue")
+
+    @property
+    def prefixes(self) -> dict[bytes, int]:
+        """Return the numbers of the writers by the prefixes that records name them by."""
+        ids: dict[UUID, list[int]] = {}
+        for schema_id, version_id in self.confluent:
+            ids.setdefault(version_id, []).append(schema_id)
+        return {
+            prefix: version.number for version in self.writers for prefix in prefixes_of(version.id, ids.get(version.id, ()))
+        }
 
 
 class SchemaVersions:
-    """The versions of one schema. :meth:`refresh` reads them from the registry; :meth:`plan` uses the known ones."""
+    """The versions of one schema. :meth:`refresh` reads them from the registry; :meth:`plan` uses the known ones.
 
-    def __init__(self, source: VersionSource, decode: Decode) -> None:
+    ``connect`` opens Confluent's API of the declared registry, or of Penstock's own; it returns None if there is none, as
+    on AWS. It is called at the first record with a frame of Confluent's.
+    """
+
+    def __init__(
+        self,
+        source: VersionSource,
+        decode: Decode,
+        *,
+        connect: Callable[[ConfluentRegistry], ConfluentRequests | None] = lambda _: None,
+    ) -> None:
         self._source = source
         self._decode = decode
         self._known: dict[UUID, SchemaVersion] = {}
+        self._connect = connect
+        self._subject: SubjectVersions | None = None
+        self._confluent: dict[int, UUID] = {}
+        self._only_confluent = not decode.schema and not decode.infers
+        self._mixed = decode.frames == "confluent" or self._only_confluent
         self.stale = False
 
     @property
     def name(self) -> str:
         """Registry and schema, for messages."""
-        return f"{self._decode.registry}/{self._decode.schema}"
+        return self._decode.name
 
     def refresh(self) -> None:
         """List the versions again. If the registry is unavailable and versions are known, use those (``stale``).
@@ -70,6 +114,8 @@ class SchemaVersions:
         Raises the registry client's errors if no version is known yet, and :class:`DataProblem` if the schema has a format
         that is not decoded, or no version.
         """
+        if not self._confluent and self._decode.frames == "any" and not self._only_confluent:
+            self._mixed = False  # what looked like a frame of Confluent's was none
         try:
             self._list()
         except NotFound:
@@ -81,41 +127,75 @@ class SchemaVersions:
             _log.warning("schema %s: the versions could not be listed, continuing with the known ones: %s", self.name, error)
 
     def _list(self) -> None:
-        listed = self._source.versions(self._decode.registry, self._decode.schema)
+        if not self._only_confluent:
+            for version in self._source.versions(self._decode.registry, self._decode.schema):
+                self._add(version)
+        if self._mixed:
+            self._list_subject()
         self.stale = False
-        for version in listed:
-            self._add(version)
         if not self._known:
             raise DataProblem(
                 f"Schema {self.name} has no AVAILABLE version.", remedy="Register one, or name another schema."
             )
 
+    def _list_subject(self) -> None:
+        """Add the subject's versions, and the ids that frames name them by."""
+        if self._subject is None:
+            declared = self._decode.confluent or ConfluentRegistry()
+            client = self._connect(declared)
+            if client is None:
+                return
+            self._subject = SubjectVersions(declared, self._decode.registry, self._decode.schema, client)
+        numbers = {version.number: version for version in self._known.values()}
+        for schema_id, version in self._subject.list().items():
+            if schema_id in self._confluent:
+                continue
+            same = self._known.get(version.id) or (None if self._subject.foreign else numbers.get(version.number))
+            if same is None:
+                same = self._apart(version)
+                self._add(same)
+            self._confluent[schema_id] = same.id
+
+    def _apart(self, version: SchemaVersion) -> SchemaVersion:
+        """Return a version of another registry under a number that no version of the declared schema has."""
+        return version if self._only_confluent else replace(version, number=FOREIGN + version.number)
+
     def _add(self, version: SchemaVersion) -> None:
         format_of(version.data_format)
         self._known[version.id] = version
 
+    def expect_confluent(self) -> None:
+        """Look up Confluent's ids from now on, because a record has a frame of Confluent's. Raises the client's errors."""
+        self._mixed = True
+        self._list_subject()
+
     def relist(self) -> list[UUID]:
-        """List again because a batch has ids that the plan lacks; return the new ids.
+        """List again because a batch has ids that the plan lacks; return the ids of the new versions.
 
         Raises the client's error if the registry is unavailable, so that an outage does not make versions unknown.
         """
-        before = set(self._known)
+        before, named = set(self._known), set(self._confluent)
         self._list()
-        return [each for each in self._known if each not in before]
+        added = [self._confluent[each] for each in self._confluent if each not in named]
+        return [each for each in self._known if each not in before or each in added]
 
-    def look_up(self, ids: Sequence[UUID]) -> list[UUID]:
+    def look_up(self, ids: Sequence[SchemaPrefix]) -> list[UUID]:
         """Look up ids that the list lacks, the first :data:`MAX_LOOKUPS` of them; return those that can be decoded now.
 
-        This is for a registry whose list lags. Raises the client's error if it is unavailable.
+        This is for a registry whose list lags. Confluent's ids are not looked up one by one: another subject has them.
+        Raises the client's error if it is unavailable.
         """
-        for each in [each for each in ids if each not in self._known][:MAX_LOOKUPS]:
+        wanted = [each for each in ids if isinstance(each, UUID)]
+        for each in [each for each in wanted if each not in self._known][:MAX_LOOKUPS]:
+            if self._only_confluent:
+                break
             try:
                 version = self._source.version(each)
             except NotFound:
                 continue
             if version.status == "AVAILABLE" and self._same_schema(version):
                 self._add(version)
-        return [each for each in ids if each in self._known]
+        return [each for each in wanted if each in self._known]
 
     def _same_schema(self, version: SchemaVersion) -> bool:
         return (version.registry_name, version.schema_name) == (self._decode.registry, self._decode.schema)
@@ -126,26 +206,45 @@ class SchemaVersions:
 
     @property
     def needs_several_passes(self) -> bool:
-        """Whether there are more versions than one pass decodes, so that the batch's own must be found first."""
-        return len(self._known) > self._decode.max_branches
+        """Whether there are more Avro versions than one pass decodes, so that the batch's own must be found first."""
+        return len(self._known) > self._decode.max_branches and self._reader().data_format == "AVRO"
 
     def plan(self, present: Iterable[UUID] | None = None) -> DecodePlan:
         """Return the plan for all known versions, or for those of ``present``; newest first, because most records are new.
 
         Raises :class:`NotFound` if the pinned reader does not exist.
         """
-        versions = sorted(self._known.values(), key=lambda version: -version.number)
-        if self._decode.reader is None:
-            reader = versions[0]
-        else:
-            pinned = [version for version in versions if version.number == self._decode.reader]
-            if not pinned:
-                raise NotFound(
-                    f"Schema {self.name} has no AVAILABLE version {self._decode.reader}, the declared reader.",
-                    remedy="Declare 'reader: latest' or a version that exists.",
-                )
-            reader = pinned[0]
+        reader = self._reader()
+        versions = [each for each in self._newest_first() if each.data_format == reader.data_format]
+        settings = FormatSettings(extra_fields=self._decode.extra_fields, message=self._decode.message)
         wanted = None if present is None else set(present)
-        writers = tuple(version for version in versions if wanted is None or version.id in wanted)
-        definition = format_of(reader.data_format).reader(reader, versions)
-        return DecodePlan(writers=writers, reader=reader, reader_definition=definition)
+        return DecodePlan(
+            writers=tuple(version for version in versions if wanted is None or version.id in wanted),
+            reader=reader,
+            reader_definition=format_of(reader.data_format, settings).reader(reader, versions),
+            frames=self._decode.frames,
+            mixed=self._mixed,
+            confluent=tuple(self._confluent.items()) if self._mixed else (),
+            unframed=self._numbered(self._decode.version).number if self._decode.frames == "none" else None,
+            settings=settings,
+        )
+
+    def _newest_first(self) -> list[SchemaVersion]:
+        return sorted(self._known.values(), key=lambda version: -version.number)
+
+    def _reader(self) -> SchemaVersion:
+        reader = self._decode.reader
+        return self._numbered(None if reader == "table" else reader)
+
+    def _numbered(self, number: int | None) -> SchemaVersion:
+        """Return the version with this number; without one the latest, of the declared schema if it has versions."""
+        versions = self._newest_first()
+        if number is None:
+            return next((each for each in versions if each.number < FOREIGN), versions[0])
+        found = [version for version in versions if version.number == number]
+        if not found:
+            raise NotFound(
+                f"Schema {self.name} has no AVAILABLE version {number}, the declared reader.",
+                remedy="Declare 'reader: latest' or a version that exists.",
+            )
+        return found[0]

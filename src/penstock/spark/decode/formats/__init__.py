@@ -1,19 +1,22 @@
 """Payload formats by Glue's DataFormat."""
 
+from collections.abc import Callable
+
 from penstock.errors import DataProblem
 from penstock.spark.decode.formats.avro import AvroPayloads
-from penstock.spark.decode.formats.port import PayloadFormat
+from penstock.spark.decode.formats.json import JsonPayloads
+from penstock.spark.decode.formats.port import FormatSettings, PayloadFormat
 
 __all__ = ["FORMATS", "format_of"]
 
-FORMATS: dict[str, PayloadFormat] = {"AVRO": AvroPayloads()}
+FORMATS: dict[str, Callable[[FormatSettings], PayloadFormat]] = {"AVRO": AvroPayloads, "JSON": JsonPayloads}
 """The formats that pipelines decode."""
 
 
-def format_of(data_format: str) -> PayloadFormat:
+def format_of(data_format: str, settings: FormatSettings | None = None) -> PayloadFormat:
     """Return the format. Raises :class:`DataProblem` for one that pipelines do not decode."""
     try:
-        return FORMATS[data_format]
+        return FORMATS[data_format](settings or FormatSettings())
     except KeyError:
         raise DataProblem(
             f"Payloads of data format {data_format} are not decoded.", remedy=f"Use one of {', '.join(sorted(FORMATS))}."

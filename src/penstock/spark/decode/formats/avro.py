@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.avro.functions import from_avro
 
 from penstock.schema.version import SchemaVersion
-from penstock.spark.decode.formats.port import Payloads
+from penstock.spark.decode.formats.port import FormatSettings, Payloads
 from penstock.spark.decode.readers import MARK, framed, missing_fields, reader_definition
 
 __all__ = ["AvroPayloads"]
@@ -16,6 +16,9 @@ __all__ = ["AvroPayloads"]
 
 class AvroPayloads:
     """AVRO. Frames of AWS alone take a shorter way, in :mod:`penstock.spark.decode.records`."""
+
+    def __init__(self, settings: FormatSettings) -> None:
+        """No setting is about Avro."""
 
     def reader(self, reader: SchemaVersion, writers: Sequence[SchemaVersion]) -> str:
         """Return the reader's schema with which records of all ``writers`` can be read."""

@@ -10,16 +10,38 @@ from typing import Protocol
 
 from pyspark.sql import Column
 
+from penstock.pipelines.decode import ExtraFields
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.readers import MARK_VALUE
 
-__all__ = ["GOOD", "INDEX_AWS", "INDEX_CONFLUENT", "INDEX_NONE", "PayloadFormat", "Payloads"]
+__all__ = [
+    "GOOD",
+    "INDEX_AWS",
+    "INDEX_CONFLUENT",
+    "INDEX_NONE",
+    "FormatSettings",
+    "PayloadFormat",
+    "Payloads",
+]
 
 GOOD = MARK_VALUE
 """The ``tail`` of a payload that was read completely."""
 
 INDEX_AWS, INDEX_CONFLUENT, INDEX_NONE = 0, 1, 2
 """The form of the message index in front of a Protobuf payload; a record without a frame has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatSettings:
+    """What a pipeline declares of its payloads.
+
+    ``extra_fields``: properties of JSON documents that the schema does not list are dropped or make the document unreadable,
+    or, by default, are refused where the schema's ``additionalProperties`` is false. ``message`` is the full name of the
+    Protobuf message that the rows are of, by default the definition's first.
+    """
+
+    extra_fields: ExtraFields = "schema"
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +58,7 @@ class Payloads:
 
 
 class PayloadFormat(Protocol):
-    """One data format. Implementations are in :mod:`penstock.spark.decode.formats`, and have no state."""
+    """One data format. Implementations are in :mod:`penstock.spark.decode.formats`, made of :class:`FormatSettings`."""
 
     def reader(self, reader: SchemaVersion, writers: Sequence[SchemaVersion]) -> str:
         """Return the definition that payloads of all ``writers`` are read to.
