@@ -129,7 +129,7 @@ trigger: {{processingTime: {trigger}}}
         self._runs += 1
         source = KafkaSource(
             brokers=self.broker.bootstrap,
-            topic=topic.name,
+            topics=(topic.name,),
             security_protocol="SASL_PLAINTEXT",
             username="penstock",
             password=_PASSWORD,

@@ -181,6 +181,7 @@ class Ledger:
         self._rows = f"{self._root}/rows"
         self.query = query.replace("-", "").lower()
         self._folder = ""
+        self._read: dict[int, Manifest] = {}
 
     def current_query(self) -> str | None:
         """Return the query that committed last, None for a new ledger."""
@@ -209,7 +210,7 @@ class Ledger:
                 if state == "prepared":
                     self._check_not_published(batch)
                     self._roll_back(batch)
-        self._folder = self._generation(generations[-1][0] + 1 if generations else 0, self.query)
+        self._folder, self._read = self._generation(generations[-1][0] + 1 if generations else 0, self.query), {}
         self._files.write(f"{self._folder}/opened", b"{}")
         # The parent folders are new, too.
         self._files.sync([f"{self._folder}/opened"], below=self._tables[0])
@@ -283,7 +284,9 @@ class Ledger:
     def recent(self, count: int) -> list[Manifest]:
         """Return up to ``count`` committed manifests of this query, newest first."""
         committed = sorted((batch for batch, state in self._states().items() if state == "committed"), reverse=True)
-        return [self._manifest(batch, "committed") for batch in committed[:count]]
+        # A committed manifest never changes, so each is read once.
+        self._read = {batch: self._read.get(batch) or self._manifest(batch, "committed") for batch in committed[:count]}
+        return list(self._read.values())
 
     def run(self, batch: Batch, stage: Callable[[], Manifest], hooks: CommitHooks | None = None) -> BatchState:
         """Commit a batch; run it again after a kill at any point.

@@ -3,9 +3,13 @@
 Hadoop and Parquet's writer do not sync a local file when they close it, and a rename does not sync the folder. So this
 module syncs files of this machine: fsync(2) writes a file's data to the disk, also if another process wrote it. An object
 store keeps what it acknowledged, so it needs no sync.
+
+Where Hadoop would only call this machine's file system (without its checksum files), Python does so itself: a call of the
+JVM costs as much as many of the file system.
 """
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,10 +20,15 @@ from pyspark.sql import SparkSession
 
 from penstock import durable
 from penstock.errors import EnvironmentProblem
+from penstock.lake.local_files import LocalFiles
 
 __all__ = ["HadoopFiles"]
 
 _MISSING = "java.io.FileNotFoundException"
+_RAW = "org.apache.hadoop.fs.RawLocalFileSystem"
+_VIEW = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
+_OCTAL = re.compile(r"[0-7]{1,4}")
+_ROOT = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/]*))?(/.*)")
 
 
 @contextmanager
@@ -42,6 +51,36 @@ class HadoopFiles:
         self._jvm: Any = spark._jvm
         self._configuration: Any = spark._jsc.hadoopConfiguration()
         self._local: dict[str, Path | None] = {}
+        self._roots: dict[tuple[str, str], str | None] = {}
+        umask = str(self._configuration.get("fs.permissions.umask-mode", "022"))
+        self._octal = bool(_OCTAL.fullmatch(umask))  # the other notation is Hadoop's own
+        self._here = LocalFiles(umask=int(umask, 8) if self._octal else durable.PRIVATE_UMASK)
+
+    def _raw(self, path: str) -> str | None:
+        """Return the path on this machine's disk, if Hadoop maps the path to it without checksum files."""
+        match = _ROOT.fullmatch(path)
+        if match is None or not self._octal:
+            return None
+        scheme, authority = match[1] or "", match[2] or ""
+        if (scheme, authority) not in self._roots:
+            self._roots[scheme, authority] = self._raw_root(path, authority)
+        root = self._roots[scheme, authority]
+        return None if root is None else root + match[3]
+
+    def _raw_root(self, path: str, authority: str) -> str | None:
+        """Return the folder that is the root of a path's file system; None if it is not one of :meth:`_raw`."""
+        with _calls(path):
+            files, _ = self._open(path)
+            kind = str(files.getClass().getName())
+            if kind == _RAW:
+                return ""
+            mounts = dict(self._configuration.getPropsWithPrefix(f"fs.viewfs.mounttable.{authority}."))
+            if kind != _VIEW or list(mounts) != ["linkFallback"]:
+                return None
+            target = self._jvm.org.apache.hadoop.fs.Path(mounts["linkFallback"])
+            if str(target.getFileSystem(self._configuration).getClass().getName()) != _RAW:
+                return None
+            return str(target.toUri().getPath()).rstrip("/")
 
     def _open(self, path: str) -> tuple[Any, Any]:
         target = self._jvm.org.apache.hadoop.fs.Path(path)
@@ -55,6 +94,9 @@ class HadoopFiles:
 
     def names(self, folder: str) -> list[str]:
         """See :class:`~penstock.lake.files.FileSystem`."""
+        here = self._raw(folder)
+        if here is not None:
+            return self._here.names(here)
         try:
             with _calls(folder):
                 files, path = self._open(folder)
@@ -64,6 +106,10 @@ class HadoopFiles:
 
     def walk(self, folder: str) -> dict[str, int]:
         """See :class:`~penstock.lake.files.FileSystem`."""
+        here = self._raw(folder)
+        if here is not None:
+            cut = len(here.rstrip("/"))
+            return {folder.rstrip("/") + path[cut:]: size for path, size in self._here.walk(here).items()}
         root, found = folder.rstrip("/"), {}
         try:
             with _calls(folder):
@@ -79,12 +125,18 @@ class HadoopFiles:
 
     def exists(self, path: str) -> bool:
         """See :class:`~penstock.lake.files.FileSystem`."""
+        here = self._raw(path)
+        if here is not None:
+            return self._here.exists(here)
         with _calls(path):
             files, target = self._open(path)
             return bool(files.exists(target))
 
     def read(self, path: str) -> bytes:
         """See :class:`~penstock.lake.files.FileSystem`."""
+        here = self._raw(path)
+        if here is not None:
+            return self._here.read(here)
         with _calls(path):
             files, target = self._open(path)
             stream = files.open(target)
@@ -95,6 +147,10 @@ class HadoopFiles:
 
     def write(self, path: str, data: bytes) -> None:
         """See :class:`~penstock.lake.files.FileSystem`: writes a hidden file beside it, then renames it."""
+        here = self._raw(path)
+        if here is not None:
+            self._here.write(here, data)
+            return
         folder, _, name = path.rpartition("/")
         scratch = f"{folder}/.{name}.tmp"
         with _calls(path):
@@ -110,6 +166,10 @@ class HadoopFiles:
 
     def move(self, source: str, target: str) -> None:
         """See :class:`~penstock.lake.files.FileSystem`."""
+        here, there = self._raw(source), self._raw(target)
+        if here is not None and there is not None:
+            self._here.move(here, there)
+            return
         with _calls(f"{source} to {target}"):
             files, origin = self._open(source)
             _, goal = self._open(target)
@@ -125,12 +185,21 @@ class HadoopFiles:
 
     def delete(self, path: str) -> None:
         """See :class:`~penstock.lake.files.FileSystem`."""
+        here = self._raw(path)
+        if here is not None:
+            self._here.delete(here)
+            return
         with _calls(path):
             files, target = self._open(path)
             files.delete(target, True)
 
     def sync(self, paths: Iterable[str], *, below: str) -> None:
         """See :class:`~penstock.lake.files.FileSystem`. Raises :class:`EnvironmentProblem` if the disk fails."""
+        top = self._raw(below.rstrip("/"))
+        if top is not None:
+            cut = len(below.rstrip("/"))
+            self._here.sync([top + path[cut:] for path in paths], below=top)
+            return
         root = below.rstrip("/")
         here = self._on_this_machine(root)
         if here is None:
