@@ -183,7 +183,11 @@ class _Run:
 
     def _triggered(self, stream: DataStreamWriter) -> DataStreamWriter:
         if self._once:
-            return stream.trigger(availableNow=True) if self._source.available_now else stream.trigger(processingTime="0s")
+            return (
+                stream.trigger(availableNow=True)
+                if self._source.available_now
+                else stream.trigger(processingTime="0 seconds")
+            )
         return stream.trigger(processingTime=self._pipeline.trigger.interval)
 
 

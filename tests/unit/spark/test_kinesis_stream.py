@@ -5,7 +5,8 @@ import json
 from penstock.lake.ledger import Batch
 from penstock.pipelines import KinesisSource
 from penstock.spark.sources.kinesis.options import plain_options
-from penstock.spark.sources.kinesis.stream import KinesisStream, iterator_age, source_options
+from penstock.spark.sources.kinesis.stream import IteratorAge, KinesisStream, source_options
+from penstock.spark.sources.lag import lag_summary
 
 ARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
 
@@ -35,7 +36,9 @@ def test_settings_become_glues_options() -> None:
 def test_counts_lag_and_losses_are_those_of_shards_with_records() -> None:
     stream = KinesisStream(KinesisSource(stream="clicks", fail_on_data_loss=False))
     assert stream.count(BATCH) == 5
-    assert iterator_age(BATCH) == {"shardId-1": 1500, "shardId-4": 0}
+    lag = lag_summary(IteratorAge("clicks").measure(BATCH.end))
+    assert (lag["records"], lag["seconds"]) == (0, 1.5)
+    assert lag["partitions"]["clicks"]["shardId-1"] == {"records": None, "seconds": 1.5}
     assert stream.lost(BATCH, 4) == [
         "shard shardId-3 of stream clicks expired before it was read to its end",
         "1 records expired before they were read again",

@@ -1,7 +1,7 @@
 """A declared stream of Kinesis in a run, on the data source of this package."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -12,9 +12,10 @@ from penstock.lake.ledger import Batch
 from penstock.pipelines.sources.kinesis import KinesisSource
 from penstock.spark.sources.kinesis.options import plain_options
 from penstock.spark.sources.kinesis.source import FORMAT, KinesisDataSource
+from penstock.spark.sources.lag import LagMeter, PartitionLag
 from penstock.spark.sources.port import RECORD_COLUMNS
 
-__all__ = ["KinesisStream", "iterator_age", "source_options"]
+__all__ = ["IteratorAge", "KinesisStream", "source_options"]
 
 _NAMES = {
     "region": "region",
@@ -77,6 +78,10 @@ class KinesisStream:
         kinds = RECORD_COLUMNS.items()
         return records.select(*(columns[name].cast(kind).alias(name) for name, kind in kinds), sequence.alias("sequence"))
 
+    def open_lag(self, spark: SparkSession) -> LagMeter:  # noqa: ARG002 - the port's
+        """See :class:`~penstock.spark.sources.lag.MeasuresLag`."""
+        return IteratorAge(self._source.topic)
+
     def count(self, batch: Batch) -> int:
         """Return how many records the planner found in a batch."""
         return sum(position.get("records", 0) for _, position in _advanced(batch))
@@ -110,12 +115,29 @@ def source_options(source: KinesisSource, *, starting: str | None = None) -> dic
     }
 
 
-def iterator_age(batch: Batch) -> dict[str, int]:
-    """Return by shard the milliseconds between a batch's last record and the shard's tip, when the batch was planned.
+class IteratorAge:
+    """A :class:`~penstock.spark.sources.lag.LagMeter` of the iterator ages that the planner has put into the positions."""
 
-    Only shards with records in the batch are in it.
-    """
-    return {shard: int(position.get("behindMs", 0)) for shard, position in _advanced(batch)}
+    def __init__(self, stream: str) -> None:
+        self._stream = stream
+
+    def measure(self, end: str) -> Sequence[PartitionLag]:
+        """Return by shard how far the last record read was behind the tip when the batch was planned.
+
+        Kinesis tells no number of unread records: it is 0 at the tip, and not known elsewhere.
+        """
+        found = []
+        for shard, position in sorted(json.loads(end).items()):
+            behind = 0 if position.get("ended") else int(position.get("behindMs", 0))
+            found.append(
+                PartitionLag(
+                    topic=self._stream, partition=shard, records=None if behind else 0, seconds=round(behind / 1000, 3)
+                )
+            )
+        return found
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""
 
 
 def _advanced(batch: Batch) -> list[tuple[str, Mapping[str, Any]]]:
