@@ -43,13 +43,13 @@ _WELL_KNOWN = {
 }
 
 
-def columns(tree: ProtoTree) -> tuple[HiveColumn, ...]:
-    """Return the columns of the definition's first message, comments from those of its fields.
+def columns(tree: ProtoTree, name: str | None = None) -> tuple[HiveColumn, ...]:
+    """Return the columns of the definition's first message, or of ``name``, comments from those of its fields.
 
     Raise :class:`~penstock.schema.errors.NoColumns` if there is no message, for messages that contain themselves or
     have no fields, and for types that nest deeper than 64 levels or are longer than a catalog column holds.
     """
-    first = tree.first_message
+    first = tree.first_message if name is None else tree.messages[name]
     if first is None:
         raise NoColumns("A table's columns need a message, and the definition has none.", remedy="Declare a message.")
     writer = _HiveTypes(tree)

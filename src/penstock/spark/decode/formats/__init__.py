@@ -6,10 +6,15 @@ from penstock.errors import DataProblem
 from penstock.spark.decode.formats.avro import AvroPayloads
 from penstock.spark.decode.formats.json import JsonPayloads
 from penstock.spark.decode.formats.port import FormatSettings, PayloadFormat
+from penstock.spark.decode.formats.protobuf import ProtobufPayloads
 
 __all__ = ["FORMATS", "format_of"]
 
-FORMATS: dict[str, Callable[[FormatSettings], PayloadFormat]] = {"AVRO": AvroPayloads, "JSON": JsonPayloads}
+FORMATS: dict[str, Callable[[FormatSettings], PayloadFormat]] = {
+    "AVRO": AvroPayloads,
+    "JSON": JsonPayloads,
+    "PROTOBUF": ProtobufPayloads,
+}
 """The formats that pipelines decode."""
 
 
