@@ -180,7 +180,8 @@ def open_session(settings: SessionSettings, *, name: str, locations: Iterable[st
             gateway = _gateway(configuration, output)
             context = SparkContext(conf=configuration, gateway=gateway)
         except Exception as error:
-            raise EnvironmentProblem(f"Spark did not start: {error}.", remedy=f"Its log is {settings.log}.") from error
+            cause = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+            raise EnvironmentProblem(f"Spark did not start: {cause}.", remedy=f"Its log is {settings.log}.") from error
         if settings.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
             context.pythonExec = sys.executable  # Spark would use the python3 of the PATH
         ignore_sigterm(context)

@@ -40,6 +40,8 @@ def run_arguments(
     logging.basicConfig(level=logging.WARNING, format="penstock: %(levelname)s: %(message)s")
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_is_readable)
     # PySpark prints the JVM's whole stack trace of an error of a record, as JSON.
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(noisy).setLevel(logging.CRITICAL)
@@ -57,6 +59,11 @@ def run_arguments(
         },
         "failpoint": Failpoint.from_environment(os.environ),
     }
+
+
+def _is_readable(record: logging.LogRecord) -> bool:
+    """Return whether a line is for users: py4j logs the tracebacks of a lost JVM without a logger of its own."""
+    return record.name != "root" or Path(record.pathname).parent.name != "py4j"
 
 
 def _uses_s3(pipeline: Pipeline) -> bool:

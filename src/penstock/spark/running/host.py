@@ -9,12 +9,12 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
-from penstock.errors import PenstockError
+from penstock.errors import EnvironmentProblem, PenstockError
 from penstock.retries import JVM_START, RetryPolicy
 from penstock.spark.running.jvm import Jvm, JvmDied, JvmExit, forget_session
 from penstock.spark.session import SessionSettings, open_session
 
-__all__ = ["HostSettings", "Job", "Outcome", "SparkHost"]
+__all__ = ["Death", "HostSettings", "Job", "Outcome", "SparkHost"]
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +51,19 @@ class Outcome:
     error: Exception | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Death:
+    """The end of a JVM in a sentence, and what a user can do about its cause."""
+
+    sentence: str
+    remedy: str | None
+
+    @classmethod
+    def of(cls, died: JvmExit) -> "Death":
+        """Return the death of a JVM that ran."""
+        return cls(f"Spark's JVM (process {died.process}) {died.cause}.", died.remedy)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostSettings:
     """The start of Spark, and how often it is started again.
@@ -85,45 +98,59 @@ class SparkHost:
         left, deaths = list(jobs), 0
         while left:
             before = [job.committed() for job in jobs]
-            ended, died = self._in_one_jvm(left)
+            try:
+                ended, died = self._in_one_jvm(left)
+            except EnvironmentProblem as error:
+                if not deaths:
+                    raise
+                # A JVM that is started again may die, or lack memory, before it runs.
+                ended, died = [], Death(error.message, None)
             outcomes |= {each.job: each for each in ended}
             left = [job for job in left if job.name not in outcomes]
             if died is None or not left:
                 break
             deaths = 1 if [job.committed() for job in jobs] != before else deaths + 1
-            error: Exception | None = None
-            if deaths > self._settings.restarts or self._settings.stop.is_set():
-                error = self._given_up(died, deaths)
-            else:
-                self._pause(died, deaths)
-                if not self._settings.stop.is_set():
-                    continue
-            for job in left:
-                job.ended(error)
-                outcomes[job.name] = Outcome(job.name, error)
-            left = []
+            if not self._goes_on(died, deaths, left, outcomes):
+                break
         return [outcomes[job.name] for job in jobs]
 
-    def _in_one_jvm(self, jobs: Sequence[Job]) -> tuple[list[Outcome], JvmExit | None]:
-        """Run the jobs in a new JVM; return those that ended, and the JVM's exit if it died under the others."""
+    def _goes_on(self, died: Death, deaths: int, left: Sequence[Job], outcomes: dict[str, Outcome]) -> bool:
+        """Pause, and return whether Spark is to be started again; if not, end the jobs."""
+        error: Exception | None = None
+        if deaths > self._settings.restarts or self._settings.stop.is_set():
+            error = self._given_up(died, deaths)
+        else:
+            self._pause(died, deaths)
+            if not self._settings.stop.is_set():
+                return True
+        for job in left:
+            job.ended(error)
+            outcomes[job.name] = Outcome(job.name, error)
+        return False
+
+    def _in_one_jvm(self, jobs: Sequence[Job]) -> tuple[list[Outcome], Death | None]:
+        """Run the jobs in a new JVM; return those that ended, and the JVM's death if it died under the others."""
         settings = self._settings
         with tempfile.TemporaryDirectory(prefix="penstock-spark-", ignore_cleanup_errors=True) as scratch:
             # A killed JVM cannot remove its own.
             extra = {_LOCAL: scratch, **settings.session.extra}
-            session = open_session(replace(settings.session, extra=extra), name=settings.name, locations=settings.locations)
+            try:
+                session = open_session(
+                    replace(settings.session, extra=extra), name=settings.name, locations=settings.locations
+                )
+            except EnvironmentProblem:
+                forget_session(None)
+                raise
             jvm = Jvm.current()
             try:
                 ended = self._run_all(session, jobs)
             finally:
-                death = jvm.exit() if jvm is not None else None
-                if death is not None:
+                if jvm is not None and jvm.exit() is not None:
                     forget_session(session)
                 else:
                     session.stop()
-        lost = [each for each in ended if isinstance(each.error, _Lost)]
-        if not lost or jvm is None:
-            return ended, None
-        return [each for each in ended if each not in lost], lost[0].error.exit  # type: ignore[union-attr]
+        lost = [each.error.death for each in ended if isinstance(each.error, _Lost)]
+        return [each for each in ended if not isinstance(each.error, _Lost)], lost[0] if lost else None
 
     def _run_all(self, session: SparkSession, jobs: Sequence[Job]) -> list[Outcome]:
         if len(jobs) == 1:
@@ -149,24 +176,24 @@ class SparkHost:
             death = jvm.exit_behind(error) if jvm is not None else None
             _log.debug("pipeline %s ended", job.name, exc_info=True)
             if death is not None:
-                return Outcome(job.name, _Lost(death))
+                return Outcome(job.name, _Lost(Death.of(death)))
             job.ended(error)
             return Outcome(job.name, error)
         job.ended(None)
         return Outcome(job.name)
 
-    def _pause(self, died: JvmExit, deaths: int) -> None:
+    def _pause(self, died: Death, deaths: int) -> None:
         settings = self._settings
         seconds = settings.pauses.pause(deaths)
         self.restarts += 1
         settings.on_restart(
-            f"{_sentence(died)} Its log: {settings.session.log}. Starting it again in {seconds:.0f} s (restart {deaths} of "
+            f"{died.sentence} Its log: {settings.session.log}. Starting it again in {seconds:.0f} s (restart {deaths} of "
             f"{settings.restarts} before a batch is committed); nothing is lost, the ledger ends or repeats the open batch.",
             self.restarts,
         )
         settings.stop.wait(seconds)
 
-    def _given_up(self, died: JvmExit, deaths: int) -> JvmDied:
+    def _given_up(self, died: Death, deaths: int) -> JvmDied:
         settings = self._settings
         if settings.stop.is_set():
             why = "The run was being stopped, so it is not started again."
@@ -176,18 +203,14 @@ class SparkHost:
             why = f"It is not started again: {deaths} died in a row, and no batch was committed between."
         remedy = f"{died.remedy} " if died.remedy else ""
         return JvmDied(
-            f"{_sentence(died)} {why}",
+            f"{died.sentence} {why}",
             remedy=f"{remedy}Its log: {settings.session.log}. Nothing is lost: the next start goes on with the open batch.",
         )
-
-
-def _sentence(died: JvmExit) -> str:
-    return f"Spark's JVM (process {died.process}) {died.cause}."
 
 
 class _Lost(PenstockError):
     """A job ended because the JVM did."""
 
-    def __init__(self, exit_: JvmExit) -> None:
-        super().__init__(_sentence(exit_))
-        self.exit = exit_
+    def __init__(self, death: Death) -> None:
+        super().__init__(death.sentence)
+        self.death = death

@@ -126,15 +126,13 @@ def _kills_for_memory() -> int:
     return int(found[1]) if found else 0
 
 
-def forget_session(session: SparkSession) -> None:
-    """Drop what PySpark keeps of a session whose JVM is dead, so that the next one starts with a JVM of its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        context: Any = session._sc
-        # It stops the accumulators' server; every call to the JVM fails.
-        with contextlib.suppress(Exception):
-            context.stop()
-        context._jsc = None
+def forget_session(session: SparkSession | None) -> None:
+    """Drop what PySpark keeps of a session whose JVM is dead, so that the next one starts with a JVM of its own.
+
+    None is one that did not come about.
+    """
+    if session is not None:
+        _stop_context(session)
     gateway: Any = SparkContext._gateway
     if gateway is not None:
         with contextlib.suppress(Exception):
@@ -147,3 +145,13 @@ def forget_session(session: SparkSession) -> None:
     sql = sys.modules.get("pyspark.sql.context")
     if sql is not None:
         sql.SQLContext._instantiatedContext = None
+
+
+def _stop_context(session: SparkSession) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        context: Any = session._sc
+        # It stops the accumulators' server; every call to the JVM fails.
+        with contextlib.suppress(Exception):
+            context.stop()
+        context._jsc = None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 
-from penstock.errors import DataProblem
+from penstock.errors import DataProblem, EnvironmentProblem
 from penstock.retries import RetryPolicy
 from penstock.spark.running import host as module
 from penstock.spark.running.host import HostSettings, SparkHost
@@ -56,7 +56,11 @@ class Plan:
 def sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     opened: list[Any] = []
 
-    def open_session(_settings: SessionSettings, **_: object) -> Any:
+    def open_session(settings: SessionSettings, **_: object) -> Any:
+        if settings.master == "fails later" and opened:
+            raise EnvironmentProblem("Spark did not start: it was killed.")
+        if settings.master == "fails":
+            raise EnvironmentProblem("Spark did not start: no memory.")
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
         session = SimpleNamespace(process=process, stop=process.kill)
         session.newSession = lambda: session
@@ -73,9 +77,11 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def _host(restarts: int, said: list[str], stop: threading.Event | None = None) -> Iterator[SparkHost]:
+def _host(
+    restarts: int, said: list[str], stop: threading.Event | None = None, master: str = "local[1]"
+) -> Iterator[SparkHost]:
     settings = HostSettings(
-        session=SessionSettings(log=Path("/logs/spark.log")),
+        session=SessionSettings(log=Path("/logs/spark.log"), master=master),
         name="tests",
         locations=[],
         stop=stop or threading.Event(),
@@ -128,3 +134,14 @@ def test_a_jvm_that_dies_while_the_run_is_stopped_is_not_started_again(sessions:
         [outcome] = host.run([job])
     assert "The run was being stopped" in str(outcome.error)
     assert len(sessions) == 1
+
+
+@pytest.mark.usefixtures("sessions")
+def test_a_restart_that_does_not_start_counts_and_a_first_start_is_an_error() -> None:
+    said: list[str] = []
+    with _host(2, said, master="fails later") as host:
+        [outcome] = host.run([Plan("p", "kill", "")])
+    assert "Spark did not start: it was killed. It is not started again: 3 died in a row" in str(outcome.error)
+    assert len(said) == 2
+    with _host(2, said, master="fails") as host, pytest.raises(EnvironmentProblem, match="no memory"):
+        host.run([Plan("p", "")])
