@@ -7,6 +7,7 @@ Layout below a table's folder, hidden from readers by the underscore::
     _penstock/PIPELINE/state/QUERY-BATCH/...              what the next batches need of this one
     _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.prepared   manifest: the planned renames
     _penstock/PIPELINE/ledger/NNNN-QUERY/BATCH.committed  the same manifest, after all its files are in place
+    _penstock/PIPELINE/ledger-of                          in the other tables of the pipeline: the table with the ledger
 
 QUERY is the id that Spark stores in the checkpoint. A batch is identified by its number in that query *and* the source
 offsets that it read: the same pair again is a replay and a no-op; the same number with other offsets means that the
@@ -34,6 +35,7 @@ from penstock.lake.files import FileSystem
 __all__ = [
     "HIDDEN",
     "KEEP",
+    "LEDGER_OF",
     "RESTORE",
     "Batch",
     "BatchState",
@@ -48,6 +50,9 @@ __all__ = [
 HIDDEN = "_penstock"
 KEEP = 100
 """Number of kept committed manifests. Spark replays only the last batch; null rates and users need the others."""
+
+LEDGER_OF = "ledger-of"
+"""The file in a further table's hidden folder of a pipeline that has the location of the table with the ledger."""
 
 RESTORE = "Restore the checkpoint, or name a new one and go on from the ledger's last offsets with --resume-from-ledger."
 """The remedy if checkpoint and ledger do not belong together."""
@@ -175,6 +180,7 @@ class Ledger:
         Call :meth:`open` first.
         """
         self._files = files
+        self._pipeline = pipeline
         self._root = f"{table.rstrip('/')}/{HIDDEN}/{pipeline}"
         self._tables = [each.rstrip("/") for each in (table, *also)]
         self._stagings = [f"{each}/{HIDDEN}/{pipeline}/staging" for each in self._tables]
@@ -195,6 +201,7 @@ class Ledger:
         (see :meth:`finish`). Raises :class:`DataProblem` for such a batch, and if another query wrote here and ``adopt`` is
         not set.
         """
+        self._point_to_ledger()
         generations = self._generations()
         if generations and generations[-1][1] == self.query:
             self._folder = self._generation(*generations[-1])
@@ -214,6 +221,13 @@ class Ledger:
         self._files.write(f"{self._folder}/opened", b"{}")
         # The parent folders are new, too.
         self._files.sync([f"{self._folder}/opened"], below=self._tables[0])
+
+    def _point_to_ledger(self) -> None:
+        """Write in the other tables where their ledger is, for readers (:mod:`penstock.lake.visible`)."""
+        for table in self._tables[1:]:
+            folder = f"{table}/{HIDDEN}/{self._pipeline}"
+            if LEDGER_OF not in self._files.names(folder):
+                self._files.write(f"{folder}/{LEDGER_OF}", self._tables[0].encode())
 
     def finish(self, hooks: CommitHooks) -> list[int]:
         """Roll forward batches that were left prepared with rows for sinks that are not files; return their numbers.

@@ -191,3 +191,21 @@ def test_links_out_of_the_lake_are_not_followed(lake: Lake, rows: Rows, tmp_path
     pq.write_table(pa.table({"carrier": ["secret"], "name": ["x"]}), outside)
     (lake.folder.root / "lake" / "airlines" / "link.parquet").symlink_to(outside)
     assert ["secret"] not in rows("SELECT carrier FROM airlines")
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_a_batch_that_is_not_committed_is_not_read(lake: Lake, rows: Rows, partitioned: bool) -> None:
+    query, name = "a" * 32, "streamed_parts" if partitioned else "streamed"
+    lake.table(name, {"x": "int"}, {"day": "string"} if partitioned else None)
+    folder = f"{name}/day=1" if partitioned else name
+    if partitioned:
+        lake.partition(name, "1")
+    for batch in (0, 1):
+        lake.write(f"{folder}/part-{query}-{batch:010d}-0000.snappy.parquet", pa.table({"x": [batch]}))
+    hidden = lake.folder.root / "lake" / name / "_penstock" / "p" / "ledger" / f"0000-{query}"
+    hidden.mkdir(parents=True)
+    (hidden / "0000000000.committed").touch()
+    (hidden / "0000000001.prepared").touch()
+    assert rows(f"SELECT x FROM {name}") == [["0"]]
+    (hidden / "0000000001.committed").touch()
+    assert sorted(rows(f"SELECT x FROM {name}")) == [["0"], ["1"]]

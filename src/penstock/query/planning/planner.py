@@ -16,7 +16,7 @@ from penstock.query.dialect.parse import Select, TableName
 from penstock.query.errors import Position, StatementError
 from penstock.query.planning.projection import is_projected, project
 from penstock.query.planning.pruning import has_outer_join, partition_conditions
-from penstock.query.planning.scans import DataFile, Scan, check_readable, data_files
+from penstock.query.planning.scans import DataFile, Scan, check_readable, committed_batches, data_files
 from penstock.query.ports import CATALOG_NAME, CatalogReader
 
 __all__ = ["Conditions", "Plan", "Planner", "PruneWith", "find_table"]
@@ -107,13 +107,16 @@ class Planner:
                 scan = self._pruned(scan, conditions, prune, outer=has_outer_join(source.scope))
             else:
                 location = source.table.storage.location or ""
-                scan = replace(scan, files=self._listed(scan, data_files(self._lake, location), budget))
+                found = data_files(self._lake, location, committed=committed_batches(self._lake, location))
+                scan = replace(scan, files=self._listed(scan, found, budget))
             budget -= len(scan.files)
             scans.append(scan)
         return scans
 
     def _pruned(self, scan: Scan, conditions: Sequence[exp.Expr], prune: PruneWith, *, outer: bool) -> Scan:
         texts = [each.sql("duckdb") for each in conditions]
+        # Before partitions and files are listed: those of batches in it are complete.
+        committed = committed_batches(self._lake, scan.table.storage.location or "")
 
         def needed(table: Table, partitions: Sequence[Partition]) -> Sequence[int]:
             return prune(table, partitions, texts, outer) if partitions and texts else range(len(partitions))
@@ -130,7 +133,7 @@ class Planner:
             file
             for index, each in enumerate(partitions)
             if each.storage.location
-            for file in data_files(self._lake, each.storage.location, index)
+            for file in data_files(self._lake, each.storage.location, index, committed=committed)
         )
         listed = self._listed(scan, files, self._max_files)
         return replace(scan, partitions=partitions, partitions_total=total, files=listed)

@@ -13,10 +13,11 @@ from penstock.catalog.model import Column, Partition, StorageDescriptor, Table
 from penstock.errors import InvalidInput
 from penstock.lake.locations import LakeFolder
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
+from penstock.lake.visible import CommittedBatches
 from penstock.query.dialect.types import duckdb_type, quote_name, quote_text
 from penstock.query.errors import StatementError
 
-__all__ = ["DataFile", "Scan", "check_readable", "data_files", "file_list", "view_sql"]
+__all__ = ["DataFile", "Scan", "check_readable", "committed_batches", "data_files", "file_list", "view_sql"]
 
 _FILE_COLUMN = "__penstock_file"
 
@@ -86,8 +87,25 @@ def _is_parquet(storage: StorageDescriptor, parameters: Mapping[str, str]) -> bo
     return any("parquet" in text for text in lowered)
 
 
-def data_files(lake: LakeFolder, location: str, partition: int = -1) -> Iterator[DataFile]:
-    """Yield the data files below ``location``, in the order of their names; none if the folder does not exist."""
+def committed_batches(lake: LakeFolder, location: str) -> CommittedBatches:
+    """Return the committed batches of the table at ``location``, as of now. To be taken before its files are listed."""
+
+    def names(folder: str) -> list[str]:
+        try:
+            return sorted(each.name for each in lake.path(folder).iterdir())
+        except (OSError, InvalidInput):
+            return []
+
+    return CommittedBatches(location, names=names, read=lambda file: lake.path(file).read_text(encoding="utf-8"))
+
+
+def data_files(
+    lake: LakeFolder, location: str, partition: int = -1, *, committed: CommittedBatches | None = None
+) -> Iterator[DataFile]:
+    """Yield the data files below ``location``, in the order of their names; none if the folder does not exist.
+
+    Files of batches that are not among the ``committed`` ones are left out.
+    """
     try:
         root = lake.path(location)
     except InvalidInput as error:
@@ -99,7 +117,7 @@ def data_files(lake: LakeFolder, location: str, partition: int = -1) -> Iterator
         folders[:] = sorted(each for each in folders if each[0] not in "_.")
         for name in sorted(names):
             path = Path(folder, name)
-            if name[0] in "_." or path.is_symlink():
+            if name[0] in "_." or path.is_symlink() or not (committed is None or committed.counts(name)):
                 continue
             try:
                 size = path.stat().st_size
