@@ -15,6 +15,7 @@ from .sinks.jdbc import JdbcSink as JdbcSink
 from .sinks.parquet import ParquetSink as ParquetSink
 from .sinks.settings import ChangeCapture as ChangeCapture
 from .sinks.settings import SinkSettings as SinkSettings
+from .sources.files import FileSource as FileSource
 from .sources.kafka import KafkaSource as KafkaSource
 from .sources.kinesis import KinesisSource as KinesisSource
 from .targets import CatalogTarget as CatalogTarget

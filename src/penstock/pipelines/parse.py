@@ -46,7 +46,7 @@ def declared(top: Section, base: Path, *, origin: str) -> Pipeline:
             remedy="'penstock run' runs it; 'penstock init' writes the full form.",
         )
     name = top.required("name")
-    source = parse_source(top.required_section("source"))
+    source = parse_source(top.required_section("source"), base)
     decode = parse_decode(top.required_section("decode"))
     transform = parse_transform(top.section("transform"), base)
     sinks = parse_sinks(top, base)

@@ -71,19 +71,21 @@ def batch_of(files: FileSystem, checkpoint: str, number: int) -> Batch:
     """Return the batch with its offsets, from the checkpoint's log."""
     before = f"{checkpoint}/offsets/{number - 1}" if number else f"{checkpoint}/sources/0/0"
     end = _offsets(files, f"{checkpoint}/offsets/{number}")
-    if not number and not _is_kafkas(end) and not files.exists(before):
+    if not number and not _is_kafkas(end):
         return Batch(number, "{}", end)  # Only Spark's Kafka source logs where its first batch starts.
     return Batch(number, _offsets(files, before), end)
 
 
 def _is_kafkas(offsets: str) -> bool:
     topics = json.loads(offsets).values()
-    return all(isinstance(offset, int) for parts in topics for offset in parts.values())
+    return all(isinstance(parts, dict) and all(isinstance(each, int) for each in parts.values()) for parts in topics)
 
 
 def sync_log(files: FileSystem, checkpoint: str, number: int) -> None:
     """Sync Spark's log of batch ``number`` before the batch runs, and of the batches before it."""
     names = ["metadata", "sources/0/0", f"offsets/{number}"] + ([f"commits/{number - 1}"] if number else [])
+    # The file source's log, which names the files of a batch. After a crash it can be a number ahead of the batches.
+    names += [f"sources/0/{each}{kind}" for each in range(number, number + 3) for kind in ("", ".compact")]
     files.sync([f"{checkpoint}/{name}" for name in names], below=checkpoint)
 
 

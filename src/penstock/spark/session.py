@@ -22,6 +22,7 @@ __all__ = [
     "SessionSettings",
     "ignore_sigterm",
     "lake_configuration",
+    "mount_bucket",
     "open_session",
     "s3a_configuration",
     "stop_jvm",
@@ -237,3 +238,18 @@ def _gateway(configuration: SparkConf, output: Any) -> Any:
         )
     finally:
         os.environ.update(inherited)
+
+
+def mount_bucket(spark: SparkSession, location: str) -> None:
+    """Make a bucket of the embedded lake known to the session, which was started for the pipeline's own buckets."""
+    jvm: Any = spark
+    configuration = jvm._jsc.hadoopConfiguration()
+    bucket = location.partition("://")[2].partition("/")[0]
+    if not location.startswith("s3://") or "viewfs" not in (configuration.get("fs.s3.impl") or ""):
+        return
+    name = f"fs.viewfs.mounttable.{bucket}.linkFallback"
+    if configuration.get(name) is not None:
+        return
+    known = next((entry for entry in configuration.getPropsWithPrefix("fs.viewfs.mounttable.").items()), None)
+    if known is not None:
+        configuration.set(name, f"{str(known[1]).rstrip('/').rpartition('/')[0]}/{bucket}/")

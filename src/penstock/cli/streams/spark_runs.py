@@ -12,7 +12,8 @@ from penstock.cli.platform.fetch import spark_archive
 from penstock.cli.streams.spark_options import spark_setting
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
-from penstock.pipelines import Pipeline
+from penstock.pipelines import FileSource, Pipeline
+from penstock.pipelines.kafka import KafkaConnection
 from penstock.settings.home import Home
 from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.session import s3a_configuration
@@ -46,9 +47,10 @@ def run_arguments(
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(noisy).setLevel(logging.CRITICAL)
     remote = lake is None and any(_uses_s3(each) for each in pipelines)
+    by_iam = any(_logs_in_by_iam(each) for each in pipelines)
     return {
         "master": master,
-        "jars": [*class_path("spark"), *(class_path("s3a") if remote else ())],
+        "jars": [*class_path("spark"), *(class_path("s3a") if remote else ()), *(class_path("msk-iam") if by_iam else ())],
         "log": log or where.logs / f"spark-{name}.log",
         "lake": lake,
         "driver_memory": driver_memory,
@@ -67,4 +69,11 @@ def _is_readable(record: logging.LogRecord) -> bool:
 
 
 def _uses_s3(pipeline: Pipeline) -> bool:
-    return any(each.startswith(("s3://", "s3a://")) for each in pipeline.locations.values())
+    read = [pipeline.source.location] if isinstance(pipeline.source, FileSource) else []
+    return any(each.startswith(("s3://", "s3a://")) for each in [*pipeline.locations.values(), *read])
+
+
+def _logs_in_by_iam(pipeline: Pipeline) -> bool:
+    """Return whether Kafka's client needs AWS's library for MSK."""
+    ends = [pipeline.source, *pipeline.sinks]
+    return any(isinstance(each, KafkaConnection) and each.sasl_mechanism == "AWS_MSK_IAM" for each in ends)

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 
+from penstock.pipelines.sources.files import FileSource
 from penstock.pipelines.sources.kafka import KafkaSource
 from penstock.pipelines.sources.kinds import Source
 from penstock.pipelines.sources.kinesis import KinesisSource
 from penstock.spark.kafka import Credentials
+from penstock.spark.sources.files import FileStream
 from penstock.spark.sources.kafka import KafkaStream
 from penstock.spark.sources.kinesis.stream import KinesisStream
 from penstock.spark.sources.port import StreamSource
@@ -20,3 +22,5 @@ def stream_source(source: Source, fetch_secret: Callable[[str], Credentials]) ->
             return KafkaStream(source, fetch_secret)
         case KinesisSource():
             return KinesisStream(source)
+        case FileSource():
+            return FileStream(source)

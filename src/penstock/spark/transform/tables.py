@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from penstock.errors import InvalidInput, NotFound
+from penstock.spark.session import mount_bucket
 
 __all__ = ["CatalogReads", "CatalogTables", "table_names"]
 
@@ -92,7 +93,7 @@ class CatalogTables:
             )
         keys = found.get("PartitionKeys", [])
         location = str(storage["Location"]).rstrip("/")
-        _mount(spark, location)
+        mount_bucket(spark, location)
         if not keys:
             return _files(spark, storage["Columns"], [location])
         return self._partitioned(spark, found, location)
@@ -112,7 +113,7 @@ class CatalogTables:
             return spark.createDataFrame([], _ddl([*columns, *keys]))
         frames = [_files(spark, [*columns, *keys], below, base=location)] if below else []
         for place, values in elsewhere:
-            _mount(spark, place)
+            mount_bucket(spark, place)
             fixed = [F.lit(value).cast(key["Type"]).alias(key["Name"]) for key, value in zip(keys, values, strict=True)]
             frames.append(_files(spark, columns, [place]).select("*", *fixed))
         first, *rest = frames
@@ -130,18 +131,3 @@ def _files(
 ) -> DataFrame:
     reader = spark.read.schema(_ddl(columns))
     return (reader if base is None else reader.option("basePath", base)).parquet(*places)
-
-
-def _mount(spark: SparkSession, location: str) -> None:
-    """Make a bucket of the embedded lake known to the session, which was started for the pipeline's own buckets."""
-    jvm: Any = spark
-    configuration = jvm._jsc.hadoopConfiguration()
-    bucket = location.partition("://")[2].partition("/")[0]
-    if not location.startswith("s3://") or "viewfs" not in (configuration.get("fs.s3.impl") or ""):
-        return
-    name = f"fs.viewfs.mounttable.{bucket}.linkFallback"
-    if configuration.get(name) is not None:
-        return
-    known = next((entry for entry in configuration.getPropsWithPrefix("fs.viewfs.mounttable.").items()), None)
-    if known is not None:
-        configuration.set(name, f"{str(known[1]).rstrip('/').rpartition('/')[0]}/{bucket}/")
