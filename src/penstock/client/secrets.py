@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from boto3.session import Session
     from types_boto3_secretsmanager import SecretsManagerClient
 
-__all__ = ["BrokerCredentials", "broker_credentials"]
+__all__ = ["BrokerCredentials", "broker_credentials", "secret_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +38,9 @@ def broker_credentials(
 
     Raises :class:`~penstock.errors.NotFound` for an unknown secret and :class:`InvalidInput` if it has no credentials.
     """
-    if region is None and secret_id.startswith("arn:"):
-        region = parse_arn(secret_id).region or None
-    client: SecretsManagerClient = open_client(
-        "secretsmanager", region=region, endpoint_url=endpoint_url, session=session, attempts=attempts
-    )
-    with translated_errors(client, f"secret {secret_id}"):
-        text = client.get_secret_value(SecretId=secret_id).get("SecretString")
+    text = secret_text(secret_id, region=region, endpoint_url=endpoint_url, session=session, attempts=attempts)
     try:
-        found = json.loads(text or "")
+        found = json.loads(text)
         username, password = found["username"], found["password"]
     except (ValueError, KeyError, TypeError):
         username = password = None
@@ -56,3 +50,24 @@ def broker_credentials(
             remedy='Its value must be a JSON object with the strings "username" and "password".',
         )
     return BrokerCredentials(username=username, password=password)
+
+
+def secret_text(
+    secret_id: str,
+    *,
+    region: str | None = None,
+    endpoint_url: str | None = None,
+    session: "Session | None" = None,
+    attempts: int = 5,
+) -> str:
+    """Return a secret's text, given by ARN or name; empty if it holds bytes. Without ``region``, an ARN's region is used.
+
+    Raises :class:`~penstock.errors.NotFound` for an unknown secret.
+    """
+    if region is None and secret_id.startswith("arn:"):
+        region = parse_arn(secret_id).region or None
+    client: SecretsManagerClient = open_client(
+        "secretsmanager", region=region, endpoint_url=endpoint_url, session=session, attempts=attempts
+    )
+    with translated_errors(client, f"secret {secret_id}"):
+        return client.get_secret_value(SecretId=secret_id).get("SecretString") or ""

@@ -48,6 +48,10 @@ class CatalogCalls(Protocol):
     def update_table(self, database: str, table: Any, *, version_id: str | None = None, skip_archive: bool = False) -> None:
         """Replace a table's definition, if it is still at ``version_id``."""
 
+    def partitions(self, database: str, table: str) -> Iterable[Any]:
+        """Return all partitions."""
+        ...
+
     def add_partitions(self, database: str, table: str, locations: Mapping[Sequence[str], str]) -> int:
         """Add the missing partitions; return how many were new."""
         ...

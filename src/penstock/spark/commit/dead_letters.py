@@ -44,7 +44,7 @@ def dead_letters(bad: DataFrame, *, batch: int, pipeline: str, now: datetime) ->
     """Return ``bad``, records of :func:`~penstock.spark.decode.records.decoded` with a reason, as :data:`COLUMNS`."""
     values = {
         "reason": F.col("_reason"),
-        "message": _message(),
+        "message": F.coalesce(F.col("_said"), _message()) if "_said" in bad.columns else _message(),
         "kafka_timestamp": F.col("timestamp"),
         "schema_version_id": F.when(F.col("_reason").isin(*_WITH_VERSION), _version_id(bad)),
         "batch_id": F.lit(batch),

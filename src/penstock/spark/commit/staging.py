@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import reduce
+from operator import and_
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +29,8 @@ from penstock.spark.metrics import BatchMetrics
 from penstock.spark.sinks.parquet import write_files
 from penstock.spark.sources.port import METADATA, shown_metadata
 from penstock.spark.tables.hive import hive_type
+from penstock.spark.transform.apply import TransformContext, Transformed, Transformer
+from penstock.spark.transform.expectations import Findings
 
 __all__ = ["Staged", "Stager", "Staging", "check_partitions", "good_rows", "hive_columns"]
 
@@ -34,6 +38,9 @@ ROWS_PER_TASK = 50_000
 """Minimum number of records of a task that stages rows for several sinks."""
 
 _MAX_PASSES = 8
+
+_REJECTIONS = ("EXPECTATION", "LATE")
+"""Reasons that the transform gives."""
 
 _ASKED = ("TOMBSTONE", "UNKNOWN_VERSION", "NEEDS_INFLATE", "NEEDS_FRAMES")
 """Reasons that decide the next step. Each count costs time for every record; dead letters have the other counts."""
@@ -44,10 +51,13 @@ class Staging:
     """The staging of a batch: folders of its rows and dead letters, and the batch number and time in the dead letters.
 
     ``rows`` is the staging folder of the table where the pipeline has one sink of files; else of rows for all sinks.
+    ``state`` is the folder for what later batches need, ``previous`` that of the last committed batch, None without one.
     """
 
     rows: str
     dead: str
+    state: str
+    previous: str | None
     batch: int
     now: datetime
 
@@ -69,6 +79,9 @@ class Staged:
     nulls: Mapping[str, int]
     schema: StructType
     oldest: int | None  # milliseconds since the epoch
+    transformed: Transformed
+    findings: Findings
+    quarantined: int = 0
     dead_written: bool = False
 
     @property
@@ -87,9 +100,10 @@ class Staged:
         return {
             "rows": self.rows,
             "records": self.records,
-            "dead": self.dead,
+            "dead": self.dead + self.quarantined,
             "tombstones": self.reasons.get("TOMBSTONE", 0),
             "reasons": dict(self.reasons),
+            "expectations": dict(self.findings.failed),
             "versions": {str(number): count for number, count in self.versions.items()},
             "nulls": dict(self.nulls),
             "columns": self.columns,
@@ -100,9 +114,12 @@ class Staged:
 class Stager:
     """Decodes and stages the batches of one pipeline. It remembers whether payloads are compressed."""
 
-    def __init__(self, pipeline: Pipeline, versions: SchemaVersions, files: FileSystem) -> None:
+    def __init__(
+        self, pipeline: Pipeline, versions: SchemaVersions, files: FileSystem, transformer: Transformer | None = None
+    ) -> None:
         self._pipeline = pipeline
         self._versions = versions
+        self._transformer = transformer or Transformer(pipeline.transform, files=files)
         self._files = files
         self._skips_tombstones = pipeline.decode.tombstones == "skip"
         self._zlib = False
@@ -129,18 +146,21 @@ class Stager:
             metrics.passes += 1
         for _ in range(_MAX_PASSES):
             plan = self._versions.plan(present)
-            staged = self._pass(records, plan, at.rows, expected, fit)
+            staged = self._pass(records, plan, at, expected, fit)
             metrics.passes += 1
             if staged.reasons.get("NEEDS_INFLATE"):
                 self._zlib = True
+                staged.transformed.release()
                 continue
             if staged.reasons.get("NEEDS_FRAMES"):
                 self._versions.expect_confluent()
+                staged.transformed.release()
                 continue
             if staged.reasons.get("UNKNOWN_VERSION"):
                 staged, learnt = self._ask_for_unknown(staged, at, metrics)
                 if learnt:
                     present = None if present is None else [*present, *learnt]
+                    staged.transformed.release()
                     continue
             break
         metrics.registry_stale = self._versions.stale
@@ -161,16 +181,42 @@ class Stager:
         self,
         records: DataFrame,
         plan: DecodePlan,
-        folder: str,
+        at: Staging,
         expected: int,
         fit: Callable[[DataFrame, SchemaVersion], DataFrame],
     ) -> Staged:
-        self._files.delete(folder)
+        self._files.delete(at.rows)
         sink = self._pipeline.direct_sink
         tasks = max(1, math.ceil(expected / (sink.rows_per_task if sink else ROWS_PER_TASK)))
         frame = decoded(records, plan, branches=self._pipeline.decode.max_branches, zlib=self._zlib)
         read, written = Observation(), Observation()
-        output = fit(self._output(good_rows(frame, plan, read)), plan.reader)
+        transformed = self._transformer.apply(
+            good_rows(frame, plan, read),
+            TransformContext(
+                pipeline=self._pipeline.name, batch=at.batch, now=at.now, reader=plan.reader, previous=at.previous
+            ),
+        )
+        try:
+            rows = transformed.rows if sink is None else transformed.rows.drop(*METADATA.values())
+            output = fit(rows, plan.reader)
+            return self._write(frame, plan, transformed, output, at, tasks=tasks, read=read, written=written)
+        except BaseException:
+            transformed.release()
+            raise
+
+    def _write(
+        self,
+        frame: DataFrame,
+        plan: DecodePlan,
+        transformed: Transformed,
+        output: DataFrame,
+        at: Staging,
+        *,
+        tasks: int,
+        read: Observation,
+        written: Observation,
+    ) -> Staged:
+        sink = self._pipeline.direct_sink
         schema = output.schema
         columns = hive_columns(schema)
         if sink is not None:
@@ -180,9 +226,9 @@ class Stager:
         ]
         output = output.observe(written, F.count(F.lit(1)).alias("rows"), *nulls).coalesce(tasks)
         if sink is not None:
-            write_files(output, sink, folder)
+            write_files(output, sink, at.rows)
         else:
-            output.write.mode("append").parquet(folder)
+            output.write.mode("append").parquet(at.rows)
         counts, results = read.get, written.get
         return Staged(
             frame=frame,
@@ -197,16 +243,9 @@ class Stager:
             nulls={name: int(results[f"n{number}"]) for number, name in enumerate(columns)},
             schema=schema,
             oldest=counts["oldest"],
+            transformed=transformed,
+            findings=transformed.findings(),
         )
-
-    def _output(self, rows: DataFrame) -> DataFrame:
-        transform = self._pipeline.transform
-        if transform.sql:
-            rows.createOrReplaceTempView("records")
-            rows = rows.sparkSession.sql(transform.sql)
-        for name, expression in transform.columns.items():
-            rows = rows.withColumn(name, F.expr(expression))
-        return rows if self._pipeline.direct_sink is None else rows.drop(*METADATA.values())
 
     def stage_dead(self, staged: Staged, at: Staging, *, metrics: BatchMetrics) -> Staged:
         """Write the dead letters below ``at.dead``, unless that is done; this reads the source once more."""
@@ -223,6 +262,33 @@ class Stager:
         writer.partitionBy(*PARTITION_KEYS).parquet(at.dead)
         metrics.passes += 1
         return replace(staged, dead_written=True, reasons=_reasons(counts.get, REASONS))
+
+    def stage_quarantined(self, staged: Staged, at: Staging, *, metrics: BatchMetrics) -> Staged:
+        """Write the records of rows that the transform rejects to the dead letters; this reads the source once more."""
+        rejected = staged.transformed.quarantined
+        if rejected is None or not (self._pipeline.transform.stateful or staged.findings.failed):
+            return staged
+        if not staged.dead_written:
+            self._files.delete(at.dead)
+        counts = Observation()
+        found = _rejected(staged.frame, rejected)
+        letters = dead_letters(found, batch=at.batch, pipeline=self._pipeline.name, now=at.now)
+        reasons = [F.count(F.when(F.col("reason") == reason, 1)).alias(reason) for reason in _REJECTIONS]
+        writer = letters.observe(counts, *reasons).coalesce(1).write.mode("append").option("compression", "snappy")
+        writer.partitionBy(*PARTITION_KEYS).parquet(at.dead)
+        metrics.passes += 1
+        rejections = _reasons(counts.get, _REJECTIONS)
+        return replace(staged, quarantined=sum(rejections.values()), reasons={**staged.reasons, **rejections})
+
+
+def _rejected(frame: DataFrame, rejected: DataFrame) -> DataFrame:
+    """Return the records in ``frame`` whose rows were rejected, with ``_reason`` and ``_said``."""
+    names = [name for name in rejected.columns if name not in {"reason", "message"}]
+    marked = rejected.select(
+        *(F.col(name).alias(f"_r_{name}") for name in names), F.col("reason").alias("_why"), F.col("message").alias("_said")
+    )
+    same = reduce(and_, (F.col(name).eqNullSafe(F.col(f"_r_{name}")) for name in names))
+    return frame.join(marked, same).withColumn("_reason", F.col("_why"))
 
 
 def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFrame:

@@ -188,18 +188,32 @@ class BatchCommit(CommitHooks):
         at = Staging(
             rows=self._ledger.staging(batch) if direct else self._ledger.rows_folder(batch),
             dead=self._ledger.staging(batch, self._number(self._pipeline.dead_letters.location)),
-            batch=self._batch.id,
+            state=self._ledger.state_folder(batch),
+            previous=self._previous_state(),
+            batch=batch,
             now=datetime.now(UTC),
         )
         with self.step("stage"):
             staged = self._stage_rows(at)
+        try:
+            return self._describe(staged, at)
+        finally:
+            staged.transformed.release()
+
+    def _previous_state(self) -> str | None:
+        last = self._ledger.last() if self._pipeline.transform.stateful else None
+        return None if last is None else last.state
+
+    def _describe(self, staged: Staged, at: Staging) -> Manifest:
+        """Stage what follows from the rows, after the policies were asked, and describe all of it."""
         sinks = self._stage_files(staged, at)
         with self.step("drift"):
             self._check_drift(staged)
         with self.step("dead_letters"):
             if staged.dead:
                 staged = self._context.stager.stage_dead(staged, at, metrics=self._metrics)
-        state = self.save_state(staged)
+            staged = self._context.stager.stage_quarantined(staged, at, metrics=self._metrics)
+        state = self.save_state(staged, at)
         with self._metrics.step("prepare"):
             return self._manifest(staged, sinks, at, state)
 
@@ -252,7 +266,10 @@ class BatchCommit(CommitHooks):
             findings += self._changes.findings(ReaderFields.of(reader))
         findings += drift.null_jumps(staged.nulls, staged.rows, history, policy)
         where = f"batch {batch.id} of {self._pipeline.name}, offsets {batch.start} to {batch.end}"
-        self._metrics.warnings = drift.apply_policy(findings, policy, where=where, said=said)
+        self._metrics.warnings = [
+            *drift.apply_policy(findings, policy, where=where, said=said),
+            *staged.findings.warnings,
+        ]
         for warning in self._metrics.warnings:
             _log.warning("drift: %s: %s", where, warning)
         for loss in self._context.source.lost(batch, staged.records):
@@ -260,16 +277,21 @@ class BatchCommit(CommitHooks):
             _log.warning("data loss: batch %d of %s: %s", batch.id, self._pipeline.name, loss)
         self._said = drift.said_after(findings, policy, said=said)
 
-    def save_state(self, staged: Staged) -> str | None:  # noqa: ARG002 - for batches that have a state
+    def save_state(self, staged: Staged, at: Staging) -> str | None:
         """Write what later batches need of this one; return its folder, None if they need nothing."""
-        return None
+        if not staged.transformed.stateful:
+            return None
+        with self.step("state"):
+            self._context.files.delete(at.state)
+            staged.transformed.save_state(at.state, self._context.files)
+        return at.state
 
     def _manifest(self, staged: Staged, sinks: Mapping[str, SinkRows], at: Staging, state: str | None) -> Manifest:
         """Describe what was staged: files to rename, rows for the other sinks, facts."""
         moves: list[Move] = []
         partitions: dict[str, list[str]] = {}
         filled = {sink.location: sinks[sink.name].rows for sink in self._pipeline.file_sinks}
-        filled[self._pipeline.dead_letters.location] = staged.dead
+        filled[self._pipeline.dead_letters.location] = staged.dead + staged.quarantined
         for number, table in enumerate(self._pipeline.file_locations):
             folder = self._ledger.staging(self._batch.id, number)
             found = self._context.files.walk(folder) if filled[table] else {}

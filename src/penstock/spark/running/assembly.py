@@ -1,12 +1,14 @@
 """The parts of a run, put together by hand: versions, staging, sinks, the catalog's tables, accounts, the ledger."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from penstock.client.catalog import CatalogClient, table_input
 from penstock.client.registry import RegistryClient
+from penstock.client.secrets import secret_text
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Ledger
 from penstock.pipelines.model import Pipeline
@@ -22,6 +24,8 @@ from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.running.options import RunOptions
 from penstock.spark.sinks.kinds import SinkContext, open_sinks
 from penstock.spark.sources.port import StreamSource
+from penstock.spark.transform.apply import Transformer
+from penstock.spark.transform.tables import CatalogTables
 
 __all__ = ["commit_context", "ledger_of"]
 
@@ -46,10 +50,12 @@ def commit_context(
     versions = SchemaVersions(options.registry or RegistryClient(attempts=2), pipeline.decode)
     versions.refresh()
     versions.plan()
+    tables = CatalogTables(options.catalog or _CatalogAtFirstUse())
+    transformer = Transformer(pipeline.transform, tables=tables, files=files, fetch_text=secret_text)
     return CommitContext(
         pipeline=pipeline,
         files=files,
-        stager=Stager(pipeline, versions, files),
+        stager=Stager(pipeline, versions, files, transformer),
         tables=_tables(pipeline, options),
         source=source,
         outputs=Outputs(pipeline, writers),
@@ -58,6 +64,22 @@ def commit_context(
         jvm=int(jvm.java.lang.ProcessHandle.current().pid()),
         on_files=options.on_files,
     )
+
+
+class _CatalogAtFirstUse:
+    """The catalog's reads; most transforms name no table, and then no region or endpoint is needed."""
+
+    @cached_property
+    def _client(self) -> CatalogClient:
+        return CatalogClient()
+
+    def table(self, database: str, name: str) -> Any:
+        """Return the table's current version. Raises :class:`NotFound`."""
+        return self._client.table(database, name)
+
+    def partitions(self, database: str, table: str) -> Iterable[Any]:
+        """Return all partitions."""
+        return self._client.partitions(database, table)
 
 
 def _tables(pipeline: Pipeline, options: RunOptions) -> Tables:

@@ -17,7 +17,7 @@ from penstock.errors import NotFound
 from penstock.lake.ledger import Batch, Ledger
 from penstock.pipelines.model import Pipeline
 from penstock.spark.commit.dead_letters import COLUMNS
-from penstock.spark.commit.staging import Staged
+from penstock.spark.commit.staging import Staged, Staging
 from penstock.spark.commit.steps import BatchCommit, CommitContext
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.metrics import BatchMetrics
@@ -84,16 +84,15 @@ class _Letters:
 class _ReplayCommit(BatchCommit):
     """A batch of letters, with their identities as state."""
 
-    def __init__(self, *parts: object, ids: DataFrame, folder: str, **named: object) -> None:
+    def __init__(self, *parts: object, ids: DataFrame, **named: object) -> None:
         super().__init__(*parts, **named)  # type: ignore[arg-type]
         self._ids = ids
-        self._folder = folder
 
-    def save_state(self, staged: Staged) -> str | None:
+    def save_state(self, staged: Staged, at: Staging) -> str | None:
         """Write the identities of all letters that were replayed, these among them."""
-        super().save_state(staged)
-        self._ids.coalesce(1).write.mode("overwrite").parquet(f"{self._folder}/{_IDS}")
-        return self._folder
+        super().save_state(staged, at)
+        self._ids.coalesce(1).write.mode("overwrite").parquet(f"{at.state}/{_IDS}")
+        return at.state
 
 
 def replay(pipeline: Pipeline, spark: SparkSession, options: RunOptions, selection: LetterSelection) -> ReplayReport:
@@ -128,7 +127,7 @@ def replay(pipeline: Pipeline, spark: SparkSession, options: RunOptions, selecti
         metrics = BatchMetrics(pipeline=ours.name, query=ledger.query, batch=number)
         ids = letters.select("_id") if before is None else before.unionByName(letters.select("_id"))
         parts = {"batch": batch, "ledger": ledger, "metrics": metrics}
-        _ReplayCommit(context, _records(letters), **parts, ids=ids, folder=ledger.state_folder(number)).run()
+        _ReplayCommit(context, _records(letters), **parts, ids=ids).run()
         options.on_batch(metrics)
         return ReplayReport(selected=source.number, rows=metrics.rows, dead=metrics.dead, completed=completed)
     finally:
