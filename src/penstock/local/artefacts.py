@@ -95,7 +95,9 @@ def locked() -> tuple[Artefact, ...]:
 
 def group_names(*, with_tests: bool = False) -> tuple[str, ...]:
     """Return the groups that the embedded platform needs; ``with_tests`` adds those otherwise fetched at first use."""
-    return ("kafka", "spark", "s3a", "serde", "dynamodb", "iceberg", "delta") if with_tests else ("kafka", "spark")
+    return (
+        ("kafka", "spark", "s3a", "serde", "dynamodb", "iceberg", "delta", "msk-iam") if with_tests else ("kafka", "spark")
+    )
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
