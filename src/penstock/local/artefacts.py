@@ -95,9 +95,8 @@ def locked() -> tuple[Artefact, ...]:
 
 def group_names(*, with_tests: bool = False) -> tuple[str, ...]:
     """Return the groups that the embedded platform needs; ``with_tests`` adds those otherwise fetched at first use."""
-    return (
-        ("kafka", "spark", "s3a", "serde", "dynamodb", "iceberg", "delta", "msk-iam") if with_tests else ("kafka", "spark")
-    )
+    always = ("kafka", "spark")
+    return (*always, "delta", "dynamodb", "iceberg", "iceberg-aws", "msk-iam", "s3a", "serde") if with_tests else always
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:

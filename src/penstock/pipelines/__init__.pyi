@@ -11,6 +11,9 @@ from .model import Pipeline as Pipeline
 from .model import Trigger as Trigger
 from .parse import parse_pipeline as parse_pipeline
 from .parse import read_pipeline as read_pipeline
+from .sinks.delta import DeltaSink as DeltaSink
+from .sinks.iceberg import IcebergCatalog as IcebergCatalog
+from .sinks.iceberg import IcebergSink as IcebergSink
 from .sinks.jdbc import JdbcSink as JdbcSink
 from .sinks.parquet import ParquetSink as ParquetSink
 from .sinks.settings import ChangeCapture as ChangeCapture

@@ -201,7 +201,7 @@ class HadoopFiles:
             self._here.sync([top + path[cut:] for path in paths], below=top)
             return
         root = below.rstrip("/")
-        here = self._on_this_machine(root)
+        here = self.on_this_machine(root)
         if here is None:
             return
         folders: dict[Path, None] = {}
@@ -222,7 +222,7 @@ class HadoopFiles:
                 remedy="Check the disk and its free space.",
             ) from error
 
-    def _on_this_machine(self, folder: str) -> Path | None:
+    def on_this_machine(self, folder: str) -> Path | None:
         """Return an existing folder's path on this machine, None if it does not exist or is on another file system."""
         if folder not in self._local:
             try:

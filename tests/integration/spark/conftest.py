@@ -10,7 +10,9 @@ from pyspark.sql import SparkSession
 from penstock.cli.platform.fetch import spark_archive
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
+from penstock.pipelines import DeltaSink
 from penstock.spark.session import SessionSettings, open_session
+from penstock.spark.sinks.requirements import requirements
 
 
 @pytest.fixture(scope="session")
@@ -23,10 +25,18 @@ def spark_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def spark(spark_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session on two cores over ``spark_lake``."""
+    """A session on two cores over ``spark_lake``, with the table formats of all sinks."""
     log = tmp_path_factory.mktemp("spark") / "spark.log"
     archive = spark_archive(find_java(os.environ).home)
-    settings = SessionSettings(master="local[2]", jars=class_path("spark"), lake=spark_lake, log=log, archive=archive)
+    delta = requirements([DeltaSink(location="s3://lk/any")])
+    settings = SessionSettings(
+        master="local[2]",
+        jars=[*class_path("spark"), *(jar for group in ("iceberg", "iceberg-aws", "delta") for jar in class_path(group))],
+        lake=spark_lake,
+        log=log,
+        archive=archive,
+        extra=delta.configuration,
+    )
     session = open_session(settings, name="tests", locations=["s3://lk/any"])
     yield session
     session.stop()

@@ -17,6 +17,7 @@ from penstock.pipelines.kafka import KafkaConnection
 from penstock.settings.home import Home
 from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.session import s3a_configuration
+from penstock.spark.sinks.requirements import requirements
 
 __all__ = ["run_arguments"]
 
@@ -46,18 +47,19 @@ def run_arguments(
     # PySpark prints the JVM's whole stack trace of an error of a record, as JSON.
     for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(noisy).setLevel(logging.CRITICAL)
+    needs = requirements(sink for each in pipelines for sink in each.sinks)
     remote = lake is None and any(_uses_s3(each) for each in pipelines)
     by_iam = any(_logs_in_by_iam(each) for each in pipelines)
     return {
         "master": master,
-        "jars": [*class_path("spark"), *(class_path("s3a") if remote else ()), *(class_path("msk-iam") if by_iam else ())],
+        "jars": _jars(["spark", *(["s3a"] if remote else []), *(["msk-iam"] if by_iam else []), *needs.groups]),
         "log": log or where.logs / f"spark-{name}.log",
         "lake": lake,
         "driver_memory": driver_memory,
         "archive": spark_archive(java_home),
         "spark_configuration": {
             **(s3a_configuration(os.environ) if lake is None else {}),
-            **dict(spark_setting(each) for each in configuration),
+            **needs.configured(dict(spark_setting(each) for each in configuration)),
         },
         "failpoint": Failpoint.from_environment(os.environ),
     }
@@ -66,6 +68,11 @@ def run_arguments(
 def _is_readable(record: logging.LogRecord) -> bool:
     """Return whether a line is for users: py4j logs the tracebacks of a lost JVM without a logger of its own."""
     return record.name != "root" or Path(record.pathname).parent.name != "py4j"
+
+
+def _jars(groups: Sequence[str]) -> list[Path]:
+    """Return the files of the groups, each once."""
+    return list(dict.fromkeys(jar for group in groups for jar in class_path(group)))
 
 
 def _uses_s3(pipeline: Pipeline) -> bool:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from penstock.errors import InvalidInput
+from penstock.pipelines.sinks.delta import DeltaSink, delta_sink
+from penstock.pipelines.sinks.iceberg import IcebergSink, iceberg_sink
 from penstock.pipelines.sinks.jdbc import JdbcSink, jdbc_sink
 from penstock.pipelines.sinks.parquet import ParquetSink, parquet_sink
 from penstock.pipelines.sinks.settings import SinkSettings
@@ -11,10 +13,15 @@ from penstock.settings.document import Section
 
 __all__ = ["Sink", "parse_sinks"]
 
-Sink = JdbcSink | ParquetSink
+Sink = DeltaSink | IcebergSink | JdbcSink | ParquetSink
 """Any kind of sink."""
 
-_PARSERS: Mapping[str, Callable[[Section, Path, str], SinkSettings]] = {"parquet": parquet_sink, "jdbc": jdbc_sink}
+_PARSERS: Mapping[str, Callable[[Section, Path, str], SinkSettings]] = {
+    "parquet": parquet_sink,
+    "delta": delta_sink,
+    "iceberg": iceberg_sink,
+    "jdbc": jdbc_sink,
+}
 
 
 def parse_sinks(top: Section, base: Path) -> tuple[SinkSettings, ...]:

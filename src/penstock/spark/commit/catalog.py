@@ -1,7 +1,7 @@
 """The catalog side of a sink: create and extend the table, and add its partitions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
@@ -10,19 +10,20 @@ from penstock.pipelines.targets import CatalogTarget
 from penstock.spark.tables.hive import hive_type, spark_columns
 from penstock.spark.tables.shapes import merged
 
-__all__ = ["PARQUET", "CatalogCalls", "CatalogTable", "TableFormat"]
+__all__ = ["DELTA", "PARQUET", "CatalogCalls", "CatalogTable", "TableFormat"]
 
 _TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFormat:
-    """What a table in the catalog says of its files: Glue's classification, and Hive's classes for them."""
+    """What a table in the catalog says of its files: Glue's classification, Hive's classes for them, other parameters."""
 
     classification: str
     input_format: str
     output_format: str
     serde: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 PARQUET = TableFormat(
@@ -31,6 +32,17 @@ PARQUET = TableFormat(
     output_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
     serde="org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
 )
+
+
+DELTA = TableFormat(
+    classification="delta",
+    input_format="org.apache.hadoop.mapred.SequenceFileInputFormat",
+    output_format="org.apache.hadoop.hive.ql.io.HiveSequenceFileOutputFormat",
+    serde="org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+    # Athena knows a Delta table by the one, Spark by the other.
+    parameters={"table_type": "DELTA", "spark.sql.sources.provider": "delta"},
+)
+"""As Glue's crawlers write it."""
 
 
 class CatalogCalls(Protocol):
@@ -150,7 +162,7 @@ class CatalogTable:
         return {
             "Name": self._target.table,
             "TableType": "EXTERNAL_TABLE",
-            "Parameters": {"classification": self._files.classification, "EXTERNAL": "TRUE"},
+            "Parameters": {"classification": self._files.classification, "EXTERNAL": "TRUE", **self._files.parameters},
             "PartitionKeys": [{"Name": key, "Type": columns.get(key, "string")} for key in self._keys],
             "StorageDescriptor": {
                 "Columns": [{"Name": name, "Type": kind} for name, kind in data.items()],

@@ -15,6 +15,7 @@ from penstock.pipelines.model import Pipeline
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.spark.commit.evolution import ReaderFields, SinkRows, TableChanges
 from penstock.spark.commit.staging import check_partitions, hive_columns
+from penstock.spark.sinks.changes import check_changes, written_columns
 from penstock.spark.sinks.parquet import write_files
 from penstock.spark.sinks.port import Published, SinkBatch, SinkWriter
 from penstock.spark.sources.port import METADATA
@@ -66,9 +67,14 @@ class Outputs:
         return found
 
     def plan_changes(self, rows: DataFrame, tables: TableChanges, reader: ReaderFields) -> None:
-        """Plan what the columns of ``rows`` change in the tables of sinks that are not files."""
+        """Plan what the columns of ``rows`` change in the tables of sinks that are not files.
+
+        Raises :class:`InvalidInput` if the rows lack the keys, the operation or the order of changes.
+        """
         for writer in self.writers.values():
-            tables.plan(writer.settings, _for_table(_selected(rows, writer.settings)).schema, reader)
+            found = _selected(rows, writer.settings).schema
+            check_changes(found, writer.settings)
+            tables.plan(writer.settings, written_columns(found, writer.settings), reader)
 
     def publish(self, spark: SparkSession, manifest: Manifest, query: str, tables: TableChanges) -> dict[str, Published]:
         """Write the staged rows of the manifest to each sink that is not files, once; return what each did.
@@ -82,11 +88,15 @@ class Outputs:
         published = {}
         for name, writer in self.writers.items():
             output = _selected(rows, writer.settings)
-            left_out = tables.evolve(writer.settings, _for_table(output).schema, reader)
-            published[name] = writer.publish(self._batch(writer, output.drop(*left_out), manifest, query))
+            columns = written_columns(output.schema, writer.settings)
+            left_out = tables.evolve(writer.settings, columns, reader)
+            columns = StructType([field for field in columns.fields if field.name not in left_out])
+            published[name] = writer.publish(self._batch(writer, output.drop(*left_out), columns, manifest, query))
         return published
 
-    def _batch(self, writer: SinkWriter, output: DataFrame, manifest: Manifest, query: str) -> SinkBatch:
+    def _batch(
+        self, writer: SinkWriter, output: DataFrame, columns: StructType, manifest: Manifest, query: str
+    ) -> SinkBatch:
         sink = writer.settings
         return SinkBatch(
             pipeline=self._pipeline.name,
@@ -95,6 +105,6 @@ class Outputs:
             number=manifest.batch.id,
             end=manifest.batch.end,
             rows=output,
-            columns=_for_table(output).schema,
+            columns=columns,
             count=manifest.facts["rows"] if sink.sql is None else output.count(),
         )

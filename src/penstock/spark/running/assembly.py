@@ -45,7 +45,14 @@ def commit_context(
     first record.
     """
     jvm: Any = spark._jvm
-    writers = open_sinks(SinkContext(spark=spark, pipeline=pipeline, fetch_secret=options.fetch_secret))
+    writers = open_sinks(
+        SinkContext(
+            spark=spark,
+            pipeline=pipeline,
+            fetch_secret=options.fetch_secret,
+            catalog=lambda: options.catalog or CatalogClient(),
+        )
+    )
     # Two attempts: a registry that hangs delays a batch by a minute; then known versions are used, or the batch retries.
     versions = SchemaVersions(options.registry or RegistryClient(attempts=2), pipeline.decode)
     versions.refresh()

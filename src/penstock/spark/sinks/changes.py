@@ -13,7 +13,7 @@ from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.spark.sources.port import METADATA
 
-__all__ = ["DELETED", "latest_changes", "order_of_changes", "written_columns"]
+__all__ = ["DELETED", "check_changes", "latest_changes", "order_of_changes", "written_columns"]
 
 DELETED = "_deleted"
 """The boolean column of :func:`latest_changes`: the row with these keys is to be deleted."""
@@ -41,6 +41,13 @@ def written_columns(columns: StructType, sink: SinkSettings) -> StructType:
         found = StructType([field for field in found.fields if field.name != sink.changes.operation])
     _require(found.names, sink.keys, sink, "its keys")
     return StructType(found.fields)
+
+
+def check_changes(columns: StructType, sink: SinkSettings) -> None:
+    """Raise :class:`InvalidInput` unless rows of ``columns`` have the keys, the operation and the order of changes."""
+    written_columns(columns, sink)
+    if sink.mode != "append":
+        order_of_changes(columns.names, sink)
 
 
 def order_of_changes(columns: Sequence[str], sink: SinkSettings) -> list[str]:

@@ -6,10 +6,17 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from penstock.client.catalog import table_input
 from penstock.errors import InvalidInput
 from penstock.pipelines.model import Pipeline
+from penstock.pipelines.sinks.delta import DeltaSink
+from penstock.pipelines.sinks.iceberg import IcebergSink
 from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.pipelines.sinks.settings import SinkSettings
+from penstock.spark.commit.catalog import DELTA, CatalogCalls, CatalogTable
+from penstock.spark.commit.staging import hive_columns
+from penstock.spark.sinks.delta import DeltaWriter
+from penstock.spark.sinks.iceberg.writer import IcebergWriter
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
 from penstock.spark.sinks.port import SinkWriter
 
@@ -18,14 +25,29 @@ __all__ = ["SinkContext", "open_sinks"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkContext:
-    """What writers of a run may need. ``fetch_secret`` gets user name and password for a secret's id."""
+    """What writers of a run may need.
+
+    ``fetch_secret`` gets user name and password for a secret's id; ``catalog`` returns the data catalog.
+    """
 
     spark: SparkSession
     pipeline: Pipeline
     fetch_secret: Callable[[str], tuple[str, str]]
+    catalog: Callable[[], CatalogCalls]
+
+
+def _delta(sink: DeltaSink, context: SinkContext) -> DeltaWriter:
+    if sink.catalog is None:
+        return DeltaWriter(sink, context.spark)
+    table = CatalogTable(
+        context.catalog(), sink.catalog, location=sink.location, keys=(), files=DELTA, table_input=table_input
+    )
+    return DeltaWriter(sink, context.spark, lambda columns: table.sync(hive_columns(columns), ()))
 
 
 _WRITERS: Mapping[type[SinkSettings], Callable[[Any, SinkContext], SinkWriter]] = {
+    DeltaSink: _delta,
+    IcebergSink: lambda sink, context: IcebergWriter(sink, context.spark),
     JdbcSink: lambda sink, context: JdbcWriter(sink, context.fetch_secret),
 }
 

@@ -1,0 +1,84 @@
+"""Statements of Spark SQL about tables: names, types, changes of columns, and MERGE, for Iceberg and Delta alike."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
+
+from penstock.spark.sinks.changes import DELETED
+from penstock.spark.tables.changes import AddColumn, Change, Incompatible, RenameColumn, WidenType
+
+__all__ = ["alteration", "columns_sql", "for_columns", "literal", "merge_sql", "quoted", "type_sql"]
+
+
+def quoted(*names: str) -> str:
+    """Return the names as one identifier."""
+    return ".".join("`" + name.replace("`", "``") + "`" for name in names)
+
+
+def literal(text: str) -> str:
+    """Return a text as a literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def type_sql(kind: DataType) -> str:
+    """Return a type in SQL, with the names of fields quoted; every field can be null."""
+    match kind:
+        case StructType():
+            return f"STRUCT<{', '.join(f'{quoted(field.name)}: {type_sql(field.dataType)}' for field in kind.fields)}>"
+        case ArrayType():
+            return f"ARRAY<{type_sql(kind.elementType)}>"
+        case MapType():
+            return f"MAP<{type_sql(kind.keyType)}, {type_sql(kind.valueType)}>"
+        case StringType():
+            return "STRING"
+        case _:
+            return kind.simpleString().upper()
+
+
+def columns_sql(columns: StructType) -> str:
+    """Return the columns of CREATE TABLE."""
+    return ", ".join(f"{quoted(field.name)} {type_sql(field.dataType)}" for field in columns.fields)
+
+
+def alteration(table: str, change: Change) -> str:
+    """Return the ALTER TABLE of a change, for the table with the quoted name ``table``."""
+    match change:
+        case AddColumn():
+            return f"ALTER TABLE {table} ADD COLUMNS ({quoted(*change.path)} {type_sql(change.type)})"
+        case WidenType():
+            return f"ALTER TABLE {table} ALTER COLUMN {quoted(*change.path)} TYPE {type_sql(change.new)}"
+        case RenameColumn():
+            return f"ALTER TABLE {table} RENAME COLUMN {quoted(*change.old)} TO {quoted(change.new[-1])}"
+        case Incompatible():
+            raise ValueError(change)
+
+
+def for_columns(rows: DataFrame, table: StructType) -> DataFrame:
+    """Return the rows with the columns of the table, in its order; null for those that the rows lack."""
+    given = {name.lower(): name for name in rows.columns}
+    columns = [
+        F.col(quoted(given[field.name.lower()])).alias(field.name)
+        if field.name.lower() in given
+        else F.lit(None).cast(field.dataType).alias(field.name)
+        for field in table.fields
+    ]
+    return rows.select(*columns)
+
+
+def merge_sql(target: str, source: str, columns: Sequence[str], keys: Sequence[str]) -> str:
+    """Return the MERGE of a view of :func:`~penstock.spark.sinks.changes.latest_changes` with ``columns`` into a table.
+
+    Columns of the table that are not in ``columns`` keep their values. Keys that are null are equal.
+    """
+    same = " AND ".join(f"t.{quoted(key)} <=> s.{quoted(key)}" for key in keys)
+    values = ", ".join(f"t.{quoted(name)} = s.{quoted(name)}" for name in columns)
+    names, inserted = ", ".join(map(quoted, columns)), ", ".join(f"s.{quoted(name)}" for name in columns)
+    parts = [
+        f"MERGE INTO {target} AS t USING {source} AS s ON {same}",
+        f"WHEN MATCHED AND s.{DELETED} THEN DELETE",
+        f"WHEN MATCHED THEN UPDATE SET {values}",
+        f"WHEN NOT MATCHED AND NOT s.{DELETED} THEN INSERT ({names}) VALUES ({inserted})",  # noqa: S608 - names are quoted
+    ]
+    return "\n".join(parts)

@@ -1,0 +1,290 @@
+"""The Iceberg sink on Spark, in Penstock's own Glue catalog: batches once, evolution, expiry, and what pyiceberg reads."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog.glue import GlueCatalog
+from pyspark.sql import SparkSession
+from pyspark.sql.types import DoubleType, IntegerType, StructField, StructType
+
+from penstock.errors import InvalidInput
+from penstock.local.objectstore import ObjectStore
+from penstock.local.processes.ports import free_ports
+from penstock.pipelines import ChangeCapture, IcebergSink
+from penstock.spark.sinks.iceberg.commits import Attempt, BatchBranch, Overtaken, branch_name
+from penstock.spark.sinks.iceberg.writer import IcebergWriter
+from penstock.spark.sinks.port import Published, SinkBatch
+from penstock.spark.tables.changes import changes
+from penstock.testing.server import RunningServer, running_server
+from tests.integration.spark.batches import CDC, a_batch
+
+pytestmark = [
+    pytest.mark.spark,
+    # PySpark leaves the sockets of collect() to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def server(spark_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A server whose lake is the session's."""
+    home = tmp_path_factory.mktemp("iceberg")
+    (home / "lake").symlink_to(spark_lake)
+    with running_server(home) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def aws(server: RunningServer, spark: SparkSession) -> Iterator[dict[str, str]]:
+    """AWS's variables for Iceberg; its keys come from the JVM's properties, as this process's variables are fixed."""
+    found = server.environment()
+    system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
+    system.setProperty("aws.accessKeyId", found["AWS_ACCESS_KEY_ID"])
+    system.setProperty("aws.secretAccessKey", found["AWS_SECRET_ACCESS_KEY"])
+    yield found
+    system.clearProperty("aws.accessKeyId")
+    system.clearProperty("aws.secretAccessKey")
+
+
+@pytest.fixture(scope="module")
+def objects(spark_lake: Path, aws: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    """The S3 endpoint over the session's lake, with the server's keys."""
+    with ObjectStore(
+        lake=spark_lake,
+        folder=tmp_path_factory.mktemp("objects"),
+        port=free_ports(1)[0],
+        access_key_id=aws["AWS_ACCESS_KEY_ID"],
+        secret_access_key=aws["AWS_SECRET_ACCESS_KEY"],
+        account="000000000000",
+    ) as running:
+        yield running
+
+
+def _pyiceberg(aws: dict[str, str], objects: ObjectStore) -> GlueCatalog:
+    """pyiceberg's own catalog and files, over our endpoints."""
+    keys = {"access-key-id": aws["AWS_ACCESS_KEY_ID"], "secret-access-key": aws["AWS_SECRET_ACCESS_KEY"]}
+    settings = {"glue.endpoint": aws["AWS_ENDPOINT_URL"], "s3.endpoint": objects.endpoint_url}
+    for service in ("glue", "s3"):
+        settings |= {f"{service}.{name}": value for name, value in {**keys, "region": aws["AWS_REGION"]}.items()}
+    return GlueCatalog("glue", **settings)
+
+
+def _sink(table: str, **more: Any) -> IcebergSink:
+    return IcebergSink(**{"name": "ice", "table": f"shop.{table}", "warehouse": "s3://lk/wh", **more})
+
+
+def _rows(spark: SparkSession, writer: IcebergWriter) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in spark.table(writer.identifier).collect())
+
+
+def test_a_batch_is_in_the_table_once_and_other_clients_read_it(
+    spark: SparkSession, spark_lake: Path, aws: dict[str, str], objects: ObjectStore
+) -> None:
+    writer = IcebergWriter(_sink("orders", partition_by=("day", "bucket(4, id)")), spark, aws)
+    writer.check()
+    assert writer.table() is None
+    first = a_batch(spark, 0, [(1, "a", "mon", 0, 0), (2, "b", "tue", 0, 1)])
+    done = writer.publish(first)
+    assert (done.rows, done.replayed) == (2, False)
+    assert writer.publish(first) == Published(rows=2, reference=done.reference, replayed=True)
+    writer.publish(a_batch(spark, 1, [(3, "c", "mon", 0, 2)]))
+    assert writer.publish(first).replayed  # an earlier batch of the same query
+    expected = [(1, "a", "mon"), (2, "b", "tue"), (3, "c", "mon")]
+    assert _rows(spark, writer) == expected
+    assert (writer.table() or first.columns).names == ["id", "name", "day"]
+
+    catalog = _pyiceberg(aws, objects)
+    assert catalog.list_tables("shop") == [("shop", "orders")]
+    table = catalog.load_table("shop.orders")
+    assert [str(field.transform) for field in table.spec().fields] == ["identity", "bucket[4]"]
+    assert sorted(map(tuple, (row.values() for row in table.scan().to_arrow().to_pylist()))) == expected
+    assert table.scan(row_filter="id = 2").to_arrow().to_pylist() == [{"id": 2, "name": "b", "day": "tue"}]
+    current: Any = table.current_snapshot()
+    assert current.summary["penstock.batch"] == "1"
+    assert not list(spark_lake.rglob("*.crc"))
+
+
+def test_a_kill_before_publication_leaves_nothing_and_the_next_attempt_writes(
+    spark: SparkSession, aws: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = IcebergWriter(_sink("killed"), spark, aws)
+    writer.publish(a_batch(spark, 0, [(1, "a", "mon", 0, 0)]))
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BatchBranch, "publish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            writer.publish(a_batch(spark, 1, [(2, "b", "mon", 0, 1)]))
+    assert _rows(spark, writer) == [(1, "a", "mon")]
+    assert not writer.publish(a_batch(spark, 1, [(2, "b", "mon", 0, 1)])).replayed
+    assert _rows(spark, writer) == [(1, "a", "mon"), (2, "b", "mon")]
+
+
+def test_of_two_writers_of_one_batch_one_writes(
+    spark: SparkSession, aws: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, rival = (IcebergWriter(_sink("rivals"), spark, aws) for _ in range(2))
+    writer.publish(a_batch(spark, 0, [(1, "a", "mon", 0, 0)]))
+    batch = a_batch(spark, 1, [(2, "b", "mon", 0, 1)])
+    begin, publish = BatchBranch.begin, BatchBranch.publish
+    overtaken: list[str] = []
+
+    def rival_first(when: str) -> Any:
+        """Let the rival publish the whole batch once, just before or behind the writer's own rows."""
+
+        def around(branch: BatchBranch, *arguments: Any) -> Any:
+            with monkeypatch.context() as undone:
+                undone.setattr(BatchBranch, "begin", begin)
+                undone.setattr(BatchBranch, "publish", publish)
+                if when not in overtaken:
+                    overtaken.append(when)
+                    assert not rival.publish(batch).replayed
+            return publish(branch, *arguments)
+
+        return around
+
+    with monkeypatch.context() as patched:
+        patched.setattr(BatchBranch, "publish", rival_first("before publish"))
+        assert writer.publish(batch).replayed
+    assert overtaken == ["before publish"]
+    assert _rows(spark, writer) == [(1, "a", "mon"), (2, "b", "mon")]
+
+
+def test_a_commit_between_the_check_and_the_transaction_s_own_is_not_lost(spark: SparkSession, aws: dict[str, str]) -> None:
+    """What Iceberg must do for the sink: refuse to move a reference of a table that has changed meanwhile."""
+    writer = IcebergWriter(_sink("race"), spark, aws)
+    writer.publish(a_batch(spark, 0, [(1, "a", "mon", 0, 0)]))
+    batch = a_batch(spark, 1, [(2, "b", "mon", 0, 1)])
+    mine = writer.open(spark)
+    branch = BatchBranch(mine, batch)
+    attempt = branch.begin()
+    spark.sql(f"INSERT INTO {writer.identifier}.`branch_{branch.name}` VALUES (2, 'b', 'mon')")
+    mine.refresh()
+    head = mine.snapshot(branch.name)
+    transaction = mine.newTransaction()
+    transaction.manageSnapshots().replaceBranch("main", head.snapshotId()).commit()
+    transaction.updateProperties().set("x", "y").commit()
+    spark.sql(f"INSERT INTO {writer.identifier} VALUES (9, 'other', 'mon')")
+    with pytest.raises(Exception, match="CommitFailedException"):
+        transaction.commitTransaction()
+    with pytest.raises(Overtaken):
+        branch.publish(Attempt(base=attempt.base, summary=attempt.summary))
+    assert _rows(spark, writer) == [(1, "a", "mon"), (9, "other", "mon")]
+    writer.publish(batch)
+    assert _rows(spark, writer) == [(1, "a", "mon"), (2, "b", "mon"), (9, "other", "mon")]
+
+
+def test_threads_that_append_to_one_table_lose_nothing(spark: SparkSession, aws: dict[str, str]) -> None:
+    sinks = [_sink("crowd", name=f"s{number}") for number in range(2)]
+    writers = [IcebergWriter(sink, spark, aws) for sink in sinks]
+    writers[0].publish(a_batch(spark, 0, [(0, "a", "mon", 0, 0)], sink="s0"))
+
+    def append(number: int) -> None:
+        for batch in (1, 2):
+            rows = [(10 * number + batch, "t", "mon", 0, batch)]
+            writers[number].publish(a_batch(spark, batch, rows, sink=f"s{number}"))
+
+    threads = [threading.Thread(target=append, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [row[0] for row in _rows(spark, writers[0])] == [0, 1, 2, 11, 12]
+
+
+def test_changes_are_merged_once(spark: SparkSession, aws: dict[str, str]) -> None:
+    upsert = IcebergWriter(_sink("merged", mode="upsert", keys=("id",)), spark, aws)
+    upsert.publish(a_batch(spark, 0, [(1, "old", "mon", 0, 0), (1, "a", "mon", 0, 1), (2, "b", "tue", 0, 2)]))
+    capture = ChangeCapture(envelope="column", operation="op")
+    writer = IcebergWriter(_sink("merged", mode="cdc", keys=("id",), changes=capture), spark, aws)
+    batch = a_batch(
+        spark, 1, [(1, "A", "wed", 0, 3, "u"), (2, "b", "tue", 0, 4, "d"), (3, "c", "wed", 0, 5, "c")], CDC, drop=("op",)
+    )
+    assert not writer.publish(batch).replayed
+    assert writer.publish(batch).replayed
+    assert _rows(spark, writer) == [(1, "A", "wed"), (3, "c", "wed")]
+    nothing = a_batch(spark, 2, [(7, "gone", "mon", 0, 6, "d")], CDC, drop=("op",))
+    assert not writer.publish(nothing).replayed
+    assert writer.publish(nothing).replayed
+    assert _rows(spark, writer) == [(1, "A", "wed"), (3, "c", "wed")]
+
+
+def test_a_batch_whose_snapshot_has_expired_is_known_and_one_rolled_back_is_not(
+    spark: SparkSession, aws: dict[str, str]
+) -> None:
+    writer = IcebergWriter(_sink("aged"), spark, aws)
+    batch = a_batch(spark, 0, [(1, "a", "mon", 0, 0)])
+    reference = writer.publish(batch).reference
+    spark.sql(f"INSERT INTO {writer.identifier} VALUES (9, 'other', 'mon')")
+    table = writer.open(spark)
+    table.manageSnapshots().removeBranch(branch_name(batch.pipeline, batch.sink)).commit()
+    table.expireSnapshots().expireSnapshotId(int(reference or 0)).commit()
+    assert table.snapshot(int(reference or 0)) is None
+    assert writer.publish(batch) == Published(rows=1, reference=reference, replayed=True)
+    before = table.currentSnapshot().snapshotId()
+    later = a_batch(spark, 1, [(2, "b", "mon", 0, 1)])
+    writer.publish(later)
+    table.refresh()
+    table.manageSnapshots().rollbackTo(before).commit()
+    assert not writer.publish(later).replayed
+    assert _rows(spark, writer) == [(1, "a", "mon"), (2, "b", "mon"), (9, "other", "mon")]
+
+
+def test_a_table_without_the_property_is_known_by_its_history(spark: SparkSession, aws: dict[str, str]) -> None:
+    writer = IcebergWriter(_sink("replaced"), spark, aws)
+    batch = a_batch(spark, 0, [(1, "a", "mon", 0, 0)])
+    writer.publish(batch)
+    writer.open(spark).updateProperties().remove("penstock.batch.orders.ice").commit()
+    assert writer.publish(batch).replayed
+    other = SinkBatch(**{**{name: getattr(batch, name) for name in batch.__slots__}, "query": "b" * 32})
+    assert not writer.publish(other).replayed  # batch 0 of another query is another batch
+
+
+def test_columns_follow_the_stream_and_old_files_stay_readable(spark: SparkSession, aws: dict[str, str]) -> None:
+    writer = IcebergWriter(_sink("evolved"), spark, aws)
+    writer.publish(
+        a_batch(spark, 0, [(1, "a", 2, 0, 0)], "id bigint, name string, seats int, _partition int, _offset bigint")
+    )
+    later = a_batch(
+        spark,
+        1,
+        [(2, "b", 2**40, "x", (1, "m"), 0, 1)],
+        "id bigint, title string, seats bigint, gate string, more struct<n:int,t:string>, _partition int, _offset bigint",
+    )
+    found = changes(writer.table() or later.columns, later.columns, {"title": ["name"]})
+    assert [writer.unsupported(change) for change in found] == [None] * 4
+    writer.evolve(found)
+    assert changes(writer.table() or later.columns, later.columns, {}) == []
+    writer.publish(later)
+    nested = a_batch(
+        spark,
+        2,
+        [(3, None, 5, None, (1, "m", 7.5), 0, 2)],
+        "id bigint, title string, seats bigint, gate string, more struct<n:bigint,t:string,d:double>, "
+        "_partition int, _offset bigint",
+    )
+    writer.evolve(changes(writer.table() or nested.columns, nested.columns, {}))
+    writer.publish(nested)
+    assert _rows(spark, writer) == [
+        (1, "a", 2, None, None),
+        (2, "b", 2**40, "x", (1, "m", None)),
+        (3, None, 5, None, (1, "m", 7.5)),
+    ]
+    narrow, wide = (StructType([StructField("n", kind)]) for kind in (IntegerType(), DoubleType()))
+    (refused,) = changes(narrow, wide, {})
+    assert writer.unsupported(refused) == "Iceberg does not widen int to double"
+
+
+def test_a_table_of_another_kind_is_refused(spark: SparkSession, server: RunningServer, aws: dict[str, str]) -> None:
+    glue = server.client("glue")
+    glue.create_database(DatabaseInput={"Name": "other"})
+    glue.create_table(DatabaseName="other", TableInput={"Name": "plain", "StorageDescriptor": {"Location": "s3://lk/plain"}})
+    writer = IcebergWriter(IcebergSink(name="ice", table="other.plain", warehouse="s3://lk/wh"), spark, aws)
+    with pytest.raises(InvalidInput, match=r"other\.plain is in the catalog and is not an Iceberg table"):
+        writer.check()
