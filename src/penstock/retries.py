@@ -20,6 +20,7 @@ __all__ = [
     "CONFLUENT_CALL",
     "DESTINATION",
     "DOWNLOAD",
+    "DYNAMODB_WRITE",
     "HANDLER",
     "JVM_START",
     "KINESIS_READ",
@@ -71,6 +72,8 @@ CONFLUENT_CALL = RetryPolicy(attempts=3, pauses=doubling(0.4, 30.0), jitter=0.5)
 # Records that a stream throttles; a shard that cannot be read.
 KINESIS_WRITE = RetryPolicy(attempts=8, pauses=doubling(0.1, 5.0), jitter=0.5)
 KINESIS_READ = RetryPolicy(pauses=doubling(1.0, 30.0), jitter=0.5)
+# Writes that a table of DynamoDB throttles.
+DYNAMODB_WRITE = RetryPolicy(attempts=12, pauses=doubling(0.05, 5.0), jitter=0.5)
 # The offsets at which a poller begins; records that wait for their schema; discarded records that are not stored yet.
 BROKER_OFFSETS = RetryPolicy(pauses=(1.0,))
 SCHEMA_REGISTRY = RetryPolicy(pauses=doubling(0.5, 30.0))

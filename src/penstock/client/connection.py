@@ -34,6 +34,7 @@ __all__ = ["default_region", "error_code", "open_client", "translate_error", "tr
 _ATTEMPTS = 5
 _CONNECT_SECONDS = 5
 _READ_SECONDS = 30
+_CONNECTIONS = 10
 
 _CREDENTIALS = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or a profile (for a local platform: penstock env)."
 _REGION = "Pass a region, or set AWS_REGION (for a local platform: penstock env)."
@@ -71,17 +72,20 @@ def open_client(
     session: "Session | None" = None,
     attempts: int = _ATTEMPTS,
     proxy_url: str | None = None,
+    connections: int = _CONNECTIONS,
 ) -> Any:
     """Return a botocore client of ``service`` (``glue``, ``secretsmanager``), safe to share between threads.
 
     Region, credentials and, if ``endpoint_url`` is ``None``, the endpoint come from the usual places of any AWS client
-    (AWS_REGION, AWS_ENDPOINT_URL, profiles). Raises :class:`EnvironmentProblem` if no region is set.
+    (AWS_REGION, AWS_ENDPOINT_URL, profiles). ``connections`` are those that it keeps open, for as many threads. Raises
+    :class:`EnvironmentProblem` if no region is set.
     """
     config = Config(
         retries={"mode": "standard", "total_max_attempts": attempts},
         connect_timeout=_CONNECT_SECONDS,
         read_timeout=_READ_SECONDS,
         user_agent_extra=f"penstock/{__version__}",
+        max_pool_connections=connections,
         proxies={"http": proxy_url, "https": proxy_url} if proxy_url else None,
     )
     try:

@@ -12,9 +12,11 @@ from .model import Trigger as Trigger
 from .parse import parse_pipeline as parse_pipeline
 from .parse import read_pipeline as read_pipeline
 from .sinks.delta import DeltaSink as DeltaSink
+from .sinks.dynamodb import DynamoDbSink as DynamoDbSink
 from .sinks.iceberg import IcebergCatalog as IcebergCatalog
 from .sinks.iceberg import IcebergSink as IcebergSink
 from .sinks.jdbc import JdbcSink as JdbcSink
+from .sinks.kafka import KafkaSink as KafkaSink
 from .sinks.parquet import ParquetSink as ParquetSink
 from .sinks.settings import ChangeCapture as ChangeCapture
 from .sinks.settings import SinkSettings as SinkSettings

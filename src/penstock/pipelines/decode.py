@@ -7,7 +7,16 @@ from typing import Any, Literal, TypeVar, get_args
 from penstock.errors import InvalidInput
 from penstock.settings.document import Section
 
-__all__ = ["MAX_BRANCHES", "ConfluentRegistry", "Decode", "ExtraFields", "Frames", "Key", "parse_decode"]
+__all__ = [
+    "MAX_BRANCHES",
+    "ConfluentRegistry",
+    "Decode",
+    "ExtraFields",
+    "Frames",
+    "Key",
+    "confluent_registry",
+    "parse_decode",
+]
 
 Frames = Literal["any", "glue", "confluent", "none"]
 """Which frames records have: Glue's or Confluent's (``any``), one of the two, or none."""
@@ -119,7 +128,7 @@ def _settings(section: Section) -> dict[str, Any]:
         "format": None if format_name is None else _format(section, format_name),
         "message": section.text("message"),
         "extra_fields": section.choice(get_args(ExtraFields), "extra_fields") or "schema",
-        "confluent": None if confluent is None else _confluent(confluent),
+        "confluent": None if confluent is None else confluent_registry(confluent),
     }
 
 
@@ -136,7 +145,8 @@ def _format(section: Section, text: str) -> str:
     return text.lower()
 
 
-def _confluent(section: Section) -> ConfluentRegistry:
+def confluent_registry(section: Section) -> ConfluentRegistry:
+    """Return the settings of a ``confluent`` section, of a source or a sink."""
     found = ConfluentRegistry(
         url=section.text("url", "schema.registry.url"),
         user_info=section.text("user_info", "basic.auth.user.info"),

@@ -30,7 +30,7 @@ _TEXTS = (
 )
 """Values of required texts, tried in turn until the parser goes on."""
 
-_ROUNDS = 400
+_ROUNDS = 2_000
 
 Decision = tuple[str, str]  # a key's path, and a value of it ("" for: it is there)
 

@@ -106,6 +106,13 @@ def test_every_sink_has_a_page_with_its_guarantee(kind: type[SinkSettings]) -> N
     text = (FOLDER / f"sink-{kind.kind}.md").read_text()
     assert "## Guarantee" in text
     assert kind.guarantee.capitalize() in text
+    examples = re.findall(r"```yaml\n(sink:\n.*?)```", text, re.DOTALL)
+    assert examples
+    first = PAGE[PAGE.index("name: orders") : PAGE.index("sink:\n")]
+    rest = PAGE[PAGE.index("dead_letters: {") : PAGE.index("```", PAGE.index("dead_letters: {"))]
+    for example in examples:
+        (sink,) = parse_pipeline(f"{first}{example}{rest}", environment=ENVIRONMENT).sinks
+        assert isinstance(sink, kind)
 
 
 def test_the_examples_of_transforms_parse() -> None:

@@ -5,15 +5,17 @@ from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.delta import DeltaSink, delta_sink
+from penstock.pipelines.sinks.dynamodb import DynamoDbSink, dynamodb_sink
 from penstock.pipelines.sinks.iceberg import IcebergSink, iceberg_sink
 from penstock.pipelines.sinks.jdbc import JdbcSink, jdbc_sink
+from penstock.pipelines.sinks.kafka import KafkaSink, kafka_sink
 from penstock.pipelines.sinks.parquet import ParquetSink, parquet_sink
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.settings.document import Section
 
 __all__ = ["Sink", "parse_sinks"]
 
-Sink = DeltaSink | IcebergSink | JdbcSink | ParquetSink
+Sink = DeltaSink | DynamoDbSink | IcebergSink | JdbcSink | KafkaSink | ParquetSink
 """Any kind of sink."""
 
 _PARSERS: Mapping[str, Callable[[Section, Path, str], SinkSettings]] = {
@@ -21,6 +23,8 @@ _PARSERS: Mapping[str, Callable[[Section, Path, str], SinkSettings]] = {
     "delta": delta_sink,
     "iceberg": iceberg_sink,
     "jdbc": jdbc_sink,
+    "dynamodb": dynamodb_sink,
+    "kafka": kafka_sink,
 }
 
 

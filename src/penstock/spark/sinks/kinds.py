@@ -10,14 +10,18 @@ from penstock.client.catalog import table_input
 from penstock.errors import InvalidInput
 from penstock.pipelines.model import Pipeline
 from penstock.pipelines.sinks.delta import DeltaSink
+from penstock.pipelines.sinks.dynamodb import DynamoDbSink
 from penstock.pipelines.sinks.iceberg import IcebergSink
 from penstock.pipelines.sinks.jdbc import JdbcSink
+from penstock.pipelines.sinks.kafka import KafkaSink
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.spark.commit.catalog import DELTA, CatalogCalls, CatalogTable
 from penstock.spark.commit.staging import hive_columns
 from penstock.spark.sinks.delta import DeltaWriter
+from penstock.spark.sinks.dynamodb.writer import DynamoDbWriter
 from penstock.spark.sinks.iceberg.writer import IcebergWriter
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
+from penstock.spark.sinks.kafka.writer import KafkaWriter
 from penstock.spark.sinks.port import SinkWriter
 
 __all__ = ["SinkContext", "open_sinks"]
@@ -48,7 +52,9 @@ def _delta(sink: DeltaSink, context: SinkContext) -> DeltaWriter:
 _WRITERS: Mapping[type[SinkSettings], Callable[[Any, SinkContext], SinkWriter]] = {
     DeltaSink: _delta,
     IcebergSink: lambda sink, context: IcebergWriter(sink, context.spark),
+    DynamoDbSink: lambda sink, _: DynamoDbWriter(sink),
     JdbcSink: lambda sink, context: JdbcWriter(sink, context.fetch_secret),
+    KafkaSink: lambda sink, context: KafkaWriter(sink, context.spark, context.fetch_secret),
 }
 
 

@@ -5,8 +5,12 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.local.broker import Broker
+from penstock.testing.dynamodb import DynamoDBLocal
 from penstock.testing.postgres import PostgresServer, running_postgres
 from tests.integration.spark.sinks.database import DatabaseTarget, as_redshift
+from tests.integration.spark.sinks.items import ItemsTarget
+from tests.integration.spark.sinks.topics import TopicTarget
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +37,19 @@ def redshift_target(postgres: PostgresServer) -> DatabaseTarget:
     target = DatabaseTarget(postgres.new_database(), "redshift")
     as_redshift(target)
     return target
+
+
+@pytest.fixture
+def items_target(dynamodb: DynamoDBLocal) -> ItemsTarget:
+    return ItemsTarget(dynamodb)
+
+
+@pytest.fixture
+def plain_items_target(dynamodb: DynamoDBLocal) -> ItemsTarget:
+    """Written without conditions."""
+    return ItemsTarget(dynamodb, conditional=False)
+
+
+@pytest.fixture
+def topic_target(broker: Broker, spark_utc: SparkSession) -> TopicTarget:
+    return TopicTarget(broker, spark_utc)

@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-KINDS = ("postgresql", "redshift")
+KINDS = ("postgresql", "redshift", "items", "plain_items", "topic")
 
 
 @pytest.fixture(params=KINDS)

@@ -1,0 +1,1 @@
+"""Tables of DynamoDB as a sink: keyed writes, each with a condition on the batch that wrote the item."""

@@ -1,0 +1,179 @@
+"""Rows as items of DynamoDB, by their columns' types. The table is on the page docs/pipelines/sink-dynamodb.md.
+
+Types: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html; limits:
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    MapType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from penstock.errors import DataProblem, InvalidInput
+
+__all__ = ["Attribute", "Encoder", "encoder", "prepared"]
+
+Attribute = Mapping[str, Any]
+"""One value as DynamoDB's API has it: ``{"S": "text"}``."""
+
+Encoder = Callable[[Any], Attribute | None]
+"""A value of :func:`prepared` rows to its attribute; None for null."""
+
+_MOMENTS = (DateType, TimestampType, TimestampNTZType, FloatType)
+_PLAIN: Sequence[tuple[type[DataType] | tuple[type[DataType], ...], Callable[[Any], Attribute]]] = (
+    (BooleanType, lambda value: {"BOOL": value}),
+    (IntegralType, lambda value: {"N": str(value)}),
+    (BinaryType, lambda value: {"B": bytes(value)}),
+    (TimestampType, lambda value: {"S": value.replace(" ", "T") + "Z"}),
+    (TimestampNTZType, lambda value: {"S": value.replace(" ", "T")}),
+    ((DateType, StringType), lambda value: {"S": value}),
+    (NullType, lambda _: {"NULL": True}),
+)
+_SMALLEST, _TOO_LARGE = 1e-130, 1e126
+
+
+def prepared(rows: DataFrame) -> DataFrame:
+    """Return ``rows`` with dates, timestamps and single floats as text, at every depth; :func:`encoder` expects that.
+
+    Python's datetimes would depend on this machine's time zone. The session's time zone has to be UTC.
+    """
+    columns: list[Column] = []
+    for field in rows.schema.fields:
+        column = F.col("`" + field.name.replace("`", "``") + "`")
+        columns.append(column.cast(_as_text(field.dataType)).alias(field.name))
+    return rows.select(*columns)
+
+
+def _as_text(kind: DataType) -> DataType:
+    match kind:
+        case ArrayType():
+            return ArrayType(_as_text(kind.elementType), True)
+        case MapType():
+            return MapType(_as_text(kind.keyType), _as_text(kind.valueType), True)
+        case StructType():
+            return StructType([StructField(field.name, _as_text(field.dataType), True) for field in kind.fields])
+    return StringType() if isinstance(kind, _MOMENTS) else kind
+
+
+def encoder(column: str, kind: DataType, *, sets: Collection[str] = ()) -> Encoder:
+    """Return the encoder of a column, by its type before :func:`prepared`.
+
+    Raises :class:`InvalidInput` for a type that DynamoDB has nothing for. An encoder raises :class:`DataProblem` for a
+    value that it does not store, which names the column.
+    """
+    if column in sets:
+        return _nullable(_set(column, kind))
+    return _nullable(_encoder(column, kind))
+
+
+def _nullable(encode: Callable[[Any], Attribute]) -> Encoder:
+    return lambda value: None if value is None else encode(value)
+
+
+def _encoder(path: str, kind: DataType) -> Callable[[Any], Attribute]:
+    match kind:
+        case ArrayType():
+            return _list(_inner(f"{path}[]", kind.elementType))
+        case MapType():
+            return _map(_key(path, kind.keyType), _inner(f"{path}{{}}", kind.valueType))
+        case StructType():
+            return _struct([(field.name, _inner(f"{path}.{field.name}", field.dataType)) for field in kind.fields])
+        case DoubleType() | FloatType() | DecimalType():
+            return lambda value: {"N": _number(path, value)}
+    for types, encode in _PLAIN:
+        if isinstance(kind, types):
+            return encode
+    raise InvalidInput(
+        f"Column {path} has type {kind.simpleString()}, which DynamoDB has no attribute for.",
+        remedy="Cast it in the sink's 'sql', to string for example.",
+    )
+
+
+def _inner(path: str, kind: DataType) -> Callable[[Any], Attribute]:
+    """Return the encoder of a value inside another one, where null is a value of its own."""
+    encode = _encoder(path, kind)
+    return lambda value: {"NULL": True} if value is None else encode(value)
+
+
+def _number(path: str, value: float | Decimal | str) -> str:
+    text = str(value)
+    size = abs(float(value))
+    if math.isfinite(size) and (size == 0 or _SMALLEST <= size < _TOO_LARGE):
+        return text
+    raise DataProblem(
+        f"Column {path} is {text}, which DynamoDB's numbers do not hold.",
+        remedy=f"Make it null in the sink's 'sql': IF(isnan({path}), NULL, {path}), or cast it to string.",
+    )
+
+
+def _list(encode: Callable[[Any], Attribute]) -> Callable[[Any], Attribute]:
+    return lambda values: {"L": [encode(value) for value in values]}
+
+
+def _map(key: Callable[[Any], str], encode: Callable[[Any], Attribute]) -> Callable[[Any], Attribute]:
+    return lambda values: {"M": {key(name): encode(value) for name, value in values.items()}}
+
+
+def _struct(fields: Sequence[tuple[str, Callable[[Any], Attribute]]]) -> Callable[[Any], Attribute]:
+    return lambda row: {"M": {name: encode(value) for (name, encode), value in zip(fields, row, strict=True)}}
+
+
+def _key(path: str, kind: DataType) -> Callable[[Any], str]:
+    """Return how a map's keys become text: numbers and texts as they are, others as their attribute."""
+    if isinstance(kind, BinaryType | ArrayType | MapType | StructType):
+        raise InvalidInput(
+            f"Column {path} is a map with keys of type {kind.simpleString()}; DynamoDB's are text.",
+            remedy="Convert it in the sink's 'sql': map_entries(…) makes it an array.",
+        )
+    encode = _encoder(path, kind)
+
+    def text(value: Any) -> str:
+        (found,) = encode(value).values()
+        return str(found).lower() if isinstance(found, bool) else str(found)
+
+    return text
+
+
+def _set(column: str, kind: DataType) -> Callable[[Any], Attribute]:
+    names = {"S": "SS", "N": "NS", "B": "BS"}
+    if not isinstance(kind, ArrayType) or isinstance(
+        kind.elementType, BooleanType | ArrayType | MapType | StructType | NullType
+    ):
+        raise InvalidInput(
+            f"Column {column} has type {kind.simpleString()}, and 'sets' takes arrays of texts, numbers or binary.",
+            remedy="Remove it from 'sets'.",
+        )
+    encode = _encoder(column, kind.elementType)
+
+    def encoded(values: Sequence[Any]) -> Attribute:
+        if not values or any(value is None for value in values):
+            raise DataProblem(
+                f"Column {column} is {'a set with null' if values else 'an empty set'}, which DynamoDB does not store.",
+                remedy=f"Make it null in the sink's 'sql': IF(size({column}) = 0, NULL, array_compact({column})).",
+            )
+        found = [encode(value) for value in values]
+        (name,) = found[0]
+        return {names[name]: list(dict.fromkeys(each[name] for each in found))}
+
+    return encoded

@@ -1,0 +1,90 @@
+"""Rows as records: key, value and headers, computed by Spark in the JVM."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.avro.functions import to_avro
+from pyspark.sql.types import BinaryType, StructType
+
+from penstock.errors import InvalidInput
+from penstock.pipelines.sinks.kafka import KafkaSink
+from penstock.spark.sinks.changes import DELETED
+from penstock.spark.sinks.kafka.schemas import ValueSchema
+from penstock.spark.sources.port import METADATA
+
+__all__ = ["BATCH", "SOURCE", "records", "value_columns"]
+
+BATCH = "penstock-batch"
+"""The header with pipeline, sink, query and number of a record's batch: the same in every attempt."""
+
+SOURCE = "penstock-source"
+"""The header with topic, partition and offset of the record that the row came from, where the rows have them."""
+
+_JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+def value_columns(columns: StructType, sink: KafkaSink) -> StructType:
+    """Return the columns of the value: without those of headers. Raises :class:`InvalidInput` for one that is missing."""
+    for name in (*sink.record_key, *sink.headers):
+        if name not in columns.names:
+            raise InvalidInput(
+                f"Sink {sink.name}: there is no column '{name}' for the record's key or headers.",
+                remedy=f"The rows have: {', '.join(columns.names)}.",
+            )
+    found = StructType([field for field in columns.fields if field.name not in sink.headers])
+    if not found.fields:
+        raise InvalidInput(f"Sink {sink.name}: all columns are headers, and the value has none.")
+    return found
+
+
+def records(rows: DataFrame, columns: StructType, sink: KafkaSink, schema: ValueSchema | None, marker: str) -> DataFrame:
+    """Return ``key``, ``value`` and ``headers`` of rows with ``columns``, with the source's metadata, or :data:`DELETED`.
+
+    The value of a deleted row is null, a tombstone. ``marker`` is the value of :data:`BATCH`.
+    """
+    body = F.struct(*(F.col(_tick(name)) for name in value_columns(columns, sink).names))
+    value = _encoded(body, sink, schema)
+    if DELETED in rows.columns:
+        value = F.when(~F.col(DELETED), value)
+    key = _key(columns, sink.record_key)
+    return rows.select(key.alias("key"), value.alias("value"), _headers(rows, sink, marker).alias("headers"))
+
+
+def _encoded(body: Column, sink: KafkaSink, schema: ValueSchema | None) -> Column:
+    if sink.value.format == "avro" and schema is not None:
+        return F.concat(F.lit(bytearray(schema.head)), to_avro(body, schema.definition))
+    text = F.to_json(body, _JSON).cast("binary")
+    return text if schema is None else F.concat(F.lit(bytearray(schema.head)), text)
+
+
+def _key(columns: StructType, names: Sequence[str]) -> Column:
+    if not names:
+        return F.lit(None).cast("binary")
+    if len(names) > 1:
+        return F.to_json(F.struct(*(F.col(_tick(name)) for name in names)), _JSON).cast("binary")
+    (name,) = names
+    column = F.col(_tick(name))
+    return column if isinstance(columns[name].dataType, BinaryType) else column.cast("string").cast("binary")
+
+
+def _headers(rows: DataFrame, sink: KafkaSink, marker: str) -> Column:
+    found = [_header(F.lit(BATCH), F.lit(marker))]
+    topic, partition, offset = METADATA["topic"], METADATA["partition"], METADATA["offset"]
+    if {partition, offset} <= set(rows.columns):
+        parts = [F.col(name).cast("string") for name in (topic, partition, offset) if name in rows.columns]
+        found.append(_header(F.lit(SOURCE), F.concat_ws("/", *parts)))
+    found += [_header(F.lit(name), F.col(_tick(name)).cast("string")) for name in sink.headers]
+    return F.array(*found)
+
+
+def _header(name: Column, value: Column) -> Column:
+    return F.struct(name.alias("key"), value.cast("binary").alias("value"))
+
+
+def _tick(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

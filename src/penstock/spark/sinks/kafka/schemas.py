@@ -1,0 +1,163 @@
+"""The registered schema of a sink's values: looked up on the driver, or derived from columns and registered."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from penstock.client.confluent import ConfluentClient
+from penstock.client.registry import RegistryClient
+from penstock.errors import DataProblem, InvalidInput, NotFound
+from penstock.pipelines.sinks.kafka import Encoding
+from penstock.serdes.confluent_frame import prefix
+from penstock.serdes.frame import header
+
+__all__ = ["ValueSchema", "ValueSchemas", "derived_avro"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueSchema:
+    """A version's definition and the bytes in front of each value."""
+
+    definition: str
+    head: bytes
+
+
+class ValueSchemas:
+    """The versions of one sink's values. ``registry`` and ``confluent`` make the clients, at their first use."""
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        *,
+        registry: Callable[[], RegistryClient] = RegistryClient,
+        confluent: Callable[..., ConfluentClient] = ConfluentClient,
+    ) -> None:
+        self._encoding = encoding
+        self._open_registry = registry
+        self._open_confluent = confluent
+        self._glue: RegistryClient | None = None
+        self._subjects: ConfluentClient | None = None
+        self._registered: dict[str, ValueSchema] = {}
+
+    def find(self) -> ValueSchema:
+        """Return the declared or latest version. Raises the client's errors, :class:`InvalidInput` for another format."""
+        return self._of_subject() if self._encoding.frame == "confluent" else self._of_registry()
+
+    def register(self, definition: str) -> ValueSchema:
+        """Return the version with this definition, registered if there is none; asked for once.
+
+        Raises :class:`DataProblem` if the registry refuses it: the columns changed in a way that its mode does not allow.
+        """
+        if definition not in self._registered:
+            try:
+                self._registered[definition] = self._register(definition)
+            except InvalidInput as error:
+                raise DataProblem(
+                    f"The columns do not fit {self._encoding.name}: {error.message.rstrip('.')}.",
+                    remedy="Keep the columns compatible in the sink's 'sql', or write to a new schema.",
+                ) from None
+        return self._registered[definition]
+
+    @property
+    def _client(self) -> RegistryClient:
+        if self._glue is None:
+            self._glue = self._open_registry()
+        return self._glue
+
+    @property
+    def _confluent(self) -> ConfluentClient:
+        if self._subjects is None:
+            declared = self._encoding.confluent
+            assert declared is not None
+            self._subjects = self._open_confluent(declared.url, user_info=declared.user_info, context=declared.context)
+        return self._subjects
+
+    @property
+    def _subject(self) -> str:
+        declared = self._encoding.confluent
+        assert declared is not None
+        name = declared.subject or self._encoding.schema
+        return f":.{declared.context}:{name}" if declared.context else name
+
+    def _of_registry(self) -> ValueSchema:
+        wanted = self._encoding
+        if wanted.version is None:
+            version = self._client.latest(wanted.registry, wanted.schema)
+        else:
+            numbered = dict(self._client.numbers(wanted.registry, wanted.schema))
+            if wanted.version not in numbered:
+                raise NotFound(f"{wanted.name[0].upper()}{wanted.name[1:]} has no AVAILABLE version {wanted.version}.")
+            version = self._client.version(numbered[wanted.version])
+        self._check(version.data_format)
+        return ValueSchema(definition=version.definition, head=header(version.id))
+
+    def _of_subject(self) -> ValueSchema:
+        number: Any = self._encoding.version or "latest"
+        answer = self._confluent.request("GET", f"/subjects/{quote(self._subject, safe='')}/versions/{number}")
+        self._check(answer.get("schemaType") or "AVRO")
+        if answer.get("references"):
+            raise InvalidInput(
+                f"Subject {self._subject} refers to other subjects, which sinks do not follow.",
+                remedy="Register a definition without references.",
+            )
+        return ValueSchema(definition=str(answer["schema"]), head=prefix(int(answer["id"])))
+
+    def _check(self, data_format: str) -> None:
+        if data_format.lower() != self._encoding.format:
+            raise InvalidInput(
+                f"The values' {self._encoding.name} is {data_format}, and value.format is {self._encoding.format}.",
+                remedy=f"Set value.format to {data_format.lower()}, if the sink writes it, or name another schema.",
+            )
+
+    def _register(self, definition: str) -> ValueSchema:
+        wanted = self._encoding
+        if wanted.frame == "confluent":
+            schema_id, _ = self._confluent.register(self._subject, definition)
+            return ValueSchema(definition=definition, head=prefix(schema_id))
+        try:
+            version_id, status = self._client.register_version(wanted.registry, wanted.schema, definition)
+        except NotFound:
+            version_id, status = self._client.create_schema(wanted.registry, wanted.schema, definition)
+        return ValueSchema(definition=definition, head=header(self._available(version_id, status)))
+
+    def _available(self, version_id: UUID, status: str) -> UUID:
+        if status != "AVAILABLE":
+            status = self._client.version_status(version_id)
+        if status != "AVAILABLE":
+            raise InvalidInput(f"the version is {status}: its mode does not allow the change")
+        return version_id
+
+
+def derived_avro(spark: SparkSession, columns: StructType, name: str) -> str:
+    """Return the Avro definition of a record with ``columns``, as Spark writes them.
+
+    Fields that may be null have the default null, so that columns can come and go under the compatibility modes.
+    """
+    jvm: Any = spark._jvm
+    kind = jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
+    record, _, namespace = name.rpartition(".")[::-1]
+    text = jvm.org.apache.spark.sql.avro.SchemaConverters.toAvroType(kind, False, record, namespace).toString()
+    return json.dumps(_with_defaults(json.loads(text)))
+
+
+def _with_defaults(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return sorted((_with_defaults(each) for each in schema), key=lambda each: each != "null")
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _with_defaults(value) if key in {"type", "items", "values"} else value for key, value in schema.items()}
+    if "fields" in found:
+        found["fields"] = [_with_default(field) for field in schema["fields"]]
+    return found
+
+
+def _with_default(field: dict[str, Any]) -> dict[str, Any]:
+    kind = _with_defaults(field["type"])
+    optional = isinstance(kind, list) and "null" in kind
+    return {**field, "type": kind, **({"default": None} if optional else {})}

@@ -1,0 +1,191 @@
+"""The writer of the Kafka sink, on Spark's own connector.
+
+Kafka's transactions would need a producer that outlives Spark's tasks, so that a batch that broke off is written again as a
+whole. Its records carry the batch in a header, by which readers find repeated ones.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.types import StructType
+
+from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InvalidInput, NotFound, PenstockError
+from penstock.pipelines.sinks.kafka import KafkaSink
+from penstock.spark.kafka import Credentials, check_brokers, connection_options
+from penstock.spark.sinks.changes import latest_changes, written_columns
+from penstock.spark.sinks.kafka.records import records, value_columns
+from penstock.spark.sinks.kafka.schemas import ValueSchema, ValueSchemas, derived_avro
+from penstock.spark.sinks.port import Published, SinkBatch
+from penstock.spark.sources.port import METADATA
+
+__all__ = ["KafkaWriter"]
+
+_ROWS_PER_TASK = 50_000
+_ADMIN_SECONDS = 15
+
+_PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
+    (
+        r"SaslAuthenticationException|SslAuthenticationException|TopicAuthorizationException|ClusterAuthorization",
+        AccessDenied,
+        "refused the login, or its right to write",
+        "Check the user name and password or the secret, the SASL mechanism, and the user's rights on the topic.",
+    ),
+    (
+        r"UnknownTopicOrPartition",
+        NotFound,
+        "does not exist",
+        "Create it, with as many partitions as its readers need, or correct 'topic'.",
+    ),
+    (
+        r"RecordTooLargeException|MessageSizeTooLarge",
+        DataProblem,
+        "refuses a record that is too large",
+        "Raise max.message.bytes of the topic and kafka.max.request.size in 'options', or leave out such rows in 'sql'.",
+    ),
+    (
+        r"AVRO_CANNOT_WRITE_NULL_FIELD",
+        DataProblem,
+        "gets a null where the schema has none",
+        "Fill it in the sink's 'sql' (coalesce), or make the schema's field optional.",
+    ),
+    (
+        r"IncompatibleSchemaException|Cannot convert SQL",
+        InvalidInput,
+        "has a schema that does not fit the columns",
+        "Cast or leave out columns in the sink's 'sql': names and types have to be those of the schema.",
+    ),
+)
+
+
+class KafkaWriter:
+    """Implements :class:`~penstock.spark.sinks.port.SinkWriter`.
+
+    ``fetch_secret`` gets user name and password for a secret's id; ``schemas`` None: those of the declared registry.
+    """
+
+    def __init__(
+        self,
+        sink: KafkaSink,
+        spark: SparkSession,
+        fetch_secret: Callable[[str], Credentials],
+        schemas: ValueSchemas | None = None,
+    ) -> None:
+        self._sink = sink
+        self._spark = spark
+        self._fetch_secret = fetch_secret
+        self._schemas = schemas or ValueSchemas(sink.value)
+        self._login: dict[str, str] | None = None
+
+    @property
+    def settings(self) -> KafkaSink:
+        """See :class:`~penstock.spark.sinks.port.SinkWriter`."""
+        return self._sink
+
+    def check(self) -> None:
+        """See :class:`~penstock.spark.sinks.port.SinkWriter`: the topic exists, and the schema, if it is not registered."""
+        sink, jvm = self._sink, self._jvm
+        check_brokers(sink.brokers.brokers, f"topic {sink.topic}", "brokers of the sink")
+        properties = jvm.java.util.Properties()
+        for name, value in self._options.items():
+            properties.setProperty(name.removeprefix("kafka."), value)
+        with self._explained():
+            admin = jvm.org.apache.kafka.clients.admin.Admin.create(properties)
+            try:
+                topics = jvm.java.util.ArrayList()
+                topics.add(sink.topic)
+                found = admin.describeTopics(topics).allTopicNames()
+                found.get(_ADMIN_SECONDS, jvm.java.util.concurrent.TimeUnit.SECONDS)
+            finally:
+                admin.close(jvm.java.time.Duration.ofMillis(0))
+        if sink.value.frame is not None and not sink.value.register:
+            self._schemas.find()
+
+    def table(self) -> StructType | None:
+        """See :class:`~penstock.spark.sinks.port.SinkWriter`: a topic has no columns."""
+        return None
+
+    def publish(self, batch: SinkBatch) -> Published:
+        """See :class:`~penstock.spark.sinks.port.SinkWriter`. A batch that is published again is written again."""
+        sink = self._sink
+        if batch.count == 0:
+            return Published(rows=0)
+        changes = sink.mode != "append"
+        columns = written_columns(batch.rows.schema, sink) if changes else batch.columns
+        schema = self._schema(value_columns(columns, sink))
+        rows = latest_changes(batch.rows, sink) if changes else self._ordered(batch)
+        with self._explained():
+            found = records(rows, columns, sink, schema, f"{batch.marker}:{batch.number}")
+            writer = found.write.format("kafka").options(**self._options, **self._producer)
+            writer.option("topic", sink.topic).save()
+        return Published(rows=batch.count)
+
+    def _schema(self, columns: StructType) -> ValueSchema | None:
+        value = self._sink.value
+        if value.frame is None:
+            return None
+        if not value.register:
+            return self._schemas.find()
+        name = (value.confluent.subject if value.confluent is not None else None) or value.schema
+        with self._explained():
+            definition = derived_avro(self._spark, columns, re.sub(r"[^A-Za-z0-9_.]|^(?=\d)", "_", name))
+        return self._schemas.register(definition)
+
+    def _ordered(self, batch: SinkBatch) -> DataFrame:
+        """Return the rows so that those of one key are written by one task, in the source's order."""
+        order = [
+            name for name in (METADATA["topic"], METADATA["partition"], METADATA["offset"]) if name in batch.rows.columns
+        ]
+        if not self._sink.record_key or METADATA["offset"] not in order:
+            return batch.rows
+        tasks = min(math.ceil(batch.count / _ROWS_PER_TASK), 4 * self._spark.sparkContext.defaultParallelism)
+        keys = [F.col("`" + name.replace("`", "``") + "`") for name in self._sink.record_key]
+        return batch.rows.repartition(max(1, tasks), *keys).sortWithinPartitions(*order)
+
+    @property
+    def _jvm(self) -> Any:
+        return self._spark._jvm
+
+    @property
+    def _options(self) -> dict[str, str]:
+        if self._login is None:
+            self._login = connection_options(self._sink.brokers, self._fetch_secret)
+        return self._login
+
+    @property
+    def _producer(self) -> dict[str, str]:
+        """Return the producer's settings: acknowledged by all replicas, not repeated or reordered by its own retries."""
+        return {
+            "kafka.acks": "all",
+            "kafka.enable.idempotence": "true",
+            "kafka.compression.type": self._sink.compression,
+            "kafka.linger.ms": "20",
+            **self._sink.options,
+        }
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        sink = self._sink
+        try:
+            yield
+        except PenstockError:
+            raise
+        except Exception as error:
+            text = str(error)
+            where = f"Sink {sink.name}: topic {sink.topic} on {sink.brokers.brokers}"
+            for pattern, kind, what, remedy in _PATTERNS:
+                if re.search(pattern, text):
+                    line = next((each.strip() for each in text.splitlines() if re.search(pattern, each)), "")
+                    raise kind(f"{where} {what}: {line[:300].rstrip('.')}.", remedy=remedy) from error
+            causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
+            cause = (causes or [line for line in text.splitlines() if line.strip()] or [type(error).__name__])[
+                -1 if causes else 0
+            ]
+            raise EnvironmentProblem(
+                f"{where} could not be written: {cause.removeprefix('Caused by: ')[:300].rstrip('.')}.",
+                remedy="It is retried; see the broker's log.",
+            ) from error
