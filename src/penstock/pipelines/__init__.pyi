@@ -17,6 +17,7 @@ from .sinks.iceberg import IcebergCatalog as IcebergCatalog
 from .sinks.iceberg import IcebergSink as IcebergSink
 from .sinks.jdbc import JdbcSink as JdbcSink
 from .sinks.kafka import KafkaSink as KafkaSink
+from .sinks.kinesis import KinesisSink as KinesisSink
 from .sinks.parquet import ParquetSink as ParquetSink
 from .sinks.settings import ChangeCapture as ChangeCapture
 from .sinks.settings import SinkSettings as SinkSettings

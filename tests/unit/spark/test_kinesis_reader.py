@@ -107,6 +107,8 @@ class Query:
 
     def plan(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(json.dumps(self.reader.latestOffset()))
+        # Spark asks for the start of the first batch when its end has been planned.
+        self.reader.initialOffset()
         return found
 
     def run(self) -> list[dict[str, list[int]]]:

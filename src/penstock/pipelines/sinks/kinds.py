@@ -9,19 +9,21 @@ from penstock.pipelines.sinks.dynamodb import DynamoDbSink, dynamodb_sink
 from penstock.pipelines.sinks.iceberg import IcebergSink, iceberg_sink
 from penstock.pipelines.sinks.jdbc import JdbcSink, jdbc_sink
 from penstock.pipelines.sinks.kafka import KafkaSink, kafka_sink
+from penstock.pipelines.sinks.kinesis import KinesisSink, kinesis_sink
 from penstock.pipelines.sinks.parquet import ParquetSink, parquet_sink
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.settings.document import Section
 
 __all__ = ["Sink", "parse_sinks"]
 
-Sink = DeltaSink | DynamoDbSink | IcebergSink | JdbcSink | KafkaSink | ParquetSink
+Sink = DeltaSink | DynamoDbSink | IcebergSink | JdbcSink | KafkaSink | KinesisSink | ParquetSink
 """Any kind of sink."""
 
 _PARSERS: Mapping[str, Callable[[Section, Path, str], SinkSettings]] = {
     "parquet": parquet_sink,
     "delta": delta_sink,
     "iceberg": iceberg_sink,
+    "kinesis": kinesis_sink,
     "jdbc": jdbc_sink,
     "dynamodb": dynamodb_sink,
     "kafka": kafka_sink,

@@ -14,6 +14,7 @@ from penstock.pipelines.sinks.dynamodb import DynamoDbSink
 from penstock.pipelines.sinks.iceberg import IcebergSink
 from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.pipelines.sinks.kafka import KafkaSink
+from penstock.pipelines.sinks.kinesis import KinesisSink
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.spark.commit.catalog import DELTA, CatalogCalls, CatalogTable
 from penstock.spark.commit.staging import hive_columns
@@ -22,6 +23,7 @@ from penstock.spark.sinks.dynamodb.writer import DynamoDbWriter
 from penstock.spark.sinks.iceberg.writer import IcebergWriter
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
 from penstock.spark.sinks.kafka.writer import KafkaWriter
+from penstock.spark.sinks.kinesis import KinesisWriter
 from penstock.spark.sinks.port import SinkWriter
 
 __all__ = ["SinkContext", "open_sinks"]
@@ -53,6 +55,7 @@ _WRITERS: Mapping[type[SinkSettings], Callable[[Any, SinkContext], SinkWriter]] 
     DeltaSink: _delta,
     IcebergSink: lambda sink, context: IcebergWriter(sink, context.spark),
     DynamoDbSink: lambda sink, _: DynamoDbWriter(sink),
+    KinesisSink: lambda sink, _: KinesisWriter(sink),
     JdbcSink: lambda sink, context: JdbcWriter(sink, context.fetch_secret),
     KafkaSink: lambda sink, context: KafkaWriter(sink, context.spark, context.fetch_secret),
 }

@@ -7,9 +7,11 @@ from pyspark.sql import SparkSession
 
 from penstock.local.broker import Broker
 from penstock.testing.dynamodb import DynamoDBLocal
+from penstock.testing.kinesis_server import KinesisServer
 from penstock.testing.postgres import PostgresServer, running_postgres
 from tests.integration.spark.sinks.database import DatabaseTarget, as_redshift
 from tests.integration.spark.sinks.items import ItemsTarget
+from tests.integration.spark.sinks.streams import StreamTarget
 from tests.integration.spark.sinks.topics import TopicTarget
 
 
@@ -53,3 +55,10 @@ def plain_items_target(dynamodb: DynamoDBLocal) -> ItemsTarget:
 @pytest.fixture
 def topic_target(broker: Broker, spark_utc: SparkSession) -> TopicTarget:
     return TopicTarget(broker, spark_utc)
+
+
+@pytest.fixture
+def kinesis_target(kinesis_server: KinesisServer, monkeypatch: pytest.MonkeyPatch) -> StreamTarget:
+    for name, value in {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "us-east-1"}.items():
+        monkeypatch.setenv(name, value)
+    return StreamTarget(kinesis_server)

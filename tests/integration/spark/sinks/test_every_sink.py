@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-KINDS = ("postgresql", "redshift", "items", "plain_items", "topic")
+KINDS = ("postgresql", "redshift", "items", "plain_items", "topic", "kinesis")
 
 
 @pytest.fixture(params=KINDS)

@@ -44,6 +44,7 @@ class KinesisReader(DataSourceStreamReader):
         self._client: Any = None
         self._consumer: str | None = None
         self._feeds: dict[str, ShardFeed] = {}
+        self._initial: Offset | None = None
         # The last planned positions: children wait for them, and a restarted query continues there.
         self._planned: Offset | None = None
         self._pieces: dict[str, list[Piece]] = {}
@@ -61,26 +62,29 @@ class KinesisReader(DataSourceStreamReader):
             pickler.unregister_pickle_by_value(tasks)
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's
-        """Return the start of a query without a checkpoint, for every shard without a parent in the stream."""
+        """Return the start of a query without a checkpoint, for every shard without a parent in the stream.
+
+        Spark asks for it after the first :meth:`latestOffset`, so it is found once, and never moves the plan.
+        """
+        if self._initial is None:
+            self._initial = self._find_initial()
+        return self._initial
+
+    def _find_initial(self) -> Offset:
         options = self._options
         if options.offsets is not None:
-            self._planned = {shard: dict(position) for shard, position in options.offsets.items()}
-            return self._planned
+            return {shard: dict(position) for shard, position in options.offsets.items()}
         now = int(time.time() * 1000)
         shards = self._list()
         latest = options.start == "LATEST"
         readable = readable_shards(shards, ())
         chosen = [shard for shard in shards if latest or shard["ShardId"] in readable]
         moment = now if latest else options.start_ms
-        self._planned = {shard["ShardId"]: position_json(first_position(shard, options.start, moment)) for shard in chosen}
-        return self._planned
+        return {shard["ShardId"]: position_json(first_position(shard, options.start, moment)) for shard in chosen}
 
     def latestOffset(self) -> Offset:  # noqa: N802 - Spark's
         """Return the end of the next batch, whose records are fetched."""
-        if self._planned is None:
-            self.initialOffset()
-        planned = self._planned
-        assert planned is not None
+        planned = self.initialOffset() if self._planned is None else self._planned
         shards = self._list()
         listed = {shard["ShardId"] for shard in shards}
         self._check_gone(planned, listed)

@@ -60,7 +60,8 @@ class KinesisStream:
     def read(self, spark: SparkSession, *, starting: str | None) -> DataFrame:
         """Return the records as RECORD_COLUMNS, with ``sequence``; ``partition`` is the number in the shard's id.
 
-        ``sequence`` is SEQUENCE_NUMBER, and SEQUENCE_NUMBER/INDEX for a record of an aggregated one.
+        ``sequence`` is SEQUENCE_NUMBER, and SEQUENCE_NUMBER/INDEX for a record of an aggregated one, with six digits: both
+        are in the shard's order as strings, too.
         """
         spark.dataSource.register(KinesisDataSource)
         options = source_options(self._source, starting=starting)
@@ -74,7 +75,8 @@ class KinesisStream:
             "offset": F.lit(None),
             "timestamp": F.col("approximateArrivalTimestamp"),
         }
-        sequence = F.when(index.isNull(), F.col("sequenceNumber")).otherwise(F.concat_ws("/", "sequenceNumber", index))
+        parts = F.concat_ws("/", "sequenceNumber", F.lpad(index.cast("string"), 6, "0"))
+        sequence = F.when(index.isNull(), F.col("sequenceNumber")).otherwise(parts)
         kinds = RECORD_COLUMNS.items()
         return records.select(*(columns[name].cast(kind).alias(name) for name, kind in kinds), sequence.alias("sequence"))
 
