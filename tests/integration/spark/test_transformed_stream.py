@@ -81,4 +81,13 @@ def test_an_expectation_that_fails_the_batch_commits_nothing(spark: SparkSession
     with pytest.raises(ExpectationStop, match="expectation few failed"):
         run(parse_pipeline(text, environment={}), spark, RunOptions(registry=Registry(), once=True))
     assert rows(lake) == []
-    assert not (lake / "lk" / "dead").exists()
+    assert rows(lake, "dead") == []
+
+
+def test_a_pass_that_could_not_inflate_says_nothing_about_the_batch(spark: SparkSession, lake: Path, broker: Broker) -> None:
+    topic = Topic(broker)
+    topic.send(frame(1, each, compress=True) for each in records(0, 5))
+    expected = "transform: {expect: {some: {batch: count(*) >= 5, on_failure: fail}}}"
+    text = declaration(topic, lake, transform=expected, extra="batchMaxRetries: 0")
+    report = run(parse_pipeline(text, environment={}), spark, RunOptions(registry=Registry(), once=True))
+    assert (report.rows, report.dead) == (5, 0)

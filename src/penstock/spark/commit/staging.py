@@ -164,7 +164,12 @@ class Stager:
                     continue
             break
         metrics.registry_stale = self._versions.stale
-        return staged
+        try:
+            # Only of the last pass: one that lacks rows, because it could not inflate them, says nothing about the batch.
+            return replace(staged, findings=staged.transformed.findings())
+        except BaseException:
+            staged.transformed.release()
+            raise
 
     def _ask_for_unknown(self, staged: Staged, at: Staging, metrics: BatchMetrics) -> tuple[Staged, list[UUID]]:
         """Return versions of the batch that the registry did not list before; if there are none, stage the dead letters.
@@ -244,7 +249,7 @@ class Stager:
             schema=schema,
             oldest=counts["oldest"],
             transformed=transformed,
-            findings=transformed.findings(),
+            findings=Findings(),
         )
 
     def stage_dead(self, staged: Staged, at: Staging, *, metrics: BatchMetrics) -> Staged:
