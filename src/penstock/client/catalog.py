@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.client.connection import open_client, translated_errors
-from penstock.errors import AlreadyExists, InvalidInput, PenstockError
+from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, PenstockError
 
 if TYPE_CHECKING:
     from boto3.session import Session
@@ -109,6 +109,37 @@ class CatalogClient:
             )
             for page in pages:
                 yield from page["Partitions"]
+
+    def move_partition(self, database: str, table: str, values: Sequence[str], *, source: str, target: str) -> None:
+        """Change a partition's location from ``source`` to ``target``, if it is there; at ``target`` it stays.
+
+        Glue's UpdatePartition has no precondition, so the location is compared just before: callers exclude each other (see
+        :mod:`penstock.spark.maintenance.lease`). Raises :class:`~penstock.errors.NotFound` for a partition that does not
+        exist, :class:`~penstock.errors.ConcurrentModification` for one at another location.
+        """
+        what = f"partition {list(values)} of table {database}.{table}"
+        with translated_errors(self._glue, what):
+            found = self._glue.get_partition(
+                DatabaseName=database, TableName=table, PartitionValues=list(values), **self._catalog
+            )["Partition"]
+            storage = found.get("StorageDescriptor", {})
+            at = storage.get("Location", "").rstrip("/")
+            if at == target.rstrip("/"):
+                return
+            if at != source.rstrip("/"):
+                raise ConcurrentModification(
+                    f"The {what} is at {at}, not at {source}: it was moved.", remedy="Run the compaction again."
+                )
+            changed: Any = {"Values": list(values), "StorageDescriptor": {**storage, "Location": f"{target.rstrip('/')}/"}}
+            if "Parameters" in found:
+                changed["Parameters"] = found["Parameters"]
+            self._glue.update_partition(
+                DatabaseName=database,
+                TableName=table,
+                PartitionValueList=list(values),
+                PartitionInput=changed,
+                **self._catalog,
+            )
 
     def add_partitions(self, database: str, table: str, locations: Mapping[Sequence[str], str]) -> int:
         """Add the partitions that do not exist yet and return how many were new.

@@ -25,11 +25,12 @@ The last :data:`KEEP` manifests are kept; older ones are deleted, so that the le
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from penstock.errors import DataProblem
+from penstock.lake.compaction import HIDDEN, Relocations
 from penstock.lake.files import FileSystem
 
 __all__ = [
@@ -47,7 +48,6 @@ __all__ = [
     "plan_moves",
 ]
 
-HIDDEN = "_penstock"
 KEEP = 100
 """Number of kept committed manifests. Spark replays only the last batch; null rates and users need the others."""
 
@@ -376,17 +376,39 @@ class Ledger:
         self._files.write(self._path(manifest.batch.id, "prepared"), manifest.to_json())
 
     def _publish(self, manifest: Manifest, moved: Callable[[int], None]) -> None:
-        """Rename the files to their final paths. Idempotent."""
+        """Rename the files to their final paths, or to where their partition is by now. Idempotent."""
+        before = self._relocations()
         for count, move in enumerate(manifest.moves, start=1):
+            place = before.place(move.final)
             try:
-                self._files.move(move.staged, move.final)
+                self._files.move(move.staged, place)
             except FileNotFoundError:
-                if not self._files.exists(move.final):
+                if place != move.final:
+                    with suppress(FileNotFoundError):
+                        self._files.move(move.final, place)
+                if not self._files.exists(place):
                     raise DataProblem(
                         f"Batch {manifest.batch.id}: {move.staged} is gone and {move.final} does not exist."
                     ) from None
             moved(count)
-        self._sync([move.final for move in manifest.moves])
+        self._sync([before.place(move.final) for move in manifest.moves])
+        after = self._relocations()
+        late = [move for move in manifest.moves if after.place(move.final) != before.place(move.final)]
+        for move in late:
+            with suppress(FileNotFoundError):  # the compaction moved it
+                self._files.move(before.place(move.final), after.place(move.final))
+        self._sync([after.place(move.final) for move in late])
+
+    def _relocations(self) -> Relocations:
+        return Relocations(self._files, self._tables)
+
+    def _in_place(self, move: Move, relocations: Relocations) -> bool:
+        return self._files.exists(move.final) or self._files.exists(relocations.place(move.final))
+
+    def placed(self, manifest: Manifest) -> list[str]:
+        """Return where the files of the manifest are: at their final paths, or where their partition was moved to."""
+        relocations = self._relocations()
+        return [relocations.place(move.final) for move in manifest.moves]
 
     def _sync(self, paths: Sequence[str]) -> None:
         for table in self._tables:
@@ -416,7 +438,8 @@ class Ledger:
         Rolled back, it is staged again, and sinks that have it already keep what they have.
         """
         manifest = self._manifest(batch, "prepared")
-        moved = all(self._files.exists(move.staged) or self._files.exists(move.final) for move in manifest.moves)
+        relocations = self._relocations()
+        moved = all(self._files.exists(move.staged) or self._in_place(move, relocations) for move in manifest.moves)
         if moved and all(self._files.exists(path) for path in manifest.inputs):
             return manifest
         self._roll_back(batch)
@@ -425,9 +448,11 @@ class Ledger:
     def _roll_back(self, batch: int) -> None:
         """Undo a batch that was prepared and not committed: remove only its own files."""
         moves = self._manifest(batch, "prepared").moves
-        for move in moves:
-            self._files.delete(move.final)
-        self._sync([move.final for move in moves])
+        relocations = self._relocations()
+        places = sorted({path for move in moves for path in (move.final, relocations.place(move.final))})
+        for path in places:
+            self._files.delete(path)
+        self._sync(places)
         self._drop_staging(batch)
         path = self._path(batch, "prepared")
         self._files.delete(path)

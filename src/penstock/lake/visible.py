@@ -9,7 +9,8 @@ files: all files of the batches in it are in place by then, and later batches ar
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from penstock.lake.ledger import HIDDEN, LEDGER_OF
+from penstock.lake.compaction import HIDDEN
+from penstock.lake.ledger import LEDGER_OF
 
 __all__ = ["CommittedBatches"]
 

@@ -126,7 +126,7 @@ class BatchCommit(CommitHooks):
 
     def update_catalog(self, manifest: Manifest) -> None:
         """Create or extend the tables, and add the partitions of the new files."""
-        self._context.on_files([move.final for move in manifest.moves])
+        self._context.on_files(self._ledger.placed(manifest))
         facts, folders, tables = manifest.facts, manifest.partitions, self._context.tables
         for sink in self._pipeline.file_sinks:
             table, gets = tables.rows.get(sink.name), facts["sinks"][sink.name]
