@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +16,7 @@ from penstock.errors import DataProblem, InvalidInput
 from penstock.pipelines.decode import ConfluentRegistry
 from penstock.pipelines.sinks.kafka import Encoding
 from penstock.spark.sinks.kafka.schemas import ValueSchemas
-from penstock.testing.server import RunningServer, running_server
+from penstock.testing.server import RunningServer
 from tests.integration.spark.sinks.targets import QUERY, batch, numbered
 from tests.integration.spark.sinks.topics import TopicTarget
 
@@ -27,12 +26,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RunningServer]:
-    with running_server() as running:
-        yield running
 
 
 def test_records_have_key_value_and_headers_and_keep_their_order(spark_utc: SparkSession, topic_target: TopicTarget) -> None:
@@ -78,34 +71,34 @@ def read(definition: str, message: Any, head: bytes) -> Any:
 
 
 def test_derived_schemas_are_registered_and_evolve(
-    spark_utc: SparkSession, topic_target: TopicTarget, server: RunningServer
+    spark_utc: SparkSession, topic_target: TopicTarget, penstock_server: RunningServer
 ) -> None:
-    client = glue(server)
-    server.client("glue").create_registry(RegistryName="shop")
-    schemas = ValueSchemas(Encoding(format="avro", registry="shop", schema="out", register=True), registry=lambda: client)
-    value = Encoding(format="avro", registry="shop", schema="out", register=True)
+    client = glue(penstock_server)
+    penstock_server.client("glue").create_registry(RegistryName="sinks")
+    schemas = ValueSchemas(Encoding(format="avro", registry="sinks", schema="out", register=True), registry=lambda: client)
+    value = Encoding(format="avro", registry="sinks", schema="out", register=True)
     writer = topic_target.writer(schemas=schemas, value=value)
     writer.publish(batch(spark_utc, [(1, None, 0, 0)]))
     more = "id bigint, name string, price decimal(10,2), at timestamp, tags array<string>, _partition int, _offset bigint"
     writer.publish(batch(spark_utc, [(2, "b", None, None, ["x", None], 0, 1)], 1, more))
-    first, second = client.versions("shop", "out")
+    first, second = client.versions("sinks", "out")
     by_id = {message.value()[2:18]: message for message in topic_target.messages()}
     assert read(first.definition, by_id[first.id.bytes], b"\x03\x00" + first.id.bytes) == {"id": 1, "name": None}
     found = read(second.definition, by_id[second.id.bytes], b"\x03\x00" + second.id.bytes)
     assert found == {"id": 2, "name": "b", "price": None, "at": None, "tags": ["x", None]}
-    with pytest.raises(DataProblem, match="do not fit schema shop/out"):
+    with pytest.raises(DataProblem, match="do not fit schema sinks/out"):
         writer.publish(batch(spark_utc, [("text", 0, 0)], 2, "id string, _partition int, _offset bigint"))
 
 
 def test_registered_schemas_with_confluents_frame(
-    spark_utc: SparkSession, topic_target: TopicTarget, server: RunningServer
+    spark_utc: SparkSession, topic_target: TopicTarget, penstock_server: RunningServer
 ) -> None:
     definition = json.dumps(
         {"type": "record", "name": "Out", "fields": [{"name": "id", "type": "long"}, {"name": "name", "type": "string"}]}
     )
-    login = f"{server.access_key_id}:{server.secret_access_key}"
-    schema_id, _ = ConfluentClient(server.endpoint_url, user_info=login).register("out-value", definition)
-    declared = ConfluentRegistry(url=server.endpoint_url, user_info=login, subject="out-value")
+    login = f"{penstock_server.access_key_id}:{penstock_server.secret_access_key}"
+    schema_id, _ = ConfluentClient(penstock_server.endpoint_url, user_info=login).register("out-value", definition)
+    declared = ConfluentRegistry(url=penstock_server.endpoint_url, user_info=login, subject="out-value")
     writer = topic_target.writer(value=Encoding(format="avro", confluent=declared))
     writer.check()
     writer.publish(batch(spark_utc, numbered(0, 3)))
@@ -123,9 +116,9 @@ def test_registered_schemas_with_confluents_frame(
 
 
 def test_json_values_with_a_registered_schema(
-    spark_utc: SparkSession, topic_target: TopicTarget, server: RunningServer
+    spark_utc: SparkSession, topic_target: TopicTarget, penstock_server: RunningServer
 ) -> None:
-    client = glue(server)
+    client = glue(penstock_server)
     definition = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}'
     version_id, _ = client.create_schema("default-registry", "jout", definition, data_format="JSON")
     value = Encoding(format="json", registry="default-registry", schema="jout", version=1)
