@@ -80,7 +80,8 @@ def orders(spark_utc: SparkSession, spark_lake: Path, broker: Broker, monkeypatc
 
 def test_postgresql(orders: Orders, postgresql_target: DatabaseTarget) -> None:
     def run() -> RunReport:
-        where = {"SHOP_DATABASE_URL": postgresql_target.url, "SHOP_DATABASE_SECRET": "shop"}
+        host, name = postgresql_target.url.removeprefix("jdbc:postgresql://").split("/")
+        where = {"SHOP_DATABASE_HOST": host, "SHOP_DATABASE": name, "SHOP_DATABASE_SECRET": "shop"}
         return orders.run("orders-to-postgresql.yaml", {"shop": postgresql_target.login}, **where)
 
     orders.send(1, 1, 2, 3)
