@@ -194,6 +194,17 @@ class Ledger:
         generations = self._generations()
         return generations[-1][1] if generations else None
 
+    def declared(self) -> bytes | None:
+        """Return what :meth:`declare` kept last; None if it never was called."""
+        try:
+            return self._files.read(f"{self._root}/ledger/declared.json")
+        except FileNotFoundError:
+            return None
+
+    def declare(self, declaration: bytes) -> None:
+        """Keep what a later run compares its declaration with."""
+        self._files.write(f"{self._root}/ledger/declared.json", declaration)
+
     def open(self, *, adopt: bool = False) -> None:
         """Bind the ledger to this query; with ``adopt``, as the successor of another one.
 

@@ -15,6 +15,7 @@ from penstock.lake.ledger import RESTORE, Batch, Ledger, Manifest
 __all__ = [
     "batch_of",
     "check",
+    "last_commit",
     "lost_offsets",
     "query_id",
     "record_count",
@@ -122,6 +123,12 @@ def lost_offsets(batch: Batch, records: int) -> list[str]:
 
 def _numbers(files: FileSystem, folder: str) -> list[int]:
     return sorted(int(name) for name in files.names(folder) if _NUMBER.fullmatch(name))
+
+
+def last_commit(files: FileSystem, checkpoint: str) -> int | None:
+    """Return the number of the last batch that Spark committed; None if there is none."""
+    numbers = _numbers(files, f"{checkpoint}/commits")
+    return numbers[-1] if numbers else None
 
 
 def _check_commit(files: FileSystem, checkpoint: str) -> None:

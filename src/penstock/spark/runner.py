@@ -19,6 +19,7 @@ from penstock.spark.problems import is_replay_failure, to_penstock_error
 from penstock.spark.running.assembly import commit_context, ledger_of
 from penstock.spark.running.job import run_alone
 from penstock.spark.running.options import RunOptions, RunReport
+from penstock.spark.running.upgrade import check_upgrade, remember
 from penstock.spark.session import SessionSettings
 from penstock.spark.sources.kinds import stream_source
 from penstock.spark.sources.lag import MeasuresLag
@@ -141,6 +142,8 @@ class _Run:
 
     def _starting_offsets(self) -> str | None:
         """Check that ledger and checkpoint belong together; return the starting offsets if the ledger determines them."""
+        for change in check_upgrade(self._files, self._pipeline):
+            _log.warning("pipeline %s: %s", self._pipeline.name, change)
         last = ledger_of(self._files, self._pipeline, "").last()
         for path in checkpoints.remove_empty_files(self._files, self._pipeline.checkpoint, last):
             _log.warning("the checkpoint file %s was empty, as a power loss leaves it: removed", path)
@@ -166,6 +169,7 @@ class _Run:
         query = checkpoints.query_id(self._files, self._pipeline.checkpoint)
         ledger = ledger_of(self._files, self._pipeline, query or "")
         ledger.open(adopt=self._options.resume_from_ledger)
+        remember(ledger, self._pipeline)
         return ledger
 
     def _start(self, committer: BatchCommitter, starting: str | None) -> StreamingQuery:

@@ -92,3 +92,11 @@ def test_a_killed_jvm_is_one_message_and_a_new_jvm(site: Site) -> None:
         assert "Nothing is lost: the next start goes on with the open batch." in said[2]
     assert site.ids() == list(range(4 * _PER_BATCH))
     assert len(metrics.read_text().splitlines()) == 4
+    # What cannot go on from here is said without Spark, and before it starts.
+    path = site.write()
+    path.write_text(path.read_text().replace("partition_by: [day]", "partition_by: [p]"))
+    for option in ("--dry-run", "--once"):
+        with started(site.arguments(path, option), environment, site.folder / option) as command:
+            assert command.process.wait(120) == 2
+            [line] = command.err.splitlines()
+            assert "pipeline flights cannot go on where it was. partition_by of sink sink was day and is p: " in line

@@ -22,13 +22,16 @@ from penstock.cli.streams.spark_options import (
 )
 from penstock.cli.streams.spark_runs import run_arguments
 from penstock.cli.streams.topic_schema import pipeline_of
+from penstock.client.connection import open_client
 from penstock.client.registry import RegistryClient
+from penstock.lake.reading import LakeReader
 from penstock.pipelines import Pipeline
 from penstock.pipelines.folder import read_pipelines
 from penstock.settings.home import Home
 from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.runner import RunOptions, run, session_settings
 from penstock.spark.running.many import exit_code, run_together
+from penstock.spark.running.upgrade import check_upgrade
 from penstock.spark.session import lake_configuration
 from penstock.spark.sources.kinds import stream_source
 
@@ -134,6 +137,7 @@ def _run_all(pipelines: Sequence[Pipeline], options: RunOptions, output: RunOutp
 def _check(pipeline: Pipeline, lake: Path | None) -> None:
     stream_source(pipeline.source, RunOptions().fetch_secret).check()
     lake_configuration(lake, pipeline.locations.values())
+    changed = check_upgrade(LakeReader(lake, lambda: open_client("s3")), pipeline)
     versions = SchemaVersions(RegistryClient(attempts=2), pipeline.decode)
     versions.refresh()
     plan = versions.plan()
@@ -144,6 +148,8 @@ def _check(pipeline: Pipeline, lake: Path | None) -> None:
         click.echo(f"  {sink.name:<12} {sink.description}")
     click.echo(f"  dead letters {pipeline.dead_letters.location}")
     click.echo(f"  checkpoint   {pipeline.checkpoint}")
+    for change in changed:
+        click.echo(f"  changed      {change}")
 
 
 command.params.extend(short_options(required=False))

@@ -103,11 +103,14 @@ class Jvm:
 
 def _is_lost_connection(error: BaseException) -> bool:
     """Return whether a call of the JVM failed because nobody answered; PySpark's own errors wrap some of them."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, Py4JNetworkError | ConnectionError | EOFError):
+    # An error can be its own cause: "raise error from error".
+    left, seen = [error], set[int]()
+    while left:
+        each = left.pop()
+        if isinstance(each, Py4JNetworkError | ConnectionError | EOFError):
             return True
-        seen = seen.__cause__ or seen.__context__
+        seen.add(id(each))
+        left += [cause for cause in (each.__cause__, each.__context__) if cause is not None and id(cause) not in seen]
     return False
 
 

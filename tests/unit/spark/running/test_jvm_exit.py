@@ -31,7 +31,9 @@ def test_a_lost_connection_is_given_time_to_become_an_exit_and_other_errors_are_
     # It ends after its connections do, as a JVM with a large heap.
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(0.3); raise SystemExit(3)"]) as process:
         jvm = Jvm(process)
-        assert jvm.exit_behind(ValueError("about the data")) is None
+        own = ValueError("about the data, and its own cause")
+        own.__cause__ = own
+        assert jvm.exit_behind(own) is None
         lost = RuntimeError("a call failed")
         lost.__cause__ = ConnectionRefusedError()
         found = jvm.exit_behind(lost)
