@@ -1,15 +1,25 @@
 """Files as a source: each format, each file once, also when Spark's commit is lost, and files that come later."""
 
+import hashlib
+import hmac
+import io
+import json
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import fastavro
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InvalidInput, NotFound
-from penstock.pipelines import FileSource, parse_pipeline
+from penstock.pipelines import FileSource, parse_pipeline, read_pipeline
+from penstock.schema.version import SchemaVersion
+from penstock.serdes.frame import encode
+from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, RunReport, run
 from penstock.spark.sources.files import FileStream
 from tests.integration.spark.stream import Registry, frame, records, rows
@@ -117,3 +127,60 @@ def test_lines_and_whole_files_are_values(spark: SparkSession, tmp_path: Path) -
     assert bytes(row.value) == frame(1, records(0, 1)[0])
     assert (row.key, row.partition, row.offset) == (None, 0, None)
     assert row.topic.endswith("/binary/frame")
+
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "int"},
+        {"name": "email", "type": "string", "tags": ["pii"]},
+        {"name": "amount", "type": "double"},
+        {"name": "country", "type": "string"},
+        {"name": "ordered_at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    ],
+}
+
+
+class Orders:
+    """The registry of the example's schema."""
+
+    version_1 = SchemaVersion(
+        id=UUID(int=77), schema_arn="arn", registry_name="shop", schema_name="order", number=1, data_format="AVRO",
+        definition=json.dumps(ORDER),
+    )  # fmt: skip
+
+    def versions(self, registry: str, schema: str, *, available_only: bool = True) -> list[SchemaVersion]:
+        return [self.version_1]
+
+    def version(self, version_id: UUID | str) -> SchemaVersion:
+        assert version_id == self.version_1.id
+        return self.version_1
+
+
+def _order(number: int, amount: float, country: str) -> bytes:
+    body = io.BytesIO()
+    at = datetime(2024, 5, 1, 8, number % 60, tzinfo=UTC)
+    order = {"id": number, "email": f"{number}@shop.example", "amount": amount, "country": country, "ordered_at": at}
+    fastavro.schemaless_writer(body, fastavro.parse_schema(ORDER), order)
+    return encode(Orders.version_1.id, body.getvalue())
+
+
+def test_the_example_of_masks_steps_and_expectations(spark: SparkSession, spark_lake: Path) -> None:
+    path = Path(__file__).parents[3] / "examples" / "orders_again.yaml"
+    pipeline = read_pipeline(path, {"PENSTOCK_BUCKET": "lk/example", "MASK_KEY": "secret"})
+    values = [_order(1, 10, "DE"), _order(2, 20, "US"), _order(1, 10, "DE"), _order(3, -5, "FR"), _order(4, 7, "XX")]
+    _write(spark, spark_lake / "lk" / "example" / "export" / "orders", values)
+    batches: list[BatchMetrics] = []
+    report = run(pipeline, spark, RunOptions(registry=Orders(), once=True, on_batch=batches.append))
+    assert (report.rows, report.dead) == (3, 1)
+    found = sorted(rows(spark_lake, "example/orders_again"), key=lambda row: row["id"])
+    assert [(row["id"], row["gross"], row["region"], row["batch"], str(row["day"])) for row in found] == [
+        (1, 11.9, "europe", 0, "2024-05-01"),
+        (2, 23.8, "america", 0, "2024-05-01"),
+        (4, 8.33, "elsewhere", 0, "2024-05-01"),
+    ]
+    assert found[0]["email"] == hmac.new(b"secret", b"1@shop.example", hashlib.sha256).hexdigest()
+    (letter,) = rows(spark_lake, "example/orders_again_dead")
+    assert (letter["reason"], letter["offset"], letter["value"]) == ("EXPECTATION", 3, values[3])
+    assert any("known_region" in warning for warning in batches[0].warnings)

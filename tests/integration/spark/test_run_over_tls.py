@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,17 +68,36 @@ dead_letters: {{location: s3://trips/dead}}
 checkpoint: s3://trips/checkpoint
 """
 
-    def _penstock(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        environment = {**os.environ, **self.server.environment(), "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+    def _penstock(self, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        environment = {
+            **os.environ,
+            **self.server.environment(),
+            "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
+            **variables,
+        }
         command = [sys.executable, "-m", "penstock", *arguments]
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
 
-    def produce(self, records: list[dict[str, Any]], authority: Path) -> "subprocess.CompletedProcess[str]":
+    def in_environment(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command with the variables that 'penstock env' prints."""
+        variables = {
+            "PENSTOCK_BROKERS": self.bootstrap,
+            "PENSTOCK_SECRET_ID": "AmazonMSK_tls",
+            "PENSTOCK_SECURITY_PROTOCOL": "SASL_SSL",
+            "PENSTOCK_CA_FILE": str(self.trusted),
+            "PENSTOCK_BUCKET": "trips",
+            "PENSTOCK_LAKE": str(self.server.lake),
+        }
+        return self._penstock(*arguments, **variables)
+
+    def produce(
+        self, records: list[dict[str, Any]], authority: Path, topic: str = "trips"
+    ) -> "subprocess.CompletedProcess[str]":
         path = self.folder / "records.jsonl"
         path.write_text("".join(json.dumps(record) + "\n" for record in records))
         return self._penstock(
             *("produce", "--brokers", self.bootstrap, "--secret-arn", "AmazonMSK_tls", "--registry-name", "tls"),
-            *("--schema", "trips", "--topic", "trips", "--file", str(path), "--ca-file", str(authority), "--timeout", "20"),
+            *("--schema", "trips", "--topic", topic, "--file", str(path), "--ca-file", str(authority), "--timeout", "20"),
         )
 
     def run(self) -> "subprocess.CompletedProcess[str]":
@@ -139,6 +159,39 @@ def test_the_table_grows_with_the_schema_and_gets_its_partitions_as_data_land(si
     found = glue.get_partitions(DatabaseName="travel", TableName="trips")["Partitions"]
     places = {tuple(each["Values"]): each["StorageDescriptor"]["Location"] for each in found}
     assert places == {(f"2013-01-0{n}",): f"s3://trips/rows/day=2013-01-0{n}/" for n in (1, 2, 3)}
+
+
+def test_a_topic_and_a_table_are_a_pipeline(site: Site, tmp_path: Path) -> None:
+    example = Path(__file__).parents[3] / "examples" / "orders.yaml"
+    spark_options = ("--once", "--master", "local[1]", "--driver-memory", "512m", "--log", str(tmp_path / "spark.log"))
+    done = site.in_environment("run", str(example), *spark_options)
+    assert done.returncode == 4, done.stderr
+    assert "Topic orders has no records, so its schema is not known." in done.stderr
+    produced = site.produce([{"id": number, "day": f"2013-01-0{number}"} for number in (1, 2, 3)], site.trusted, "orders")
+    assert produced.returncode == 0, produced.stderr
+
+    done = site.in_environment("run", str(example), *spark_options)
+    assert done.returncode == 0, done.stderr
+    assert "Pipeline shop.orders is done: 1 batches, 3 rows, 0 dead letters" in done.stdout
+    glue = site.server.client("glue")
+    table = glue.get_table(DatabaseName="shop", Name="orders")["Table"]
+    columns = [each["Name"] for each in table["StorageDescriptor"]["Columns"]]
+    assert {"id", "day"} <= set(columns)
+    assert [(each["Name"], each["Type"]) for each in table["PartitionKeys"]] == [("ingested_hour", "string")]
+    (partition,) = glue.get_partitions(DatabaseName="shop", TableName="orders")["Partitions"]
+    assert datetime.strptime(partition["Values"][0], "%Y-%m-%d-%H").year >= 2024
+    assert glue.get_table(DatabaseName="shop", Name="orders_accounts")
+
+    written = tmp_path / "orders.yaml"
+    done = site.in_environment("init", str(written), "--topic", "orders", "--table", "shop.orders")
+    assert done.returncode == 0, done.stderr
+    variables = {"PENSTOCK_BROKERS": "b:1", "PENSTOCK_SECRET_ID": "s", "PENSTOCK_CA_FILE": "/ca", "PENSTOCK_BUCKET": "trips"}
+    full = parse_pipeline(written.read_text(), environment=variables)
+    assert (full.decode.registry, full.decode.schema) == ("tls", "trips")
+    assert full.checkpoint == "s3://trips/_checkpoints/shop/orders"
+    done = site.in_environment("run", str(written), "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "Pipeline shop.orders" in done.stdout
 
 
 def test_producing_with_another_authority_is_one_clear_line(site: Site) -> None:
