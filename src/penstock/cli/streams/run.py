@@ -23,12 +23,11 @@ from penstock.cli.streams.spark_options import (
 from penstock.cli.streams.spark_runs import run_arguments
 from penstock.cli.streams.topic_schema import pipeline_of
 from penstock.client.connection import open_client
-from penstock.client.registry import RegistryClient
 from penstock.lake.reading import LakeReader
 from penstock.pipelines import Pipeline
 from penstock.pipelines.folder import read_pipelines
 from penstock.settings.home import Home
-from penstock.spark.decode.versions import SchemaVersions
+from penstock.spark.decode.opening import open_versions
 from penstock.spark.runner import RunOptions, run, session_settings
 from penstock.spark.running.many import exit_code, run_together
 from penstock.spark.running.upgrade import check_upgrade
@@ -138,7 +137,7 @@ def _check(pipeline: Pipeline, lake: Path | None) -> None:
     stream_source(pipeline.source, RunOptions().fetch_secret).check()
     lake_configuration(lake, pipeline.locations.values())
     changed = check_upgrade(LakeReader(lake, lambda: open_client("s3")), pipeline)
-    versions = SchemaVersions(RegistryClient(attempts=2), pipeline.decode)
+    versions = open_versions(pipeline.decode)
     versions.refresh()
     plan = versions.plan()
     click.echo(f"Pipeline {pipeline.name} ({pipeline.origin}) is declared correctly.")

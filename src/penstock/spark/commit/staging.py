@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
 from penstock.lake.files import FileSystem
+from penstock.lake.ledger import Manifest
 from penstock.pipelines.model import Pipeline
 from penstock.pipelines.sinks.parquet import ParquetSink
 from penstock.schema.version import SchemaVersion
@@ -108,7 +109,14 @@ class Staged:
             "nulls": dict(self.nulls),
             "columns": self.columns,
             "oldest": self.oldest,
+            **self._inferred,
         }
+
+    @property
+    def _inferred(self) -> dict[str, Any]:
+        """Return the schema that was inferred from the records, which the next run goes on with."""
+        reader = self.plan.reader
+        return {"inferred": {"number": reader.number, "definition": reader.definition}} if self.plan.inferred else {}
 
 
 class Stager:
@@ -123,6 +131,7 @@ class Stager:
         self._files = files
         self._skips_tombstones = pipeline.decode.tombstones == "skip"
         self._zlib = False
+        self._recalled = False
 
     def stage(
         self,
@@ -153,7 +162,7 @@ class Stager:
                 staged.transformed.release()
                 continue
             if staged.reasons.get("NEEDS_FRAMES"):
-                self._versions.expect_confluent()
+                self._versions.learn(records)
                 staged.transformed.release()
                 continue
             if staged.reasons.get("UNKNOWN_VERSION"):
@@ -170,6 +179,14 @@ class Stager:
         except BaseException:
             staged.transformed.release()
             raise
+
+    def recall(self, last: Callable[[], Manifest | None]) -> None:
+        """Go on with the inferred schema of the ``last`` committed batch; nothing where the schema is registered."""
+        inferred = self._versions.inferred
+        if inferred is not None and not self._recalled:
+            manifest = last()
+            inferred.recall({} if manifest is None else manifest.facts.get("inferred", {}))
+            self._recalled = True
 
     def _ask_for_unknown(self, staged: Staged, at: Staging, metrics: BatchMetrics) -> tuple[Staged, list[UUID]]:
         """Return versions of the batch that the registry did not list before; if there are none, stage the dead letters.

@@ -226,6 +226,7 @@ class BatchCommit(CommitHooks):
         with context.failpoint.watch("during-stage", self._batch.id, context.jvm, has_begun):
             assert self._records is not None
             expected = self._context.source.count(self._batch)
+            context.stager.recall(self._ledger.last)
             return context.stager.stage(self._records, at, expected=expected, metrics=self._metrics, fit=self._fit)
 
     def _fit(self, rows: DataFrame, reader: SchemaVersion) -> DataFrame:

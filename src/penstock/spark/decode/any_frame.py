@@ -4,9 +4,11 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.types import StructType
 
+from penstock.pipelines.decode import MAX_BRANCHES
 from penstock.spark.decode.formats.port import GOOD, Payloads
-from penstock.spark.decode.frames import VALUE, FrameSite, has_confluent_frame, is_compressed, with_payloads
+from penstock.spark.decode.frames import KEY, VALUE, FrameSite, has_confluent_frame, is_compressed, with_payloads
 from penstock.spark.decode.versions import DecodePlan
 
 __all__ = ["decoded_frames"]
@@ -31,7 +33,27 @@ def decoded_frames(records: DataFrame, plan: DecodePlan, *, branches: int, zlib:
         passes.append(some.withColumn(f"{name}row", plan.format.rows(payloads, part, plan.reader_definition)))
     reason = _reason(records, plan, site, zlib=zlib)
     done = reduce(DataFrame.unionByName, passes).withColumn(f"{name}reason", reason)
-    return done.drop(f"{name}payload", f"{name}index", f"{name}flaw")
+    done = done.drop(f"{name}payload", f"{name}index", f"{name}flaw")
+    return done if plan.key is None else _with_keys(done, plan.key, plan.key_prefix)
+
+
+def _with_keys(rows: DataFrame, plan: DecodePlan, prefix: str) -> DataFrame:
+    """Return ``rows`` with ``_key_row``, the key's columns with their names. A bad key makes the record a dead letter."""
+    decoded = decoded_frames(rows, plan, branches=MAX_BRANCHES, zlib=plan.zlib, site=KEY)
+    kind = decoded.select("_key_row.body").schema[0].dataType
+    body = F.col("_key_row.body")
+    if isinstance(kind, StructType):
+        columns = [body.getField(name).alias(prefix + name) for name in kind.names]
+    else:
+        columns = [body.alias(prefix.rstrip("_") or "key")]
+    reason = F.col("_key_reason")
+    waits = reason.isin("NEEDS_INFLATE", "NEEDS_FRAMES") | (F.lit(plan.learning) & (reason == "UNKNOWN_VERSION"))
+    mine = F.when(reason == "TOMBSTONE", None).when(waits, "NEEDS_FRAMES").otherwise(F.concat(F.lit("KEY_"), reason))
+    return (
+        decoded.withColumn("_key_row", F.struct(*columns))
+        .withColumn("_reason", F.coalesce(F.col("_reason"), mine))
+        .drop("_key_reason", "_key_prefix", "_key_version")
+    )
 
 
 def _reason(records: DataFrame, plan: DecodePlan, site: FrameSite, *, zlib: bool) -> Column:
@@ -44,4 +66,6 @@ def _reason(records: DataFrame, plan: DecodePlan, site: FrameSite, *, zlib: bool
     reason = reason.when(F.col(f"{name}version").isNull(), "UNKNOWN_VERSION")
     if not zlib and plan.frames in ("any", "glue"):
         reason = reason.when(is_compressed(site), "NEEDS_INFLATE")
+    if plan.inferred and plan.learning:
+        reason = reason.when(tail.isNull(), "NEEDS_FRAMES")
     return reason.when(tail.isNull(), "UNDECODABLE").otherwise("TRAILING_BYTES")

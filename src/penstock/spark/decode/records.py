@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.avro.functions import from_avro
 
+from penstock.errors import InvalidInput
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.any_frame import decoded_frames
 from penstock.spark.decode.frames import has_confluent_frame
@@ -141,9 +142,22 @@ def version_ids(records: DataFrame, known: Sequence[SchemaVersion] = (), *, limi
 
 
 def body_columns(frame: DataFrame) -> list[Column]:
-    """Return the reader's fields as columns; a schema that is not a record has one column, ``value``."""
+    """Return the reader's fields as columns, then the key's; a schema that is not a record has one column, ``value``.
+
+    Raises :class:`InvalidInput` if a key's column is named as one of the value's.
+    """
     body = frame.select("_row.body").schema[0].dataType
     names: list[str] | None = getattr(body, "names", None)
+    columns = [F.col("_row.body").getField(name).alias(name) for name in names or ()]
     if names is None:
-        return [F.col("_row.body").alias("value")]
-    return [F.col("_row.body").getField(name).alias(name) for name in names]
+        columns = [F.col("_row.body").alias("value")]
+    if "_key_row" not in frame.columns:
+        return columns
+    keys: list[str] = frame.select("_key_row.*").columns
+    both = {name.lower() for name in names or ("value",)} & {name.lower() for name in keys}
+    if both:
+        raise InvalidInput(
+            f"Column '{min(both)}' of the keys is also one of the values.",
+            remedy="Set decode.key.prefix to another beginning.",
+        )
+    return [*columns, *(F.col("_key_row").getField(name).alias(name) for name in keys)]

@@ -6,13 +6,16 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from uuid import UUID
 
+from pyspark.sql import DataFrame
+
 from penstock.errors import DataProblem, NotFound, PenstockError
-from penstock.pipelines.decode import ConfluentRegistry, Decode, Frames
+from penstock.pipelines.decode import ConfluentRegistry, Decode, Frames, Key
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.confluent import ConfluentRequests, SubjectVersions
 from penstock.spark.decode.formats import format_of
 from penstock.spark.decode.formats.port import FormatSettings, PayloadFormat
 from penstock.spark.decode.frames import SchemaPrefix, prefixes_of
+from penstock.spark.decode.inferred import InferredSchema
 
 __all__ = ["MAX_LOOKUPS", "DecodePlan", "SchemaVersions", "VersionSource"]
 
@@ -41,7 +44,9 @@ class DecodePlan:
     """The versions that a batch is decoded with, and the reader that they are resolved to (with its relaxed definition).
 
     With ``mixed``, frames of Confluent's are decoded too, and ``confluent`` has pairs of their ids and version ids.
-    ``unframed`` is the number of the version of records without a frame.
+    ``unframed`` is the number of the version of records without a frame. While ``learning``, records that this plan cannot
+    read, but a later one may, have the reason NEEDS_FRAMES. The reader may be ``inferred`` from the records. ``key`` is the
+    plan of the keys, whose columns' names begin with ``key_prefix``; its ``zlib`` says that keys are compressed.
     """
 
     writers: tuple[SchemaVersion, ...]
@@ -52,6 +57,11 @@ class DecodePlan:
     confluent: tuple[tuple[int, UUID], ...] = ()
     unframed: int | None = None
     settings: FormatSettings = field(default_factory=FormatSettings)
+    learning: bool = False
+    inferred: bool = False
+    key: "DecodePlan | None" = None
+    key_prefix: str = ""
+    zlib: bool = False
 
     @property
     def data_format(self) -> str:
@@ -66,7 +76,7 @@ class DecodePlan:
     @property
     def plain(self) -> bool:
         """Whether all records are expected to be Avro in AWS's frame, for which there is a shorter way."""
-        return self.data_format == "AVRO" and not self.mixed and self.frames in ("any", "glue")
+        return self.data_format == "AVRO" and not self.mixed and self.frames in ("any", "glue") and self.key is None
 
     @property
     def prefixes(self) -> dict[bytes, int]:
@@ -92,11 +102,16 @@ class SchemaVersions:
         decode: Decode,
         *,
         connect: Callable[[ConfluentRegistry], ConfluentRequests | None] = lambda _: None,
+        keys: "SchemaVersions | None" = None,
     ) -> None:
         self._source = source
         self._decode = decode
         self._known: dict[UUID, SchemaVersion] = {}
         self._connect = connect
+        self._keys = keys
+        self._inferred = source if isinstance(source, InferredSchema) else None
+        self._learning = False
+        self._zlib = False
         self._subject: SubjectVersions | None = None
         self._confluent: dict[int, UUID] = {}
         self._only_confluent = not decode.schema and not decode.infers
@@ -116,6 +131,9 @@ class SchemaVersions:
         """
         if not self._confluent and self._decode.frames == "any" and not self._only_confluent:
             self._mixed = False  # what looked like a frame of Confluent's was none
+        self._learning = True
+        if self._keys is not None:
+            self._keys.refresh()
         try:
             self._list()
         except NotFound:
@@ -127,6 +145,8 @@ class SchemaVersions:
             _log.warning("schema %s: the versions could not be listed, continuing with the known ones: %s", self.name, error)
 
     def _list(self) -> None:
+        if self._inferred is not None:
+            self._known = {}
         if not self._only_confluent:
             for version in self._source.versions(self._decode.registry, self._decode.schema):
                 self._add(version)
@@ -164,10 +184,28 @@ class SchemaVersions:
         format_of(version.data_format)
         self._known[version.id] = version
 
-    def expect_confluent(self) -> None:
-        """Look up Confluent's ids from now on, because a record has a frame of Confluent's. Raises the client's errors."""
-        self._mixed = True
-        self._list_subject()
+    def learn(self, records: DataFrame) -> None:
+        """Prepare for what a batch turned out to have: other frames, keys of new versions, new fields of documents.
+
+        After this, what still cannot be read is a dead letter. Raises the clients' errors, and :class:`DataProblem` for
+        documents that no table can hold.
+        """
+        self._learning = False
+        if self._inferred is not None:
+            if self._inferred.learn(records):
+                self._list()
+        elif self._decode.frames == "any":
+            self._mixed = True
+            self._list_subject()
+        if self._keys is not None:
+            self._keys._zlib = True
+            self._keys._list()
+            self._keys.learn(records)
+
+    @property
+    def inferred(self) -> InferredSchema | None:
+        """The schema that is inferred from the documents; None where one is registered."""
+        return self._inferred
 
     def relist(self) -> list[UUID]:
         """List again because a batch has ids that the plan lacks; return the ids of the new versions.
@@ -218,7 +256,7 @@ class SchemaVersions:
         versions = [each for each in self._newest_first() if each.data_format == reader.data_format]
         settings = FormatSettings(extra_fields=self._decode.extra_fields, message=self._decode.message)
         wanted = None if present is None else set(present)
-        return DecodePlan(
+        made = DecodePlan(
             writers=tuple(version for version in versions if wanted is None or version.id in wanted),
             reader=reader,
             reader_definition=format_of(reader.data_format, settings).reader(reader, versions),
@@ -227,7 +265,13 @@ class SchemaVersions:
             confluent=tuple(self._confluent.items()) if self._mixed else (),
             unframed=self._numbered(self._decode.version).number if self._decode.frames == "none" else None,
             settings=settings,
+            learning=self._learning,
+            inferred=self._inferred is not None,
+            zlib=self._zlib,
         )
+        if self._keys is None or not isinstance(self._decode.key, Key):
+            return made
+        return replace(made, key=self._keys.plan(), key_prefix=self._decode.key.prefix)
 
     def _newest_first(self) -> list[SchemaVersion]:
         return sorted(self._known.values(), key=lambda version: -version.number)

@@ -7,7 +7,6 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from penstock.client.catalog import CatalogClient, table_input
-from penstock.client.registry import RegistryClient
 from penstock.client.secrets import secret_text
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Ledger
@@ -20,7 +19,7 @@ from penstock.spark.commit.dead_letters import PARTITION_KEYS
 from penstock.spark.commit.outputs import Outputs
 from penstock.spark.commit.staging import Stager
 from penstock.spark.commit.steps import CommitContext, Tables
-from penstock.spark.decode.versions import SchemaVersions
+from penstock.spark.decode.opening import open_versions
 from penstock.spark.running.options import RunOptions
 from penstock.spark.sinks.kinds import SinkContext, open_sinks
 from penstock.spark.sources.port import StreamSource
@@ -53,8 +52,7 @@ def commit_context(
             catalog=lambda: options.catalog or CatalogClient(),
         )
     )
-    # Two attempts: a registry that hangs delays a batch by a minute; then known versions are used, or the batch retries.
-    versions = SchemaVersions(options.registry or RegistryClient(attempts=2), pipeline.decode)
+    versions = open_versions(pipeline.decode, options.registry)
     versions.refresh()
     versions.plan()
     tables = CatalogTables(options.catalog or _CatalogAtFirstUse())

@@ -15,6 +15,7 @@ __all__ = ["exact", "suspect"]
 _ALWAYS = ""
 _DEPTH = 24  # levels of values that no schema describes
 _KEY = r"(?:`(?:[^`]|``)*+`|[^`:<> ]++)"
+_NO_VALUE = "VOID|ARRAY<VOID>|OBJECT<>"
 _PLAIN = r"[A-Z]++(?:\([0-9]++,[0-9]++\))?+"
 
 
@@ -79,11 +80,10 @@ def _type(shape: JsonShape) -> str:
 
 
 def _object(shape: JsonShape) -> str:
-    """Members in any order, as each name occurs once; in an object that is not closed also others."""
+    """Members in any order, as each name occurs once; others have no value, unless the object is open."""
     choices = [f"{_shown(item.name)}: (?:{_type(item.shape)})" for item in shape.members]
-    if not shape.closed:
-        known = "|".join(f"{_shown(item.name)}: " for item in shape.members)
-        choices.append(f"(?!{known}){_KEY}: (?:{_any()})")
+    known = "|".join(f"{_shown(item.name)}: " for item in shape.members)
+    choices.append(f"(?!{known}){_KEY}: (?:{_NO_VALUE if shape.closed else _any()})")
     return f"OBJECT<(?:(?:{'|'.join(choices)})(?:, |(?=>)))*+>|VOID"
 
 

@@ -1,0 +1,217 @@
+"""The schema of JSON documents that none is registered for: inferred from the records, and extended by later ones.
+
+A version is a JSON Schema with closed objects, so that a document with a new field does not fit and leads to the next
+version. A type never changes but from integer to number: documents that contradict it become dead letters.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from penstock.errors import DataProblem, NotFound
+from penstock.schema.version import SchemaVersion
+
+__all__ = ["InferredSchema", "Kind", "check_names", "extended", "json_schema", "merged", "read_kind"]
+
+_REGISTER = "Register a JSON Schema in which the object has additionalProperties, and name it in decode.schema."
+_MAX_SHAPES = 10_000
+_MAX_FIELDS = 2_000
+_UNFIT = re.compile(r"[,:<>`\s]")
+_SCALARS = {"STRING": "string", "BIGINT": "integer", "DOUBLE": "number", "BOOLEAN": "boolean", "VOID": "void"}
+_NOTHING_YET = json.dumps(
+    {"type": "object", "properties": {"_nothing_yet_": {"type": "null"}}, "additionalProperties": False}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type: void, string, integer, number, boolean, array, object, or ``any`` for a mixture."""
+
+    name: str
+    fields: Mapping[str, "Kind"] = field(default_factory=dict)
+    items: "Kind | None" = None
+
+
+VOID, ANY = Kind("void"), Kind("any")
+
+
+class InferredSchema:
+    """The inferred versions; a source of versions like the registry, with the newest one only."""
+
+    def __init__(self, column: str = "value") -> None:
+        """``column`` of the records has the documents."""
+        self._column = column
+        self._kind = VOID
+        self._number = 0
+
+    def versions(self, registry: str, schema: str, *, available_only: bool = True) -> Sequence[SchemaVersion]:  # noqa: ARG002
+        """Return the newest version; before the first record, one that no document fits."""
+        definition = json_schema(self._kind) if self._number else _NOTHING_YET
+        version_id = uuid5(NAMESPACE_URL, definition)
+        found = SchemaVersion(
+            id=version_id,
+            schema_arn="",
+            registry_name="",
+            schema_name="inferred",
+            number=self._number,
+            definition=definition,
+            data_format="JSON",
+        )
+        return [found]
+
+    def version(self, version_id: UUID | str) -> SchemaVersion:
+        """Raise :class:`NotFound`: documents do not name versions."""
+        raise NotFound(f"No registry has version {version_id}.")
+
+    def recall(self, state: Mapping[str, object]) -> None:
+        """Go on from the ``number`` and the ``definition`` of the last batch's reader, unless newer ones are known."""
+        number = int(str(state.get("number", 0)))
+        if number > self._number:
+            self._number = number
+            self._kind = _of_schema(json.loads(str(state["definition"])))
+
+    def learn(self, records: DataFrame) -> bool:
+        """Extend the schema by the documents of ``records`` ; return whether it changed.
+
+        This reads the source once more. Raises :class:`DataProblem` for documents that no table can hold.
+        """
+        variant = F.try_parse_json(F.col(self._column).cast("string"))
+        shapes = records.select(F.schema_of_variant(variant).alias("shape")).filter("shape like 'OBJECT<%'").distinct()
+        seen = VOID
+        for row in shapes.limit(_MAX_SHAPES).collect():
+            seen = merged(seen, read_kind(row["shape"]))
+        # What is known stays: the first batch may choose freely, later ones can only add and widen.
+        now = extended(self._kind, seen) if self._number else seen
+        if now == self._kind or not any(each.name != "void" for each in now.fields.values()):
+            return False
+        check_names(now)
+        self._kind, self._number = now, self._number + 1
+        return True
+
+
+def read_kind(text: str) -> Kind:
+    """Return the type that Spark's ``schema_of_variant`` wrote."""
+    kind, _ = _read(text, 0)
+    return kind
+
+
+def _read(text: str, at: int) -> tuple[Kind, int]:
+    if text.startswith("ARRAY<", at):
+        items, at = _read(text, at + 6)
+        return Kind("array", items=items), at + 1
+    if text.startswith("OBJECT<", at):
+        fields: dict[str, Kind] = {}
+        at += 7
+        while text[at] != ">":
+            name, at = _name(text, at + 2 if text.startswith(", ", at) else at)
+            fields[name], at = _read(text, at)
+        return Kind("object", fields=fields), at + 1
+    found = re.compile(r"[A-Z_]+").match(text, at)
+    word, at = (found[0], found.end()) if found else ("", at)
+    if text.startswith("(", at):
+        at = text.index(")", at) + 1
+    return (Kind("number") if word == "DECIMAL" else Kind(_SCALARS.get(word, "any"))), at
+
+
+def _name(text: str, at: int) -> tuple[str, int]:
+    found = re.compile(r"`((?:[^`]|``)*)`: |([^:`<>]*): ").match(text, at)
+    assert found is not None, text[at : at + 80]
+    return (found[2] if found[1] is None else found[1].replace("``", "`")), found.end()
+
+
+def merged(one: Kind, other: Kind) -> Kind:
+    """Return a type for the values of both; ``any`` if there is no closer one."""
+    if one == other or other.name == "void":
+        return one
+    if one.name == "void":
+        return other
+    names = {one.name, other.name}
+    if names == {"integer", "number"}:
+        return Kind("number")
+    if names == {"object"}:
+        every = dict.fromkeys([*one.fields, *other.fields])
+        return Kind("object", {name: merged(one.fields.get(name, VOID), other.fields.get(name, VOID)) for name in every})
+    if names == {"array"}:
+        return Kind("array", items=merged(one.items or VOID, other.items or VOID))
+    return ANY
+
+
+def extended(known: Kind, seen: Kind) -> Kind:
+    """Return ``known`` with what ``seen`` adds; where they contradict each other, ``known``."""
+    if known.name == "object" and seen.name == "object":
+        every = dict.fromkeys([*known.fields, *seen.fields])
+        fields = {name: extended(known.fields.get(name, VOID), seen.fields.get(name, VOID)) for name in every}
+        return Kind("object", fields)
+    if known.name == "array" and seen.name == "array":
+        return Kind("array", items=extended(known.items or VOID, seen.items or VOID))
+    if known.name == "integer" and seen.name == "number":
+        return seen
+    return seen if known.name == "void" else known
+
+
+def json_schema(kind: Kind) -> str:
+    """Return the JSON Schema of documents of this type; fields without a value so far are not in it."""
+    return json.dumps({**_schema(kind), "type": "object"}, separators=(",", ":"))
+
+
+def _schema(kind: Kind) -> dict[str, object]:
+    match kind.name:
+        case "object":
+            properties = {name: _schema(each) for name, each in kind.fields.items() if _is_typed(each)}
+            return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
+        case "array":
+            return {"type": ["array", "null"], "items": _schema(kind.items or VOID)}
+        case "any" | "void":
+            return {}
+        case name:
+            return {"type": [name, "null"]}
+
+
+def _is_typed(kind: Kind) -> bool:
+    """Return whether a column can be made: not for null, ``[]`` and ``{}`` alone."""
+    if kind.name == "object":
+        return any(_is_typed(each) for each in kind.fields.values())
+    return kind.name != "void" and (kind.items is None or _is_typed(kind.items))
+
+
+def _of_schema(schema: Mapping[str, object]) -> Kind:
+    names = schema.get("type")
+    name = (
+        names
+        if isinstance(names, str)
+        else next((each for each in names if each != "null"), "")
+        if isinstance(names, list)
+        else ""
+    )
+    properties, items = schema.get("properties"), schema.get("items")
+    if name == "object" and isinstance(properties, dict):
+        return Kind("object", {key: _of_schema(each) for key, each in properties.items()})
+    if name == "array" and isinstance(items, dict):
+        return Kind("array", items=_of_schema(items))
+    return Kind(name) if name else ANY
+
+
+def check_names(kind: Kind, path: str = "") -> None:
+    """Raise :class:`DataProblem` for fields that no table can have."""
+    names = [name.lower() for name in kind.fields]
+    if len(names) > _MAX_FIELDS:
+        raise DataProblem(
+            f"The documents have over {_MAX_FIELDS} different fields{f' in {path}' if path else ''}: that is no table.",
+            remedy=_REGISTER,
+        )
+    for name, each in kind.fields.items():
+        where = f"{path}.{name}" if path else name
+        if _UNFIT.search(name) or not name or names.count(name.lower()) > 1:
+            raise DataProblem(
+                f"The documents have a field '{where[:200]}' that no column can be named after.",
+                remedy="Names have no space, comma, colon, backtick or angle bracket, and differ by more than case. "
+                + _REGISTER,
+            )
+        check_names(each, where)
+        if each.items is not None:
+            check_names(each.items, f"{where}[]")
