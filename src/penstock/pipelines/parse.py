@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.pipelines.decode import parse_decode
+from penstock.pipelines.evolution import Evolution
 from penstock.pipelines.model import Accounts, DeadLetters, Drift, Pipeline, Policy, Trigger
 from penstock.pipelines.sections import catalog_target, location
 from penstock.pipelines.sinks.kinds import parse_sinks
@@ -57,6 +59,11 @@ def declared(top: Section, base: Path, *, origin: str) -> Pipeline:
     drift = _drift(top.section("drift"))
     accounts = _accounts(top.section("accounts"), base)
     top.done()
+    if decode.reader == "table":
+        # What the tables lack is left out and reported; nothing changes them.
+        frozen = Evolution(add="freeze", widen="freeze", rename="evolve")
+        sinks = tuple(replace(sink, evolution=frozen) for sink in sinks)
+        drift = replace(drift, on_missing_field="warn")
     try:
         return Pipeline(
             name=name,

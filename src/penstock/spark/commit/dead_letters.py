@@ -76,7 +76,14 @@ def _message() -> Column:
     reason = F.col("_reason")
     return (
         F.when(reason == "TOMBSTONE", F.lit("The value is null."))
-        .when(reason == "SHORT_FRAME", F.concat(F.lit("The value has "), size, F.lit(" bytes; a frame has at least 18.")))
+        .when(
+            reason.startswith("KEY_"),
+            F.concat(F.lit("The key cannot be decoded: "), F.expr("substring(_reason, 5)"), F.lit(".")),
+        )
+        .when(
+            reason == "SHORT_FRAME",
+            F.concat(F.lit("The value has "), size, F.lit(" bytes; a frame has at least 18 (Glue), 5 or 17 (Confluent).")),
+        )
         .when(
             reason == "WRONG_HEADER",
             F.concat(

@@ -34,6 +34,12 @@ REASONS = (
     "NEEDS_FRAMES",
     "UNDECODABLE",
     "TRAILING_BYTES",
+    "KEY_SHORT_FRAME",
+    "KEY_WRONG_HEADER",
+    "KEY_WRONG_COMPRESSION",
+    "KEY_UNKNOWN_VERSION",
+    "KEY_UNDECODABLE",
+    "KEY_TRAILING_BYTES",
 )
 """Why a record is not a row. TOMBSTONE is not an error; NEEDS_INFLATE and NEEDS_FRAMES request a second pass, with
 zlib and with Confluent's frames."""
