@@ -17,6 +17,7 @@ from penstock.spark import KinesisDataSource
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, RunReport, run
 from penstock.testing.kinesis_server import KinesisServer
+from tests.integration.spark import stream as shared
 from tests.integration.spark.stream import Registry, frame, records, rows
 
 pytestmark = [
@@ -26,6 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
+EXAMPLE = Path(__file__).parents[3] / "examples" / "clicks-through-kinesis.yaml"
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTING", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_REGION": "us-east-1"}
 
 
@@ -117,6 +119,29 @@ def test_a_table_has_every_record_once(kinesis_server: KinesisServer, lake: Path
     stream.put(flights(303, 10))
     stream.run("other", resume=True)
     assert stream.ids() == list(range(313))
+
+
+def test_the_example_fills_a_table_and_another_stream(
+    kinesis_server: KinesisServer, lake: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = [{"name": "id", "type": "long"}, {"name": "day", "type": "string"}, {"name": "page", "type": "string"}]
+    monkeypatch.setattr(shared, "DEFINITIONS", ({"type": "record", "name": "Click", "fields": fields},))
+    # The example has no endpoint, as with AWS.
+    monkeypatch.setenv("AWS_ENDPOINT_URL_KINESIS", kinesis_server.endpoint_url)
+    spark.sparkContext.environment["AWS_ENDPOINT_URL_KINESIS"] = kinesis_server.endpoint_url
+    clicks, buyers = Stream(kinesis_server, lake, spark), Stream(kinesis_server, lake, spark)
+    pages = {number: "checkout" if number % 10 == 0 else "home" for number in range(100)}
+    clicks.put(frame(1, {"id": number, "day": "d", "page": page}) for number, page in pages.items())
+    environment = {"CLICKS_STREAM": clicks.name, "BUYERS_STREAM": buyers.name, "PENSTOCK_BUCKET": "lk"}
+    pipeline = parse_pipeline(EXAMPLE.read_text(), environment=environment)
+    run(pipeline, spark, RunOptions(registry=Registry(numbers=[1]), once=True))
+    found = {row["id"]: row for row in rows(lake, "clicks")}
+    assert {number: row["page"] for number, row in found.items()} == pages
+    bought = [(record["PartitionKey"], json.loads(record["Data"])) for record in kinesis_server.records(buyers.name)]
+    assert sorted(value["id"] for _, value in bought) == list(range(0, 100, 10))
+    for key, value in bought:
+        assert set(value) == {"id", "visitor", "arrived"}
+        assert key == value["visitor"] == found[value["id"]]["visitor"]
 
 
 def test_a_missing_stream_is_named_before_the_stream_starts(

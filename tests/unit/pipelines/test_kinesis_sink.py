@@ -18,15 +18,21 @@ def sink(text: str) -> KinesisSink:
 
 def test_a_stream_by_its_arn_with_a_schema() -> None:
     arn = "arn:aws:kinesis:eu-west-1:111122223333:stream/orders"
-    found = sink(f"streamARN: {arn}\npartitionKey: country\nregistryName: shop\nschemaName: order\naggregate: true")
-    assert (found.topic, found.partition_key, found.registry, found.schema, found.aggregate) == (
+    found = sink(
+        f"streamARN: {arn}\npartitionKey: country\nvalue: {{registryName: shop, schemaName: order}}\naggregate: true"
+    )
+    assert (found.topic, found.partition_key, found.value.registry, found.value.schema, found.aggregate) == (
         "orders",
         "country",
         "shop",
         "order",
         True,
     )
-    assert (found.description, found.guarantee, found.mode) == ("stream orders, schema order", "at least once", "append")
+    assert (found.description, found.guarantee, found.mode) == (
+        "stream orders, schema shop/order",
+        "at least once",
+        "append",
+    )
     assert sink("stream: s").description == "stream s, JSON"
 
 
@@ -34,7 +40,8 @@ def test_a_stream_by_its_arn_with_a_schema() -> None:
     ("text", "message"),
     [
         ("partition_key: k", "'stream' is missing"),
-        ("stream: s\nschema: order", "name the schema of the values together"),
+        ("stream: s\nvalue: {schema: order}", "'registry' and 'schema' go together"),
+        ("stream: s\nvalue: {format: avro}", "values in AVRO need a registered schema"),
         ("stream: s\nmode: upsert\nkeys: [id]", "kinesis cannot be written in mode upsert"),
     ],
 )

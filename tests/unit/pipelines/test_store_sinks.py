@@ -8,7 +8,8 @@ from penstock.errors import InvalidInput
 from penstock.pipelines.decode import ConfluentRegistry
 from penstock.pipelines.kafka import KafkaConnection
 from penstock.pipelines.sinks.dynamodb import DynamoDbSink
-from penstock.pipelines.sinks.kafka import Encoding, KafkaSink
+from penstock.pipelines.sinks.encoding import Encoding
+from penstock.pipelines.sinks.kafka import KafkaSink
 from penstock.pipelines.sinks.kinds import parse_sinks
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.settings.document import load_document

@@ -6,6 +6,8 @@ The stand-in of the integration tests never says that a closed shard has ended.
 import base64
 import json
 import pickle
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,13 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+from pyspark.sql.types import StructType
 
 from penstock.errors import AccessDenied, DataProblem, PenstockError
 from penstock.spark.sources.kinesis import shards
 from penstock.spark.sources.kinesis.ranges import pages_between
 from penstock.spark.sources.kinesis.reader import KinesisReader
+from penstock.spark.sources.kinesis.source import KinesisDataSource
 
 META = boto3.session.Session().client("kinesis", region_name="us-east-1").meta
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -163,6 +167,36 @@ def test_a_shard_is_read_once_however_often_the_batch_is_used(inline: str, tmp_p
     assert query.batch(end, again) == {"a": [4, 5]}
     query.reader.stop()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_executors_need_nothing_of_penstock(tmp_path: Path) -> None:
+    stream = Stream(a={"numbers": [1, 2]}, b={"numbers": [3]})
+    # One shard's records are sent with the task, the other's are in a file.
+    query = Query(stream, maxInlineBytes="50", prefetchLocation=str(tmp_path / "files"))
+    end = query.plan()
+    source = KinesisDataSource({"streamName": "s"})
+    reader = source.streamReader(StructType())
+    work = (source, reader, query.reader.partitions(query.offset, end))
+    (tmp_path / "work").write_bytes(pickle.dumps(work))
+    program = """
+import pickle, sys
+sys.modules["penstock"] = None  # as if it were not installed
+source, reader, parts = pickle.load(open(sys.argv[1], "rb"))
+assert {type(each.value["inline"]) for each in parts} == {bytes, type(None)}
+print([batch.column("sequenceNumber").to_pylist() for part in parts for batch in reader.read(part)])
+parts[0].value.update(inline=None, file="/nowhere")
+try:
+    list(reader.read(parts[0]))
+except RuntimeError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "work")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("[['1', '2'], ['3']]\nRecords of shard a were fetched on the driver's machine")
+    assert "prefetchLocation" in done.stdout
+    query.reader.stop()
 
 
 def test_another_process_plans_the_same_batch_by_its_numbers() -> None:

@@ -1,11 +1,11 @@
 """A stream of Kinesis as a sink."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from penstock.errors import InvalidInput
 from penstock.pipelines.sections import default
+from penstock.pipelines.sinks.encoding import Encoding, encoding
 from penstock.pipelines.sinks.settings import Guarantee, SinkSettings, sink_settings
 from penstock.settings.document import Section
 
@@ -17,8 +17,7 @@ class KinesisSink(SinkSettings):
     """A stream, by name or ARN, to which each row is put as a record.
 
     ``partition_key`` and ``explicit_hash_key`` are SQL expressions over the rows; without a key it is the MD5 of the value.
-    With ``registry`` and ``schema`` a value is written with the schema's latest version, in AWS's frame; otherwise it is
-    plain JSON. ``aggregate`` puts many rows into one record, as the KPL does. ``role`` is assumed.
+    ``aggregate`` puts many rows into one record, as the KPL does. ``role`` is assumed.
     """
 
     kind: ClassVar[str] = "kinesis"
@@ -30,17 +29,12 @@ class KinesisSink(SinkSettings):
     role: str | None = None
     partition_key: str | None = None
     explicit_hash_key: str | None = None
-    registry: str | None = None
-    schema: str | None = None
+    value: Encoding = field(default_factory=Encoding)
     aggregate: bool = False
 
     def __post_init__(self) -> None:
         SinkSettings.__post_init__(self)
-        if (self.registry is None) != (self.schema is None):
-            raise InvalidInput(
-                f"Sink {self.name}: 'registry' and 'schema' name the schema of the values together.",
-                remedy="Give both, or neither for plain JSON.",
-            )
+        self.value.check(self.name)
 
     @property
     def topic(self) -> str:
@@ -50,7 +44,7 @@ class KinesisSink(SinkSettings):
     @property
     def description(self) -> str:
         """Return the stream and the form of its values."""
-        return f"stream {self.topic}, {f'schema {self.schema}' if self.schema else 'JSON'}"
+        return f"stream {self.topic}, {self.value.name if self.value.frame else 'JSON'}"
 
 
 def kinesis_sink(kinesis: Section, base: Path, name: str) -> KinesisSink:
@@ -64,7 +58,6 @@ def kinesis_sink(kinesis: Section, base: Path, name: str) -> KinesisSink:
         role=kinesis.text("role", "awsSTSRoleARN"),
         partition_key=kinesis.text("partition_key", "partitionKey"),
         explicit_hash_key=kinesis.text("explicit_hash_key"),
-        registry=kinesis.text("registry", "registryName"),
-        schema=kinesis.text("schema", "schemaName"),
+        value=encoding(kinesis.section("value")),
         aggregate=default(kinesis.boolean("aggregate"), False),
     )

@@ -55,7 +55,7 @@ _WRITERS: Mapping[type[SinkSettings], Callable[[Any, SinkContext], SinkWriter]] 
     DeltaSink: _delta,
     IcebergSink: lambda sink, context: IcebergWriter(sink, context.spark),
     DynamoDbSink: lambda sink, _: DynamoDbWriter(sink),
-    KinesisSink: lambda sink, _: KinesisWriter(sink),
+    KinesisSink: lambda sink, context: KinesisWriter(sink, context.spark),
     JdbcSink: lambda sink, context: JdbcWriter(sink, context.fetch_secret),
     KafkaSink: lambda sink, context: KafkaWriter(sink, context.spark, context.fetch_secret),
 }

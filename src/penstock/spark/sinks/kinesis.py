@@ -1,56 +1,51 @@
 """Rows put into a stream of Kinesis, at least once.
 
-Spark makes key and value of each row; the driver frames and puts them, so executors need neither Penstock nor credentials.
+Spark makes key and value of each row; the driver puts them, so executors need neither Penstock nor credentials.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from typing import Any, Protocol
+from contextlib import contextmanager
+from typing import Any
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.avro.functions import to_avro
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.types import StructType
 
 from penstock.client.connection import translated_errors
-from penstock.client.registry import RegistryClient
 from penstock.errors import DataProblem, InvalidInput
 from penstock.pipelines.sinks.kinesis import KinesisSink
-from penstock.schema.version import SchemaText, SchemaVersion
+from penstock.schema.version import SchemaText
 from penstock.serdes.encoders import payload_encoder
 from penstock.serdes.errors import SerdeError
-from penstock.serdes.frame import header
 from penstock.serdes.kinesis.aggregate import MAX_RECORD, Aggregator, UserRecord, check_keys
 from penstock.serdes.kinesis.serdes import aggregated, open_shards, put_all
 from penstock.spark.sinks.changes import written_columns
 from penstock.spark.sinks.port import Published, SinkBatch
+from penstock.spark.sinks.values import PROBLEMS, ValueSchema, ValueSchemas, derived_avro, encoded
 from penstock.spark.sources.kinesis.shards import Stream
+from penstock.spark.sources.port import METADATA
 
 __all__ = ["KinesisWriter"]
 
 # Throttled records are sent again for about two minutes; then the whole batch is, within the pipeline's retries.
 _ATTEMPTS = 30
 _KEY, _HASH, _VALUE = "key", "hash", "value"
-
-Frame = Callable[[bytes], bytes]
-
-
-class LatestVersion(Protocol):
-    """What the writer needs of a registry."""
-
-    def latest(self, registry: str, schema: str) -> SchemaVersion:
-        """Return the latest AVAILABLE version of a schema."""
-        ...
+_ORDER = ("topic", "partition", "offset", "sequence")
 
 
 class KinesisWriter:
-    """One Kinesis sink in one run; a :class:`~penstock.spark.sinks.port.SinkWriter`."""
+    """One Kinesis sink in one run; a :class:`~penstock.spark.sinks.port.SinkWriter`.
 
-    def __init__(self, sink: KinesisSink, registry: LatestVersion | None = None) -> None:
+    ``schemas`` None: those of the declared registry.
+    """
+
+    def __init__(self, sink: KinesisSink, spark: SparkSession, schemas: ValueSchemas | None = None) -> None:
         self._sink = sink
-        self._registry = registry
+        self._spark = spark
+        self._schemas = schemas or ValueSchemas(sink.value)
         self._client: Any = None
 
     @property
@@ -62,7 +57,8 @@ class KinesisWriter:
         """Describe the stream, and find the schema. Raises :class:`NotFound`, :class:`AccessDenied` and the like."""
         with translated_errors(self._opened(), f"stream {self._sink.topic} of sink {self._sink.name}"):
             self._opened().describe_stream_summary(StreamName=self._sink.topic)
-        self._version()
+        if self._sink.value.frame is not None and not self._sink.value.register:
+            self._schemas.find()
 
     def table(self) -> StructType | None:
         """Return None: a stream has no columns."""
@@ -76,20 +72,22 @@ class KinesisWriter:
         """
         if not batch.count:
             return Published(rows=0)
-        version = self._version()
         counted = _Counter()
-        records = counted.over(self._records(batch, version))
+        records = counted.over(self._records(batch))
         entries: Iterable[Mapping[str, Any]]
         if self._sink.aggregate:
             entries = aggregated(records, Aggregator(shards=open_shards(self._opened(), self._sink.topic)))
         else:
             entries = map(_entry, records)
-        put_all(self._opened(), self._sink.topic, entries, attempts=_ATTEMPTS)
+        with self._explained():
+            put_all(self._opened(), self._sink.topic, entries, attempts=_ATTEMPTS)
         return Published(rows=counted.records, size=counted.size)
 
-    def _records(self, batch: SinkBatch, version: SchemaVersion | None) -> Iterator[UserRecord]:
-        frame = _frame(version)
-        for row in self._rows(batch, version).toLocalIterator(prefetchPartitions=True):
+    def _records(self, batch: SinkBatch) -> Iterator[UserRecord]:
+        columns = written_columns(batch.columns, self._sink)
+        schema = self._schema(columns)
+        frame = self._frame(schema)
+        for row in self._rows(batch, columns, schema).toLocalIterator(prefetchPartitions=True):
             try:
                 record = UserRecord(row[_KEY] or "", frame(bytes(row[_VALUE])), row[_HASH])
                 check_keys(record)
@@ -107,48 +105,53 @@ class KinesisWriter:
                 )
             yield record
 
-    def _rows(self, batch: SinkBatch, version: SchemaVersion | None) -> DataFrame:
-        """Return the rows as partition key, explicit hash key (both strings) and value (binary)."""
-        names = written_columns(batch.columns, self._sink).names
-        value = self._value(names, version)
-        key = F.md5(value) if self._sink.partition_key is None else F.expr(self._sink.partition_key)
-        hashed = F.lit(None) if self._sink.explicit_hash_key is None else F.expr(self._sink.explicit_hash_key)
+    def _rows(self, batch: SinkBatch, columns: StructType, schema: ValueSchema | None) -> DataFrame:
+        """Return the rows as partition key, explicit hash key (both strings) and value (binary), in the source's order."""
+        sink, rows = self._sink, batch.rows
+        body = F.struct(*(F.col("`" + name.replace("`", "``") + "`") for name in columns.names))
+        value = encoded(body, sink.value, None if sink.value.format == "json" else schema)
+        key = F.md5(value) if sink.partition_key is None else F.expr(sink.partition_key)
+        hashed = F.lit(None) if sink.explicit_hash_key is None else F.expr(sink.explicit_hash_key)
+        order = [METADATA[name] for name in _ORDER if METADATA[name] in rows.columns]
+        if sink.partition_key is not None and order:
+            rows = rows.coalesce(1).sortWithinPartitions(*order)
         try:
-            return batch.rows.select(key.cast("string").alias(_KEY), hashed.cast("string").alias(_HASH), value.alias(_VALUE))
+            return rows.select(key.cast("string").alias(_KEY), hashed.cast("string").alias(_HASH), value.alias(_VALUE))
         except AnalysisException as error:
             raise InvalidInput(
-                f"Sink {self._sink.name}: its keys and values cannot be made of the rows: {str(error).splitlines()[0]}",
+                f"Sink {sink.name}: its keys and values cannot be made of the rows: {str(error).splitlines()[0]}",
                 remedy=f"The rows have the columns {', '.join(batch.rows.columns)}.",
             ) from None
 
-    def _value(self, names: list[str], version: SchemaVersion | None) -> Column:
-        if version is None or version.data_format == "JSON":
-            record = F.struct(*(F.col(f"`{name}`") for name in names))
-            return F.to_json(record, {"ignoreNullFields": "false"}).cast("binary")
-        fields = [field["name"] for field in json.loads(version.definition)["fields"]]
-        unknown = [name for name in names if name not in fields]
-        if unknown:
-            raise InvalidInput(
-                f"Sink {self._sink.name}: version {version.number} of schema {self._sink.schema} has no field "
-                f"{', '.join(unknown)}.",
-                remedy="Leave these columns out with the sink's sql, or register a version that has them.",
-            )
-        record = F.struct(*(F.col(f"`{name}`") for name in fields if name in names))
-        return to_avro(record, version.definition)
-
-    def _version(self) -> SchemaVersion | None:
-        sink = self._sink
-        if sink.registry is None or sink.schema is None:
+    def _schema(self, columns: StructType) -> ValueSchema | None:
+        value = self._sink.value
+        if value.frame is None:
             return None
-        if self._registry is None:
-            self._registry = RegistryClient(attempts=2)
-        found = self._registry.latest(sink.registry, sink.schema)
-        if found.data_format not in {"AVRO", "JSON"}:
-            raise InvalidInput(
-                f"Sink {sink.name}: schema {sink.schema} is of format {found.data_format}, which is not written to streams.",
-                remedy="Use a schema of format AVRO or JSON.",
-            )
-        return found
+        if not value.register:
+            return self._schemas.find()
+        name = (value.confluent.subject if value.confluent is not None else None) or value.schema
+        definition = derived_avro(self._spark, columns, re.sub(r"[^A-Za-z0-9_.]|^(?=\d)", "_", name))
+        return self._schemas.register(definition)
+
+    def _frame(self, schema: ValueSchema | None) -> Callable[[bytes], bytes]:
+        """Return a function from a value as Spark has written it to the record's data; JSON is checked by its schema."""
+        if schema is None or self._sink.value.format == "avro":
+            return lambda value: value
+        encode = payload_encoder(SchemaText(definition=schema.definition, data_format="JSON"))(schema.head)
+        return lambda value: encode(json.loads(value))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except PySparkException as error:
+            text = str(error)
+            for pattern, kind, what, remedy in PROBLEMS:
+                if re.search(pattern, text):
+                    line = next(each.strip() for each in text.splitlines() if re.search(pattern, each))
+                    where = f"Sink {self._sink.name}: stream {self._sink.topic}"
+                    raise kind(f"{where} {what}: {line[:300].rstrip('.')}.", remedy=remedy) from error
+            raise
 
     def _opened(self) -> Any:
         if self._client is None:
@@ -180,18 +183,3 @@ class _Counter:
 def _entry(record: UserRecord) -> dict[str, Any]:
     found: dict[str, Any] = {"Data": record.data, "PartitionKey": record.partition_key}
     return found if record.explicit_hash_key is None else {**found, "ExplicitHashKey": record.explicit_hash_key}
-
-
-def _frame(version: SchemaVersion | None) -> Frame:
-    """Return a function from a value as Spark has written it to the record's data."""
-    if version is None:
-        return lambda value: value
-    head = header(version.id)
-    if version.data_format == "AVRO":
-        return lambda value: head + value
-    encode = payload_encoder(SchemaText(definition=version.definition, data_format=version.data_format))(head)
-    return partial(_checked, encode)
-
-
-def _checked(encode: Callable[[Any], bytes], value: bytes) -> bytes:
-    return encode(json.loads(value))

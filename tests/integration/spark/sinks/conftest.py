@@ -58,7 +58,7 @@ def topic_target(broker: Broker, spark_utc: SparkSession) -> TopicTarget:
 
 
 @pytest.fixture
-def kinesis_target(kinesis_server: KinesisServer, monkeypatch: pytest.MonkeyPatch) -> StreamTarget:
+def kinesis_target(kinesis_server: KinesisServer, spark_utc: SparkSession, monkeypatch: pytest.MonkeyPatch) -> StreamTarget:
     for name, value in {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "us-east-1"}.items():
         monkeypatch.setenv(name, value)
-    return StreamTarget(kinesis_server)
+    return StreamTarget(kinesis_server, spark_utc)

@@ -6,10 +6,13 @@ from dataclasses import replace
 from typing import Any, ClassVar
 from uuid import uuid4
 
+from pyspark.sql import SparkSession
+
 from penstock.pipelines import KinesisSink
 from penstock.pipelines.sinks.settings import WriteMode
 from penstock.spark.sinks.kinesis import KinesisWriter
 from penstock.spark.sinks.port import SinkBatch, SinkWriter
+from penstock.spark.sinks.values import ValueSchemas
 from penstock.testing.kinesis_server import KinesisServer
 from tests.integration.spark.sinks.targets import SinkTarget
 
@@ -20,14 +23,14 @@ class StreamTarget(SinkTarget):
     modes: ClassVar[Sequence[WriteMode]] = ("append",)
     exactly_once: ClassVar[bool] = False
 
-    def __init__(self, kinesis: KinesisServer) -> None:
-        self.kinesis, self.name = kinesis, f"sink-{uuid4().hex[:8]}"
+    def __init__(self, kinesis: KinesisServer, spark: SparkSession) -> None:
+        self.kinesis, self.spark, self.name = kinesis, spark, f"sink-{uuid4().hex[:8]}"
         kinesis.create_stream(self.name, shards=2)
         self.settings = KinesisSink(stream=self.name, endpoint=kinesis.endpoint_url, partition_key="name")
 
-    def writer(self, mode: WriteMode = "append") -> SinkWriter:
+    def writer(self, mode: WriteMode = "append", schemas: ValueSchemas | None = None, **more: Any) -> SinkWriter:
         assert mode == "append"
-        return KinesisWriter(self.settings)
+        return KinesisWriter(replace(self.settings, **more), self.spark, schemas)
 
     def records(self) -> list[dict[str, Any]]:
         return self.kinesis.records(self.name)
@@ -44,6 +47,6 @@ class StreamTarget(SinkTarget):
 
     def unreachable(self) -> Sequence[tuple[SinkWriter, str]]:
         return [
-            (KinesisWriter(replace(self.settings, stream="none")), "Stream none under account not found"),
-            (KinesisWriter(replace(self.settings, endpoint="http://127.0.0.1:1")), "gave no usable answer"),
+            (self.writer(stream="none"), "Stream none under account not found"),
+            (self.writer(endpoint="http://127.0.0.1:1"), "gave no usable answer"),
         ]

@@ -14,8 +14,8 @@ from penstock.client.confluent import ConfluentClient
 from penstock.client.registry import RegistryClient
 from penstock.errors import DataProblem, InvalidInput
 from penstock.pipelines.decode import ConfluentRegistry
-from penstock.pipelines.sinks.kafka import Encoding
-from penstock.spark.sinks.kafka.schemas import ValueSchemas
+from penstock.pipelines.sinks.encoding import Encoding
+from penstock.spark.sinks.values import ValueSchemas
 from penstock.testing.server import RunningServer
 from tests.integration.spark.sinks.targets import QUERY, batch, numbered
 from tests.integration.spark.sinks.topics import TopicTarget

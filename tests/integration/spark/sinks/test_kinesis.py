@@ -2,17 +2,19 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
+from typing import Any, Literal, cast
 from uuid import UUID
 
 import pytest
 from pyspark.sql import SparkSession
 
 from penstock.errors import DataProblem, InvalidInput
+from penstock.pipelines.sinks.encoding import Encoding
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.kinesis.aggregate import is_aggregate, user_records
 from penstock.serdes.kinesis.serdes import KinesisDeserializer
-from penstock.spark.sinks.kinesis import KinesisWriter
+from penstock.spark.sinks.port import SinkWriter
+from penstock.spark.sinks.values import ValueSchemas
 from tests.integration.spark.sinks.streams import StreamTarget
 from tests.integration.spark.sinks.targets import CHANGES, batch, numbered
 
@@ -71,34 +73,35 @@ def test_a_stream_that_throttles_gets_every_row(spark_utc: SparkSession, kinesis
 def test_values_of_a_registered_schema_are_read_by_another_implementation(
     spark_utc: SparkSession, kinesis_target: StreamTarget
 ) -> None:
-    settings = replace(kinesis_target.settings, registry="shop", schema="item", partition_key="cast(id as string)")
-    registry = Registry(AVRO, "AVRO")
-    rows = [(1, "a", 0, 0), (2, None, 0, 1)]
-    KinesisWriter(settings, registry).publish(batch(spark_utc, rows))
-    found = list(KinesisDeserializer(source=registry).records(kinesis_target.records()))
+    def writer(registry: Registry, format: Literal["avro", "json"]) -> SinkWriter:
+        encoding = Encoding(format=format, registry="shop", schema="item")
+        schemas = ValueSchemas(encoding, registry=cast("Any", lambda: registry))
+        return kinesis_target.writer(schemas=schemas, value=encoding, partition_key="cast(id as string)")
+
+    avro, json_schema = Registry(AVRO, "AVRO"), Registry(JSON, "JSON")
+    writer(avro, "avro").publish(batch(spark_utc, [(1, "a", 0, 0), (2, None, 0, 1)]))
+    found = list(KinesisDeserializer(source=avro).records(kinesis_target.records()))
     assert {each.partition_key: each.value for each in found} == {
         "1": {"name": "a", "at": None, "id": 1},
         "2": {"name": None, "at": None, "id": 2},
     }
     unknown = batch(spark_utc, [(1, "a", "u", 0, 0)], columns=CHANGES)
-    with pytest.raises(InvalidInput, match="version 3 of schema item has no field op"):
-        KinesisWriter(settings, registry).publish(unknown)
+    with pytest.raises(InvalidInput, match=r"has a schema that does not fit the columns"):
+        writer(avro, "avro").publish(unknown)
+    with pytest.raises(DataProblem, match="gets a null where the schema has none"):
+        writer(avro, "avro").publish(batch(spark_utc, [(None, "a", 0, 0)]))
 
-    strict = KinesisWriter(settings, Registry(JSON, "JSON"))
     with pytest.raises(DataProblem, match="a row of batch 0 cannot be put into stream"):
-        strict.publish(batch(spark_utc, [(9, "a", 0, 0)]))
-    strict.publish(batch(spark_utc, [(5, "a", 0, 0)]))
-    keys = {"5": {"id": 5, "name": "a"}}
-    read = KinesisDeserializer(source=Registry(JSON, "JSON"))
-    last = [record for record in kinesis_target.records() if record["PartitionKey"] in keys]
-    assert {each.partition_key: each.value for each in read.records(last)} == keys
-    with pytest.raises(InvalidInput, match="PROTOBUF, which is not written"):
-        KinesisWriter(settings, Registry("x", "PROTOBUF")).check()
+        writer(json_schema, "json").publish(batch(spark_utc, [(9, "a", 0, 0)]))
+    writer(json_schema, "json").publish(batch(spark_utc, [(5, "a", 0, 0)]))
+    last = [record for record in kinesis_target.records() if record["PartitionKey"] == "5"]
+    assert [each.value for each in KinesisDeserializer(source=json_schema).records(last)] == [{"id": 5, "name": "a"}]
+    with pytest.raises(InvalidInput, match="schema shop/item is PROTOBUF"):
+        writer(Registry("x", "PROTOBUF"), "avro").check()
 
 
 def test_rows_share_aggregated_records(spark_utc: SparkSession, kinesis_target: StreamTarget) -> None:
-    settings = replace(kinesis_target.settings, aggregate=True, partition_key=None)
-    done = KinesisWriter(settings).publish(batch(spark_utc, numbered(0, 1000)))
+    done = kinesis_target.writer(aggregate=True, partition_key=None).publish(batch(spark_utc, numbered(0, 1000)))
     assert done.rows == 1000
     records = kinesis_target.records()
     assert len(records) == 2, "one a shard"
@@ -110,9 +113,9 @@ def test_rows_share_aggregated_records(spark_utc: SparkSession, kinesis_target: 
 def test_what_is_not_a_record_is_named(spark_utc: SparkSession, kinesis_target: StreamTarget) -> None:
     with pytest.raises(DataProblem, match="must have 1 to 256 characters"):
         kinesis_target.writer().publish(batch(spark_utc, [(1, None, 0, 0)]))
-    by_id = KinesisWriter(replace(kinesis_target.settings, partition_key="cast(id as string)"))
+    by_id = kinesis_target.writer(partition_key="cast(id as string)")
     with pytest.raises(DataProblem, match=r"has 1,\d+,\d+ bytes, more than a record"):
         by_id.publish(batch(spark_utc, [(1, "x" * 1_100_000, 0, 0)]))
     with pytest.raises(InvalidInput, match="its keys and values cannot be made"):
-        KinesisWriter(replace(kinesis_target.settings, partition_key="nobody")).publish(batch(spark_utc, numbered(0, 1)))
+        kinesis_target.writer(partition_key="nobody").publish(batch(spark_utc, numbered(0, 1)))
     assert kinesis_target.rows() == []

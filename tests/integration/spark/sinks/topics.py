@@ -15,9 +15,9 @@ from penstock.local.broker import Broker
 from penstock.pipelines.kafka import KafkaConnection
 from penstock.pipelines.sinks.kafka import KafkaSink
 from penstock.pipelines.sinks.settings import ChangeCapture, WriteMode
-from penstock.spark.sinks.kafka.schemas import ValueSchemas
 from penstock.spark.sinks.kafka.writer import KafkaWriter
 from penstock.spark.sinks.port import SinkBatch, SinkWriter
+from penstock.spark.sinks.values import ValueSchemas
 from tests.integration.spark.sinks.targets import SinkTarget
 
 __all__ = ["TopicTarget"]

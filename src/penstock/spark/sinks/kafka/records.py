@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
-from pyspark.sql.avro.functions import to_avro
 from pyspark.sql.types import BinaryType, StructType
 
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.kafka import KafkaSink
 from penstock.spark.sinks.changes import DELETED
-from penstock.spark.sinks.kafka.schemas import ValueSchema
+from penstock.spark.sinks.values import JSON, ValueSchema, encoded
 from penstock.spark.sources.port import METADATA
 
 __all__ = ["BATCH", "SOURCE", "records", "value_columns"]
@@ -20,12 +19,6 @@ BATCH = "penstock-batch"
 
 SOURCE = "penstock-source"
 """The header with topic, partition and offset of the record that the row came from, where the rows have them."""
-
-_JSON = {
-    "ignoreNullFields": "false",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
 
 
 def value_columns(columns: StructType, sink: KafkaSink) -> StructType:
@@ -48,25 +41,18 @@ def records(rows: DataFrame, columns: StructType, sink: KafkaSink, schema: Value
     The value of a deleted row is null, a tombstone. ``marker`` is the value of :data:`BATCH`.
     """
     body = F.struct(*(F.col(_tick(name)) for name in value_columns(columns, sink).names))
-    value = _encoded(body, sink, schema)
+    value = encoded(body, sink.value, schema)
     if DELETED in rows.columns:
         value = F.when(~F.col(DELETED), value)
     key = _key(columns, sink.record_key)
     return rows.select(key.alias("key"), value.alias("value"), _headers(rows, sink, marker).alias("headers"))
 
 
-def _encoded(body: Column, sink: KafkaSink, schema: ValueSchema | None) -> Column:
-    if sink.value.format == "avro" and schema is not None:
-        return F.concat(F.lit(bytearray(schema.head)), to_avro(body, schema.definition))
-    text = F.to_json(body, _JSON).cast("binary")
-    return text if schema is None else F.concat(F.lit(bytearray(schema.head)), text)
-
-
 def _key(columns: StructType, names: Sequence[str]) -> Column:
     if not names:
         return F.lit(None).cast("binary")
     if len(names) > 1:
-        return F.to_json(F.struct(*(F.col(_tick(name)) for name in names)), _JSON).cast("binary")
+        return F.to_json(F.struct(*(F.col(_tick(name)) for name in names)), JSON).cast("binary")
     (name,) = names
     column = F.col(_tick(name))
     return column if isinstance(columns[name].dataType, BinaryType) else column.cast("string").cast("binary")

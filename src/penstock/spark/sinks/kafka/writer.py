@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.types import StructType
 
-from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InvalidInput, NotFound, PenstockError
+from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, NotFound, PenstockError
 from penstock.pipelines.sinks.kafka import KafkaSink
 from penstock.spark.kafka import Credentials, check_brokers, connection_options
 from penstock.spark.sinks.changes import latest_changes, written_columns
 from penstock.spark.sinks.kafka.records import records, value_columns
-from penstock.spark.sinks.kafka.schemas import ValueSchema, ValueSchemas, derived_avro
 from penstock.spark.sinks.port import Published, SinkBatch
+from penstock.spark.sinks.values import PROBLEMS, ValueSchema, ValueSchemas, derived_avro
 from penstock.spark.sources.port import METADATA
 
 __all__ = ["KafkaWriter"]
@@ -47,18 +47,7 @@ _PATTERNS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
         "refuses a record that is too large",
         "Raise max.message.bytes of the topic and kafka.max.request.size in 'options', or leave out such rows in 'sql'.",
     ),
-    (
-        r"AVRO_CANNOT_WRITE_NULL_FIELD",
-        DataProblem,
-        "gets a null where the schema has none",
-        "Fill it in the sink's 'sql' (coalesce), or make the schema's field optional.",
-    ),
-    (
-        r"IncompatibleSchemaException|Cannot convert SQL",
-        InvalidInput,
-        "has a schema that does not fit the columns",
-        "Cast or leave out columns in the sink's 'sql': names and types have to be those of the schema.",
-    ),
+    *PROBLEMS,
 )
 
 

@@ -1,4 +1,7 @@
-"""The registered schema of a sink's values: looked up on the driver, or derived from columns and registered."""
+"""Values of records, written by Spark in the JVM, and their schema: looked up on the driver, or derived and registered.
+
+Sinks of topics and streams share this.
+"""
 
 import json
 from collections.abc import Callable
@@ -7,17 +10,42 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.avro.functions import to_avro
 from pyspark.sql.types import StructType
 
 from penstock.client.confluent import ConfluentClient
 from penstock.client.registry import RegistryClient
-from penstock.errors import DataProblem, InvalidInput, NotFound
-from penstock.pipelines.sinks.kafka import Encoding
+from penstock.errors import DataProblem, InvalidInput, NotFound, PenstockError
+from penstock.pipelines.sinks.encoding import Encoding
 from penstock.serdes.confluent_frame import prefix
 from penstock.serdes.frame import header
 
-__all__ = ["ValueSchema", "ValueSchemas", "derived_avro"]
+__all__ = ["JSON", "PROBLEMS", "ValueSchema", "ValueSchemas", "derived_avro", "encoded"]
+
+JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""Options of ``to_json`` for values and keys."""
+
+PROBLEMS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
+    (
+        r"AVRO_CANNOT_WRITE_NULL_FIELD",
+        DataProblem,
+        "gets a null where the schema has none",
+        "Fill it in the sink's 'sql' (coalesce), or make the schema's field optional.",
+    ),
+    (
+        r"IncompatibleSchemaException|Cannot convert SQL",
+        InvalidInput,
+        "has a schema that does not fit the columns",
+        "Cast or leave out columns in the sink's 'sql': names and types have to be those of the schema.",
+    ),
+)
+"""Patterns of Spark's errors in :func:`encoded`, and what each says of the topic or stream, with its remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +160,14 @@ class ValueSchemas:
         if status != "AVAILABLE":
             raise InvalidInput(f"the version is {status}: its mode does not allow the change")
         return version_id
+
+
+def encoded(body: Column, encoding: Encoding, schema: ValueSchema | None) -> Column:
+    """Return the values (binary) of rows, ``body`` being a struct of their columns; with the frame of ``schema``."""
+    if encoding.format == "avro" and schema is not None:
+        return F.concat(F.lit(bytearray(schema.head)), to_avro(body, schema.definition))
+    text = F.to_json(body, JSON).cast("binary")
+    return text if schema is None else F.concat(F.lit(bytearray(schema.head)), text)
 
 
 def derived_avro(spark: SparkSession, columns: StructType, name: str) -> str:
