@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.types import StructType
 
 from penstock.client.connection import translated_errors
-from penstock.errors import DataProblem, InvalidInput
+from penstock.errors import DataProblem, InvalidInput, PenstockError
 from penstock.pipelines.sinks.kinesis import KinesisSink
 from penstock.schema.version import SchemaText
 from penstock.serdes.encoders import payload_encoder
@@ -144,13 +144,16 @@ class KinesisWriter:
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except PySparkException as error:
+        except PenstockError:
+            raise
+        except Exception as error:
             text = str(error)
             for pattern, kind, what, remedy in PROBLEMS:
-                if re.search(pattern, text):
-                    line = next(each.strip() for each in text.splitlines() if re.search(pattern, each))
-                    where = f"Sink {self._sink.name}: stream {self._sink.topic}"
-                    raise kind(f"{where} {what}: {line[:300].rstrip('.')}.", remedy=remedy) from error
+                # The last cause is the most specific one.
+                found = [each.strip() for each in text.splitlines() if re.search(pattern, each)]
+                if found:
+                    where, line = f"Sink {self._sink.name}: stream {self._sink.topic}", found[-1].partition("Exception: ")
+                    raise kind(f"{where} {what}: {(line[2] or line[0])[:300].rstrip('.')}.", remedy=remedy) from error
             raise
 
     def _opened(self) -> Any:
