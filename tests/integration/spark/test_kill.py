@@ -1,4 +1,4 @@
-"""SIGKILL of the driver and its JVM at ten points of a batch, a restart after each, and exact reconciliation each time."""
+"""SIGKILL of the driver and its JVM at each point of a batch, a restart after each, and exact reconciliation each time."""
 
 import json
 import os
@@ -21,9 +21,11 @@ ROOT = Path(__file__).parents[3]
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
+# Those of a pipeline with one table of files, and no state.
+_POINTS = tuple(each for each in POINTS if each not in {"after-stage-files", "after-state", "mid-sinks", "after-sinks"})
 _PER_BATCH = 30
-_BATCHES = len(POINTS) + 1
-_PUBLISHED = {"mid-publish", "after-publish", "after-catalog", "after-commit"}
+_BATCHES = len(_POINTS) + 1
+_PUBLISHED = {"mid-publish", "after-publish", "after-accounts", "after-catalog", "after-commit"}
 
 
 class Killed:
@@ -121,7 +123,7 @@ def _end_group(group: int) -> None:
 
 def test_a_kill_at_any_point_loses_and_doubles_nothing(broker: Broker, tmp_path: Path) -> None:
     stream = Killed(broker, tmp_path)
-    for batch, point in enumerate(POINTS):
+    for batch, point in enumerate(_POINTS):
         # Each run is the restart after the kill before it: it replays that batch, commits it, and dies in the next.
         assert stream.run(f"{point}:{batch}") == -signal.SIGKILL, point
         published = [name for name in stream.files(batch) if int(name.split("-")[2]) == batch]

@@ -17,14 +17,20 @@ POINTS = (
     "batch-start",
     "during-stage",
     "after-stage",
+    "after-stage-files",
     "after-drift",
     "after-dead-letters",
+    "after-state",
     "after-prepare",
     "mid-publish",
     "after-publish",
+    "mid-sinks",
+    "after-sinks",
+    "after-accounts",
     "after-catalog",
     "after-commit",
 )
+"""In the order of a batch; not every batch has all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ A pipeline with one sink of files stages that table's files at once (:attr:`Pipe
 first; files of tables are written from them before the manifest, and the other sinks are written after it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
@@ -76,10 +76,19 @@ class Outputs:
             check_changes(found, writer.settings)
             tables.plan(writer.settings, written_columns(found, writer.settings), reader)
 
-    def publish(self, spark: SparkSession, manifest: Manifest, query: str, tables: TableChanges) -> dict[str, Published]:
+    def publish(
+        self,
+        spark: SparkSession,
+        manifest: Manifest,
+        query: str,
+        tables: TableChanges,
+        *,
+        on_sink: Callable[[int], None] = lambda _: None,
+    ) -> dict[str, Published]:
         """Write the staged rows of the manifest to each sink that is not files, once; return what each did.
 
-        Its table is changed first, so that it takes the rows. Raises :class:`DriftStop` if it does not take them any more.
+        Its table is changed first, so that it takes the rows. ``on_sink`` is called when the first ``count`` sinks have the
+        rows. Raises :class:`DriftStop` if a table does not take them any more.
         """
         if not self.writers or "rows_files" not in manifest.facts:
             return {}
@@ -92,6 +101,7 @@ class Outputs:
             left_out = tables.evolve(writer.settings, columns, reader)
             columns = StructType([field for field in columns.fields if field.name not in left_out])
             published[name] = writer.publish(self._batch(writer, output.drop(*left_out), columns, manifest, query))
+            on_sink(len(published))
         return published
 
     def _batch(

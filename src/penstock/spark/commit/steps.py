@@ -147,7 +147,14 @@ class BatchCommit(CommitHooks):
 
     def publish_rows(self, manifest: Manifest) -> None:
         """Write the staged rows to the sinks that are not files."""
-        self._published = self._context.outputs.publish(self._spark, manifest, self._ledger.query, self._changes)
+        self._published = self._context.outputs.publish(
+            self._spark, manifest, self._ledger.query, self._changes, on_sink=self._on_sink
+        )
+
+    def _on_sink(self, count: int) -> None:
+        """Hit the fail point after the first sink."""
+        if count == 1:
+            self._hit("mid-sinks")
 
     def _account(self, manifest: Manifest) -> None:
         """Write the batch's rows of accounts."""

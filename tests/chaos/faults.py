@@ -1,0 +1,92 @@
+"""The faults, and schedules of them from a seed."""
+
+import random
+import signal
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import psutil
+
+from penstock.spark.commit.failpoints import POINTS
+from tests.integration.spark.commands import Command
+
+__all__ = ["Fault", "apply", "schedule"]
+
+Kind = Literal["kill", "kill-jvm", "pause", "stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of one run.
+
+    ``kill``: SIGKILL of driver and JVM at ``what``, a point of the commit, in the batch ``after`` more batches.
+    ``kill-jvm``: SIGKILL of the JVM ``seconds`` after batch ``after`` more was committed. ``pause``: the service ``what``
+    (broker, registry, a store) stops answering for ``seconds``. ``stop``: SIGTERM.
+    """
+
+    kind: Kind
+    what: str = ""
+    after: int = 0
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.what} after {self.after} batches, {self.seconds:.2f} s".replace("  ", " ")
+
+
+def schedule(seed: int, count: int, services: Sequence[str], points: Sequence[str] = POINTS) -> list[Fault]:
+    """Return ``count`` faults: each point of the commit in turn, in an order from the seed, and others between them."""
+    chance = random.Random(seed)
+    order: list[str] = []
+    found: list[Fault] = []
+    while len(found) < count:
+        if not order:
+            order = list(points)
+            chance.shuffle(order)
+        found.append(Fault("kill", order.pop(), chance.randrange(2)))
+        other: Kind = chance.choice(("kill-jvm", "pause", "stop"))
+        if other == "pause":
+            found.append(Fault(other, chance.choice(list(services)), chance.randrange(2), chance.uniform(0.5, 4.0)))
+        else:
+            found.append(Fault(other, "", chance.randrange(2), chance.uniform(0.0, 1.5)))
+    return found[:count]
+
+
+def apply(fault: Fault, command: Command, committed: int, services: Mapping[str, int]) -> None:
+    """Apply a fault that comes from outside; ``services`` maps their names to ports. Does nothing if the run ended."""
+    batches = fault.after + 1
+    if not _wait_for_batches(command, committed, batches):
+        return
+    if fault.kind == "pause":
+        process = _listener(services[fault.what])
+        process.suspend()
+        try:
+            threading.Event().wait(fault.seconds)
+        finally:
+            process.resume()
+        return
+    threading.Event().wait(fault.seconds)
+    if command.process.poll() is None:
+        if fault.kind == "stop":
+            command.process.send_signal(signal.SIGTERM)
+        else:
+            for each in psutil.Process(command.process.pid).children():
+                if each.name() == "java":
+                    each.kill()
+
+
+def _wait_for_batches(command: Command, committed: int, count: int) -> bool:
+    """Wait until the run has committed ``count`` batches; return whether it still runs."""
+    while command.process.poll() is None:
+        if len(command.lines("committed:")) >= count:
+            return True
+        threading.Event().wait(0.05)
+    return False
+
+
+def _listener(port: int) -> psutil.Process:
+    for each in psutil.net_connections("tcp"):
+        if each.status == psutil.CONN_LISTEN and each.laddr.port == port and each.pid is not None:
+            return psutil.Process(each.pid)
+    raise LookupError(f"nothing listens on port {port}")

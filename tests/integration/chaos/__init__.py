@@ -1,0 +1,1 @@
+"""Short forms of the suite of faults."""
