@@ -3,7 +3,9 @@
 import contextlib
 import logging
 import threading
+from contextlib import suppress
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -101,6 +103,12 @@ class _Run:
             on_batch=self._options.on_batch,
             lag=self._lag,
         )
+        try:
+            return self._stream(committer, starting)
+        finally:
+            self._end(committer)
+
+    def _stream(self, committer: BatchCommitter, starting: str | None) -> RunReport:
         read, stopped, again = 0, False, _RESTARTS
         while True:
             query = self._start(committer, starting)
@@ -117,8 +125,13 @@ class _Run:
                 if committer.failure is not None or again < 0 or not is_replay_failure(error):
                     raise (committer.failure or error) from error
             finally:
-                read += sum(int(progress["numInputRows"]) for progress in query.recentProgress)
+                read += _read(query)
         return RunReport(batches=committer.batches, rows=committer.rows, dead=committer.dead, read=read, stopped=stopped)
+
+    def _end(self, committer: BatchCommitter) -> None:
+        """Wait for what a batch still does after the stream's end: its JVM may be dead, and another one starts next."""
+        committer.stopping.set()
+        committer.wait_idle(_FINISH_SECONDS)
 
     def _await(self, query: StreamingQuery, committer: BatchCommitter) -> bool:
         """Wait for the end; return whether it was requested."""
@@ -193,6 +206,13 @@ class _Run:
                 else stream.trigger(processingTime="0 seconds")
             )
         return stream.trigger(processingTime=self._pipeline.trigger.interval)
+
+
+def _read(query: StreamingQuery) -> int:
+    """Return how many records the source gave, in the progress that Spark keeps; 0 if the JVM is gone."""
+    with suppress(Py4JError):
+        return sum(int(progress["numInputRows"]) for progress in query.recentProgress)
+    return 0
 
 
 def _watch_tip(query: StreamingQuery) -> threading.Event:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.errors import EnvironmentProblem
 from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Batch, BatchState, CommitHooks, Ledger, Manifest, Move, plan_moves
 from penstock.pipelines.model import Pipeline
@@ -312,6 +313,8 @@ class BatchCommit(CommitHooks):
         inputs: tuple[str, ...] = ()
         if self._context.outputs.writers and staged.rows:
             inputs = tuple(self._context.files.walk(at.rows))
+            if not inputs:
+                raise EnvironmentProblem(f"Batch {self._batch.id}: its {staged.rows:,} staged rows in {at.rows} are gone.")
             facts["rows_files"], facts["schema"] = list(inputs), staged.schema.jsonValue()
         if state is not None:
             inputs += tuple(self._context.files.walk(state))

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.types import StringType, StructField, StructType
 
 from penstock.client.connections import GlueConnection, glue_connection
-from penstock.errors import DataProblem, InvalidInput, NotFound
+from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
 from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.pipelines.sinks.jdbc_url import DatabaseAddress, Dialect, glue_address, parse_jdbc_url
 from penstock.spark.sinks.changes import DELETED, latest_changes, written_columns
@@ -239,6 +239,20 @@ class JdbcWriter:
         return names
 
     def _load(self, database: Database, target: str, columns: Sequence[str], rows: DataFrame, count: int) -> int:
+        """Write the rows; return how many. Raises :class:`EnvironmentProblem` if Spark gave fewer than it has.
+
+        PySpark's iterators can end early, without an error, when the JVM dies.
+        """
+        loaded = self._sent(database, target, columns, rows, count)
+        wanted = count if self._sink.mode == "append" else rows.count()
+        if loaded != wanted:
+            raise EnvironmentProblem(
+                f"Sink {self._sink.name}: Spark gave {loaded:,} of {wanted:,} rows; nothing was committed.",
+                remedy="The batch is retried with the same rows.",
+            )
+        return loaded
+
+    def _sent(self, database: Database, target: str, columns: Sequence[str], rows: DataFrame, count: int) -> int:
         remove = self._sink.nul_characters == "remove"
         names = ", ".join(map(quoted, columns))
         if self._dialect == "redshift":
