@@ -87,6 +87,7 @@ def _wait_for_batches(command: Command, committed: int, count: int) -> bool:
 
 def _listener(port: int) -> psutil.Process:
     for each in psutil.net_connections("tcp"):
-        if each.status == psutil.CONN_LISTEN and each.laddr.port == port and each.pid is not None:
+        listens = each.status == psutil.CONN_LISTEN and getattr(each.laddr, "port", None) == port
+        if listens and each.pid is not None:
             return psutil.Process(each.pid)
     raise LookupError(f"nothing listens on port {port}")
