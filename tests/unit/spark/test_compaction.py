@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from penstock.errors import ConcurrentModification, InvalidInput
+from penstock.errors import ConcurrentModification
 from penstock.lake.files import MemoryFiles
 from penstock.lake.ledger import Batch, Ledger, Manifest, plan_moves
 from penstock.lake.visible import CommittedBatches
 from penstock.spark.maintenance.parquet import ParquetCompactor, PartitionPlace
-from penstock.spark.maintenance.settings import CompactionSettings, parse_duration, parse_size
+from penstock.spark.maintenance.settings import CompactionSettings
 
 TABLE = "s3://lake/orders"
 QUERY = "a" * 32
@@ -257,13 +257,3 @@ def test_a_partition_that_someone_moved_is_not_swapped() -> None:
     with pytest.raises(ConcurrentModification):
         compactor.run()
     assert len(world.files.walk(f"{TABLE}/day=1")) == 3
-
-
-def test_sizes_and_durations() -> None:
-    assert [parse_size(text) for text in ("1", "2kb", "128MB", "1 GB")] == [1, 2048, 128 * 2**20, 2**30]
-    assert [parse_duration(text) for text in ("90s", "5m", "24h", "7d")] == [90, 300, 86_400, 604_800]
-    for text in ("", "0", "x", "1TB"):
-        with pytest.raises(InvalidInput, match="is not a size"):
-            parse_size(text)
-    with pytest.raises(InvalidInput, match="is not a duration"):
-        parse_duration("24")

@@ -27,7 +27,7 @@ from penstock.spark.commit.dead_letters import PARTITION_KEYS, dead_letters, unk
 from penstock.spark.decode.records import REASONS, body_columns, decoded, version_ids
 from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics
-from penstock.spark.sinks.parquet import write_files
+from penstock.spark.sinks.parquet import task_count, write_files
 from penstock.spark.sources.port import METADATA, shown_metadata
 from penstock.spark.tables.hive import hive_type
 from penstock.spark.transform.apply import TransformContext, Transformed, Transformer
@@ -53,6 +53,7 @@ class Staging:
 
     ``rows`` is the staging folder of the table where the pipeline has one sink of files; else of rows for all sinks.
     ``state`` is the folder for what later batches need, ``previous`` that of the last committed batch, None without one.
+    ``row_bytes`` is the size of a row in the table's files of the last batches, None before the first.
     """
 
     rows: str
@@ -61,6 +62,7 @@ class Staging:
     previous: str | None
     batch: int
     now: datetime
+    row_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +211,10 @@ class Stager:
     ) -> Staged:
         self._files.delete(at.rows)
         sink = self._pipeline.direct_sink
-        tasks = max(1, math.ceil(expected / (sink.rows_per_task if sink else ROWS_PER_TASK)))
+        tasks = max(1, math.ceil(expected / ROWS_PER_TASK))
+        if sink is not None:
+            parallelism = records.sparkSession.sparkContext.defaultParallelism
+            tasks = task_count(sink, expected, row_bytes=at.row_bytes, parallelism=parallelism)
         frame = decoded(records, plan, branches=self._pipeline.decode.max_branches, zlib=self._zlib)
         read, written = Observation(), Observation()
         transformed = self._transformer.apply(
@@ -248,7 +253,7 @@ class Stager:
         ]
         output = output.observe(written, F.count(F.lit(1)).alias("rows"), *nulls).coalesce(tasks)
         if sink is not None:
-            write_files(output, sink, at.rows)
+            write_files(output, sink, at.rows, row_bytes=at.row_bytes)
         else:
             output.write.mode("append").parquet(at.rows)
         counts, results = read.get, written.get

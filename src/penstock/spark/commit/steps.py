@@ -24,6 +24,7 @@ from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.commit.outputs import Outputs, staged_rows
 from penstock.spark.commit.staging import Staged, Stager, Staging
 from penstock.spark.metrics import BatchMetrics
+from penstock.spark.sinks.parquet import row_bytes
 from penstock.spark.sinks.port import Published
 from penstock.spark.sources.port import StreamSource
 from penstock.spark.tables.evolving import EvolvingTable, TableView
@@ -192,14 +193,15 @@ class BatchCommit(CommitHooks):
 
     def _stage(self) -> Manifest:
         """Stage rows and dead letters, and describe them."""
-        batch, direct = self._batch.id, self._pipeline.direct_sink is not None
+        batch, direct = self._batch.id, self._pipeline.direct_sink
         at = Staging(
-            rows=self._ledger.staging(batch) if direct else self._ledger.rows_folder(batch),
+            rows=self._ledger.staging(batch) if direct is not None else self._ledger.rows_folder(batch),
             dead=self._ledger.staging(batch, self._number(self._pipeline.dead_letters.location)),
             state=self._ledger.state_folder(batch),
             previous=self._previous_state(),
             batch=batch,
             now=datetime.now(UTC),
+            row_bytes=None if direct is None else row_bytes(self._ledger.recent(drift.TRAILING), direct),
         )
         with self.step("stage"):
             staged = self._stage_rows(at)

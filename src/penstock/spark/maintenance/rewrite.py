@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.errors import AnalysisException, PySparkException
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.types import StructType
 
-from penstock.errors import DataProblem
+from penstock.errors import DataProblem, EnvironmentProblem
 from penstock.spark.tables.shapes import merged
 
 __all__ = ["SparkRewriter"]
@@ -30,13 +31,19 @@ class SparkRewriter:
         """Write the rows of ``inputs`` to ``files`` files in ``folder``; return how many rows.
 
         Raises :class:`DataProblem` if the rows that are read back differ in their number, in the nulls of a column or in
-        the sum of their hashes.
+        the sum of their hashes, :class:`EnvironmentProblem` if Spark cannot write them.
         """
         before = {key: self._spark.conf.get(key, None) for key in _SETTINGS}
         for key, value in _SETTINGS.items():
             self._spark.conf.set(key, value)
         try:
             return self._rewritten(inputs, folder, files, compression)
+        except (PySparkException, Py4JJavaError) as error:
+            first = next(iter(str(error).splitlines()), type(error).__name__)
+            raise EnvironmentProblem(
+                f"Spark could not write {len(inputs)} files anew into {folder}: {first[:400]}",
+                remedy="Look at Spark's log. The table has its old files, and the next run begins this partition again.",
+            ) from error
         finally:
             for key, earlier in before.items():
                 if earlier is None:
@@ -64,7 +71,7 @@ class SparkRewriter:
         """Return columns that hold those of all files."""
         try:
             return self._spark.read.option("mergeSchema", "true").parquet(*inputs).schema
-        except (AnalysisException, PySparkException):
+        except (PySparkException, Py4JJavaError):
             # Spark does not merge an int with a bigint.
             found = StructType()
             for path in inputs:
