@@ -13,7 +13,8 @@ import pytest
 import yaml
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.errors import InvalidInput, NotFound
+from penstock.client.catalog import CatalogClient
+from penstock.errors import InvalidInput
 from penstock.pipelines.transforms import Transform, parse_transform
 from penstock.schema.version import SchemaVersion
 from penstock.settings.document import load_document
@@ -21,6 +22,7 @@ from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.transform.apply import TransformContext, Transformed, Transformer
 from penstock.spark.transform.expectations import ExpectationStop
 from penstock.spark.transform.tables import CatalogTables
+from penstock.testing.server import RunningServer
 
 pytestmark = [
     pytest.mark.spark,
@@ -145,64 +147,68 @@ def test_a_python_step_that_returns_something_else_is_named(spark: SparkSession,
         stream.apply(orders(spark, [(1, "DE", 10, 0)]))
 
 
-class Catalog:
-    """Tables with Glue's shapes."""
-
-    def __init__(self, tables: dict[str, Any], partitions: dict[str, list[Any]]) -> None:
-        self._tables, self._partitions = tables, partitions
-
-    def table(self, database: str, name: str) -> Any:
-        if f"{database}.{name}" not in self._tables:
-            raise NotFound("No such table.")
-        return {"DatabaseName": database, "Name": name, **self._tables[f"{database}.{name}"]}
-
-    def partitions(self, database: str, table: str) -> list[Any]:
-        return self._partitions.get(f"{database}.{table}", [])
-
-
 PARQUET = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat"
 
 
-def _table(location: Path, columns: dict[str, str], keys: dict[str, str] | None = None) -> dict[str, Any]:
+def _table(
+    name: str, location: str, columns: dict[str, str], keys: dict[str, str] | None = None, form: str = PARQUET
+) -> dict[str, Any]:
     def described(given: dict[str, str]) -> list[dict[str, str]]:
         return [{"Name": name, "Type": kind} for name, kind in given.items()]
 
-    storage = {"Location": str(location), "Columns": described(columns), "InputFormat": PARQUET}
-    return {"StorageDescriptor": storage, "PartitionKeys": described(keys or {})}
+    storage = {"Location": location, "Columns": described(columns), "InputFormat": form}
+    return {"Name": name, "StorageDescriptor": storage, "PartitionKeys": described(keys or {})}
 
 
-def test_catalog_tables_are_joined_and_read_anew_in_each_batch(spark: SparkSession, tmp_path: Path) -> None:
-    names, rates = tmp_path / "names", tmp_path / "rates"
-    spark.sql("SELECT 'DE' AS country, 'Germany' AS name").write.parquet(str(names))
-    spark.sql("SELECT 'DE' AS country, 2 AS rate").write.parquet(str(rates / "year=2024"))
-    spark.sql("SELECT 'FR' AS country, 3 AS rate").write.parquet(str(tmp_path / "elsewhere"))
-    places = {"2024": rates / "year=2024", "2023": tmp_path / "elsewhere"}
-    partitions = [{"Values": [value], "StorageDescriptor": {"Location": str(place)}} for value, place in places.items()]
-    catalog = Catalog(
-        {
-            "geo.names": _table(names, {"country": "string", "name": "string"}),
-            "geo.rates": _table(rates, {"country": "string", "rate": "int"}, {"year": "int"}),
-            "geo.text": {"StorageDescriptor": {"InputFormat": "TextInputFormat"}},
-        },
-        {"geo.rates": partitions},
-    )
+JOINING = """
+def joined(rows, context):
+    return rows.join(context.table("geo.names"), "country", "left")
+"""
+
+
+def test_catalog_tables_are_joined_and_read_anew_in_each_batch(
+    spark: SparkSession, spark_lake: Path, tmp_path: Path, penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in penstock_server.environment().items():
+        monkeypatch.setenv(name, value)
+    # A bucket that the session was not started for.
+    (spark_lake / "geo").mkdir(exist_ok=True)
+    names, rates, elsewhere = "s3://lk/names", "s3://geo/rates", "s3://geo/elsewhere"
+    spark.sql("SELECT 'DE' AS country, 'Germany' AS name").write.parquet(names)
+    for folder, country, rate in (("rates/year=2024", "DE", 2), ("elsewhere", "FR", 3)):
+        spark.sql(f"SELECT '{country}' AS country, {rate} AS rate").write.parquet(str(spark_lake / "geo" / folder))
+    glue = penstock_server.client("glue")
+    glue.create_database(DatabaseInput={"Name": "geo"})
+    for table in (
+        _table("names", names, {"country": "string", "name": "string"}),
+        _table("rates", rates, {"country": "string", "rate": "int"}, {"year": "int"}),
+        _table("text", "s3://lk/text", {"line": "string"}, form="org.apache.hadoop.mapred.TextInputFormat"),
+    ):
+        glue.create_table(DatabaseName="geo", TableInput=table)
+    places = [("2024", f"{rates}/year=2024/"), ("2023", elsewhere)]
+    partitions = [{"Values": [value], "StorageDescriptor": {"Location": place}} for value, place in places]
+    glue.batch_create_partition(DatabaseName="geo", TableName="rates", PartitionInputList=partitions)
+    (tmp_path / "joining.py").write_text(JOINING)
     declared = transform(
         """
+        steps: {named: {python: "joining:joined"}}
         sql: |
-          SELECT r.id, n.name, rate, year, 'FROM geo.absent' AS note -- FROM geo.absent
-          FROM records r LEFT JOIN geo.names n ON n.country = r.country
-          LEFT JOIN `geo`.rates USING (country)
-        """
+          SELECT r.id, d.name, n.name AS other, rate, year, 'FROM geo.absent' AS note -- FROM geo.absent
+          FROM records r LEFT JOIN geo.names n ON n.country = r.country JOIN named d ON d.id = r.id
+          LEFT JOIN `geo`.rates a ON a.country = r.country
+        """,
+        tmp_path,
     )
-    stream = Stream(spark, tmp_path, declared, tables=CatalogTables(catalog))
+    tables = CatalogTables(CatalogClient())
+    stream = Stream(spark, tmp_path, declared, tables=tables)
     rows = orders(spark, [(1, "DE", 10, 0), (2, "FR", 10, 0)])
-    found, _ = stream.batch(rows, "id", "name", "rate", "year")
-    assert found == [(1, "Germany", 2, 2024), (2, None, 3, 2023)]
-    spark.sql("SELECT 'FR' AS country, 'France' AS name").write.mode("append").parquet(str(names))
-    found, _ = stream.batch(rows, "id", "name")
-    assert found == [(1, "Germany"), (2, "France")]
+    found, _ = stream.batch(rows, "id", "name", "other", "rate", "year")
+    assert found == [(1, "Germany", "Germany", 2, 2024), (2, None, None, 3, 2023)]
+    spark.sql("SELECT 'FR' AS country, 'France' AS name").write.mode("append").parquet(names)
+    found, _ = stream.batch(rows, "id", "name", "other")
+    assert found == [(1, "Germany", "Germany"), (2, "France", "France")]
     for name, message in (("absent", "which the data catalog does not have"), ("text", "not a table of Parquet files")):
-        other = Stream(spark, tmp_path, transform(f"sql: SELECT * FROM geo.{name}"), tables=CatalogTables(catalog))
+        other = Stream(spark, tmp_path, transform(f"sql: SELECT * FROM geo.{name}"), tables=tables)
         with pytest.raises(InvalidInput, match=message):
             other.apply(rows)
 

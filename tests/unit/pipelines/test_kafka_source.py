@@ -58,6 +58,8 @@ def test_times_are_iso_or_milliseconds(text: str) -> None:
         ("min_partitions: 2", r"p\.yaml:1: 'topic' is missing"),
         ("topic: o\nassign: {o: [0]}", r"names its topics in 2 settings"),
         ("assign: {o: first}", r"p\.yaml:3: 'assign' is not a mapping"),
+        ("topic: o\nclassification: avro", r"p\.yaml:4: Glue's option 'classification' is not used.*as 'decode' says"),
+        ("topic: o\nconnectionName: c", r"p\.yaml:4: Glue's option 'connectionName' is not used.*Give brokers and secret"),
         ("topic: o\nstartingOffsets: first", r"p\.yaml:4: 'startingOffsets' is 'first'"),
         ("topic: o\nstartingTimestamp: soon", r"p\.yaml:4: 'startingTimestamp' has no usable time"),
         ("topic: o\nstartingOffsets: latest\nstartingTimestamp: 2024-05-01", r"exclude each other"),

@@ -13,6 +13,22 @@ from penstock.settings.document import Section
 
 __all__ = ["KafkaSource", "kafka_source"]
 
+_DECODED = "Records are decoded by their registered schema, as 'decode' says: leave it out."
+_REFUSED = {
+    "connectionName": "Give brokers and secret of the connection, or run a Glue script with 'penstock glue run'.",
+    "endingOffsets": "A stream has no end: 'penstock run --once' reads the records that are there.",
+    "classification": _DECODED,
+    "delimiter": _DECODED,
+    "schema": _DECODED,
+    "inferSchema": _DECODED,
+    "avroSchema": _DECODED,
+    "addRecordTimestamp": "The record's time is the column _timestamp of the view records.",
+    "emitConsumerLagMetrics": "There is no CloudWatch: 'penstock run --metrics-port' serves the lag.",
+}
+"""Options of Glue's that mean something else here, with what to do.
+
+https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect-kafka-home.html
+"""
 _OTHER_OPTIONS = {"groupIdPrefix", "minOffsetsPerTrigger", "maxTriggerDelay"}
 
 
@@ -78,6 +94,9 @@ class KafkaSource(KafkaConnection):
 
 def kafka_source(kafka: Section) -> KafkaSource:
     """Return the source that a ``kafka`` section declares. Raises :class:`InvalidInput` with its line."""
+    for name in kafka.names():
+        if name in _REFUSED:
+            raise kafka.fault(f"Glue's option '{name}' is not used by pipelines", key=name, remedy=_REFUSED[name])
     arguments: dict[str, Any] = {
         **connection_settings(kafka),
         **_topics(kafka),
