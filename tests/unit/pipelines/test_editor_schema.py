@@ -65,8 +65,9 @@ def parse(text: str) -> None:
 
 
 def test_the_schema_is_what_the_parser_reads() -> None:
+    pages = {path.name: path.read_text() for path in (ROOT / "docs/pipelines").glob("*.md")}
     for path in (ROOT / "src/penstock/pipelines" / FILE, ROOT / "docs/pipelines" / FILE):
-        assert path.read_text() == generated(), f"{path.name} is not what the parser reads: {REMEDY}"
+        assert path.read_text() == generated(pages), f"{path.name} is not what the parser reads: {REMEDY}"
 
 
 def test_the_schema_is_one() -> None:
@@ -98,6 +99,7 @@ def test_examples_are_valid_for_both(name: str, monkeypatch: pytest.MonkeyPatch)
 def _at(schema: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     for part in path.split(".")[:-1]:
         options = schema.get("properties", {}).get(part) or schema["additionalProperties"]
+        options = SCHEMA["$defs"]["sink"] if "$ref" in options else options
         choices = options.get("anyOf", [options])
         schema = next(each for each in choices if each.get("type") in ("object", "array"))
     return schema
@@ -133,6 +135,17 @@ def test_an_unknown_key_is_refused_by_both(name: str) -> None:
             continue
         with pytest.raises(jsonschema.ValidationError):
             VALIDATOR.validate(json.loads(json.dumps(document, default=str)))  # editors know no times
+
+
+def test_the_pages_describe_the_keys() -> None:
+    full = SCHEMA["else"]["properties"]
+    kafka = full["source"]["properties"]["kafka"]["properties"]
+    assert kafka["minPartitions"]["description"] == "minimum number of Spark tasks that read."
+    assert kafka["topicName"]["description"] == "The same as topic."
+    mode = SCHEMA["$defs"]["sink"]["properties"]["parquet"]["properties"]["mode"]
+    assert mode["description"].startswith("append, upsert (replace the row with the same keys)")
+    assert full["name"]["description"].startswith("the pipeline's name")
+    assert "hidden before anything else" in full["transform"]["properties"]["mask"]["description"]
 
 
 def test_any_name_is_not_offered_as_a_key() -> None:

@@ -33,6 +33,7 @@ from penstock.spark.running.many import exit_code, run_together
 from penstock.spark.running.upgrade import check_upgrade
 from penstock.spark.session import lake_configuration
 from penstock.spark.sources.kinds import stream_source
+from penstock.spark.transform.apply import Transformer
 
 __all__ = ["command"]
 
@@ -140,6 +141,7 @@ def _check(pipeline: Pipeline, lake: Path | None) -> None:
     versions = open_versions(pipeline.decode)
     versions.refresh()
     plan = versions.plan()
+    Transformer(pipeline.transform)  # loads the Python steps
     click.echo(f"Pipeline {pipeline.name} ({pipeline.origin}) is declared correctly.")
     click.echo(f"  source       {pipeline.source.description}: reached")
     click.echo(f"  schema       {versions.name}: {len(plan.writers)} versions, read as version {plan.reader.number}")
