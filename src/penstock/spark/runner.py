@@ -23,6 +23,8 @@ from penstock.spark.running.job import run_alone
 from penstock.spark.running.options import RunOptions, RunReport
 from penstock.spark.running.upgrade import check_upgrade, remember
 from penstock.spark.session import SessionSettings
+from penstock.spark.sources.byte_limit import ByteLimit
+from penstock.spark.sources.kafka import KafkaStream
 from penstock.spark.sources.kinds import stream_source
 from penstock.spark.sources.lag import MeasuresLag
 
@@ -102,6 +104,7 @@ class _Run:
             metrics=MetricsFile(self._options.metrics),
             on_batch=self._options.on_batch,
             lag=self._lag,
+            limit=self._byte_limit(),
         )
         try:
             return self._stream(committer, starting)
@@ -132,6 +135,10 @@ class _Run:
         """Wait for what a batch still does after the stream's end: its JVM may be dead, and another one starts next."""
         committer.stopping.set()
         committer.wait_idle(_FINISH_SECONDS)
+
+    def _byte_limit(self) -> ByteLimit | None:
+        source = self._source
+        return source.byte_limit(self._spark, self._pipeline.name) if isinstance(source, KafkaStream) else None
 
     def _await(self, query: StreamingQuery, committer: BatchCommitter) -> bool:
         """Wait for the end; return whether it was requested."""

@@ -38,6 +38,7 @@ WRITTEN = {
     "starting_timestamp": "startingTimestamp",
     "starting_offsets_by_timestamp": "startingOffsetsByTimestamp",
     "max_offsets_per_trigger": "maxOffsetsPerTrigger",
+    "max_bytes_per_trigger": "maxBytesPerTrigger",
     "min_partitions": "minPartitions",
     "fail_on_data_loss": "failOnDataLoss",
 }

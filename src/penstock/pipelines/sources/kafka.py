@@ -39,8 +39,9 @@ class KafkaSource(KafkaConnection):
     One of ``topics``, ``topic_pattern`` (a Java regular expression over whole names) and ``assign`` (topic to partitions).
     The stream starts at ``starting_offsets`` (``earliest``, ``latest``, or JSON: topic to partition to offset, where -2 is
     the earliest and -1 the latest), or at the first record of ``starting_timestamp`` (milliseconds since 1970) or of
-    ``starting_offsets_by_timestamp`` (topic to partition to milliseconds). ``options`` are passed to Spark's Kafka source
-    as they are.
+    ``starting_offsets_by_timestamp`` (topic to partition to milliseconds). ``max_bytes_per_trigger`` is
+    approximate, by the bytes of keys and values of earlier batches. ``options`` are passed to Spark's Kafka source as they
+    are.
     """
 
     kind: ClassVar[str] = "kafka"
@@ -53,6 +54,7 @@ class KafkaSource(KafkaConnection):
     starting_offsets_by_timestamp: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     include_headers: bool = False
     max_offsets_per_trigger: int | None = None
+    max_bytes_per_trigger: int | None = None
     min_partitions: int | None = None
     fail_on_data_loss: bool = True
     poll_timeout_ms: int | None = None
@@ -105,6 +107,7 @@ def kafka_source(kafka: Section) -> KafkaSource:
         "max_offsets_per_trigger": kafka.integer(
             "maxOffsetsPerTrigger", "max_offsets_per_trigger", minimum=1, maximum=2**53
         ),
+        "max_bytes_per_trigger": kafka.integer("maxBytesPerTrigger", "max_bytes_per_trigger", minimum=1, maximum=2**53),
         "min_partitions": kafka.integer("minPartitions", "min_partitions", minimum=1, maximum=10_000),
         "fail_on_data_loss": default(kafka.boolean("failOnDataLoss", "fail_on_data_loss"), True),
         "poll_timeout_ms": kafka.integer("pollTimeoutMs", "poll_timeout_ms", minimum=1),

@@ -18,6 +18,7 @@ from penstock.spark.commit.steps import BatchCommit, CommitContext
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_data_error
 from penstock.spark.running.jvm import lost_jvm
+from penstock.spark.sources.byte_limit import ByteLimit
 from penstock.spark.sources.lag import LagMeter, lag_summary
 
 __all__ = ["BatchCommitter", "StreamStopped"]
@@ -43,6 +44,7 @@ class BatchCommitter:
         metrics: MetricsFile,
         on_batch: Callable[[BatchMetrics], None] = lambda _: None,
         lag: LagMeter | None = None,
+        limit: ByteLimit | None = None,
     ) -> None:
         self._context = context
         self._pipeline = context.pipeline
@@ -51,6 +53,7 @@ class BatchCommitter:
         self._metrics = metrics
         self._on_batch = on_batch
         self._lag = lag
+        self._limit = limit
         self._busy = threading.Lock()
         self.stopping = threading.Event()
         self.failure: Exception | None = None
@@ -103,9 +106,13 @@ class BatchCommitter:
         batch = batch_of(files, checkpoint, number)
         metrics = BatchMetrics(pipeline=self._pipeline.name, query=ledger.query, batch=number, attempts=attempt)
         metrics.start_offsets, metrics.end_offsets = json.loads(batch.start), json.loads(batch.end)
+        if self._limit is not None:
+            records, counted = self._limit.watched(records)
         found = BatchCommit(self._context, records, batch=batch, ledger=ledger, metrics=metrics).run()
         if found == "committed" and self._metrics.has(ledger.query, number):
             metrics.outcome = "replayed"
+        if self._limit is not None:
+            metrics.record_bytes = self._limit.taken(counted)
         if self._lag is not None:
             metrics.lag = lag_summary(self._lag.measure(batch.end))
         self.batches += 1

@@ -9,11 +9,12 @@ from penstock.lake.ledger import Batch
 from penstock.pipelines.sources.kafka import KafkaSource
 from penstock.spark.checkpoints import lost_offsets, record_count
 from penstock.spark.kafka import Credentials, check_brokers, connection_options
+from penstock.spark.sources.byte_limit import ByteLimit, RecordEstimate
 from penstock.spark.sources.kafka_lag import KafkaLag
 from penstock.spark.sources.lag import LagMeter
 from penstock.spark.sources.port import RECORD_COLUMNS
 
-__all__ = ["KafkaStream", "check_source", "kafka_options"]
+__all__ = ["KafkaStream", "byte_estimate", "check_source", "kafka_options"]
 
 _NUMBERS = {
     "max_offsets_per_trigger": "maxOffsetsPerTrigger",
@@ -54,6 +55,11 @@ class KafkaStream:
         columns = [*RECORD_COLUMNS, *(["headers"] if self._source.include_headers else [])]
         return spark.readStream.format("kafka").options(**options).load().select(*columns)
 
+    def byte_limit(self, spark: SparkSession, query: str) -> ByteLimit | None:
+        """Return what limits the bytes of the batches of the streaming query ``query``; None without a limit."""
+        limit = self._source.max_bytes_per_trigger
+        return None if limit is None else ByteLimit(spark, query, byte_estimate(self._source, limit))
+
     def open_lag(self, spark: SparkSession) -> LagMeter:
         """See :class:`~penstock.spark.sources.lag.MeasuresLag`."""
         return KafkaLag(spark, {**connection_options(self._source, self._fetch_secret), **self._source.options})
@@ -88,7 +94,14 @@ def kafka_options(
         number = getattr(source, name)
         if number is not None:
             options[spark_name] = str(number)
+    if source.max_bytes_per_trigger is not None:
+        options["maxOffsetsPerTrigger"] = str(byte_estimate(source, source.max_bytes_per_trigger).records)
     return {**options, **source.options}
+
+
+def byte_estimate(source: KafkaSource, max_bytes: int) -> RecordEstimate:
+    """Return the estimate of the records of a batch of ``max_bytes``, before one was read."""
+    return RecordEstimate(max_bytes, source.max_offsets_per_trigger)
 
 
 def _topics(source: KafkaSource) -> dict[str, str]:
