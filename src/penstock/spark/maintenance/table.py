@@ -1,7 +1,7 @@
 """Compaction of a table of the catalog, whatever its format."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -10,13 +10,14 @@ from pyspark.sql import SparkSession
 from penstock.client.catalog import CatalogClient, table_input
 from penstock.errors import InvalidInput
 from penstock.lake.compaction import COMPACTED
+from penstock.spark.commit import accounts, dead_letters
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.maintenance.lease import table_lease
 from penstock.spark.maintenance.parquet import ParquetCompactor, PartitionPlace
 from penstock.spark.maintenance.rewrite import SparkRewriter
 from penstock.spark.maintenance.settings import CompactionSettings, PartitionReport
 
-__all__ = ["CatalogPartitions", "compact_table"]
+__all__ = ["CatalogPartitions", "check_compactable", "compact_table"]
 
 _COMPACTED = re.compile(rf"^{COMPACTED}/\d+/")
 
@@ -64,9 +65,8 @@ def compact_table(
     """
     client = client or CatalogClient()
     name, found = f"{database}.{table}", client.table(database, table)
-    keys = [key["Name"] for key in found.get("PartitionKeys", [])]
     location = found.get("StorageDescriptor", {}).get("Location", "").rstrip("/")
-    _check(name, found, keys, location)
+    check_compactable(name, found)
 
     def run(before: Callable[[], None]) -> list[PartitionReport]:
         compactor = ParquetCompactor(
@@ -86,12 +86,20 @@ def compact_table(
         return run(lease.check)
 
 
-def _check(name: str, table: Any, keys: Sequence[str], location: str) -> None:
+def check_compactable(name: str, table: Any) -> None:
+    """Raise :class:`InvalidInput` for a table (Glue's shape) whose files cannot be exchanged while it is in use."""
     storage, parameters = table.get("StorageDescriptor", {}), table.get("Parameters", {})
     texts = [storage.get("InputFormat", ""), parameters.get("classification", "")]
     if parameters.get("table_type", "").upper() == "ICEBERG" or not any("parquet" in text.lower() for text in texts):
         raise InvalidInput(f"Table {name} is not a table of Parquet files.", remedy="Name one that is.")
-    if not keys or not location:
+    columns = {column["Name"].lower() for column in storage.get("Columns", ())}
+    for what, theirs in (("dead letters", dead_letters.COLUMNS), ("accounts", accounts.COLUMNS)):
+        if set(theirs) - {"date"} <= columns:
+            raise InvalidInput(
+                f"Table {name} has a pipeline's {what}, which Penstock itself reads and writes by its folder.",
+                remedy="Compact the tables of rows; these have few rows.",
+            )
+    if not table.get("PartitionKeys") or not storage.get("Location"):
         raise InvalidInput(
             f"Table {name} has no partitions, so that its files cannot be exchanged at once.",
             remedy="Partition it, by ingestion day for instance, or write an Iceberg or Delta table.",
