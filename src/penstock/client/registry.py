@@ -114,6 +114,11 @@ class RegistryClient:
         wanted = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
         return [self.version(version_id) for _, version_id in self.numbers(registry, schema, wanted)]
 
+    def latest_number(self, registry: str, schema: str) -> int:
+        """Return the number of the latest version, whatever its status (GetSchema); :class:`NotFound` if it is unknown."""
+        with translated_errors(self._glue, f"schema {registry}/{schema}"):
+            return self._glue.get_schema(SchemaId=_schema_id(registry, schema))["LatestSchemaVersion"]
+
     def numbers(self, registry: str, schema: str, statuses: Sequence[str] = ("AVAILABLE",)) -> list[tuple[int, UUID]]:
         """Return number and id of each version with one of ``statuses``, lowest number first, without definitions."""
         listed: list[tuple[int, UUID]] = []

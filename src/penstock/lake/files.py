@@ -28,6 +28,10 @@ class FileSystem(Protocol):
         """Return a small file's bytes. Raises ``FileNotFoundError`` if it is missing."""
         ...
 
+    def tail(self, path: str, size: int) -> bytes:
+        """Return the last ``size`` bytes of a file, all of a shorter one. Raises ``FileNotFoundError`` if it is missing."""
+        ...
+
     def write(self, path: str, data: bytes) -> None:
         """Write or replace a small file atomically; it is on the disk when this returns."""
         ...
@@ -77,6 +81,10 @@ class MemoryFiles:
         if path not in self.files:
             raise FileNotFoundError(path)
         return self.files[path]
+
+    def tail(self, path: str, size: int) -> bytes:
+        """See :class:`FileSystem`."""
+        return self.read(path)[-size:]
 
     def write(self, path: str, data: bytes) -> None:
         """See :class:`FileSystem`."""

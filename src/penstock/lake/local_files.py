@@ -63,6 +63,12 @@ class LocalFiles:
         with _calls(path):
             return Path(path).read_bytes()
 
+    def tail(self, path: str, size: int) -> bytes:
+        """See :class:`~penstock.lake.files.FileSystem`."""
+        with _calls(path), Path(path).open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - size))
+            return file.read()
+
     def write(self, path: str, data: bytes) -> None:
         """See :class:`~penstock.lake.files.FileSystem`: writes a hidden file beside it, then renames it."""
         target = Path(path)

@@ -75,6 +75,10 @@ class LakeReader:
             raise FileNotFoundError(path) from None
         return content
 
+    def tail(self, path: str, size: int) -> bytes:
+        """See :class:`~penstock.lake.files.FileSystem`."""
+        return self.read(path)[-size:]
+
     def walk(self, folder: str) -> dict[str, int]:
         """Not needed to read what is known by name."""
         raise self._refused(folder)

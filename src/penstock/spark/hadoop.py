@@ -145,6 +145,20 @@ class HadoopFiles:
             finally:
                 stream.close()
 
+    def tail(self, path: str, size: int) -> bytes:
+        """See :class:`~penstock.lake.files.FileSystem`."""
+        here = self._raw(path)
+        if here is not None:
+            return self._here.tail(here, size)
+        with _calls(path):
+            files, target = self._open(path)
+            stream = files.open(target)
+            try:
+                stream.seek(max(0, int(files.getFileStatus(target).getLen()) - size))
+                return bytes(stream.readAllBytes())
+            finally:
+                stream.close()
+
     def write(self, path: str, data: bytes) -> None:
         """See :class:`~penstock.lake.files.FileSystem`: writes a hidden file beside it, then renames it."""
         here = self._raw(path)

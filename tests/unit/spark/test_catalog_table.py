@@ -22,11 +22,13 @@ class Catalog:
         self.added: dict[tuple[str, ...], str] = {}
         self.calls: list[str] = []
         self.races = 0
+        self.asked = 0
 
     def ensure_database(self, name: str, *, description: str | None = None, location: str | None = None) -> None:
         self.databases.add(name)
 
     def table(self, database: str, name: str) -> Any:
+        self.asked += 1
         if self.current is None:
             raise NotFound("There is no such table.")
         return copy.deepcopy(self.current)
@@ -166,3 +168,24 @@ def test_a_table_that_the_sink_does_not_create_is_not_extended() -> None:
     target(catalog).sync({"a": "int", "day": "string"}, [])
     target(catalog, create=False).extend({"a": "bigint", "b": "int", "day": "string"})
     assert catalog.columns() == [("a", "int")]
+
+
+def test_a_table_that_has_the_columns_is_not_asked_for_in_every_batch() -> None:
+    catalog, now = Catalog(), 0.0
+    table = CatalogTable(
+        catalog,
+        CatalogTarget(database="d", table="t", create=True),
+        location="s3://lake/t/",
+        keys=["day"],
+        files=PARQUET,
+        table_input=lambda table: {key: value for key, value in table.items() if key != "VersionId"},
+        clock=lambda: now,
+    )
+    for _ in range(5):
+        table.sync(COLUMNS, ["day=1"])
+    assert catalog.asked == 1
+    table.sync({**COLUMNS, "seats": "int"}, ["day=1"])
+    assert ("seats", "int") in catalog.columns()
+    catalog.current, now = None, 40.0
+    table.sync(COLUMNS, ["day=1"])
+    assert catalog.current is not None, "a table that was dropped is made again"

@@ -1,5 +1,6 @@
 """The catalog side of a sink: create and extend the table, and add its partitions."""
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,6 +14,7 @@ from penstock.spark.tables.shapes import merged
 __all__ = ["DELTA", "PARQUET", "CatalogCalls", "CatalogTable", "TableFormat"]
 
 _TRIES = 5
+_TRUST_SECONDS = 30.0  # then a table that someone else dropped is made again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,7 @@ class CatalogTable:
         keys: Sequence[str],
         files: TableFormat,
         table_input: Callable[[Any], Any],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
         self._target = target
@@ -88,7 +91,9 @@ class CatalogTable:
         self._keys = tuple(keys)
         self._files = files
         self._table_input = table_input
+        self._clock = clock
         self._added: set[str] = set()
+        self._ensured: tuple[Mapping[str, str], float] | None = None
 
     @property
     def name(self) -> str:
@@ -112,9 +117,19 @@ class CatalogTable:
         return {column["Name"]: column.get("Type", "string") for column in every}
 
     def extend(self, columns: Mapping[str, str]) -> None:
-        """Create the table, or add and widen its columns, if declared so. ``columns`` are those of :meth:`sync`."""
-        if self._target.create:
-            self._ensure(columns)
+        """Create the table, or add and widen its columns, if declared so. ``columns`` are those of :meth:`sync`.
+
+        A table that had these columns a short while ago is not asked for again.
+        """
+        if not self._target.create:
+            return
+        now = self._clock()
+        if self._ensured is not None:
+            had, at = self._ensured
+            if had == columns and now - at < _TRUST_SECONDS:
+                return
+        self._ensure(columns)
+        self._ensured = (dict(columns), now)
 
     def sync(self, columns: Mapping[str, str], folders: Iterable[str]) -> int:
         """Create or extend the table if declared so, then add the partitions ``folders``; return how many were new.

@@ -13,7 +13,7 @@ from operator import and_
 from typing import Any
 from uuid import UUID
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.types import StructType
 
@@ -22,18 +22,22 @@ from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Manifest
 from penstock.pipelines.model import Pipeline
 from penstock.pipelines.sinks.parquet import ParquetSink
+from penstock.pipelines.transforms import Transform
 from penstock.schema.version import SchemaVersion
 from penstock.spark.commit.dead_letters import PARTITION_KEYS, dead_letters, unknown_versions
-from penstock.spark.decode.records import REASONS, body_columns, decoded, version_ids
+from penstock.spark.commit.footer_counts import FileCounts
+from penstock.spark.commit.reading import Reading, Readings
+from penstock.spark.decode.records import REASONS, version_ids
+from penstock.spark.decode.rows import ASKED, reason_counts
 from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.sinks.parquet import task_count, write_files
-from penstock.spark.sources.port import METADATA, shown_metadata
+from penstock.spark.sources.port import METADATA
 from penstock.spark.tables.hive import hive_type
 from penstock.spark.transform.apply import TransformContext, Transformed, Transformer
 from penstock.spark.transform.expectations import Findings
 
-__all__ = ["Staged", "Stager", "Staging", "check_partitions", "good_rows", "hive_columns"]
+__all__ = ["Staged", "Stager", "Staging", "check_partitions", "hive_columns"]
 
 ROWS_PER_TASK = 50_000
 """Minimum number of records of a task that stages rows for several sinks."""
@@ -42,9 +46,6 @@ _MAX_PASSES = 8
 
 _REJECTIONS = ("EXPECTATION", "LATE")
 """Reasons that the transform gives."""
-
-_ASKED = ("TOMBSTONE", "UNKNOWN_VERSION", "NEEDS_INFLATE", "NEEDS_FRAMES")
-"""Reasons that decide the next step. Each count costs time for every record; dead letters have the other counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,7 @@ class Staged:
     ``dead`` counts the dead letters, ``reasons`` only some of their reasons until they are staged.
     """
 
-    frame: DataFrame
+    reading: Reading
     plan: DecodePlan
     rows: int
     records: int
@@ -86,6 +87,11 @@ class Staged:
     findings: Findings
     quarantined: int = 0
     dead_written: bool = False
+
+    @property
+    def frame(self) -> DataFrame:
+        """The records with version, reason and row."""
+        return self.reading.frame
 
     @property
     def seen(self) -> list[SchemaVersion]:
@@ -134,6 +140,8 @@ class Stager:
         self._skips_tombstones = pipeline.decode.tombstones == "skip"
         self._zlib = False
         self._recalled = False
+        self._readings = Readings(branches=pipeline.decode.max_branches)
+        self._counts = FileCounts(files)
 
     def stage(
         self,
@@ -151,10 +159,7 @@ class Stager:
         Raises the registry client's error if the registry is unavailable and a version of the batch is unknown.
         """
         self._versions.refresh()
-        present: list[UUID] | None = None
-        if self._versions.needs_several_passes:
-            present = version_ids(records)
-            metrics.passes += 1
+        present = self._versions.likely()
         for _ in range(_MAX_PASSES):
             plan = self._versions.plan(present)
             staged = self._pass(records, plan, at, expected, fit)
@@ -168,12 +173,20 @@ class Stager:
                 staged.transformed.release()
                 continue
             if staged.reasons.get("UNKNOWN_VERSION"):
+                if present is not None:
+                    metrics.passes += 1
+                    known = self._versions.known_of(version_ids(records, plan.writers))
+                    if known:
+                        present = [*present, *known]
+                        staged.transformed.release()
+                        continue
                 staged, learnt = self._ask_for_unknown(staged, at, metrics)
                 if learnt:
                     present = None if present is None else [*present, *learnt]
                     staged.transformed.release()
                     continue
             break
+        self._versions.note(version.id for version in staged.seen)
         metrics.registry_stale = self._versions.stale
         try:
             # Only of the last pass: one that lacks rows, because it could not inflate them, says nothing about the batch.
@@ -199,7 +212,7 @@ class Stager:
         if listed:
             return staged, listed
         staged = self.stage_dead(staged, at, metrics=metrics)
-        return staged, self._versions.look_up(unknown_versions(staged.frame.sparkSession, at.dead))
+        return staged, self._versions.look_up(unknown_versions(staged.reading.records.sparkSession, at.dead))
 
     def _pass(
         self,
@@ -215,10 +228,9 @@ class Stager:
         if sink is not None:
             parallelism = records.sparkSession.sparkContext.defaultParallelism
             tasks = task_count(sink, expected, row_bytes=at.row_bytes, parallelism=parallelism)
-        frame = decoded(records, plan, branches=self._pipeline.decode.max_branches, zlib=self._zlib)
-        read, written = Observation(), Observation()
+        reading = self._readings.read(records, plan, zlib=self._zlib)
         transformed = self._transformer.apply(
-            good_rows(frame, plan, read),
+            reading.rows,
             TransformContext(
                 pipeline=self._pipeline.name, batch=at.batch, now=at.now, reader=plan.reader, previous=at.previous
             ),
@@ -226,48 +238,48 @@ class Stager:
         try:
             rows = transformed.rows if sink is None else transformed.rows.drop(*METADATA.values())
             output = fit(rows, plan.reader)
-            return self._write(frame, plan, transformed, output, at, tasks=tasks, read=read, written=written)
+            self._readings.transformed(reading, output)
+            as_read = output is rows and self._pipeline.transform == Transform()
+            never = reading.never_null if as_read else frozenset[str]()
+            return self._write(reading, transformed, output, at, tasks=tasks, never=never)
         except BaseException:
             transformed.release()
             raise
 
     def _write(
         self,
-        frame: DataFrame,
-        plan: DecodePlan,
+        reading: Reading,
         transformed: Transformed,
         output: DataFrame,
         at: Staging,
         *,
         tasks: int,
-        read: Observation,
-        written: Observation,
+        never: frozenset[str],
     ) -> Staged:
-        sink = self._pipeline.direct_sink
+        sink, plan = self._pipeline.direct_sink, reading.plan
         schema = output.schema
         columns = hive_columns(schema)
         if sink is not None:
             check_partitions(columns, sink, self._pipeline.name)
-        nulls = [
-            F.count(F.when(F.col(_quoted(name)).isNull(), 1)).alias(f"n{number}") for number, name in enumerate(columns)
-        ]
-        output = output.observe(written, F.count(F.lit(1)).alias("rows"), *nulls).coalesce(tasks)
+        counting = self._counts.of(schema, columns, never=never, apart=sink.partition_by if sink else ())
+        output = counting.observed(output).coalesce(tasks)
         if sink is not None:
             write_files(output, sink, at.rows, row_bytes=at.row_bytes)
         else:
             output.write.mode("append").parquet(at.rows)
-        counts, results = read.get, written.get
+        rows, nulls = counting.read(at.rows, output.sparkSession)
+        counts = reading.counts(rows)
         return Staged(
-            frame=frame,
+            reading=reading,
             plan=plan,
-            rows=int(results["rows"]),
+            rows=rows,
             records=int(counts["records"]),
             dead=int(counts["bad"]) - (int(counts["TOMBSTONE"]) if self._skips_tombstones else 0),
-            reasons=_reasons(counts, _ASKED),
+            reasons=_reasons(counts, ASKED),
             versions={
                 version.number: int(counts[f"v{version.number}"]) for version in plan.writers if counts[f"v{version.number}"]
             },
-            nulls={name: int(results[f"n{number}"]) for number, name in enumerate(columns)},
+            nulls=nulls,
             schema=schema,
             oldest=counts["oldest"],
             transformed=transformed,
@@ -281,7 +293,7 @@ class Stager:
         self._files.delete(at.dead)
         counts = Observation()
         # The counting also keeps Spark from pushing the filter below the decode, which would then run twice.
-        bad = staged.frame.observe(counts, *_reason_counts(REASONS)).filter(F.col("_reason").isNotNull())
+        bad = staged.frame.observe(counts, *reason_counts(REASONS)).filter(F.col("_reason").isNotNull())
         if self._skips_tombstones:
             bad = bad.filter(F.col("_reason") != "TOMBSTONE")
         rows = dead_letters(bad, batch=at.batch, pipeline=self._pipeline.name, now=at.now).coalesce(1)
@@ -318,46 +330,14 @@ def _rejected(frame: DataFrame, rejected: DataFrame) -> DataFrame:
     return frame.join(marked, same).withColumn("_reason", F.col("_why"))
 
 
-def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFrame:
-    """Return the rows of a decoded ``frame``: the reader's fields and :data:`METADATA`. ``counts`` gets the counts.
-
-    The counting also keeps Spark from pushing the filter below the decode, which would then run twice.
-    """
-    shown = shown_metadata(frame)
-    fields = body_columns(frame)
-    flat = [field.alias(f"_field{number}") for number, field in enumerate(fields)]  # one level less for Spark to copy
-    names = _names(frame.select(*fields))
-    rows = frame.select(*flat, *shown, "_reason").observe(counts, *_read_counts(plan)).filter(F.col("_reason").isNull())
-    metadata = [F.col(name).alias(alias) for name, alias in shown.items()]
-    return rows.select(*(F.col(f"_field{number}").alias(name) for number, name in enumerate(names)), *metadata)
-
-
 def hive_columns(schema: StructType) -> dict[str, str]:
     """Return columns to Hive types, without the records' metadata."""
     hidden = set(METADATA.values())
     return {field.name: hive_type(field.dataType) for field in schema.fields if field.name not in hidden}
 
 
-def _names(frame: DataFrame) -> list[str]:
-    return [field.name for field in frame.schema.fields]
-
-
-def _reason_counts(reasons: Sequence[str]) -> list[Column]:
-    return [F.count(F.when(F.col("_reason") == reason, 1)).alias(reason) for reason in reasons]
-
-
 def _reasons(counts: Mapping[str, Any], reasons: Sequence[str]) -> dict[str, int]:
     return {reason: int(counts[reason]) for reason in reasons if counts[reason]}
-
-
-def _read_counts(plan: DecodePlan) -> list[Column]:
-    return [
-        F.count(F.lit(1)).alias("records"),
-        F.min(F.unix_millis("timestamp")).alias("oldest"),
-        F.count("_reason").alias("bad"),
-        *_reason_counts(_ASKED),
-        *(F.count(F.when(F.col("_version") == each.number, 1)).alias(f"v{each.number}") for each in plan.writers),
-    ]
 
 
 def check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) -> None:
@@ -368,7 +348,3 @@ def check_partitions(columns: Mapping[str, Any], sink: ParquetSink, name: str) -
             f"Pipeline {name}: there is no column '{lost[0]}' to partition by; the columns are {', '.join(columns)}.",
             remedy="Add it in transform.columns, or correct partition_by of the sink.",
         )
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

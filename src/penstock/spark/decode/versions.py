@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from pyspark.sql import DataFrame
@@ -23,6 +23,9 @@ _log = logging.getLogger(__name__)
 
 MAX_LOOKUPS = 100
 
+_KEPT_PLANS = 4
+_LONG_LIST = 100  # versions of one page of the registry's list
+
 FOREIGN = 1_000_000
 """What is added to the numbers of versions of a Confluent registry beside a schema of Glue's."""
 
@@ -36,6 +39,15 @@ class VersionSource(Protocol):
 
     def version(self, version_id: UUID | str) -> SchemaVersion:
         """Return the version with this id. Raises :class:`NotFound`."""
+        ...
+
+
+@runtime_checkable
+class NumbersVersions(Protocol):
+    """A registry that tells the number of a schema's latest version, which is less than to list hundreds."""
+
+    def latest_number(self, registry: str, schema: str) -> int:
+        """Return the number of the latest version, whatever its status."""
         ...
 
 
@@ -116,6 +128,8 @@ class SchemaVersions:
         self._confluent: dict[int, UUID] = {}
         self._only_confluent = not decode.schema and not decode.infers
         self._mixed = decode.frames == "confluent" or self._only_confluent
+        self._recent: dict[UUID, None] = {}  # versions of the last batches' records, the newest batch last
+        self._plans: dict[tuple[object, ...], DecodePlan] = {}
         self.stale = False
 
     @property
@@ -135,7 +149,7 @@ class SchemaVersions:
         if self._keys is not None:
             self._keys.refresh()
         try:
-            self._list()
+            self._list(known=True)
         except NotFound:
             raise
         except PenstockError as error:
@@ -144,10 +158,11 @@ class SchemaVersions:
             self.stale = True
             _log.warning("schema %s: the versions could not be listed, continuing with the known ones: %s", self.name, error)
 
-    def _list(self) -> None:
+    def _list(self, *, known: bool = False) -> None:
+        """Add what the registry lists; with ``known``, only if a long list can have changed."""
         if self._inferred is not None:
             self._known = {}
-        if not self._only_confluent:
+        if not self._only_confluent and not (known and self._has_latest()):
             for version in self._source.versions(self._decode.registry, self._decode.schema):
                 self._add(version)
         if self._mixed:
@@ -157,6 +172,13 @@ class SchemaVersions:
             raise DataProblem(
                 f"Schema {self.name} has no AVAILABLE version.", remedy="Register one, or name another schema."
             )
+
+    def _has_latest(self) -> bool:
+        """Return whether there are many versions, and the latest is known. Others are asked for when a record has them."""
+        if len(self._known) <= _LONG_LIST or not isinstance(self._source, NumbersVersions):
+            return False
+        latest = self._source.latest_number(self._decode.registry, self._decode.schema)
+        return any(version.number == latest for version in self._known.values())
 
     def _list_subject(self) -> None:
         """Add the subject's versions, and the ids that frames name them by."""
@@ -238,20 +260,43 @@ class SchemaVersions:
     def _same_schema(self, version: SchemaVersion) -> bool:
         return (version.registry_name, version.schema_name) == (self._decode.registry, self._decode.schema)
 
-    def known(self, version_id: UUID) -> SchemaVersion | None:
-        """Return the version, if it is known."""
-        return self._known.get(version_id)
+    def known_of(self, ids: Iterable[UUID]) -> list[UUID]:
+        """Return those of ``ids`` that are known versions."""
+        return [each for each in ids if each in self._known]
 
-    @property
-    def needs_several_passes(self) -> bool:
-        """Whether there are more Avro versions than one pass decodes, so that the batch's own must be found first."""
-        return len(self._known) > self._decode.max_branches and self._reader().data_format == "AVRO"
+    def note(self, seen: Iterable[UUID]) -> None:
+        """Remember versions that a batch's records were written with."""
+        for each in seen:
+            self._recent.pop(each, None)
+            self._recent[each] = None
+        while len(self._recent) > self._decode.max_branches:
+            del self._recent[next(iter(self._recent))]
+
+    def likely(self) -> list[UUID] | None:
+        """Return the Avro versions to expect in the next batch if there are more than one pass decodes; None for all.
+
+        Those of the last batches are among them, and the newest.
+        """
+        if len(self._known) <= self._decode.max_branches or self._reader().data_format != "AVRO":
+            return None
+        likely = dict.fromkeys((self._reader().id, *reversed(self._recent), *(each.id for each in self._newest_first())))
+        return sorted(list(likely)[: self._decode.max_branches])
 
     def plan(self, present: Iterable[UUID] | None = None) -> DecodePlan:
         """Return the plan for all known versions, or for those of ``present``; newest first, because most records are new.
 
-        Raises :class:`NotFound` if the pinned reader does not exist.
+        It is the same object for as long as nothing has changed. Raises :class:`NotFound` if the pinned reader does not
+        exist.
         """
+        chosen = None if present is None else tuple(present)
+        if self._inferred is not None or self._keys is not None:
+            return self._plan(chosen)
+        key = (tuple(self._known), chosen, self._mixed, tuple(self._confluent.items()), self._learning, self._zlib)
+        if key not in self._plans:
+            self._plans = {**dict(list(self._plans.items())[-_KEPT_PLANS:]), key: self._plan(chosen)}
+        return self._plans[key]
+
+    def _plan(self, present: Sequence[UUID] | None) -> DecodePlan:
         reader = self._reader()
         versions = [each for each in self._newest_first() if each.data_format == reader.data_format]
         settings = FormatSettings(extra_fields=self._decode.extra_fields, message=self._decode.message)

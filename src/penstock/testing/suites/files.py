@@ -20,6 +20,13 @@ class FileSystemSuite:
         files.write(f"{root}/a/empty", b"")
         assert files.read(f"{root}/a/empty") == b""
 
+    def test_the_tail_of_a_file_is_its_last_bytes(self, files: FileSystem, root: str) -> None:
+        files.write(f"{root}/file", b"0123456789")
+        assert files.tail(f"{root}/file", 4) == b"6789"
+        assert files.tail(f"{root}/file", 100) == b"0123456789"
+        with pytest.raises(FileNotFoundError):
+            files.tail(f"{root}/missing", 4)
+
     def test_what_is_missing_is_a_file_not_found(self, files: FileSystem, root: str) -> None:
         with pytest.raises(FileNotFoundError):
             files.read(f"{root}/missing")
