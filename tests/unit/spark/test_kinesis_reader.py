@@ -5,6 +5,7 @@ The stand-in of the integration tests never says that a closed shard has ended.
 
 import base64
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import AccessDenied, DataProblem, PenstockError
 from penstock.spark.sources.kinesis import shards
+from penstock.spark.sources.kinesis.prefetch import PrefetchFolder
 from penstock.spark.sources.kinesis.ranges import pages_between
 from penstock.spark.sources.kinesis.reader import KinesisReader
 from penstock.spark.sources.kinesis.source import KinesisDataSource
@@ -301,3 +303,18 @@ def test_records_that_are_gone_are_an_error_if_asked_for() -> None:
     stream.shards["b"] = {"numbers": []}
     with pytest.raises(DataProblem, match="expired before they were read to their end: a"):
         strict.run()
+
+
+def test_files_of_processes_that_ended_are_removed_and_no_others(tmp_path: Path) -> None:
+    machine = os.uname().nodename
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    gone, other = tmp_path / f"penstock-kinesis-{ended.pid}-x@{machine}", tmp_path / f"penstock-kinesis-{ended.pid}-x@else"
+    running = tmp_path / f"penstock-kinesis-{os.getppid()}-x@{machine}"
+    for folder in (gone, other, running):
+        folder.mkdir()
+    prefetch = PrefetchFolder(str(tmp_path))
+    ours = prefetch.new_file()
+    assert sorted(tmp_path.iterdir()) == sorted([other, running, ours.parent])
+    prefetch.remove()
+    assert sorted(tmp_path.iterdir()) == sorted([other, running])

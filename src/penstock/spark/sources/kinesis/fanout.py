@@ -112,7 +112,7 @@ class FanOutFeed:
         deadline = time.monotonic() + self._reading.fetch_seconds
         left, ended = self._reading.fetch_records, False
         while left > 0 and not ended:
-            event = self._next(deadline, writer_empty=left == self._reading.fetch_records)
+            event = self._next(deadline)
             if event is None:
                 break
             self.behind_ms, ended = event.behind_ms, event.ended
@@ -128,16 +128,14 @@ class FanOutFeed:
             self._closed = True
             self._changed.notify_all()
 
-    def _next(self, deadline: float, *, writer_empty: bool) -> _Event | None:
+    def _next(self, deadline: float) -> _Event | None:
         """Return the next event; None if there is none at the tip, or at the deadline."""
         with self._changed:
             if not self._events and self._failure is None:
                 if not self._heard:
                     seconds = _FIRST_EVENT_SECONDS
-                elif self.behind_ms > 0 or writer_empty:
-                    seconds = min(_QUIET_SECONDS, max(0.0, deadline - time.monotonic()))
                 else:
-                    seconds = 0.0
+                    seconds = min(_QUIET_SECONDS, max(0.0, deadline - time.monotonic())) if self.behind_ms else 0.0
                 self._changed.wait_for(lambda: self._events or self._failure, timeout=seconds)
             if self._events:
                 event = self._events.popleft()

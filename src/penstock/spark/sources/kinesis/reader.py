@@ -30,6 +30,7 @@ from penstock.spark.sources.kinesis.shards import Position, place, position_json
 
 __all__ = ["KinesisReader", "Offset"]
 
+_IDLE_SECONDS = 0.1  # between two looks at subscriptions without new events
 _THREADS = 8  # shards read in parallel; each may be read five times a second
 
 Offset = dict[str, dict[str, Any]]
@@ -97,10 +98,14 @@ class KinesisReader(DataSourceStreamReader):
             self._feeds.pop(shard).close()
         open_shards = [shard for shard in positions if shard not in ended]
         with ThreadPoolExecutor(_THREADS) as pool:
-            found = pool.map(lambda shard: self._take(shard, positions[shard]), open_shards)
-            positions.update(zip(open_shards, found, strict=True))
-        self._planned = {shard: dict(position) for shard, position in positions.items()}
-        return self._planned
+            taken = pool.map(lambda shard: self._take(shard, positions[shard]), open_shards)
+            positions.update(zip(open_shards, taken, strict=True))
+        found = {shard: dict(position) for shard, position in positions.items()}
+        if self._consumer is not None and found == planned:
+            # Polls take their time; events have come, or have not.
+            time.sleep(_IDLE_SECONDS)
+        self._planned = found
+        return found
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """Return the fetched pieces of each shard with records. After a restart, this also passes the query's position."""
