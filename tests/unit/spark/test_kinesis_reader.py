@@ -224,6 +224,14 @@ def test_a_first_batch_that_is_planned_again_begins_where_it_began() -> None:
     assert Query(stream, end).batch(later, end) == {"a": [late, late + 1]}
 
 
+def test_a_plan_that_goes_back_is_refused() -> None:
+    stream = Stream(a={"numbers": [1, 2, 3]})
+    available_now = Query(stream, maxFetchRecordsPerShard="1")
+    end = available_now.plan()
+    with pytest.raises(DataProblem, match=r"would go back in shard a, from 3 to 1.*processAllAvailable"):
+        available_now.batch({"a": {"after": "3"}}, end)
+
+
 def test_positions_say_how_far_behind_and_how_many() -> None:
     stream = Stream(a={"numbers": [1, 2, 3]})
     query = Query(stream, maxFetchRecordsPerShard="2")

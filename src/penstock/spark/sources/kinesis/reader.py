@@ -111,6 +111,7 @@ class KinesisReader(DataSourceStreamReader):
         """Return the fetched pieces of each shard with records. After a restart, this also passes the query's position."""
         if not self._feeds:
             self._planned = end
+        self._check_direction(start, end)
         ranges = [
             (shard, position.get("since") or start.get(shard) or self._child_begin(), position)
             for shard, position in end.items()
@@ -220,6 +221,18 @@ class KinesisReader(DataSourceStreamReader):
                 self._consumer = consumer_arn(client, options.stream, options.consumer_name, options.reading)
             self._client = client
         return self._client
+
+    def _check_direction(self, start: Offset, end: Offset) -> None:
+        """Raise :class:`DataProblem` if a batch ends before it starts, as the trigger AvailableNow lets it."""
+        for shard, position in end.items():
+            before, after = start.get(shard, {}).get("after"), position.get("after")
+            if before is not None and (after is None or int(after) < int(before)):
+                raise DataProblem(
+                    f"The next batch of stream {self._options.stream.name} would go back in shard {shard}, from {before} to "
+                    f"{after or 'its start'}: Spark has not told the source where the checkpoint is.",
+                    remedy="Do not use the trigger AvailableNow: start the query with a processing time of 0 seconds, and "
+                    "call processAllAvailable().",
+                )
 
     def _check_gone(self, planned: Offset, listed: set[str]) -> None:
         """Raise :class:`DataProblem` with ``failOnDataLoss`` for shards that expired before they were read to their end."""
