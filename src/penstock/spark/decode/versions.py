@@ -300,7 +300,9 @@ class SchemaVersions:
         reader = self._reader()
         versions = [each for each in self._newest_first() if each.data_format == reader.data_format]
         settings = FormatSettings(extra_fields=self._decode.extra_fields, message=self._decode.message)
-        wanted = None if present is None else set(present)
+        self._check_format(reader)
+        # Which versions a batch has is known of AWS's frames only.
+        wanted = None if present is None or self._mixed else set(present)
         made = DecodePlan(
             writers=tuple(version for version in versions if wanted is None or version.id in wanted),
             reader=reader,
@@ -317,6 +319,14 @@ class SchemaVersions:
         if self._keys is None or not isinstance(self._decode.key, Key):
             return made
         return replace(made, key=self._keys.plan(), key_prefix=self._decode.key.prefix)
+
+    def _check_format(self, reader: SchemaVersion) -> None:
+        declared = self._decode.format
+        if declared is not None and declared != reader.data_format.lower():
+            raise DataProblem(
+                f"Schema {self.name} is {reader.data_format}, and decode.format is {declared}.",
+                remedy="Leave decode.format out, or name another schema.",
+            )
 
     def _newest_first(self) -> list[SchemaVersion]:
         return sorted(self._known.values(), key=lambda version: -version.number)

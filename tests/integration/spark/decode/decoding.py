@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
@@ -77,6 +78,20 @@ def decode(
     if known is None:
         known = SchemaVersions(Listed(versions), settings)
         known.refresh()
+    with TemporaryDirectory() as folder:
+        records = write_records(spark, Path(folder) / "records.parquet", values, headers=headers, keys=keys)
+        return _decoded(records, known.plan(), settings, zlib=zlib)
+
+
+def write_records(
+    spark: SparkSession,
+    file: Path,
+    values: Sequence[bytes | None],
+    *,
+    headers: Sequence[Mapping[str, bytes]] = (),
+    keys: Sequence[bytes | None] = (),
+) -> DataFrame:
+    """Write records as a source gives them to a Parquet file, and return them from there."""
     now = datetime(2026, 1, 2, tzinfo=UTC)
     columns: dict[str, Any] = {
         "key": pa.array(keys or [None] * len(values), pa.binary()),
@@ -89,9 +104,8 @@ def decode(
     if headers:
         pairs = [[{"key": name, "value": value} for name, value in each.items()] for each in headers]
         columns["headers"] = pa.array(pairs, HEADERS)
-    with TemporaryDirectory() as folder:
-        pq.write_table(pa.table(columns), f"{folder}/records.parquet")
-        return _decoded(spark.read.parquet(f"file://{folder}/records.parquet"), known.plan(), settings, zlib=zlib)
+    pq.write_table(pa.table(columns), file)
+    return spark.read.parquet(f"file://{file}")
 
 
 def _decoded(records: DataFrame, plan: DecodePlan, settings: Decode, *, zlib: bool) -> list[Result]:

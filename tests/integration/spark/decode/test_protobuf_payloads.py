@@ -10,9 +10,10 @@ import pytest
 from google.protobuf.json_format import ParseDict
 from pyspark.sql import SparkSession
 
+from penstock.pipelines.decode import Decode
 from penstock.schema.version import SchemaText
 from penstock.serdes.protobuf.decoder import ProtobufSchema
-from tests.integration.spark.decode.decoding import DECODE, decode, glue, version
+from tests.integration.spark.decode.decoding import decode, glue, version
 
 pytestmark = [
     pytest.mark.spark,
@@ -134,12 +135,24 @@ def test_a_reader_finds_fields_by_number_and_refuses_another_type(spark: SparkSe
         (6, "", "e"),
     ]
     values = [glue(one, AWS + written({"id": 5})), glue(three, AWS + b"\x08\x06"), glue(three, AWS + b"\x08\x06" + price)]
-    settings = type(DECODE)(registry="tests", schema="things", reader=1)
+    settings = Decode(registry="tests", schema="things", reader=1)
     assert [each.reason for each in decode(spark, values, [one, three], settings)] == [None, None, "UNDECODABLE"]
 
 
 def test_a_declared_message_is_read_from_every_kind_of_frame(spark: SparkSession) -> None:
     one = version(1, V1, "PROTOBUF")
-    settings = type(DECODE)(registry="tests", schema="things", message="shop.Another", frames="none")
-    payload = written({"id": 3}, "shop.Another")
-    assert [each.row for each in decode(spark, [payload], [one], settings)] == [{"id": 3}]
+    settings = Decode(registry="tests", schema="things", message="shop.Another", frames="confluent")
+    payload, index = written({"id": 3}, "shop.Another"), COMPILED.confluent_index("shop.Another")
+    guid = b"\x01" + one.id.bytes
+    values = [guid + index + payload, payload, guid + CONFLUENT + payload, guid + b"\x02\x00" + payload, b"\x03" + guid]
+    headers = [{}, {"other": b"x", "__value_schema_id": guid + index}, {}, {}, {"__value_schema_id": b"short"}]
+    found = decode(spark, values, [one], settings, headers=headers)
+    assert [each.row or each.reason for each in found] == [
+        {"id": 3},
+        {"id": 3},
+        "UNDECODABLE",
+        "UNDECODABLE",
+        "WRONG_HEADER",
+    ]
+    bare = Decode(registry="tests", schema="things", message="shop.Another", frames="none")
+    assert [each.row for each in decode(spark, [payload], [one], bare)] == [{"id": 3}]
