@@ -17,9 +17,10 @@ from penstock.spark.sinks.requirements import requirements
 
 @pytest.fixture(scope="session")
 def spark_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the session's buckets; each test clears bucket ``lk``."""
+    """The folder of the session's buckets; each test clears bucket ``lk``, and none clears ``tables``."""
     lake = tmp_path_factory.mktemp("lake")
-    (lake / "lk").mkdir()
+    for bucket in ("lk", "tables"):
+        (lake / bucket).mkdir()
     return lake
 
 
@@ -37,6 +38,6 @@ def spark(spark_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         archive=archive,
         extra=delta.configuration,
     )
-    session = open_session(settings, name="tests", locations=["s3://lk/any"])
+    session = open_session(settings, name="tests", locations=["s3://lk/any", "s3://tables/any"])
     yield session
     session.stop()

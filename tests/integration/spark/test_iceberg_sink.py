@@ -74,7 +74,7 @@ def _pyiceberg(aws: dict[str, str], objects: ObjectStore) -> GlueCatalog:
 
 
 def _sink(table: str, **more: Any) -> IcebergSink:
-    return IcebergSink(**{"name": "ice", "table": f"shop.{table}", "warehouse": "s3://lk/wh", **more})
+    return IcebergSink(**{"name": "ice", "table": f"shop.{table}", "warehouse": "s3://tables/wh", **more})
 
 
 def _rows(spark: SparkSession, writer: IcebergWriter) -> list[tuple[Any, ...]]:
@@ -105,7 +105,7 @@ def test_a_batch_is_in_the_table_once_and_other_clients_read_it(
     assert table.scan(row_filter="id = 2").to_arrow().to_pylist() == [{"id": 2, "name": "b", "day": "tue"}]
     current: Any = table.current_snapshot()
     assert current.summary["penstock.batch"] == "1"
-    assert not list(spark_lake.rglob("*.crc"))
+    assert not list((spark_lake / "tables/wh").rglob("*.crc"))
 
 
 def test_a_kill_before_publication_leaves_nothing_and_the_next_attempt_writes(
@@ -285,6 +285,6 @@ def test_a_table_of_another_kind_is_refused(spark: SparkSession, server: Running
     glue = server.client("glue")
     glue.create_database(DatabaseInput={"Name": "other"})
     glue.create_table(DatabaseName="other", TableInput={"Name": "plain", "StorageDescriptor": {"Location": "s3://lk/plain"}})
-    writer = IcebergWriter(IcebergSink(name="ice", table="other.plain", warehouse="s3://lk/wh"), spark, aws)
+    writer = IcebergWriter(IcebergSink(name="ice", table="other.plain", warehouse="s3://tables/wh"), spark, aws)
     with pytest.raises(InvalidInput, match=r"other\.plain is in the catalog and is not an Iceberg table"):
         writer.check()

@@ -91,7 +91,11 @@ class DeltaWriter:
                 f"Sink {self._sink.name}: this Spark session was started without Delta.",
                 remedy="Let penstock run start it, or see the configuration on the page of the sink.",
             )
-        self.table()
+        if self.table() is None and HadoopFiles(self._spark).names(self._sink.location):
+            raise InvalidInput(
+                f"Sink {self._sink.name}: {self._sink.location} has files and is not a Delta table.",
+                remedy="Give a folder that is empty or not there.",
+            )
 
     def table(self) -> StructType | None:
         """See :class:`~penstock.spark.sinks.port.SinkWriter`."""
@@ -105,22 +109,24 @@ class DeltaWriter:
         """See :class:`~penstock.spark.sinks.port.SinkWriter`. Raises :class:`ConcurrentModification` after five tries."""
         session = batch.rows.sparkSession
         for number in range(1, _TRIES + 1):
-            with _calls(self._sink):
-                self._create(session, batch.columns)
-                before = self._log(session)
-                done = before.transactions().get(batch.marker)
-                if done.isDefined() and int(done.get()) >= batch.number:
-                    return Published(rows=batch.count, replayed=True)
             try:
                 with _calls(self._sink), one_writer(session, self._sink.location):
-                    self._write(session, batch)
-                    after = self._log(session)
-                    self._tell(StructType.fromJson(json.loads(after.schema().json())))
-                    return Published(rows=batch.count, reference=str(after.version()))
+                    return self._publish(session, batch)
             except ConcurrentModification:
                 if number == _TRIES:
                     raise
         raise AssertionError
+
+    def _publish(self, session: SparkSession, batch: SinkBatch) -> Published:
+        self._create(session, batch.columns)
+        before = self._log(session)
+        done = before.transactions().get(batch.marker)
+        if done.isDefined() and int(done.get()) >= batch.number:
+            return Published(rows=batch.count, replayed=True)
+        self._write(session, batch)
+        after = self._log(session)
+        self._tell(StructType.fromJson(json.loads(after.schema().json())))
+        return Published(rows=batch.count, reference=str(after.version()))
 
     def unsupported(self, change: Change) -> str | None:
         """Return why Delta cannot make the change."""
@@ -170,12 +176,11 @@ class DeltaWriter:
         sink = self._sink
         names = ", ".join(quoted(name) for name in sink.partition_by)
         told = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in sink.properties.items())
-        with one_writer(session, sink.location):
-            session.sql(
-                f"CREATE TABLE IF NOT EXISTS {self._identifier} ({columns_sql(columns)}) USING delta"
-                + (f" PARTITIONED BY ({names})" if names else "")
-                + (f" TBLPROPERTIES ({told})" if told else "")
-            )
+        session.sql(
+            f"CREATE TABLE IF NOT EXISTS {self._identifier} ({columns_sql(columns)}) USING delta"
+            + (f" PARTITIONED BY ({names})" if names else "")
+            + (f" TBLPROPERTIES ({told})" if told else "")
+        )
 
     def _write(self, session: SparkSession, batch: SinkBatch) -> None:
         with _transaction(session, batch):
@@ -207,9 +212,8 @@ def one_writer(session: SparkSession, location: str) -> Iterator[None]:
     if folder is None:
         yield
         return
-    log = folder / "_delta_log"
-    log.mkdir(exist_ok=True)
-    with file_lock(log / "_penstock.lock", patience=-1):
+    # Not in the table's folder, which has to be empty for a new table.
+    with file_lock(folder.parent / f".{folder.name}.lock", patience=-1):
         yield
 
 
