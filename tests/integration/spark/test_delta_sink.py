@@ -11,6 +11,8 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import ConcurrentModification, InvalidInput
 from penstock.pipelines import ChangeCapture, DeltaSink
+from penstock.spark.maintenance.delta import maintain_delta
+from penstock.spark.maintenance.procedures import TableMaintenance
 from penstock.spark.sinks.delta import DeltaWriter
 from penstock.spark.sinks.port import Published
 from penstock.spark.tables.changes import changes
@@ -142,6 +144,20 @@ def test_columns_follow_the_stream_and_old_files_stay_readable(spark: SparkSessi
         (2, "b", 2**40, "x", (1, "m", None)),
         (3, None, 5, None, (1, "m", 7.5)),
     ]
+
+
+def test_maintenance_keeps_markers_and_rows(spark: SparkSession, spark_lake: Path) -> None:
+    sink = _sink("maintained")
+    writer = DeltaWriter(sink, spark)
+    batches = [a_batch(spark, number, [(number, "a", "mon", 0, number)]) for number in range(3)]
+    for batch in batches:
+        writer.publish(batch)
+    optimized, vacuumed = maintain_delta(spark, sink, TableMaintenance(orphans_after=0))
+    assert (optimized.counts["numFilesRemoved"], optimized.counts["numFilesAdded"]) == (3, 1)
+    assert vacuumed.counts == {"numFilesDeleted": 3}
+    assert len(list((spark_lake / "tables/delta/maintained").glob("*.parquet"))) == 1
+    assert all(writer.publish(batch).replayed for batch in batches)
+    assert _rows(spark, sink) == [(number, "a", "mon") for number in range(3)]
 
 
 def test_a_session_without_delta_is_refused(spark: SparkSession) -> None:

@@ -1,6 +1,7 @@
 """The Iceberg sink on Spark, in Penstock's own Glue catalog: batches once, evolution, expiry, and what pyiceberg reads."""
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from penstock.errors import InvalidInput
 from penstock.local.objectstore import ObjectStore
 from penstock.local.processes.ports import free_ports
 from penstock.pipelines import ChangeCapture, IcebergSink
+from penstock.spark.maintenance.iceberg import maintain_iceberg
+from penstock.spark.maintenance.procedures import TableMaintenance
 from penstock.spark.sinks.iceberg.commits import Attempt, BatchBranch, Overtaken, branch_name
 from penstock.spark.sinks.iceberg.writer import IcebergWriter
 from penstock.spark.sinks.port import Published, SinkBatch
@@ -279,6 +282,38 @@ def test_columns_follow_the_stream_and_old_files_stay_readable(spark: SparkSessi
     narrow, wide = (StructType([StructField("n", kind)]) for kind in (IntegerType(), DoubleType()))
     (refused,) = changes(narrow, wide, {})
     assert writer.unsupported(refused) == "Iceberg does not widen int to double"
+
+
+def test_maintenance_keeps_the_newest_marker_and_the_rows(
+    spark: SparkSession, spark_lake: Path, aws: dict[str, str]
+) -> None:
+    sink = _sink("maintained")
+    writer = IcebergWriter(sink, spark, aws)
+    rows = [(number, "a", "mon", 0, number) for number in range(4)]
+    batches = [a_batch(spark, number, [row]) for number, row in enumerate(rows)]
+    for batch in batches:
+        writer.publish(batch)
+    reference = int(writer.publish(batches[-1]).reference or 0)
+    spark.sql(f"INSERT INTO {writer.identifier} VALUES (9, 'other', 'mon')")
+    orphan = spark_lake / "tables/wh/shop.db/maintained/data/orphan.parquet"
+    orphan.write_bytes(b"left by a killed task")
+    later = time.time() + 60
+    done = maintain_iceberg(
+        spark, sink, TableMaintenance(min_files=2, expire_after=0, orphans_after=0), environment=aws, now=later
+    )
+    counts = {each.procedure: each.counts for each in done}
+    assert counts["rewrite_data_files"]["rewritten_data_files_count"] == 5
+    assert counts["rewrite_data_files"]["added_data_files_count"] == 1
+    assert counts["expire_snapshots"]["deleted_manifest_lists_count"] > 0
+    assert counts["remove_orphan_files"]["orphan_files_count"] >= 1
+    assert not orphan.exists()
+    table = writer.open(spark)
+    assert table.snapshot(reference) is not None  # the stream's newest, though two commits followed it
+    assert table.snapshot(int(table.currentSnapshot().snapshotId())) is not None
+    assert _rows(spark, writer) == [*((number, "a", "mon") for number in range(4)), (9, "other", "mon")]
+    assert all(writer.publish(batch).replayed for batch in batches)
+    writer.publish(a_batch(spark, 4, [(10, "b", "mon", 0, 10)]))
+    assert len(_rows(spark, writer)) == 6
 
 
 def test_a_table_of_another_kind_is_refused(spark: SparkSession, server: RunningServer, aws: dict[str, str]) -> None:
