@@ -68,6 +68,7 @@ def session_settings(options: RunOptions) -> SessionSettings:
     return SessionSettings(
         master=options.master,
         jars=options.jars,
+        more_jars=options.more_jars,
         log=options.log.absolute(),
         lake=options.lake,
         driver_memory=options.driver_memory,

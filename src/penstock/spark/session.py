@@ -48,13 +48,15 @@ rootLogger.appenderRef.file.ref = file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
-    """The start of Spark. ``jars``: the connectors' files; ``log``: the file of Spark's own log; ``lake``: see
+    """The start of Spark. ``jars``: the connectors' files, which the class archive covers; ``more_jars``: others, which one
+    JVM loads behind them, so that the archive still fits; ``log``: the file of Spark's own log; ``lake``: see
     :func:`lake_configuration`. ``archive``: a class archive for the JVM, used if it exists; ``record`` writes one.
     ``extra`` are Spark's configuration keys and override ours.
     """
 
     master: str = "local[*]"
     jars: Sequence[Path] = ()
+    more_jars: Sequence[Path] = ()
     log: Path
     lake: Path | None = None
     driver_memory: str = "1g"
@@ -146,10 +148,11 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
 
 def _class_path(settings: SessionSettings) -> dict[str, str]:
     """Return the connectors' settings: one JVM's own class path, which a class archive covers; else files for executors."""
-    jars = [str(jar) for jar in settings.jars]
+    jars, more = [str(jar) for jar in settings.jars], [str(jar) for jar in settings.more_jars]
     if settings.master.startswith("local") and not settings.master.startswith("local-cluster"):
-        return {"spark.driver.extraClassPath": os.pathsep.join(jars)} if jars else {}
-    return {"spark.jars": ",".join(jars)}
+        found = {"spark.driver.extraClassPath": os.pathsep.join(jars)} if jars else {}
+        return {**found, **({"spark.jars": ",".join(f"local:{jar}" for jar in more)} if more else {})}
+    return {"spark.jars": ",".join(jars + more)}
 
 
 def _java_options(settings: SessionSettings, log4j: Path) -> Iterator[str]:

@@ -32,7 +32,8 @@ def spark(spark_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     delta = requirements([DeltaSink(location="s3://lk/any")])
     settings = SessionSettings(
         master="local[2]",
-        jars=[*class_path("spark"), *(jar for group in ("iceberg", "iceberg-aws", "delta") for jar in class_path(group))],
+        jars=class_path("spark"),
+        more_jars=[jar for group in ("iceberg", "iceberg-aws", "delta") for jar in class_path(group)],
         lake=spark_lake,
         log=log,
         archive=archive,

@@ -52,7 +52,8 @@ def run_arguments(
     by_iam = any(_logs_in_by_iam(each) for each in pipelines)
     return {
         "master": master,
-        "jars": _jars(["spark", *(["s3a"] if remote else []), *(["msk-iam"] if by_iam else []), *needs.groups]),
+        "jars": _jars(["spark", *(["s3a"] if remote else []), *(["msk-iam"] if by_iam else [])]),
+        "more_jars": _jars(needs.groups),
         "log": log or where.logs / f"spark-{name}.log",
         "lake": lake,
         "driver_memory": driver_memory,

@@ -24,16 +24,18 @@ def _secret(secret_id: str) -> Credentials:
 class RunOptions:
     """The options of a run beside the declaration.
 
-    ``jars``, ``master``, ``log``, ``lake``, ``driver_memory``, ``archive`` and ``spark_configuration`` are for a session
-    that :func:`run` starts itself. ``once`` reads the available records and ends. ``stop`` ends the stream after the
-    current batch when it is set. A session that :func:`run` starts is started again up to ``jvm_restarts`` times in a row
-    if its JVM dies (None: the pipeline's ``batch_max_retries``); ``on_restart`` gets a sentence and the restarts so far.
+    ``jars``, ``more_jars``, ``master``, ``log``, ``lake``, ``driver_memory``, ``archive`` and ``spark_configuration`` are
+    for a session that :func:`run` starts itself. ``once`` reads the available records and ends. ``stop`` ends the stream
+    after the current batch when it is set. A session that :func:`run` starts is started again up to ``jvm_restarts``
+    times in a row if its JVM dies (None: the pipeline's ``batch_max_retries``); ``on_restart`` gets a sentence and the
+    restarts so far.
     ``on_files`` gets the locations of each batch's published files. ``registry`` and
     ``catalog`` default to clients of the endpoint that the environment names, or AWS.
     """
 
     master: str = "local[*]"
     jars: Sequence[Path] = ()
+    more_jars: Sequence[Path] = ()
     log: Path = Path("penstock-spark.log")
     lake: Path | None = None
     driver_memory: str = "1g"
