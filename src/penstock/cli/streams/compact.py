@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.cli.platform.homes import home_option
 from penstock.cli.signals import stop_on_signals
+from penstock.cli.streams.compact_formats import FormatSink, format_sinks, maintain, report_line
 from penstock.cli.streams.spark_options import (
     configuration_option,
     driver_memory_option,
@@ -23,7 +24,7 @@ from penstock.cli.streams.spark_runs import run_arguments
 from penstock.client.catalog import CatalogClient
 from penstock.errors import InvalidInput, PenstockError
 from penstock.local.artefacts import class_path
-from penstock.pipelines import ParquetSink, read_pipeline
+from penstock.pipelines import ParquetSink, Pipeline, read_pipeline
 from penstock.settings.home import Home
 from penstock.settings.units import parse_duration, parse_size
 from penstock.spark.maintenance.settings import CompactionSettings, PartitionReport
@@ -69,17 +70,25 @@ def command(  # noqa: PLR0917 - click passes them by name
 ) -> None:
     """Make small files large ones in the tables of PIPELINE.yaml, or in those of --table.
 
-    Streams may go on to write, and queries to read. After a kill, the next run goes on.
+    Tables of Iceberg and Delta are maintained by the procedures of their formats. Streams may go on to write, and queries
+    to read. After a kill, the next run goes on.
     """
     settings = CompactionSettings(older_than=parse_duration(older_than), min_files=min_files, grace=parse_duration(grace))
-    tables = _tables(pipeline_file, names, settings, None if target is None else parse_size(target))
+    size = None if target is None else parse_size(target)
+    pipelines, formats = format_sinks(pipeline_file)
+    tables = _tables(pipeline_file, names, settings, size, needed=not formats)
     pause = None if every is None else parse_duration(every)
     stop = stop_on_signals("the current tables")
-    spark = _spark(tables, Home.at(home, os.environ), session)
-    try:
+    spark = _spark(tables, pipelines, Home.at(home, os.environ), session)
+
+    def one_round() -> PenstockError | None:
         failed = _round(spark, tables, dry_run=dry_run, as_json=as_json)
+        return _procedures(spark, formats, settings, size, dry_run=dry_run, as_json=as_json) or failed
+
+    try:
+        failed = one_round()
         while pause is not None and not stop.wait(pause):
-            failed = _round(spark, tables, dry_run=dry_run, as_json=as_json)
+            failed = one_round()
     finally:
         spark.stop()
     if failed is not None:
@@ -87,9 +96,9 @@ def command(  # noqa: PLR0917 - click passes them by name
 
 
 def _tables(
-    pipeline_file: Path | None, names: Sequence[str], settings: CompactionSettings, target: int | None
+    pipeline_file: Path | None, names: Sequence[str], settings: CompactionSettings, target: int | None, *, needed: bool
 ) -> dict[tuple[str, str], CompactionSettings]:
-    """Return database and name of each table, with its settings."""
+    """Return database and name of each table of Parquet files, with its settings; ``needed``: there must be one."""
     if (pipeline_file is None) == (not names):
         raise InvalidInput(
             "A compaction is of PIPELINE.yaml or of tables.", remedy="Name the file, or --table DATABASE.TABLE."
@@ -103,9 +112,9 @@ def _tables(
     for sink in read_pipeline(pipeline_file).sinks if pipeline_file is not None else ():
         if isinstance(sink, ParquetSink) and sink.catalog is not None:
             found[sink.catalog.database, sink.catalog.table] = _with(settings, target, sink)
-    if not found:
+    if not found and needed:
         raise InvalidInput(
-            f"{pipeline_file} has no sink whose files can be compacted: a Parquet table in the catalog.",
+            f"{pipeline_file} has no sink whose files can be compacted: Iceberg, Delta, or Parquet in the catalog.",
             remedy="Give the sink a 'catalog'; only there old and new files can be exchanged at once.",
         )
     return found
@@ -121,12 +130,15 @@ def _with(settings: CompactionSettings, target: int | None, sink: ParquetSink | 
     )
 
 
-def _spark(tables: dict[tuple[str, str], CompactionSettings], where: Home, session: dict[str, Any]) -> SparkSession:
+def _spark(
+    tables: dict[tuple[str, str], CompactionSettings], pipelines: Sequence[Pipeline], where: Home, session: dict[str, Any]
+) -> SparkSession:
     client = CatalogClient()
     locations = [client.table(*name).get("StorageDescriptor", {}).get("Location", "") for name in tables]
-    arguments = run_arguments([], name="compact", where=where, **session)
+    locations += [location for pipeline in pipelines for sink in pipeline.sinks for location in sink.locations]
+    arguments = run_arguments(pipelines, name="compact", where=where, **session)
     if session["lake"] is None and any(each.startswith(("s3://", "s3a://")) for each in locations):
-        arguments["jars"] = [*arguments["jars"], *class_path("s3a")]
+        arguments["jars"] = list(dict.fromkeys([*arguments["jars"], *class_path("s3a")]))
     return open_session(session_settings(RunOptions(**arguments)), name="penstock compact", locations=locations)
 
 
@@ -146,6 +158,30 @@ def _round(
             click.echo(orjson.dumps(asdict(report)) if as_json else _line(report))
         if not reports and not as_json:
             click.echo(f"{database}.{table}: nothing to compact.")
+    return failed
+
+
+def _procedures(
+    spark: SparkSession,
+    sinks: Sequence[FormatSink],
+    settings: CompactionSettings,
+    target: int | None,
+    *,
+    dry_run: bool,
+    as_json: bool,
+) -> PenstockError | None:
+    """Maintain each table of Iceberg or Delta; return the last error, after all were tried."""
+    failed = None
+    for sink in sinks:
+        if dry_run:
+            click.echo(f"{sink.description}: the format's own procedures, which have no dry run.", err=as_json)
+            continue
+        try:
+            for report in maintain(spark, sink, settings, target):
+                click.echo(orjson.dumps(asdict(report)) if as_json else report_line(report))
+        except PenstockError as error:
+            failed = error
+            click.echo(f"penstock: {error}", err=True)
     return failed
 
 

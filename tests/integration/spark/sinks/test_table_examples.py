@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.cli.streams.compact_formats import format_sinks, maintain, report_line
 from penstock.local.broker import Broker
+from penstock.spark.maintenance.settings import CompactionSettings
 from penstock.testing.server import RunningServer
 from tests.integration.spark import stream
-from tests.integration.spark.sinks.test_examples import NOTED, ORDER, Orders
+from tests.integration.spark.sinks.test_examples import EXAMPLES, NOTED, ORDER, Orders
 from tests.integration.spark.stream import Registry, Topic
 
 pytestmark = [
@@ -55,6 +57,16 @@ def shop(
     system.clearProperty("aws.secretAccessKey")
 
 
+def _maintain(spark: SparkSession, example: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What 'penstock compact' says of the example's table."""
+    for name in ("PENSTOCK_BROKERS", "PENSTOCK_SECRET_ID"):
+        monkeypatch.setenv(name, "any")
+    monkeypatch.setenv("PENSTOCK_BUCKET", "lk")
+    (pipeline,), (sink,) = format_sinks(EXAMPLES / example)
+    assert pipeline.sinks == (sink,)
+    return [report_line(each) for each in maintain(spark, sink, CompactionSettings(min_files=2), None)]
+
+
 def _steps(shop: Orders, example: str) -> None:
     """Three runs: orders, one of them again with a new column, and one with a column under its new name."""
     shop.send(1, 1, 2)
@@ -68,11 +80,15 @@ def _steps(shop: Orders, example: str) -> None:
     assert shop.run(example, {}).batches == 0
 
 
-def test_iceberg(shop: Orders, spark_utc: SparkSession, penstock_server: RunningServer) -> None:
+def test_iceberg(
+    shop: Orders, spark_utc: SparkSession, penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _steps(shop, "orders-to-iceberg.yaml")
     glue = penstock_server.client("glue")
     table = glue.get_table(DatabaseName="shop", Name="orders")["Table"]
     assert table["Parameters"]["table_type"] == "ICEBERG"
+    said = _maintain(spark_utc, "orders-to-iceberg.yaml", monkeypatch)
+    assert said[0].startswith("shop.orders rewrite_data_files: ")
     rows = _iceberg(spark_utc)
     assert [(row.id, row.amount, row.note, row.labels) for row in rows] == [
         (1, 50.0, None, ["a", "b"]),
@@ -91,8 +107,13 @@ def _iceberg(spark: SparkSession) -> Any:
     return spark.table(f"{name}.shop.orders").orderBy("id").collect()
 
 
-def test_delta(shop: Orders, spark_utc: SparkSession, penstock_server: RunningServer) -> None:
+def test_delta(
+    shop: Orders, spark_utc: SparkSession, penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _steps(shop, "orders-to-delta.yaml")
+    assert _maintain(spark_utc, "orders-to-delta.yaml", monkeypatch)[0] == (
+        "s3://lk/delta/orders OPTIMIZE: numFilesRemoved 3, numFilesAdded 1"
+    )
     rows = spark_utc.read.format("delta").load("s3://lk/delta/orders").orderBy("id", "amount").collect()
     assert [(row.id, row.amount, row.note, row.labels) for row in rows] == [
         (1, 50.0, None, ["a", "b"]),
