@@ -1,5 +1,6 @@
 """The Iceberg sink on Spark, in Penstock's own Glue catalog: batches once, evolution, expiry, and what pyiceberg reads."""
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -297,16 +298,16 @@ def test_maintenance_keeps_the_newest_marker_and_the_rows(
     spark.sql(f"INSERT INTO {writer.identifier} VALUES (9, 'other', 'mon')")
     orphan = spark_lake / "tables/wh/shop.db/maintained/data/orphan.parquet"
     orphan.write_bytes(b"left by a killed task")
-    later = time.time() + 60
-    done = maintain_iceberg(
-        spark, sink, TableMaintenance(min_files=2, expire_after=0, orphans_after=0), environment=aws, now=later
-    )
+    young = orphan.with_name("young.parquet")
+    young.write_bytes(b"of a task that runs")
+    os.utime(orphan, (time.time() - 3 * 86_400,) * 2)
+    done = maintain_iceberg(spark, sink, TableMaintenance(min_files=2, expire_after=0, orphans_after=0), environment=aws)
     counts = {each.procedure: each.counts for each in done}
     assert counts["rewrite_data_files"]["rewritten_data_files_count"] == 5
     assert counts["rewrite_data_files"]["added_data_files_count"] == 1
     assert counts["expire_snapshots"]["deleted_manifest_lists_count"] > 0
-    assert counts["remove_orphan_files"]["orphan_files_count"] >= 1
-    assert not orphan.exists()
+    assert counts["remove_orphan_files"]["orphan_files_count"] == 1
+    assert (orphan.exists(), young.exists()) == (False, True)
     table = writer.open(spark)
     assert table.snapshot(reference) is not None  # the stream's newest, though two commits followed it
     assert table.snapshot(int(table.currentSnapshot().snapshotId())) is not None

@@ -20,6 +20,9 @@ from penstock.spark.sinks.sql import literal, quoted
 
 __all__ = ["maintain_iceberg"]
 
+_YOUNGEST = 86_460.0
+"""Iceberg refuses to look for orphans among files of the last 24 hours; in seconds, with a minute for the call."""
+
 
 def maintain_iceberg(
     spark: SparkSession,
@@ -33,6 +36,7 @@ def maintain_iceberg(
 
     ``table`` names table and catalog as a pipeline's sink does; for one in Glue, ``IcebergSink(table="db.name",
     location=...)`` with the location of the table. ``environment`` has AWS's own variables. ``now`` is Unix time.
+    Orphans are a day old at least.
 
     The branch of a sink keeps the snapshot with its newest batch from expiring, whatever its age. Raises
     :class:`ConcurrentModification` if writers were first too often.
@@ -43,7 +47,8 @@ def maintain_iceberg(
     where = "" if settings.where is None else f", where => {literal(settings.where)}"
     options = {"target-file-size-bytes": settings.target_file_size, "min-input-files": settings.min_files}
     mapped = ", ".join(f"{literal(key)}, {literal(str(value))}" for key, value in options.items())
-    expired, orphans = (_timestamp(at - age) for age in (settings.expire_after, settings.orphans_after))
+    orphans_after = max(settings.orphans_after, _YOUNGEST)
+    expired, orphans = (_timestamp(at - age) for age in (settings.expire_after, orphans_after))
     calls = {
         "rewrite_data_files": f"{name}, options => map({mapped}){where}",
         "expire_snapshots": f"{name}, older_than => {expired}, retain_last => 1",

@@ -103,7 +103,7 @@ class DeltaWriter:
             log = self._log(self._spark)
             if int(log.version()) < 0:
                 return None
-            return StructType.fromJson(json.loads(log.schema().json()))
+            return _columns(log)
 
     def publish(self, batch: SinkBatch) -> Published:
         """See :class:`~penstock.spark.sinks.port.SinkWriter`. Raises :class:`ConcurrentModification` after five tries."""
@@ -122,10 +122,11 @@ class DeltaWriter:
         before = self._log(session)
         done = before.transactions().get(batch.marker)
         if done.isDefined() and int(done.get()) >= batch.number:
+            self._tell(before)  # a kill may have come before
             return Published(rows=batch.count, replayed=True)
         self._write(session, batch)
         after = self._log(session)
-        self._tell(StructType.fromJson(json.loads(after.schema().json())))
+        self._tell(after)
         return Published(rows=batch.count, reference=str(after.version()))
 
     def unsupported(self, change: Change) -> str | None:
@@ -185,14 +186,16 @@ class DeltaWriter:
     def _write(self, session: SparkSession, batch: SinkBatch) -> None:
         with _transaction(session, batch):
             if self._sink.mode == "append":
-                columns = StructType.fromJson(json.loads(self._log(session).schema().json()))
+                columns = _columns(self._log(session))
                 for_columns(batch.rows, columns).write.format("delta").mode("append").save(self._sink.location)
                 return
             changes = latest_changes(batch.rows, self._sink)
             with _view(changes) as view:
                 session.sql(merge_sql(self._identifier, view, batch.columns.names, self._sink.keys))
 
-    def _tell(self, columns: StructType) -> None:
+    def _tell(self, state: Any) -> None:
+        """Tell the catalog the table's columns, if they are not those that it was told."""
+        columns = _columns(state)
         if columns != self._told:
             self._on_columns(columns)
             self._told = columns
@@ -215,6 +218,10 @@ def one_writer(session: SparkSession, location: str) -> Iterator[None]:
     # Not in the table's folder, which has to be empty for a new table.
     with file_lock(folder.parent / f".{folder.name}.lock", patience=-1):
         yield
+
+
+def _columns(state: Any) -> StructType:
+    return StructType.fromJson(json.loads(state.schema().json()))
 
 
 def _has(properties: Any, key: str, value: str) -> bool:
