@@ -82,9 +82,13 @@ def _is_kafkas(offsets: str) -> bool:
     return all(isinstance(parts, dict) and all(isinstance(each, int) for each in parts.values()) for parts in topics)
 
 
-def sync_log(files: FileSystem, checkpoint: str, number: int) -> None:
-    """Sync Spark's log of batch ``number`` before the batch runs, and of the batches before it."""
-    names = ["metadata", "sources/0/0", f"offsets/{number}"] + ([f"commits/{number - 1}"] if number else [])
+def sync_log(files: FileSystem, checkpoint: str, number: int, *, first: bool = True) -> None:
+    """Sync Spark's log of batch ``number`` before the batch runs, and of the batches before it.
+
+    With ``first``, also what Spark writes once, before its first batch.
+    """
+    names = [*(["metadata", "sources/0/0"] if first else []), f"offsets/{number}"]
+    names += [f"commits/{number - 1}"] if number else []
     # The file source's log, which names the files of a batch. After a crash it can be a number ahead of the batches.
     names += [f"sources/0/{each}{kind}" for each in range(number, number + 3) for kind in ("", ".compact")]
     files.sync([f"{checkpoint}/{name}" for name in names], below=checkpoint)

@@ -1,6 +1,7 @@
 """Checkpoints read as Spark writes them, and held against the ledger."""
 
 import json
+from collections.abc import Iterable
 
 import pytest
 
@@ -15,6 +16,7 @@ from penstock.spark.checkpoints import (
     record_count,
     remove_empty_files,
     resume_offsets,
+    sync_log,
 )
 
 QUERY = "c04200ca-af1f-4b08-aa0f-169cad7bba6a"
@@ -130,3 +132,18 @@ def test_what_a_power_loss_left_empty_goes_where_the_ledger_does_without() -> No
     assert remove_empty_files(files, "cp", last) == []
     with pytest.raises(DataProblem, match="cp/offsets/0 is damaged"):
         start(files)
+
+
+def test_what_spark_writes_once_is_synced_once() -> None:
+    synced: list[str] = []
+
+    class Files(MemoryFiles):
+        def sync(self, paths: Iterable[str], *, below: str) -> None:
+            synced.extend(path.removeprefix(f"{below}/") for path in paths)
+
+    sync_log(Files(), "s3://lake/checkpoint", 7)
+    assert {"metadata", "sources/0/0", "offsets/7", "commits/6"} <= set(synced)
+    synced.clear()
+    sync_log(Files(), "s3://lake/checkpoint", 8, first=False)
+    assert {"offsets/8", "commits/7"} <= set(synced)
+    assert not {"metadata", "sources/0/0"} & set(synced)

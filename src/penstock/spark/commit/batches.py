@@ -50,6 +50,7 @@ class BatchCommitter:
         self._pipeline = context.pipeline
         self._open_ledger = open_ledger
         self._opened: Ledger | None = None
+        self._synced = False  # whether what Spark writes once was synced by this run
         self._metrics = metrics
         self._on_batch = on_batch
         self._lag = lag
@@ -102,7 +103,8 @@ class BatchCommitter:
     def _attempt(self, records: DataFrame, number: int, attempt: int) -> None:
         ledger, files, checkpoint = self._ledger(), self._context.files, self._pipeline.checkpoint
         # Spark does not sync its own log, so the synced ledger could be ahead of it after a power loss.
-        sync_log(files, checkpoint, number)
+        sync_log(files, checkpoint, number, first=not self._synced)
+        self._synced = True
         batch = batch_of(files, checkpoint, number)
         metrics = BatchMetrics(pipeline=self._pipeline.name, query=ledger.query, batch=number, attempts=attempt)
         metrics.start_offsets, metrics.end_offsets = json.loads(batch.start), json.loads(batch.end)
