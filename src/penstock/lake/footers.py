@@ -4,8 +4,10 @@ The layout is that of https://parquet.apache.org/docs/file-format/metadata/: a f
 four bytes, and the four bytes ``PAR1``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +19,7 @@ __all__ = ["FooterCounts", "read_counts"]
 _END = 8  # bytes of length and magic
 _GUESS = 64 * 1024
 """Bytes that are read first; few footers are longer."""
+_FEW, _AT_ONCE = 4, 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +40,7 @@ def read_counts(files: FileSystem, paths: Iterable[str], columns: Iterable[str])
     Files that are not Parquet's (Spark's ``_SUCCESS``, checksums) are passed over.
     """
     rows, nulls, unknown = 0, dict.fromkeys(columns, 0), set[str]()
-    for path in paths:
-        if not path.endswith(".parquet"):
-            continue
-        found = _metadata(files, path)
+    for found in _all_metadata(files, [path for path in paths if path.endswith(".parquet")]):
         rows += found.num_rows
         places = {found.schema.column(place).path: place for place in range(found.num_columns)}
         for name in nulls:
@@ -51,6 +51,15 @@ def read_counts(files: FileSystem, paths: Iterable[str], columns: Iterable[str])
                 nulls[name] += count
     known = {name: count for name, count in nulls.items() if name not in unknown}
     return FooterCounts(rows=rows, nulls=known, unknown=tuple(sorted(unknown)))
+
+
+def _all_metadata(files: FileSystem, paths: Sequence[str]) -> Iterator[pq.FileMetaData]:
+    """Yield the metadata of each file; those of many are read at once, because an object store answers each late."""
+    if len(paths) <= _FEW:
+        yield from (_metadata(files, path) for path in paths)
+        return
+    with ThreadPoolExecutor(min(_AT_ONCE, len(paths))) as pool:
+        yield from pool.map(partial(_metadata, files), paths)
 
 
 def _metadata(files: FileSystem, path: str) -> pq.FileMetaData:

@@ -37,6 +37,12 @@ def test_a_footer_longer_than_the_first_read_is_read_whole(tmp_path: Path) -> No
     assert found.nulls == dict.fromkeys(columns, 1)
 
 
+def test_many_files_are_read_at_once(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{n}.parquet", pa.table({"id": [n, None]})) for n in range(40)]
+    found = read_counts(LocalFiles(), paths, ["id"])
+    assert (found.rows, found.nulls) == (80, {"id": 40})
+
+
 def test_no_files_have_no_rows(tmp_path: Path) -> None:
     found = read_counts(LocalFiles(), [], ["id"])
     assert (found.rows, found.nulls) == (0, {"id": 0})
