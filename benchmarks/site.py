@@ -29,6 +29,7 @@ from penstock.pipelines import Pipeline, parse_pipeline
 from penstock.pipelines.sources.kafka import KafkaSource
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
+from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, run
 from penstock.spark.session import SessionSettings, open_session
 from penstock.spark.sources.kafka import kafka_options
@@ -115,16 +116,27 @@ trigger: {{processingTime: {trigger}}}
 """
         return parse_pipeline(text, environment={})
 
-    def ours(self, topic: Topic, *, per_trigger: int | None = None, options: RunOptions | None = None) -> None:
-        """Run our pipeline over all records of a topic; its files are removed afterwards."""
-        report = run(self.pipeline(topic, per_trigger=per_trigger), self.spark, options or RunOptions(once=True))
+    def ours(
+        self, topic: Topic, *, per_trigger: int | None = None, on_batch: Callable[[BatchMetrics], None] = lambda _: None
+    ) -> StreamingQuery:
+        """Run our pipeline over all records of a topic; its files are removed afterwards.
+
+        The registry's client has the definitions of earlier runs, as in a run that lasts.
+        """
+        started: list[StreamingQuery] = []
+        options = RunOptions(
+            once=True,
+            registry=self.registry,
+            on_batch=on_batch,
+            on_start=lambda: started.append(self.spark.streams.active[0]),
+        )
+        report = run(self.pipeline(topic, per_trigger=per_trigger), self.spark, options)
         if report.rows != topic.records:
             raise RuntimeError(f"{report.rows} rows of {topic.records} records")
         self.clear()
+        return started[-1]
 
-    def hand_written(
-        self, topic: Topic, *, per_trigger: int | None = None, on_end: Callable[[StreamingQuery], None] = lambda _: None
-    ) -> None:
+    def hand_written(self, topic: Topic, *, per_trigger: int | None = None) -> StreamingQuery:
         """Run the hand-written job over all records of a topic; its files are removed afterwards."""
         self._runs += 1
         source = KafkaSource(
@@ -142,8 +154,8 @@ trigger: {{processingTime: {trigger}}}
         stream = rows.writeStream.format("parquet").option("checkpointLocation", f"{folder}/checkpoint")
         query = stream.trigger(availableNow=True).start(f"{folder}/rows")
         query.awaitTermination()
-        on_end(query)
         self.clear()
+        return query
 
     def clear(self) -> None:
         """Remove the files of all runs."""
@@ -163,7 +175,7 @@ def open_site(folder: Path) -> Iterator[Site]:
         before = {name: os.environ.get(name) for name in server.environment()}
         os.environ.update(server.environment())
         stack.callback(_restore, before)
-        registry = RegistryClient()
+        registry = RegistryClient(cache_size=10_000)
         glue: Any = server.client("glue")
         glue.create_registry(RegistryName="bench")
         settings = SessionSettings(
