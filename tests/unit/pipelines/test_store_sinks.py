@@ -79,7 +79,8 @@ def test_encodings(value: str, expected: Encoding) -> None:
         ("kafka", PLAIN + ", value: {registry: r}", "'registry' and 'schema' go together"),
         ("kafka", PLAIN + ", value: {confluent: {subject: s}}", "value.confluent needs 'url' and 'subject'"),
         ("kafka", PLAIN + ", value: {registry: r, schema: s, register: true, version: 1}", "excludes 'version'"),
-        ("kafka", PLAIN + ", value: {registry: r, schema: s, format: protobuf}", "it can be json, avro"),
+        ("kafka", PLAIN + ", value: {registry: r, schema: s, format: xml}", "it can be json, avro, protobuf"),
+        ("kafka", PLAIN + ", value: {format: protobuf}", "values in PROTOBUF need a registered schema"),
         ("kafka", PLAIN + ", options: {linger.ms: '5'}", "option 'linger.ms' is not one of Kafka's"),
     ],
 )

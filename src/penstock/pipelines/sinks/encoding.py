@@ -19,21 +19,23 @@ class Encoding:
 
     ``registry`` and ``schema`` name a schema of Glue's registry, ``confluent`` a subject of a registry with Confluent's
     API, whose frame the values get. ``version`` None: the latest one. ``register``: the schema is derived from the rows'
-    columns (AVRO), and a version of it is registered where there is none.
+    columns (AVRO), and a version of it is registered where there is none. ``message`` is the full name of the Protobuf
+    message, None for the definition's first.
     """
 
-    format: Literal["json", "avro"] = "json"
+    format: Literal["json", "avro", "protobuf"] = "json"
     registry: str = ""
     schema: str = ""
     version: int | None = None
     register: bool = False
+    message: str | None = None
     confluent: ConfluentRegistry | None = None
 
     def check(self, sink: str) -> None:
         """Raise :class:`InvalidInput` for settings of ``sink`` that exclude each other."""
-        if self.format == "avro" and self.frame is None:
+        if self.format != "json" and self.frame is None:
             raise InvalidInput(
-                f"Sink {sink}: values in AVRO need a registered schema.",
+                f"Sink {sink}: values in {self.format.upper()} need a registered schema.",
                 remedy="Give value.registry and value.schema, or value.confluent.",
             )
         if self.confluent is not None and not (self.confluent.url and (self.confluent.subject or self.schema)):
@@ -68,10 +70,11 @@ def encoding(section: Section | None) -> Encoding:
     confluent = section.section("confluent")
     version = section.text("version") or "latest"
     found = Encoding(
-        format=section.choice(("json", "avro"), "format") or ("avro" if schema or confluent else "json"),
+        format=section.choice(("json", "avro", "protobuf"), "format") or ("avro" if schema or confluent else "json"),
         registry=registry or "",
         schema=schema or "",
         version=None if version == "latest" else section.integer("version", minimum=1, maximum=100_000),
+        message=section.text("message"),
         register=default(section.boolean("register"), False),
         confluent=None if confluent is None else confluent_registry(confluent),
     )

@@ -1,4 +1,4 @@
-"""Values of records, written by Spark in the JVM, and their schema: looked up on the driver, or derived and registered.
+"""Values of records, which Spark writes (PROTOBUF in Python), and their schema: looked up, or derived and registered.
 
 Sinks of topics and streams share this.
 """
@@ -10,19 +10,28 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
+import pyspark.cloudpickle
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.avro.functions import to_avro
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import BinaryType, StructType
 
 from penstock.client.confluent import ConfluentClient
 from penstock.client.registry import RegistryClient
 from penstock.errors import DataProblem, InvalidInput, NotFound, PenstockError
 from penstock.pipelines.sinks.encoding import Encoding
+from penstock.schema.formats.protobuf import ProtobufFormat
+from penstock.schema.version import SchemaText
 from penstock.serdes.confluent_frame import prefix
 from penstock.serdes.frame import header
+from penstock.serdes.protobuf.decoder import ProtobufSchema
+from penstock.spark.sinks import protobuf_worker
+from penstock.spark.sinks.protobuf_worker import message_writer
 
 __all__ = ["JSON", "PROBLEMS", "ValueSchema", "ValueSchemas", "derived_avro", "encoded"]
+
+pyspark.cloudpickle.register_pickle_by_value(protobuf_worker)  # type: ignore[no-untyped-call]
 
 JSON = {
     "ignoreNullFields": "false",
@@ -39,6 +48,12 @@ PROBLEMS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
         "Fill it in the sink's 'sql' (coalesce), or make the schema's field optional.",
     ),
     (
+        r"PROTOBUF_MISFIT",
+        DataProblem,
+        "gets a value that does not fit its message",
+        "Cast or leave out columns in the sink's 'sql': names and types have to be those of the message's fields.",
+    ),
+    (
         r"IncompatibleSchemaException|Cannot convert SQL",
         InvalidInput,
         "has a schema that does not fit the columns",
@@ -50,10 +65,15 @@ PROBLEMS: tuple[tuple[str, type[PenstockError], str, str], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueSchema:
-    """A version's definition and the bytes in front of each value."""
+    """A version's definition and the bytes in front of each value.
+
+    Of PROTOBUF also the full name of the message, and serialized FileDescriptorProtos, each behind what it imports.
+    """
 
     definition: str
     head: bytes
+    message: str = ""
+    files: tuple[bytes, ...] = ()
 
 
 class ValueSchemas:
@@ -123,7 +143,7 @@ class ValueSchemas:
                 raise NotFound(f"{wanted.name[0].upper()}{wanted.name[1:]} has no AVAILABLE version {wanted.version}.")
             version = self._client.version(numbered[wanted.version])
         self._check(version.data_format)
-        return ValueSchema(definition=version.definition, head=header(version.id))
+        return self._value_schema(version.definition, header(version.id))
 
     def _of_subject(self) -> ValueSchema:
         number: Any = self._encoding.version or "latest"
@@ -134,7 +154,16 @@ class ValueSchemas:
                 f"Subject {self._subject} refers to other subjects, which sinks do not follow.",
                 remedy="Register a definition without references.",
             )
-        return ValueSchema(definition=str(answer["schema"]), head=prefix(int(answer["id"])))
+        return self._value_schema(str(answer["schema"]), prefix(int(answer["id"])))
+
+    def _value_schema(self, definition: str, head: bytes) -> ValueSchema:
+        if self._encoding.format != "protobuf":
+            return ValueSchema(definition=definition, head=head)
+        schema = ProtobufSchema(SchemaText(definition=definition, data_format="PROTOBUF"))
+        message = self._encoding.message or schema.first_name()
+        index = schema.confluent_index if self._encoding.frame == "confluent" else schema.index
+        files = tuple(file.SerializeToString() for file in ProtobufFormat().parse(definition).tree.files)
+        return ValueSchema(definition=definition, head=head + index(message), message=message, files=files)
 
     def _check(self, data_format: str) -> None:
         if data_format.lower() != self._encoding.format:
@@ -162,12 +191,25 @@ class ValueSchemas:
         return version_id
 
 
-def encoded(body: Column, encoding: Encoding, schema: ValueSchema | None) -> Column:
-    """Return the values (binary) of rows, ``body`` being a struct of their columns; with the frame of ``schema``."""
+def encoded(body: Column, encoding: Encoding, schema: ValueSchema | None, *, deleted: Column | None = None) -> Column:
+    """Return the values (binary) of rows, ``body`` being a struct of their columns; with the frame of ``schema``.
+
+    Null where ``deleted`` is true.
+    """
     if encoding.format == "avro" and schema is not None:
-        return F.concat(F.lit(bytearray(schema.head)), to_avro(body, schema.definition))
+        return _unless(deleted, F.concat(F.lit(bytearray(schema.head)), to_avro(body, schema.definition)))
+    if encoding.format == "protobuf" and schema is not None:
+        # A field that is null is not set. Spark calls a function in Python for all rows, so the null comes first.
+        text = _unless(deleted, F.to_json(body, {**JSON, "ignoreNullFields": "true"}))
+        write = arrow_udf(message_writer(schema.files, schema.message, schema.head), BinaryType())  # type: ignore[call-overload]
+        found: Column = write(text)
+        return found
     text = F.to_json(body, JSON).cast("binary")
-    return text if schema is None else F.concat(F.lit(bytearray(schema.head)), text)
+    return _unless(deleted, text if schema is None else F.concat(F.lit(bytearray(schema.head)), text))
+
+
+def _unless(deleted: Column | None, value: Column) -> Column:
+    return value if deleted is None else F.when(~deleted, value)
 
 
 def derived_avro(spark: SparkSession, columns: StructType, name: str) -> str:

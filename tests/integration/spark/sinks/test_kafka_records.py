@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,8 @@ from penstock.client.registry import RegistryClient
 from penstock.errors import DataProblem, InvalidInput
 from penstock.pipelines.decode import ConfluentRegistry
 from penstock.pipelines.sinks.encoding import Encoding
+from penstock.schema.version import SchemaText
+from penstock.serdes.protobuf.decoder import ProtobufSchema
 from penstock.spark.sinks.values import ValueSchemas
 from penstock.testing.server import RunningServer
 from tests.integration.spark.sinks.targets import QUERY, batch, numbered
@@ -127,6 +130,63 @@ def test_json_values_with_a_registered_schema(
     )
     (message,) = topic_target.messages()
     assert message.value() == b"\x03\x00" + UUID(str(version_id)).bytes + b'{"id":0,"name":"n0"}'
+
+
+PROTO = """
+syntax = "proto3";
+package shop;
+import "google/protobuf/timestamp.proto";
+message Other { string x = 1; }
+message Out {
+  enum Kind { NONE = 0; LARGE = 1; }
+  message Line { int32 n = 1; bytes raw = 2; }
+  int64 id = 1;
+  optional string name = 2;
+  google.protobuf.Timestamp at = 3;
+  repeated Line lines = 4;
+  map<string, double> rates = 5;
+  Kind kind = 6;
+}
+"""
+
+
+@pytest.mark.parametrize("frame", ["glue", "confluent"])
+def test_protobuf_values_are_read_by_our_own_deserialiser(
+    spark_utc: SparkSession, topic_target: TopicTarget, penstock_server: RunningServer, frame: str
+) -> None:
+    client = glue(penstock_server)
+    login = f"{penstock_server.access_key_id}:{penstock_server.secret_access_key}"
+    subjects = ConfluentClient(penstock_server.endpoint_url, user_info=login)
+    if frame == "glue":
+        version_id, _ = client.create_schema("default-registry", "pout", PROTO, data_format="PROTOBUF")
+        value = Encoding(format="protobuf", registry="default-registry", schema="pout", message="shop.Out")
+        head = b"\x03\x00" + version_id.bytes
+    else:
+        schema_id, _ = subjects.register("pout-value", PROTO, "PROTOBUF")
+        declared = ConfluentRegistry(url=penstock_server.endpoint_url, user_info=login, subject="pout-value")
+        value = Encoding(format="protobuf", confluent=declared, message="shop.Out")
+        head = b"\x00" + schema_id.to_bytes(4, "big")
+    writer = topic_target.writer("cdc", value=value, schemas=ValueSchemas(value, registry=lambda: client))
+    columns = (
+        "id bigint, name string, at timestamp, lines array<struct<n:int,raw:binary>>, rates map<string,double>, "
+        "kind string, op string, _partition int, _offset bigint"
+    )
+    at = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
+    full = (1, None, at, [(7, bytearray(b"\x00\xff"))], {"eur": 1.5}, "LARGE", "c", 0, 0)
+    writer.publish(batch(spark_utc, [full, (2, "", None, None, None, None, "d", 0, 1)], columns=columns))
+    by_key = {message.key(): message.value() for message in topic_target.messages()}
+    assert by_key[b"2"] is None
+    schema = ProtobufSchema(SchemaText(definition=PROTO, data_format="PROTOBUF"))
+    index = schema.confluent_index("shop.Out") if frame == "confluent" else schema.index("shop.Out")
+    assert by_key[b"1"].startswith(head + index)
+    message: Any = schema.message("shop.Out").FromString(by_key[b"1"][len(head + index) :])
+    assert (message.id, message.HasField("name"), message.at.ToDatetime(UTC)) == (1, False, at)
+    assert [(line.n, line.raw) for line in message.lines] == [(7, b"\x00\xff")]
+    assert (dict(message.rates), message.kind) == ({"eur": 1.5}, 1)
+    with pytest.raises(DataProblem, match=r'does not fit its message.*"surplus"'):
+        writer.publish(
+            batch(spark_utc, [(1, 2, "c", 0, 0)], 1, "id bigint, surplus int, op string, _partition int, _offset bigint")
+        )
 
 
 def test_a_record_that_is_too_large_is_said(spark_utc: SparkSession, topic_target: TopicTarget) -> None:

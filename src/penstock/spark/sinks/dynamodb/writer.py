@@ -111,8 +111,16 @@ class DynamoDbWriter:
         names = [*columns.names, DELETED] if deletes else columns.names
         ready = prepared(rows.select(*(F.col(_tick(name)) for name in names)))
         marker = conditions.marker if sink.conditional else None
-        writes = _writes(_rows(ready, batch.count), encoders, keys, marker, deletes=deletes)
-        return Published(rows=self._write_all(writes, conditions))
+        read = _Counted(_rows(ready, batch.count))
+        written = self._write_all(_writes(read, encoders, keys, marker, deletes=deletes), conditions)
+        wanted = ready.count() if deletes else batch.count
+        if read.count != wanted:
+            # PySpark's iterators can end early, without an error, when the JVM dies.
+            raise EnvironmentProblem(
+                f"Sink {sink.name}: Spark gave {read.count:,} of {wanted:,} rows.",
+                remedy="The batch is retried with the same rows.",
+            )
+        return Published(rows=written)
 
     def _table_keys(self) -> tuple[str, ...]:
         if self._keys:
@@ -254,10 +262,23 @@ def _writes(
         yield Write(key=key, item=None if deletes and row[len(encoders)] else item)
 
 
+class _Counted:
+    """Rows, and how many of them there were."""
+
+    def __init__(self, rows: Iterator[Sequence[Any]]) -> None:
+        self._rows = rows
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Sequence[Any]]:
+        for row in self._rows:
+            self.count += 1
+            yield row
+
+
 def _rows(rows: DataFrame, count: int) -> Iterator[Sequence[Any]]:
-    """Return the rows, a partition at a time, so that the driver holds few of them."""
+    """Return the rows, a partition at a time, so that the driver holds few of them; each partition is a job."""
     tasks = math.ceil(count / _ROWS_AT_ONCE)
-    return (rows.repartition(tasks) if tasks > 1 else rows).toLocalIterator(prefetchPartitions=True)
+    return (rows.repartition(tasks) if tasks > 1 else rows.coalesce(1)).toLocalIterator(prefetchPartitions=True)
 
 
 def _shown(attributes: Mapping[str, Attribute]) -> str:

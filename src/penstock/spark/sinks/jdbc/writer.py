@@ -264,11 +264,9 @@ class JdbcWriter:
 
 
 def _texts(lines: DataFrame, count: int) -> Iterator[str]:
-    """Return the lines, a partition at a time, so that the driver holds few of them."""
+    """Return the lines, a partition at a time, so that the driver holds few of them; each partition is a job."""
     tasks = math.ceil(count / _ROWS_AT_ONCE)
-    if tasks > 1:
-        lines = lines.repartition(tasks)
-    for row in lines.toLocalIterator(prefetchPartitions=True):
+    for row in (lines.repartition(tasks) if tasks > 1 else lines.coalesce(1)).toLocalIterator(prefetchPartitions=True):
         yield row[0]
 
 

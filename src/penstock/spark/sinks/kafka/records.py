@@ -41,9 +41,7 @@ def records(rows: DataFrame, columns: StructType, sink: KafkaSink, schema: Value
     The value of a deleted row is null, a tombstone. ``marker`` is the value of :data:`BATCH`.
     """
     body = F.struct(*(F.col(_tick(name)) for name in value_columns(columns, sink).names))
-    value = encoded(body, sink.value, schema)
-    if DELETED in rows.columns:
-        value = F.when(~F.col(DELETED), value)
+    value = encoded(body, sink.value, schema, deleted=F.col(DELETED) if DELETED in rows.columns else None)
     key = _key(columns, sink.record_key)
     return rows.select(key.alias("key"), value.alias("value"), _headers(rows, sink, marker).alias("headers"))
 
