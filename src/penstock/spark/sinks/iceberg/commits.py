@@ -133,8 +133,19 @@ class _Ancestors:
             snapshot = None if parent is None else self._table.snapshot(parent)
 
     def have(self, snapshot: int) -> bool:
-        """Return whether ``snapshot`` is one of them."""
-        return any(each.snapshotId() == snapshot for each in self._walk())
+        """Return whether ``snapshot``, which was not expired, is one of them, or was before its successors were expired.
+
+        Where the history ends in an expired snapshot, those with an earlier sequence number may have led to it; one that
+        is later than the history's oldest, and not in it, was rolled back.
+        """
+        oldest = None
+        for each in self._walk():
+            if each.snapshotId() == snapshot:
+                return True
+            oldest = each
+        if oldest is None or oldest.parentId() is None:
+            return False
+        return bool(self._table.snapshot(snapshot).sequenceNumber() < oldest.sequenceNumber())
 
     def with_batch(self, batch: SinkBatch) -> str | None:
         """Return the snapshot whose summary has the batch, or a later one of its query."""
