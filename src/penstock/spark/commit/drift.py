@@ -13,6 +13,7 @@ from penstock.errors import DataProblem
 from penstock.pipelines.model import Drift
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.formats import format_of
+from penstock.spark.decode.formats.port import PayloadFormat
 
 __all__ = ["TRAILING", "DriftStop", "Finding", "apply_policy", "lost_fields", "null_jumps", "said_after"]
 
@@ -38,17 +39,24 @@ class Finding:
 
 
 def lost_fields(
-    seen: Iterable[SchemaVersion], reader: SchemaVersion, reader_definition: str, *, said: Collection[str] = ()
+    seen: Iterable[SchemaVersion],
+    reader: SchemaVersion,
+    reader_definition: str,
+    *,
+    said: Collection[str] = (),
+    payloads: PayloadFormat | None = None,
 ) -> list[Finding]:
     """Return fields that versions in the batch have and the reader would drop; versions that lose the same are one finding.
 
-    ``said``: keys of versions that are left out, as a warning about them was said.
+    ``said``: keys of versions that are left out, as a warning about them was said. ``payloads`` is the declared format,
+    by default the reader's without settings.
     """
+    payloads = payloads or format_of(reader.data_format)
     lost: dict[tuple[str, ...], list[SchemaVersion]] = {}
     for version in sorted(seen, key=lambda each: each.number):
         if _field_key(reader, version) in said:
             continue
-        fields = tuple(format_of(version.data_format).missing_fields(version.definition, reader_definition))
+        fields = tuple(payloads.missing_fields(version.definition, reader_definition))
         if fields:
             lost.setdefault(fields, []).append(version)
     return [_lost(fields, versions, reader) for fields, versions in lost.items()]

@@ -272,7 +272,9 @@ class BatchCommit(CommitHooks):
         history = [manifest.facts for manifest in self._ledger.recent(drift.TRAILING)]
         said = history[0].get("said", ()) if history else ()
         known = said if policy.on_missing_field == "warn" else ()
-        findings = drift.lost_fields(staged.seen, reader, staged.plan.reader_definition, said=known)
+        findings = drift.lost_fields(
+            staged.seen, reader, staged.plan.reader_definition, said=known, payloads=staged.plan.format
+        )
         if staged.rows:
             findings += self._changes.findings(ReaderFields.of(reader))
         findings += drift.null_jumps(staged.nulls, staged.rows, history, policy)
