@@ -157,7 +157,8 @@ class Transformer:
     def _steps(self, records: DataFrame, context: TransformContext, done: Transformed, late: list[DataFrame]) -> DataFrame:
         """Run the steps; each makes a view of its name. Returns the last one's rows."""
         spark = records.sparkSession
-        records.createOrReplaceTempView("records")
+        if self._transform.sql or self._transform.steps:
+            records.createOrReplaceTempView("records")
         views, rows = {"records": records}, records
         before = self._state(context.previous)
         for step in self._transform.steps:
