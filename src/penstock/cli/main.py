@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     ),
     "init": ("penstock.cli.streams.init", "kafka", "Write the YAML of a pipeline from a topic to a table."),
     "run": ("penstock.cli.streams.run", "spark", "Run a declared pipeline on Spark."),
+    "submit": ("penstock.cli.streams.submit", "spark", "Submit a pipeline to YARN, Kubernetes, EMR Serverless or Glue."),
     "compact": ("penstock.cli.streams.compact", "spark", "Make small files of tables large ones, while streams write."),
     "dlq": ("penstock.cli.streams.dlq", "spark", "List, show and replay dead letters."),
     "glue": ("penstock.cli.streams.glue", "spark", "Run scripts written for AWS Glue."),

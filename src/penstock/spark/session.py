@@ -20,6 +20,7 @@ from penstock.lake.locations import parse_uri
 
 __all__ = [
     "SessionSettings",
+    "cluster_configuration",
     "ignore_sigterm",
     "lake_configuration",
     "mount_bucket",
@@ -143,6 +144,16 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         **{f"spark.executorEnv.{key}": value for key, value in SAFE_PATH.items()},
         **{f"spark.hadoop.{key}": value for key, value in lake_configuration(settings.lake, locations).items()},
         **settings.extra,
+    }
+
+
+def cluster_configuration(locations: Iterable[str]) -> dict[str, str]:
+    """Return the settings of a session that a cluster makes, for a pipeline that writes to ``locations``."""
+    return {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+        **{f"spark.hadoop.{key}": value for key, value in lake_configuration(None, locations).items()},
     }
 
 
