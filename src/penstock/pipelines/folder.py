@@ -1,6 +1,6 @@
 """All pipelines of a folder, which run in one Spark: their names and locations must be different."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from penstock.errors import InvalidInput
@@ -12,15 +12,20 @@ __all__ = ["check_separate", "read_pipelines"]
 _SUFFIXES = (".yaml", ".yml")
 
 
-def read_pipelines(folder: Path, environment: Mapping[str, str] | None = None) -> tuple[Pipeline, ...]:
-    """Return the pipelines of all ``*.yaml`` and ``*.yml`` directly in ``folder``, by the files' names.
+def read_pipelines(
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    read: Callable[[Path, Mapping[str, str] | None], Pipeline] = read_pipeline,
+) -> tuple[Pipeline, ...]:
+    """Return the pipelines of all ``*.yaml`` and ``*.yml`` directly in ``folder``, by the files' names, by ``read``.
 
     Raises :class:`InvalidInput` if there is none, for the first wrong file, and for pipelines that are not separate.
     """
     paths = sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES and not path.name.startswith("."))
     if not paths:
         raise InvalidInput(f"The folder {folder} has no pipeline.", remedy="Pipelines are files *.yaml or *.yml in it.")
-    pipelines = tuple(read_pipeline(path, environment) for path in paths)
+    pipelines = tuple(read(path, environment) for path in paths)
     check_separate(pipelines)
     return pipelines
 

@@ -85,7 +85,9 @@ def command(  # noqa: PLR0917 - click passes them by name
     together = pipeline_file is not None and pipeline_file.is_dir()
     stop = stop_on_signals("the current batches" if together else "the current batch")
     if pipeline_file is not None and together:
-        pipelines = read_pipelines(pipeline_file)
+        pipelines = read_pipelines(
+            pipeline_file, os.environ, read=lambda path, environment: pipeline_of(path, None, environment or {}, waits=None)
+        )
     else:
         waits = None if once or dry_run else stop
         pipelines = (pipeline_of(pipeline_file, short_form(**short), os.environ, waits=waits),)

@@ -40,7 +40,9 @@ class FileStream:
         """Nothing is connected to; :meth:`read` looks for the folder."""
 
     def read(self, spark: SparkSession, *, starting: str | None) -> DataFrame:
-        """Return the records as RECORD_COLUMNS, with ``headers`` where the files can have them.
+        """Return the records as RECORD_COLUMNS and ``sequence``, with ``headers`` where the files can have them.
+
+        A record without an offset is told from others of its batch by ``sequence``.
 
         Raises :class:`NotFound` without the folder, and :class:`InvalidInput` for ``starting``: files have no offsets that
         hold without their checkpoint.
@@ -90,7 +92,7 @@ class FileStream:
             rows,
             key=F.col(f"`{source.key}`"),
             value=F.col(f"`{source.value}`"),
-            topic=F.coalesce("topic", "_metadata.file_path"),
+            topic=F.when(F.col("offset").isNotNull(), F.col("topic")),
             partition=F.coalesce("partition", F.lit(0)),
             offset=F.col("offset"),
             timestamp=moment,
@@ -110,12 +112,15 @@ def _records(files: DataFrame, **columns: Column) -> DataFrame:
     """Return ``files`` with the columns of records; those that are not given are of the file."""
     given = {
         "key": F.lit(None),
-        "topic": F.col("_metadata.file_path"),
         "partition": F.lit(0),
         "offset": F.lit(None),
         "timestamp": F.col("_metadata.file_modification_time"),
         **columns,
     }
+    # Another topic's name would say less than the file, and would not tell two files' records apart.
+    given["topic"] = F.coalesce(columns.get("topic", F.lit(None)), F.col("_metadata.file_path"))
+    # Spark plans a batch once, with a seed for its UUIDs, so that they are the same in all reads of the batch.
+    given["sequence"] = F.when(given["offset"].isNull(), F.expr("uuid()"))
     kinds = {**RECORD_COLUMNS, **OPTIONAL_COLUMNS}
-    names = [*RECORD_COLUMNS, *(["headers"] if "headers" in columns else [])]
+    names = [*RECORD_COLUMNS, "sequence", *(["headers"] if "headers" in columns else [])]
     return files.select(*(given[name].cast(kinds[name]).alias(name) for name in names))
