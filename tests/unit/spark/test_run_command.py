@@ -30,3 +30,14 @@ def test_a_second_run_on_a_checkpoint_is_refused_and_told_who_runs(tmp_path: Pat
         pass
     with checkpoint_lock("s3://lake/cp", "pipeline p", tmp_path):
         pass
+
+
+def test_a_folders_files_may_be_of_two_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PENSTOCK_BUCKET", raising=False)
+    (tmp_path / "orders.yaml").write_text("topic: orders\ntable: shop.orders\n")
+    with pytest.raises(SystemExit) as caught:
+        main(["run", str(tmp_path), "--dry-run"])
+    assert caught.value.code == 2
+    assert "PENSTOCK_BUCKET is not set" in capsys.readouterr().err
