@@ -99,11 +99,14 @@ class Journal:
 
 
 class Relocations:
-    """Where files of tables have to be, as of now; made anew for each question, as a compaction can come between."""
+    """Where files of tables have to be, as of now; to be made anew where a compaction can have come between.
+
+    A table's journal is listed when one of its files is asked for: once, which on an object store costs a request.
+    """
 
     def __init__(self, files: FileSystem, tables: Sequence[str]) -> None:
         self._journals = {table: Journal(files, table) for table in tables}
-        self._known = {table: journal.partitions() for table, journal in self._journals.items()}
+        self._known: dict[str, frozenset[str]] = {}
         self._places: dict[str, str] = {}
 
     def place(self, file: str) -> str:
@@ -117,6 +120,8 @@ class Relocations:
         for table, journal in self._journals.items():
             if folder.startswith(f"{table}/"):
                 partition = folder[len(table) + 1 :]
+                if table not in self._known:
+                    self._known[table] = journal.partitions()
                 if Journal.name(partition) in self._known[table]:
                     last = journal.last(partition)
                     if last is not None:

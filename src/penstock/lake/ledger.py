@@ -181,6 +181,7 @@ class Ledger:
         """
         self._files = files
         self._pipeline = pipeline
+        self._placed: Relocations | None = None
         self._root = f"{table.rstrip('/')}/{HIDDEN}/{pipeline}"
         self._tables = [each.rstrip("/") for each in (table, *also)]
         self._stagings = [f"{each}/{HIDDEN}/{pipeline}/staging" for each in self._tables]
@@ -409,6 +410,7 @@ class Ledger:
             with suppress(FileNotFoundError):  # the compaction moved it
                 self._files.move(before.place(move.final), after.place(move.final))
         self._sync([after.place(move.final) for move in late])
+        self._placed = after
 
     def _relocations(self) -> Relocations:
         return Relocations(self._files, self._tables)
@@ -418,7 +420,7 @@ class Ledger:
 
     def placed(self, manifest: Manifest) -> list[str]:
         """Return where the files of the manifest are: at their final paths, or where their partition was moved to."""
-        relocations = self._relocations()
+        relocations = self._placed or self._relocations()
         return [relocations.place(move.final) for move in manifest.moves]
 
     def _sync(self, paths: Sequence[str]) -> None:

@@ -13,10 +13,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.client.catalog import CatalogClient, table_input
-from penstock.errors import ConcurrentModification, InvalidInput
+from penstock.errors import ConcurrentModification, DataProblem, EnvironmentProblem, InvalidInput
 from penstock.pipelines import parse_pipeline
 from penstock.retries import wait_until
 from penstock.spark.maintenance.lease import LEASE, table_lease
+from penstock.spark.maintenance.rewrite import SparkRewriter
 from penstock.spark.maintenance.settings import CompactionSettings
 from penstock.spark.maintenance.table import compact_table
 from penstock.spark.runner import RunOptions, run
@@ -139,6 +140,18 @@ def test_a_table_is_compacted_while_a_stream_writes_to_it(table: Table) -> None:
     ], "the first compaction is completed, and the late file makes another one worthwhile"
     assert table.files("day=d0") == table.files("_compacted/000000/day=d0") == 0
     assert table.read() == list(range(50))
+
+
+def test_files_that_differ_from_what_was_read_are_not_used(spark: SparkSession, table: Table) -> None:
+    spark.sql("SELECT 1 AS id, map('k', 1) AS m UNION ALL SELECT 2, NULL").coalesce(1).write.parquet("s3://lk/old")
+    inputs = [f"s3://lk/old/{path.name}" for path in (table.lake / "lk" / "old").glob("*.parquet")]
+    assert SparkRewriter(spark).rewrite(inputs, "s3://lk/good", files=1, compression="snappy") == 2
+    spark.sql("SELECT 3 AS id, CAST(NULL AS MAP<STRING, INT>) AS m").write.parquet("s3://lk/bad")
+    message = "differs from its 1 files in rows, hashes, nulls of m: 2 and 3. The table still has the old files"
+    with pytest.raises(DataProblem, match=message):
+        SparkRewriter(spark).rewrite(inputs, "s3://lk/bad", files=1, compression="snappy")
+    with pytest.raises(EnvironmentProblem, match="Spark could not write 1 files anew into s3://lk/none"):
+        SparkRewriter(spark).rewrite(["s3://lk/old/missing.parquet"], "s3://lk/none", files=1, compression="snappy")
 
 
 def test_one_process_compacts_a_table_and_says_what_cannot_be(table: Table) -> None:

@@ -16,7 +16,7 @@ from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.spark.commit.evolution import ReaderFields, SinkRows, TableChanges
 from penstock.spark.commit.staging import check_partitions, hive_columns
 from penstock.spark.sinks.changes import check_changes, written_columns
-from penstock.spark.sinks.parquet import write_files
+from penstock.spark.sinks.parquet import row_bytes, write_files
 from penstock.spark.sinks.port import Published, SinkBatch, SinkWriter
 from penstock.spark.sources.port import METADATA
 
@@ -54,15 +54,25 @@ class Outputs:
         return {sink.name: _selected(rows, sink) for sink in self._pipeline.sinks}
 
     def stage_files(
-        self, rows: DataFrame, folders: Mapping[str, str], tables: TableChanges, reader: ReaderFields
+        self,
+        rows: DataFrame,
+        folders: Mapping[str, str],
+        tables: TableChanges,
+        reader: ReaderFields,
+        *,
+        before: Sequence[Manifest] = (),
     ) -> dict[str, SinkRows]:
-        """Write the files of tables below ``folders`` (by sink) from staged ``rows``; return what each sink gets."""
+        """Write the files of tables below ``folders`` (by sink) from staged ``rows``; return what each sink gets.
+
+        ``before``: the last committed batches, for the size of a row.
+        """
         found = {}
         for sink in self._pipeline.file_sinks:
             output = tables.fit(sink, _for_table(_selected(rows, sink)), reader)
             check_partitions(hive_columns(output.schema), sink, self._pipeline.name)
             counted = Observation()
-            write_files(output.observe(counted, F.count(F.lit(1)).alias("rows")), sink, folders[sink.name])
+            output = output.observe(counted, F.count(F.lit(1)).alias("rows"))
+            write_files(output, sink, folders[sink.name], row_bytes=row_bytes(before, sink))
             found[sink.name] = tables.sink_rows(sink, int(counted.get["rows"]), output.schema)
         return found
 

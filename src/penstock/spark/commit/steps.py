@@ -260,7 +260,8 @@ class BatchCommit(CommitHooks):
         with self.step("stage_files"):
             reader = ReaderFields.of(staged.plan.reader)
             self._context.outputs.plan_changes(rows, self._changes, reader)
-            return self._context.outputs.stage_files(rows, folders, self._changes, reader)
+            recent = self._ledger.recent(drift.TRAILING)
+            return self._context.outputs.stage_files(rows, folders, self._changes, reader, before=recent)
 
     def _number(self, location: str) -> int:
         """Return the number of a table in the ledger."""
