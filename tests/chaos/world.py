@@ -41,14 +41,14 @@ class World:
     def __post_init__(self) -> None:
         registry = f"chaos-{uuid4().hex[:8]}"
         versions = register_flights(self.server, registry, 2)
-        (self.folder / "lake" / "lk").mkdir(parents=True, exist_ok=True)
+        (self.lake / "lk").mkdir(parents=True, exist_ok=True)
         (self.folder / "pipeline.yaml").write_text(self._declaration(registry))
         for first in range(0, self.count, _CHUNK):
             self.topic.send(encoded(first, min(_CHUNK, self.count - first), versions))
 
     @property
     def lake(self) -> Path:
-        return self.folder / "lake"
+        return self.server.lake
 
     def _declaration(self, registry: str) -> str:
         broker = self.topic.broker
@@ -64,7 +64,7 @@ source:
     password: {broker.password}
     maxOffsetsPerTrigger: {self.per_batch}
 decode: {{registry: {registry}, schema: flights}}
-transform: {{sql: "SELECT id, day, seats, _partition AS p, _offset AS o FROM records"}}
+transform: {{sql: "SELECT *, _partition AS p, _offset AS o FROM records"}}
 sinks:
 {sinks}
 dead_letters: {{location: s3://lk/dead}}
