@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: setup setup-dev setup-bench demo test test-unit lint bench lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench uv
+.PHONY: setup setup-dev setup-bench demo test test-unit lint bench chaos lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench uv
 
 # The same in tools/sync and penstock.local.artefacts; an empty variable counts as not set.
 export PENSTOCK_CACHE := $(or $(PENSTOCK_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock)
@@ -42,6 +42,10 @@ lint: python environment-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Faults at every step of a batch for every sink, on a million records; CHAOS="--records 20000 --faults 10 --seed 7" for less.
+chaos: setup-dev
+	$(BIN)/python -m tests.chaos $(CHAOS)
 
 bench: setup-bench
 	$(BIN)/python -m benchmarks

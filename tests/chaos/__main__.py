@@ -1,7 +1,7 @@
 """``make chaos``: faults at every step of a batch, with as many records and faults as are asked for.
 
-``python -m tests.chaos [--sinks parquet,jdbc] [--records 1000000] [--faults 40] [--seed N]``; the seed is printed, and the same
-seed gives the same schedule. Each kind of sink alone with ``--each``; otherwise all in one pipeline.
+``python -m tests.chaos [--sinks parquet,jdbc] [--records 1000000] [--faults 40] [--seed N]``; the seed is printed, and the
+same seed gives the same schedule. Each kind of sink alone with ``--each``; otherwise all in one pipeline.
 """
 
 import random

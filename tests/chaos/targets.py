@@ -66,10 +66,10 @@ class ParquetTarget(Target):
 
     def __init__(self, lake: Path, name: str = "parquet") -> None:
         self.name = name
-        self._folder = lake / "lk" / name
+        self._folder = lake / "chaos" / name
 
     def section(self) -> str:
-        return f"{{parquet: {{location: s3://lk/{self.name}, partition_by: [day]}}}}"
+        return f"{{parquet: {{location: s3://chaos/{self.name}, partition_by: [day]}}}}"
 
     def rows(self) -> list[Expected]:
         return _of_table(ds.dataset(self._folder, partitioning="hive").to_table(columns=_COLUMNS))
@@ -112,10 +112,10 @@ class DeltaTarget(Target):
     name = "delta"
 
     def __init__(self, lake: Path) -> None:
-        self._folder = lake / "lk" / "delta"
+        self._folder = lake / "chaos" / "delta"
 
     def section(self) -> str:
-        return "{delta: {location: s3://lk/delta}}"
+        return "{delta: {location: s3://chaos/delta}}"
 
     def rows(self) -> list[Expected]:
         files: set[str] = set()
@@ -141,7 +141,7 @@ class IcebergTarget(Target):
         self._s3_endpoint = s3_endpoint
 
     def section(self) -> str:
-        return "{iceberg: {table: chaos.flights, warehouse: s3://lk/iceberg}}"
+        return "{iceberg: {table: chaos.flights, warehouse: s3://chaos/iceberg}}"
 
     def rows(self) -> list[Expected]:
         aws = self._environment

@@ -41,7 +41,7 @@ class World:
     def __post_init__(self) -> None:
         registry = f"chaos-{uuid4().hex[:8]}"
         versions = register_flights(self.server, registry, 2)
-        (self.lake / "lk").mkdir(parents=True, exist_ok=True)
+        (self.lake / "chaos").mkdir(parents=True, exist_ok=True)
         (self.folder / "pipeline.yaml").write_text(self._declaration(registry))
         for first in range(0, self.count, _CHUNK):
             self.topic.send(encoded(first, min(_CHUNK, self.count - first), versions))
@@ -67,14 +67,14 @@ decode: {{registry: {registry}, schema: flights}}
 transform: {{sql: "SELECT *, _partition AS p, _offset AS o FROM records"}}
 sinks:
 {sinks}
-dead_letters: {{location: s3://lk/dead}}
-checkpoint: s3://lk/checkpoint
+dead_letters: {{location: s3://chaos/dead}}
+checkpoint: s3://chaos/checkpoint
 batchMaxRetries: 20
 """
 
     def committed(self) -> int:
         """Return the number of the last committed batch, -1 without one."""
-        numbers = [int(path.stem) for path in self.lake.glob("lk/*/_penstock/chaos/ledger/*/*.committed")]
+        numbers = [int(path.stem) for path in self.lake.glob("chaos/*/_penstock/chaos/ledger/*/*.committed")]
         return max(numbers, default=-1)
 
     def run(self, fault: Fault | None = None) -> int:
@@ -120,7 +120,9 @@ batchMaxRetries: 20
             else:
                 assert sorted(set(found), key=lambda row: row.id) == rows, target.name
             repeated[target.name] = len(found) - len(rows)
-        table = ds.dataset(self.lake / "lk" / "dead", partitioning="hive").to_table(columns=["partition", "offset", "value"])
+        table = ds.dataset(self.lake / "chaos" / "dead", partitioning="hive").to_table(
+            columns=["partition", "offset", "value"]
+        )
         letters = [(row["partition"], row["offset"], row["value"]) for row in table.to_pylist()]
         assert len(letters) == len(dead)
         assert {(partition, offset): value for partition, offset, value in letters} == dead
@@ -128,7 +130,7 @@ batchMaxRetries: 20
         return repeated
 
     def _accounts(self, rows: int, dead: int) -> None:
-        accounts = ds.dataset(self.lake / "lk" / "chaos_accounts", partitioning="hive").to_table().to_pylist()
+        accounts = ds.dataset(self.lake / "chaos" / "chaos_accounts", partitioning="hive").to_table().to_pylist()
         for row in accounts:
             assert row["consumed"] == row["transformed"] + row["quarantined"] + row["tombstones"], row
         for target in self.targets:
