@@ -53,10 +53,12 @@ def schedule(seed: int, count: int, services: Sequence[str], points: Sequence[st
     return found[:count]
 
 
-def apply(fault: Fault, command: Command, committed: int, services: Mapping[str, int]) -> None:
-    """Apply a fault that comes from outside; ``services`` maps their names to ports. Does nothing if the run ended."""
-    batches = fault.after + 1
-    if not _wait_for_batches(command, committed, batches):
+def apply(fault: Fault, command: Command, services: Mapping[str, int]) -> None:
+    """Apply a fault that comes from outside, then stop the run a batch later, so that faults are left for the others.
+
+    ``services`` maps their names to ports. Does nothing if the run ended before.
+    """
+    if not _wait_for_batches(command, fault.after + 1):
         return
     if fault.kind == "pause":
         process = _listener(services[fault.what])
@@ -65,18 +67,18 @@ def apply(fault: Fault, command: Command, committed: int, services: Mapping[str,
             threading.Event().wait(fault.seconds)
         finally:
             process.resume()
-        return
-    threading.Event().wait(fault.seconds)
-    if command.process.poll() is None:
-        if fault.kind == "stop":
-            command.process.send_signal(signal.SIGTERM)
-        else:
+    else:
+        threading.Event().wait(fault.seconds)
+        if fault.kind == "kill-jvm" and command.process.poll() is None:
             for each in psutil.Process(command.process.pid).children():
                 if each.name() == "java":
                     each.kill()
+    committed = len(command.lines("committed:"))
+    if fault.kind == "stop" or _wait_for_batches(command, committed + 1):
+        command.process.send_signal(signal.SIGTERM)
 
 
-def _wait_for_batches(command: Command, committed: int, count: int) -> bool:
+def _wait_for_batches(command: Command, count: int) -> bool:
     """Wait until the run has committed ``count`` batches; return whether it still runs."""
     while command.process.poll() is None:
         if len(command.lines("committed:")) >= count:

@@ -89,7 +89,7 @@ batchMaxRetries: 20
         with started(arguments, environment, self.folder / f"run-{self.runs}") as command:
             outside = None
             if fault is not None and fault.kind != "kill":
-                outside = threading.Thread(target=apply, args=(fault, command, before, self.services), daemon=True)
+                outside = threading.Thread(target=apply, args=(fault, command, self.services), daemon=True)
                 outside.start()
             status = command.process.wait(_RUN_SECONDS)
             if outside is not None:
