@@ -1,0 +1,1 @@
+"""Every source with every format to every sink."""
