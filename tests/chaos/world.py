@@ -139,6 +139,7 @@ batchMaxRetries: 20
             assert sum(row["consumed"] for row in of_sink) == self.count
             assert sum(row["quarantined"] for row in of_sink) == dead
             assert sum(row["received"] for row in of_sink) == rows
+            assert sum(row["written"] for row in of_sink) == rows, target.name
             read = [
                 json.loads(row["end_offsets"])[self.topic.name] for row in of_sink if row["batch_id"] == self.committed()
             ]

@@ -5,6 +5,8 @@ first; files of tables are written from them before the manifest, and the other 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
@@ -20,9 +22,26 @@ from penstock.spark.sinks.parquet import row_bytes, write_files
 from penstock.spark.sinks.port import Published, SinkBatch, SinkWriter
 from penstock.spark.sources.port import METADATA
 
-__all__ = ["Outputs", "staged_rows"]
+__all__ = ["Delivery", "Outputs", "staged_rows"]
 
 _VIEW = "rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """A batch at one sink: the rows that it got, and what it did with them."""
+
+    received: int
+    published: Published
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return the values for metrics and accounts. A sink that had the batch already, from an attempt that was killed
+        before it could say so, has written what it got.
+        """
+        did = self.published
+        written = self.received if did.replayed else did.rows
+        return {"received": self.received, "written": written, "bytes": did.size, "reference": did.reference}
 
 
 def staged_rows(spark: SparkSession, files: Sequence[str], schema: StructType) -> DataFrame:
@@ -94,8 +113,8 @@ class Outputs:
         tables: TableChanges,
         *,
         on_sink: Callable[[int], None] = lambda _: None,
-    ) -> dict[str, Published]:
-        """Write the staged rows of the manifest to each sink that is not files, once; return what each did.
+    ) -> dict[str, Delivery]:
+        """Write the staged rows of the manifest to each sink that is not files, once; return what each got and did.
 
         Its table is changed first, so that it takes the rows. ``on_sink`` is called when the first ``count`` sinks have the
         rows. Raises :class:`DriftStop` if a table does not take them any more.
@@ -110,7 +129,8 @@ class Outputs:
             columns = written_columns(output.schema, writer.settings)
             left_out = tables.evolve(writer.settings, columns, reader)
             columns = StructType([field for field in columns.fields if field.name not in left_out])
-            published[name] = writer.publish(self._batch(writer, output.drop(*left_out), columns, manifest, query))
+            batch = self._batch(writer, output.drop(*left_out), columns, manifest, query)
+            published[name] = Delivery(received=batch.count, published=writer.publish(batch))
             on_sink(len(published))
         return published
 

@@ -21,11 +21,10 @@ from penstock.spark.commit.accounts import AccountsTable
 from penstock.spark.commit.catalog import CatalogTable
 from penstock.spark.commit.evolution import ReaderFields, SinkRows, TableChanges
 from penstock.spark.commit.failpoints import Failpoint
-from penstock.spark.commit.outputs import Outputs, staged_rows
+from penstock.spark.commit.outputs import Delivery, Outputs, staged_rows
 from penstock.spark.commit.staging import Staged, Stager, Staging
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.sinks.parquet import row_bytes
-from penstock.spark.sinks.port import Published
 from penstock.spark.sources.port import StreamSource
 from penstock.spark.tables.evolving import EvolvingTable, TableView
 from penstock.spark.tables.parquet import ParquetTable
@@ -89,7 +88,7 @@ class BatchCommit(CommitHooks):
         self._batch = batch
         self._ledger = ledger
         self._metrics = metrics
-        self._published: dict[str, Published] = {}
+        self._delivered: dict[str, Delivery] = {}
         self._changes = TableChanges(self._tables())
         self._said: list[str] = []
 
@@ -149,7 +148,7 @@ class BatchCommit(CommitHooks):
 
     def publish_rows(self, manifest: Manifest) -> None:
         """Write the staged rows to the sinks that are not files."""
-        self._published = self._context.outputs.publish(
+        self._delivered = self._context.outputs.publish(
             self._spark, manifest, self._ledger.query, self._changes, on_sink=self._on_sink
         )
 
@@ -173,8 +172,8 @@ class BatchCommit(CommitHooks):
             rows = manifest.facts["sinks"][sink.name]["rows"]
             size = sum(move.size for move in moves)
             found[sink.name] = {"received": rows, "written": rows, "files": len(moves), "bytes": size}
-        for name, published in self._published.items():
-            found[name] = {"written": published.rows, "bytes": published.size, "reference": published.reference}
+        for name, delivery in self._delivered.items():
+            found[name] = delivery.facts
         return found
 
     def committed(self, manifest: Manifest) -> None:
