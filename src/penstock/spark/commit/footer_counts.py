@@ -9,6 +9,7 @@ from pyspark.sql.types import AtomicType, StructType
 
 from penstock.lake.files import FileSystem
 from penstock.lake.footers import read_counts
+from penstock.spark.quoting import quoted
 
 __all__ = ["Counting", "FileCounts"]
 
@@ -72,12 +73,8 @@ class Counting:
 
 
 def _null_counts(columns: Collection[str]) -> list[Column]:
-    return [F.count(F.when(F.col(_quoted(name)).isNull(), 1)).alias(f"n{number}") for number, name in enumerate(columns)]
+    return [F.count(F.when(F.col(quoted(name)).isNull(), 1)).alias(f"n{number}") for number, name in enumerate(columns)]
 
 
 def _by_name(columns: Collection[str], counts: dict[str, int]) -> dict[str, int]:
     return {name: int(counts[f"n{number}"]) for number, name in enumerate(columns)}
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

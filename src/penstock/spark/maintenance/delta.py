@@ -5,8 +5,8 @@ from pyspark.sql import SparkSession
 from penstock.pipelines.sinks.delta import DeltaSink
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.maintenance.procedures import ProcedureReport, TableMaintenance
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.delta import one_writer
-from penstock.spark.sinks.sql import quoted
 
 __all__ = ["maintain_delta"]
 

@@ -15,8 +15,9 @@ from pyspark.sql import SparkSession
 from penstock.errors import ConcurrentModification
 from penstock.pipelines.sinks.iceberg import IcebergSink
 from penstock.spark.maintenance.procedures import ProcedureReport, TableMaintenance
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.iceberg.catalog import use_catalog
-from penstock.spark.sinks.sql import literal, quoted
+from penstock.spark.sinks.sql import literal
 
 __all__ = ["maintain_iceberg"]
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.types import StructType
 
 from penstock.errors import DataProblem, EnvironmentProblem
+from penstock.spark.quoting import quoted
 from penstock.spark.tables.shapes import merged
 
 __all__ = ["SparkRewriter"]
@@ -82,7 +83,7 @@ class SparkRewriter:
 def _facts(rows: DataFrame) -> dict[str, Any]:
     """Return the number of rows, the nulls of each column, and the sum of the rows' hashes."""
     names = rows.columns
-    columns = [F.col("`" + name.replace("`", "``") + "`") for name in names]
+    columns = [F.col(quoted(name)) for name in names]
     nulls = [_nulls(column).alias(f"n{number}") for number, column in enumerate(columns)]
     hashes = F.sum(F.xxhash64(*columns).cast("decimal(38,0)")).alias("hashes") if columns else F.lit(0).alias("hashes")
     found = rows.agg(F.count(F.lit(1)).alias("rows"), hashes, *nulls).collect()[0]

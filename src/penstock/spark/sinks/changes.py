@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.settings import SinkSettings
+from penstock.spark.quoting import quoted
 from penstock.spark.sources.port import METADATA
 
 __all__ = ["DELETED", "check_changes", "latest_changes", "order_of_changes", "written_columns"]
@@ -82,9 +83,9 @@ def latest_changes(rows: DataFrame, sink: SinkSettings) -> DataFrame:
     if sink.changes is not None and sink.changes.envelope == "debezium":
         changes = _debezium(rows, columns, sink, order)
     else:
-        values = [F.col(_quoted(name)) for name in columns.names]
+        values = [F.col(quoted(name)) for name in columns.names]
         changes = rows.select(*values, _deletes(sink).alias(DELETED), order)
-    latest = Window.partitionBy(*(F.col(_quoted(key)) for key in sink.keys)).orderBy(F.col(_ORDER).desc())
+    latest = Window.partitionBy(*(F.col(quoted(key)) for key in sink.keys)).orderBy(F.col(_ORDER).desc())
     ranked = changes.withColumn(_RANK, F.row_number().over(latest))
     return ranked.filter(F.col(_RANK) == 1).drop(_RANK, _ORDER)
 
@@ -92,7 +93,7 @@ def latest_changes(rows: DataFrame, sink: SinkSettings) -> DataFrame:
 def _deletes(sink: SinkSettings) -> Column:
     if sink.changes is None:
         return F.lit(False)
-    operation = F.col(_quoted(sink.changes.operation)).cast("string")
+    operation = F.col(quoted(sink.changes.operation)).cast("string")
     return F.coalesce(operation.isin(*sink.changes.deletes), F.lit(False))
 
 
@@ -125,7 +126,7 @@ def _debezium(rows: DataFrame, columns: StructType, sink: SinkSettings, order: C
 
 
 def _array_of(columns: StructType) -> str:
-    fields = ", ".join(f"{_quoted(field.name)}: {field.dataType.simpleString()}" for field in columns.fields)
+    fields = ", ".join(f"{quoted(field.name)}: {field.dataType.simpleString()}" for field in columns.fields)
     return f"array<struct<{fields}, {DELETED}: boolean, _number: int>>"
 
 
@@ -141,16 +142,12 @@ def _order(rows: DataFrame, sink: SinkSettings) -> list[Column]:
 def _ordering(rows: DataFrame, name: str, sink: SinkSettings) -> Column:
     """Return a column of the order: one of the rows, a field of one (``source.lsn``), or one of Debezium's images."""
     if name in rows.columns:
-        return F.col(_quoted(name))
+        return F.col(quoted(name))
     if name.partition(".")[0] in rows.columns:
         return F.col(name)
     if sink.changes is not None and sink.changes.envelope == "debezium":
         return F.coalesce(F.col("after").getField(name), F.col("before").getField(name))
     raise InvalidInput(f"Sink {sink.name}: 'order_by' names '{name}', which the rows do not have.")
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _require(names: Sequence[str], wanted: Sequence[str], sink: SinkSettings, what: str) -> None:

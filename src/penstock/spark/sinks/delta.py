@@ -32,9 +32,10 @@ from penstock.errors import ConcurrentModification, EnvironmentProblem, InvalidI
 from penstock.locks import file_lock
 from penstock.pipelines.sinks.delta import DeltaSink
 from penstock.spark.hadoop import HadoopFiles
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import latest_changes
 from penstock.spark.sinks.port import Published, SinkBatch
-from penstock.spark.sinks.sql import alteration, columns_sql, for_columns, literal, merge_sql, quoted
+from penstock.spark.sinks.sql import alteration, columns_sql, for_columns, literal, merge_sql
 from penstock.spark.tables.changes import AddColumn, Change, RenameColumn, WidenType
 
 __all__ = ["DeltaWriter", "one_writer"]

@@ -22,6 +22,7 @@ from penstock.serdes.encoders import payload_encoder
 from penstock.serdes.errors import SerdeError
 from penstock.serdes.kinesis.aggregate import MAX_RECORD, Aggregator, UserRecord, check_keys
 from penstock.serdes.kinesis.serdes import aggregated, open_shards, put_all
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import written_columns
 from penstock.spark.sinks.port import Published, SinkBatch
 from penstock.spark.sinks.values import PROBLEMS, ValueSchema, ValueSchemas, derived_avro, encoded
@@ -114,7 +115,7 @@ class KinesisWriter:
     def _rows(self, batch: SinkBatch, columns: StructType, schema: ValueSchema | None) -> DataFrame:
         """Return the rows as partition key, explicit hash key (both strings) and value (binary), in the source's order."""
         sink, rows = self._sink, batch.rows
-        body = F.struct(*(F.col("`" + name.replace("`", "``") + "`") for name in columns.names))
+        body = F.struct(*(F.col(quoted(name)) for name in columns.names))
         value = encoded(body, sink.value, None if sink.value.format == "json" else schema)
         key = F.md5(value) if sink.partition_key is None else F.expr(sink.partition_key)
         hashed = F.lit(None) if sink.explicit_hash_key is None else F.expr(sink.explicit_hash_key)

@@ -6,15 +6,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
 
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import DELETED
 from penstock.spark.tables.changes import AddColumn, Change, Incompatible, RenameColumn, WidenType
 
-__all__ = ["alteration", "columns_sql", "for_columns", "literal", "merge_sql", "quoted", "type_sql"]
-
-
-def quoted(*names: str) -> str:
-    """Return the names as one identifier."""
-    return ".".join("`" + name.replace("`", "``") + "`" for name in names)
+__all__ = ["alteration", "columns_sql", "for_columns", "literal", "merge_sql", "type_sql"]
 
 
 def literal(text: str) -> str:

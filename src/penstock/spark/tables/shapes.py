@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
+from penstock.spark.quoting import quoted
 from penstock.spark.tables.changes import Change, Path, RenameColumn, common_type
 
 __all__ = ["merged", "under_table_names", "with_table_names", "without_fields"]
@@ -106,6 +107,6 @@ def under_table_names(rows: DataFrame, changes: Iterable[Change]) -> DataFrame:
         return rows
     columns = []
     for have, want in zip(rows.schema.fields, wanted.fields, strict=True):
-        column = F.col("`" + have.name.replace("`", "``") + "`")
+        column = F.col(quoted(have.name))
         columns.append((column if have.dataType == want.dataType else column.cast(want.dataType)).alias(want.name))
     return rows.select(*columns)

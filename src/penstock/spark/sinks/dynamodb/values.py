@@ -31,6 +31,7 @@ from pyspark.sql.types import (
 )
 
 from penstock.errors import DataProblem, InvalidInput
+from penstock.spark.quoting import quoted
 
 __all__ = ["Attribute", "Encoder", "encoder", "prepared"]
 
@@ -60,7 +61,7 @@ def prepared(rows: DataFrame) -> DataFrame:
     """
     columns: list[Column] = []
     for field in rows.schema.fields:
-        column = F.col("`" + field.name.replace("`", "``") + "`")
+        column = F.col(quoted(field.name))
         columns.append(column.cast(_as_text(field.dataType)).alias(field.name))
     return rows.select(*columns)
 

@@ -23,6 +23,7 @@ from penstock.client.connection import error_code, open_client, translated_error
 from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
 from penstock.pipelines.sinks.dynamodb import MARKER, DynamoDbSink
 from penstock.retries import DYNAMODB_WRITE, call_with_retries
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import DELETED, latest_changes, written_columns
 from penstock.spark.sinks.dynamodb.values import Attribute, Encoder, encoder, prepared
 from penstock.spark.sinks.port import Published, SinkBatch
@@ -109,7 +110,7 @@ class DynamoDbWriter:
         rows = latest_changes(batch.rows, sink) if deletes else batch.rows
         # What `prepared` does not change: the boolean of deletions.
         names = [*columns.names, DELETED] if deletes else columns.names
-        ready = prepared(rows.select(*(F.col(_tick(name)) for name in names)))
+        ready = prepared(rows.select(*(F.col(quoted(name)) for name in names)))
         marker = conditions.marker if sink.conditional else None
         read = _Counted(_rows(ready, batch.count))
         written = self._write_all(_writes(read, encoders, keys, marker, deletes=deletes), conditions)
@@ -284,7 +285,3 @@ def _rows(rows: DataFrame, count: int) -> Iterator[Sequence[Any]]:
 def _shown(attributes: Mapping[str, Attribute]) -> str:
     parts = (f"{name}={next(iter(value.values()))}" for name, value in attributes.items() if name != MARKER)
     return ", ".join(parts)[:200]
-
-
-def _tick(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -13,11 +13,12 @@ from pyspark.sql.types import DateType, DecimalType, DoubleType, FloatType, Inte
 
 from penstock.errors import ConcurrentModification, EnvironmentProblem, InvalidInput
 from penstock.pipelines.sinks.iceberg import IcebergSink, PartitionTransform
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import latest_changes
 from penstock.spark.sinks.iceberg.catalog import use_catalog
 from penstock.spark.sinks.iceberg.commits import Attempt, BatchBranch, Overtaken, load_table
 from penstock.spark.sinks.port import Published, SinkBatch
-from penstock.spark.sinks.sql import alteration, columns_sql, for_columns, literal, merge_sql, quoted
+from penstock.spark.sinks.sql import alteration, columns_sql, for_columns, literal, merge_sql
 from penstock.spark.tables.changes import AddColumn, Change, WidenType
 
 __all__ = ["IcebergWriter"]

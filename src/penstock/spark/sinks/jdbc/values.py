@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.jdbc.types import NESTED
 
 __all__ = ["chunks", "copy_lines", "insert_tuples", "inserts"]
@@ -120,4 +121,4 @@ def _moment(text: Column, kind: DataType) -> Column:
 
 
 def _column(field: StructField) -> Column:
-    return F.col("`" + field.name.replace("`", "``") + "`")
+    return F.col(quoted(field.name))

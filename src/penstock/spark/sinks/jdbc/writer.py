@@ -18,6 +18,7 @@ from penstock.client.connections import GlueConnection, glue_connection
 from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
 from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.pipelines.sinks.jdbc_url import DatabaseAddress, Dialect, glue_address, parse_jdbc_url
+from penstock.spark.quoting import quoted as backticked
 from penstock.spark.sinks.changes import DELETED, latest_changes, written_columns
 from penstock.spark.sinks.jdbc.database import Database, connected
 from penstock.spark.sinks.jdbc.statements import (
@@ -209,12 +210,12 @@ class JdbcWriter:
             columns = self._columns(database, table) or wanted
         names = self._names(wanted, columns, sink.table)
         if sink.mode == "append":
-            rows = batch.rows.select(*(F.col(_tick(name)) for name in wanted.names))
+            rows = batch.rows.select(*(F.col(backticked(name)) for name in wanted.names))
             return self._load(database, table.sql, list(names.values()), rows, batch.count)
         targets = list(names.values())
         keys = [names[key] for key in sink.keys]
         database.run(stage(table, targets, DELETED))
-        rows = latest_changes(batch.rows, sink).select(*(F.col(_tick(name)) for name in (*wanted.names, DELETED)))
+        rows = latest_changes(batch.rows, sink).select(*(F.col(backticked(name)) for name in (*wanted.names, DELETED)))
         self._load(database, STAGE, [*targets, DELETED], rows, batch.count)
         statements = merge(table, targets, keys, DELETED, self._dialect, deletes=sink.mode == "cdc")
         return sum(database.count(statement) for statement in statements)
@@ -268,7 +269,3 @@ def _texts(lines: DataFrame, count: int) -> Iterator[str]:
     tasks = math.ceil(count / _ROWS_AT_ONCE)
     for row in (lines.repartition(tasks) if tasks > 1 else lines.coalesce(1)).toLocalIterator(prefetchPartitions=True):
         yield row[0]
-
-
-def _tick(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -8,6 +8,7 @@ from pyspark.sql.types import BinaryType, StructType
 
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.kafka import KafkaSink
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import DELETED
 from penstock.spark.sinks.values import JSON, ValueSchema, encoded
 from penstock.spark.sources.port import METADATA
@@ -40,7 +41,7 @@ def records(rows: DataFrame, columns: StructType, sink: KafkaSink, schema: Value
 
     The value of a deleted row is null, a tombstone. ``marker`` is the value of :data:`BATCH`.
     """
-    body = F.struct(*(F.col(_tick(name)) for name in value_columns(columns, sink).names))
+    body = F.struct(*(F.col(quoted(name)) for name in value_columns(columns, sink).names))
     value = encoded(body, sink.value, schema, deleted=F.col(DELETED) if DELETED in rows.columns else None)
     key = _key(columns, sink.record_key)
     return rows.select(key.alias("key"), value.alias("value"), _headers(rows, sink, marker).alias("headers"))
@@ -50,9 +51,9 @@ def _key(columns: StructType, names: Sequence[str]) -> Column:
     if not names:
         return F.lit(None).cast("binary")
     if len(names) > 1:
-        return F.to_json(F.struct(*(F.col(_tick(name)) for name in names)), JSON).cast("binary")
+        return F.to_json(F.struct(*(F.col(quoted(name)) for name in names)), JSON).cast("binary")
     (name,) = names
-    column = F.col(_tick(name))
+    column = F.col(quoted(name))
     return column if isinstance(columns[name].dataType, BinaryType) else column.cast("string").cast("binary")
 
 
@@ -62,13 +63,9 @@ def _headers(rows: DataFrame, sink: KafkaSink, marker: str) -> Column:
     if {partition, offset} <= set(rows.columns):
         parts = [F.col(name).cast("string") for name in (topic, partition, offset) if name in rows.columns]
         found.append(_header(F.lit(SOURCE), F.concat_ws("/", *parts)))
-    found += [_header(F.lit(name), F.col(_tick(name)).cast("string")) for name in sink.headers]
+    found += [_header(F.lit(name), F.col(quoted(name)).cast("string")) for name in sink.headers]
     return F.array(*found)
 
 
 def _header(name: Column, value: Column) -> Column:
     return F.struct(name.alias("key"), value.cast("binary").alias("value"))
-
-
-def _tick(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, NotFound, PenstockError
 from penstock.pipelines.sinks.kafka import KafkaSink
 from penstock.spark.kafka import Credentials, check_brokers, connection_options
+from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import latest_changes, written_columns
 from penstock.spark.sinks.kafka.records import records, value_columns
 from penstock.spark.sinks.port import Published, SinkBatch
@@ -132,7 +133,7 @@ class KafkaWriter:
         if not self._sink.record_key or METADATA["offset"] not in order:
             return batch.rows
         tasks = min(math.ceil(batch.count / _ROWS_PER_TASK), 4 * self._spark.sparkContext.defaultParallelism)
-        keys = [F.col("`" + name.replace("`", "``") + "`") for name in self._sink.record_key]
+        keys = [F.col(quoted(name)) for name in self._sink.record_key]
         return batch.rows.repartition(max(1, tasks), *keys).sortWithinPartitions(*order)
 
     @property
