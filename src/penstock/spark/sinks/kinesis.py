@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.types import StructType
 
 from penstock.client.connection import translated_errors
-from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, PenstockError
+from penstock.errors import DataProblem, InvalidInput, PenstockError
 from penstock.pipelines.sinks.kinesis import KinesisSink
 from penstock.schema.version import SchemaText
 from penstock.serdes.encoders import payload_encoder
@@ -24,6 +24,7 @@ from penstock.serdes.kinesis.aggregate import MAX_RECORD, Aggregator, UserRecord
 from penstock.serdes.kinesis.serdes import aggregated, open_shards, put_all
 from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import written_columns
+from penstock.spark.sinks.driver_rows import check_all_rows
 from penstock.spark.sinks.port import Published, SinkBatch
 from penstock.spark.sinks.values import PROBLEMS, ValueSchema, ValueSchemas, derived_avro, encoded
 from penstock.spark.sources.kinesis.shards import Stream
@@ -82,12 +83,7 @@ class KinesisWriter:
             entries = map(_entry, records)
         with self._explained():
             put_all(self._opened(), self._sink.topic, entries, attempts=_ATTEMPTS)
-        if counted.records != batch.count:
-            # PySpark's iterators can end early, without an error, when the JVM dies.
-            raise EnvironmentProblem(
-                f"Sink {self._sink.name}: Spark gave {counted.records:,} of {batch.count:,} rows.",
-                remedy="The batch is retried with the same rows.",
-            )
+        check_all_rows(self._sink.name, counted.records, batch.count)
         return Published(rows=counted.records, size=counted.size)
 
     def _records(self, batch: SinkBatch) -> Iterator[UserRecord]:

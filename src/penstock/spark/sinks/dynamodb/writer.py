@@ -5,7 +5,6 @@ boto3 nor credentials, and the table's capacity bounds the rate in any case. Ite
 their order does not matter, and writing them again changes nothing.
 """
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,7 +14,6 @@ from itertools import islice
 from typing import Any
 
 from botocore.exceptions import ClientError
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.types import StructType
 
@@ -25,6 +23,7 @@ from penstock.pipelines.sinks.dynamodb import MARKER, DynamoDbSink
 from penstock.retries import DYNAMODB_WRITE, call_with_retries
 from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import DELETED, latest_changes, written_columns
+from penstock.spark.sinks.driver_rows import check_all_rows, rows_on_driver
 from penstock.spark.sinks.dynamodb.values import Attribute, Encoder, encoder, prepared
 from penstock.spark.sinks.port import Published, SinkBatch
 
@@ -112,15 +111,10 @@ class DynamoDbWriter:
         names = [*columns.names, DELETED] if deletes else columns.names
         ready = prepared(rows.select(*(F.col(quoted(name)) for name in names)))
         marker = conditions.marker if sink.conditional else None
-        read = _Counted(_rows(ready, batch.count))
+        read = _Counted(rows_on_driver(ready, batch.count, at_once=_ROWS_AT_ONCE))
         written = self._write_all(_writes(read, encoders, keys, marker, deletes=deletes), conditions)
         wanted = ready.count() if deletes else batch.count
-        if read.count != wanted:
-            # PySpark's iterators can end early, without an error, when the JVM dies.
-            raise EnvironmentProblem(
-                f"Sink {sink.name}: Spark gave {read.count:,} of {wanted:,} rows.",
-                remedy="The batch is retried with the same rows.",
-            )
+        check_all_rows(sink.name, read.count, wanted)
         return Published(rows=written)
 
     def _table_keys(self) -> tuple[str, ...]:
@@ -274,12 +268,6 @@ class _Counted:
         for row in self._rows:
             self.count += 1
             yield row
-
-
-def _rows(rows: DataFrame, count: int) -> Iterator[Sequence[Any]]:
-    """Return the rows, a partition at a time, so that the driver holds few of them; each partition is a job."""
-    tasks = math.ceil(count / _ROWS_AT_ONCE)
-    return (rows.repartition(tasks) if tasks > 1 else rows.coalesce(1)).toLocalIterator(prefetchPartitions=True)
 
 
 def _shown(attributes: Mapping[str, Attribute]) -> str:

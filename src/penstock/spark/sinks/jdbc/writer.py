@@ -5,7 +5,6 @@ committed together: marker, new table, rows. A replay finds the marker and chang
 nothing behind, because staged rows are in a temporary table of the same session.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,11 +14,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.types import StringType, StructField, StructType
 
 from penstock.client.connections import GlueConnection, glue_connection
-from penstock.errors import DataProblem, EnvironmentProblem, InvalidInput, NotFound
+from penstock.errors import DataProblem, InvalidInput, NotFound
 from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.pipelines.sinks.jdbc_url import DatabaseAddress, Dialect, glue_address, parse_jdbc_url
 from penstock.spark.quoting import quoted as backticked
 from penstock.spark.sinks.changes import DELETED, latest_changes, written_columns
+from penstock.spark.sinks.driver_rows import check_all_rows, rows_on_driver
 from penstock.spark.sinks.jdbc.database import Database, connected
 from penstock.spark.sinks.jdbc.statements import (
     STAGE,
@@ -240,17 +240,10 @@ class JdbcWriter:
         return names
 
     def _load(self, database: Database, target: str, columns: Sequence[str], rows: DataFrame, count: int) -> int:
-        """Write the rows; return how many. Raises :class:`EnvironmentProblem` if Spark gave fewer than it has.
-
-        PySpark's iterators can end early, without an error, when the JVM dies.
-        """
+        """Write the rows; return how many. Raises :class:`EnvironmentProblem` if Spark gave fewer than it has."""
         loaded = self._sent(database, target, columns, rows, count)
         wanted = count if self._sink.mode == "append" else rows.count()
-        if loaded != wanted:
-            raise EnvironmentProblem(
-                f"Sink {self._sink.name}: Spark gave {loaded:,} of {wanted:,} rows; nothing was committed.",
-                remedy="The batch is retried with the same rows.",
-            )
+        check_all_rows(self._sink.name, loaded, wanted, outcome="nothing was committed")
         return loaded
 
     def _sent(self, database: Database, target: str, columns: Sequence[str], rows: DataFrame, count: int) -> int:
@@ -265,7 +258,6 @@ class JdbcWriter:
 
 
 def _texts(lines: DataFrame, count: int) -> Iterator[str]:
-    """Return the lines, a partition at a time, so that the driver holds few of them; each partition is a job."""
-    tasks = math.ceil(count / _ROWS_AT_ONCE)
-    for row in (lines.repartition(tasks) if tasks > 1 else lines.coalesce(1)).toLocalIterator(prefetchPartitions=True):
+    """Return the lines."""
+    for row in rows_on_driver(lines, count, at_once=_ROWS_AT_ONCE):
         yield row[0]
