@@ -10,13 +10,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from penstock.lake.ledger import Batch, Ledger
+from penstock.lake.ledger import Ledger
 from penstock.pipelines.model import Pipeline
 from penstock.spark import checkpoints
 from penstock.spark.commit.batches import BatchCommitter, StreamStopped
-from penstock.spark.commit.steps import BatchCommit
+from penstock.spark.commit.steps import complete_prepared
 from penstock.spark.hadoop import HadoopFiles
-from penstock.spark.metrics import BatchMetrics, MetricsFile
+from penstock.spark.metrics import MetricsFile
 from penstock.spark.problems import is_replay_failure, to_penstock_error
 from penstock.spark.running.assembly import commit_context, ledger_of
 from penstock.spark.running.job import run_alone
@@ -181,9 +181,7 @@ class _Run:
             return
         ledger = ledger_of(self._files, self._pipeline, query)
         ledger.open()
-        metrics = BatchMetrics(pipeline=self._pipeline.name, query=query, batch=-1)
-        nothing = Batch(-1, "{}", "{}")
-        for number in ledger.finish(BatchCommit(self._context, self._spark, batch=nothing, ledger=ledger, metrics=metrics)):
+        for number in complete_prepared(self._context, self._spark, ledger):
             _log.warning("batch %d of the earlier query %s was completed", number, query)
 
     def _open_ledger(self) -> Ledger:

@@ -1,6 +1,7 @@
 """One Spark session for the tests that do not kill it, configured as the runner configures its own."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,14 @@ def spark_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for bucket in ("lk", "tables"):
         (lake / bucket).mkdir()
     return lake
+
+
+@pytest.fixture
+def lake(spark_lake: Path) -> Path:
+    """The lake with an empty bucket."""
+    for entry in (spark_lake / "lk").iterdir():
+        shutil.rmtree(entry)
+    return spark_lake
 
 
 @pytest.fixture(scope="session")

@@ -66,14 +66,6 @@ FOURTH = flight(*SECOND["fields"][2:], {"name": "note", "type": ["null", "string
 
 
 @pytest.fixture
-def lake(spark_lake: Path) -> Path:
-    """The lake with an empty bucket."""
-    for entry in (spark_lake / "lk").iterdir():
-        shutil.rmtree(entry)
-    return spark_lake
-
-
-@pytest.fixture
 def catalog(penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> CatalogClient:
     """The server's catalog, without the database of an earlier test."""
     for name, value in penstock_server.environment().items():

@@ -31,14 +31,6 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "clicks-through-kinesis.yaml"
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTING", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_REGION": "us-east-1"}
 
 
-@pytest.fixture
-def lake(spark_lake: Path) -> Path:
-    """The lake with an empty bucket."""
-    for entry in (spark_lake / "lk").iterdir():
-        shutil.rmtree(entry)
-    return spark_lake
-
-
 @pytest.fixture(autouse=True)
 def credentials(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name, value in KEYS.items():

@@ -1,6 +1,5 @@
 """The lag of a Kafka stream after each batch, as the broker's own tools would tell it."""
 
-import shutil
 import time
 from pathlib import Path
 
@@ -19,14 +18,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture
-def lake(spark_lake: Path) -> Path:
-    """The lake with an empty bucket."""
-    for entry in (spark_lake / "lk").iterdir():
-        shutil.rmtree(entry)
-    return spark_lake
 
 
 def test_the_lag_is_that_of_the_unread_records_and_their_age(spark: SparkSession, lake: Path, broker: Broker) -> None:

@@ -1,6 +1,5 @@
 """Several sinks of one stream: rows staged once, each sink's own query, accounts, and a replay."""
 
-import shutil
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -26,14 +25,6 @@ sinks:
   all: {parquet: {location: s3://lk/flights, partition_by: [day]}}
   few: {parquet: {location: s3://lk/few, sql: "SELECT id, o FROM rows WHERE id % 10 = 0"}}
 """
-
-
-@pytest.fixture
-def lake(spark_lake: Path) -> Path:
-    """The lake with an empty bucket."""
-    for entry in (spark_lake / "lk").iterdir():
-        shutil.rmtree(entry)
-    return spark_lake
 
 
 def two_sinks(topic: Topic, lake: Path, sinks: str = SINKS) -> str:

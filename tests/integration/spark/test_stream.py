@@ -27,14 +27,6 @@ pytestmark = [
 
 
 @pytest.fixture
-def lake(spark_lake: Path) -> Path:
-    """The lake with an empty bucket."""
-    for entry in (spark_lake / "lk").iterdir():
-        shutil.rmtree(entry)
-    return spark_lake
-
-
-@pytest.fixture
 def topic(broker: Broker) -> Topic:
     return Topic(broker)
 

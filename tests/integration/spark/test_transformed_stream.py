@@ -1,6 +1,5 @@
 """Expectations, deduplication and late rows in a running stream: dead letters, state across batches, accounts."""
 
-import shutil
 from pathlib import Path
 
 import pyarrow.dataset as ds
@@ -31,14 +30,6 @@ transform:
     few: {batch: "count(*) < 10000", on_failure: fail}
     known_day: {rows: "day <> '2013-01-02'", on_failure: warn}
 """
-
-
-@pytest.fixture
-def lake(spark_lake: Path) -> Path:
-    """The lake with an empty bucket."""
-    for entry in (spark_lake / "lk").iterdir():
-        shutil.rmtree(entry)
-    return spark_lake
 
 
 def test_rows_are_quarantined_and_repeats_are_dropped_across_batches(

@@ -29,7 +29,7 @@ from penstock.spark.sources.port import StreamSource
 from penstock.spark.tables.evolving import EvolvingTable, TableView
 from penstock.spark.tables.parquet import ParquetTable
 
-__all__ = ["BatchCommit", "CommitContext", "Tables"]
+__all__ = ["BatchCommit", "CommitContext", "Tables", "complete_prepared"]
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +64,13 @@ class CommitContext:
     failpoint: Failpoint
     jvm: int | None
     on_files: Callable[[Sequence[str]], None] = lambda _: None
+
+
+def complete_prepared(context: CommitContext, spark: SparkSession, ledger: Ledger) -> list[int]:
+    """Roll forward what an ended run left prepared in an open ledger, as :meth:`Ledger.finish`; return the batches."""
+    nothing = Batch(-1, "{}", "{}")
+    metrics = BatchMetrics(pipeline=context.pipeline.name, query=ledger.query, batch=nothing.id)
+    return ledger.finish(BatchCommit(context, spark, batch=nothing, ledger=ledger, metrics=metrics))
 
 
 class BatchCommit(CommitHooks):

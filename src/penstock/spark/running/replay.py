@@ -14,11 +14,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from penstock.errors import NotFound
-from penstock.lake.ledger import Batch, Ledger
+from penstock.lake.ledger import Batch
 from penstock.pipelines.model import Pipeline
 from penstock.spark.commit.dead_letters import COLUMNS
 from penstock.spark.commit.staging import Staged, Staging
-from penstock.spark.commit.steps import BatchCommit, CommitContext
+from penstock.spark.commit.steps import BatchCommit, complete_prepared
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.running.assembly import commit_context, ledger_of
@@ -111,7 +111,7 @@ def replay(pipeline: Pipeline, spark: SparkSession, options: RunOptions, selecti
     context = commit_context(ours, spark, options, files=files, source=source)
     ledger = ledger_of(files, ours, uuid5(NAMESPACE_URL, f"penstock:replay:{pipeline.name}").hex)
     ledger.open()
-    completed = _complete(context, spark, ledger)
+    completed = len(complete_prepared(context, spark, ledger))
     ledger.clear_staging()
     if not any(path.endswith(".parquet") and "/_penstock/" not in path for path in files.walk(selection.location)):
         raise NotFound(f"There are no dead letters in {selection.location}.")
@@ -132,13 +132,6 @@ def replay(pipeline: Pipeline, spark: SparkSession, options: RunOptions, selecti
         return ReplayReport(selected=source.number, rows=metrics.rows, dead=metrics.dead, completed=completed)
     finally:
         letters.unpersist()
-
-
-def _complete(context: CommitContext, spark: SparkSession, ledger: Ledger) -> int:
-    """Complete what a killed replay left prepared; return how many batches."""
-    nothing = Batch(-1, "{}", "{}")
-    metrics = BatchMetrics(pipeline=context.pipeline.name, query=ledger.query, batch=-1)
-    return len(ledger.finish(BatchCommit(context, spark, batch=nothing, ledger=ledger, metrics=metrics)))
 
 
 def _selected(spark: SparkSession, selection: LetterSelection, before: DataFrame | None) -> DataFrame:
