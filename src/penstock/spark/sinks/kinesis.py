@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -88,7 +89,7 @@ class KinesisWriter:
 
     def _records(self, batch: SinkBatch) -> Iterator[UserRecord]:
         columns = written_columns(batch.columns, self._sink)
-        schema = self._schema(columns)
+        schema = self._schemas.version(partial(derived_avro, self._spark, columns))
         frame = self._frame(schema)
         for row in self._rows(batch, columns, schema).toLocalIterator(prefetchPartitions=True):
             try:
@@ -125,16 +126,6 @@ class KinesisWriter:
                 f"Sink {sink.name}: its keys and values cannot be made of the rows: {str(error).splitlines()[0]}",
                 remedy=f"The rows have the columns {', '.join(batch.rows.columns)}.",
             ) from None
-
-    def _schema(self, columns: StructType) -> ValueSchema | None:
-        value = self._sink.value
-        if value.frame is None:
-            return None
-        if not value.register:
-            return self._schemas.find()
-        name = (value.confluent.subject if value.confluent is not None else None) or value.schema
-        definition = derived_avro(self._spark, columns, re.sub(r"[^A-Za-z0-9_.]|^(?=\d)", "_", name))
-        return self._schemas.register(definition)
 
     def _frame(self, schema: ValueSchema | None) -> Callable[[bytes], bytes]:
         """Return a function from a value as Spark has written it to the record's data; JSON is checked by its schema."""

@@ -4,6 +4,7 @@ Sinks of topics and streams share this.
 """
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -96,6 +97,20 @@ class ValueSchemas:
     def find(self) -> ValueSchema:
         """Return the declared or latest version. Raises the client's errors, :class:`InvalidInput` for another format."""
         return self._of_subject() if self._encoding.frame == "confluent" else self._of_registry()
+
+    def version(self, derive: Callable[[str], str]) -> ValueSchema | None:
+        """Return the version of a batch's values: found, or registered if declared; None where values have no schema.
+
+        ``derive`` returns the AVRO definition of the batch's columns for the record's name that it gets
+        (:func:`derived_avro`). Raises what it raises, and as :meth:`find` and :meth:`register` do.
+        """
+        encoding = self._encoding
+        if encoding.frame is None:
+            return None
+        if not encoding.register:
+            return self.find()
+        name = (encoding.confluent.subject if encoding.confluent is not None else None) or encoding.schema
+        return self.register(derive(re.sub(r"[^A-Za-z0-9_.]|^(?=\d)", "_", name)))
 
     def register(self, definition: str) -> ValueSchema:
         """Return the version with this definition, registered if there is none; asked for once.

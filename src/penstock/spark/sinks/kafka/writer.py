@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -21,7 +22,7 @@ from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import latest_changes, written_columns
 from penstock.spark.sinks.kafka.records import records, value_columns
 from penstock.spark.sinks.port import Published, SinkBatch
-from penstock.spark.sinks.values import PROBLEMS, ValueSchema, ValueSchemas, derived_avro
+from penstock.spark.sinks.values import PROBLEMS, ValueSchemas, derived_avro
 from penstock.spark.sources.port import METADATA
 
 __all__ = ["KafkaWriter"]
@@ -106,7 +107,7 @@ class KafkaWriter:
             return Published(rows=0)
         changes = sink.mode != "append"
         columns = written_columns(batch.rows.schema, sink) if changes else batch.columns
-        schema = self._schema(value_columns(columns, sink))
+        schema = self._schemas.version(partial(self._derived, value_columns(columns, sink)))
         rows = latest_changes(batch.rows, sink) if changes else self._ordered(batch)
         with self._explained():
             found = records(rows, columns, sink, schema, f"{batch.marker}:{batch.number}")
@@ -114,16 +115,9 @@ class KafkaWriter:
             writer.option("topic", sink.topic).save()
         return Published(rows=batch.count)
 
-    def _schema(self, columns: StructType) -> ValueSchema | None:
-        value = self._sink.value
-        if value.frame is None:
-            return None
-        if not value.register:
-            return self._schemas.find()
-        name = (value.confluent.subject if value.confluent is not None else None) or value.schema
+    def _derived(self, columns: StructType, name: str) -> str:
         with self._explained():
-            definition = derived_avro(self._spark, columns, re.sub(r"[^A-Za-z0-9_.]|^(?=\d)", "_", name))
-        return self._schemas.register(definition)
+            return derived_avro(self._spark, columns, name)
 
     def _ordered(self, batch: SinkBatch) -> DataFrame:
         """Return the rows so that those of one key are written by one task, in the source's order."""
