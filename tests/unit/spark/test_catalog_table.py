@@ -189,3 +189,22 @@ def test_a_table_that_has_the_columns_is_not_asked_for_in_every_batch() -> None:
     catalog.current, now = None, 40.0
     table.sync(COLUMNS, ["day=1"])
     assert catalog.current is not None, "a table that was dropped is made again"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"Parameters": {"table_type": "iceberg"}}, "is a table of format ICEBERG, and this sink writes parquet"),
+        ({"PartitionKeys": []}, r"is partitioned by \[\], and this sink partitions by \['day'\]"),
+    ],
+)
+def test_a_table_of_another_kind_is_refused_before_anything_is_written(changed: dict[str, Any], message: str) -> None:
+    catalog = Catalog()
+    target(catalog).sync(COLUMNS, [])
+    assert catalog.current is not None
+    catalog.current.update(changed)
+    catalog.calls.clear()
+    for call in (lambda: target(catalog).columns(), lambda: target(catalog).sync(COLUMNS, ["day=1"])):
+        with pytest.raises(DataProblem, match=message):
+            call()
+    assert catalog.calls == []

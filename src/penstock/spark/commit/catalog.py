@@ -106,13 +106,18 @@ class CatalogTable:
         return self._target.create
 
     def columns(self) -> dict[str, str] | None:
-        """Return column names, partition keys included, to Hive types; None if the table will be created."""
+        """Return column names, partition keys included, to Hive types; None if the table will be created.
+
+        Raises :class:`DataProblem` if the catalog has a table of this name that the sink cannot write: one of another
+        format, or with other partition keys.
+        """
         try:
             table = self._client.table(self._target.database, self._target.table)
         except NotFound:
             if self._target.create:
                 return None
             raise
+        self._check_same_kind(table)
         every = [*table.get("StorageDescriptor", {}).get("Columns", ()), *table.get("PartitionKeys", ())]
         return {column["Name"]: column.get("Type", "string") for column in every}
 
@@ -166,12 +171,30 @@ class CatalogTable:
             self._client.ensure_database(self._target.database)
             self._client.create_table(self._target.database, self._definition(data, columns))
             return
+        self._check_same_kind(table)
         known = table["StorageDescriptor"].get("Columns", ())
         extended = _extended(known, data)
         if extended != list(known):
             changed = self._table_input(table)
             changed["StorageDescriptor"] = {**table["StorageDescriptor"], "Columns": extended}
             self._client.update_table(self._target.database, changed, version_id=table.get("VersionId"))
+
+    def _check_same_kind(self, table: Mapping[str, Any]) -> None:
+        theirs = str(table.get("Parameters", {}).get("table_type", "")).upper()
+        ours = self._files.parameters.get("table_type", "")
+        keys = [key["Name"] for key in table.get("PartitionKeys", ())]
+        if theirs in {"ICEBERG", "DELTA", "HUDI"} and theirs != ours:
+            what = f"is a table of format {theirs}, and this sink writes {self._files.classification}"
+        elif ours == "DELTA":
+            return  # its log has the keys
+        elif [key.lower() for key in keys] != [key.lower() for key in self._keys]:
+            what = f"is partitioned by {keys}, and this sink partitions by {list(self._keys)}"
+        else:
+            return
+        raise DataProblem(
+            f"Table {self.name} of the catalog {what}.",
+            remedy="Name another table, declare a sink as the table is, or drop the table.",
+        )
 
     def _definition(self, data: Mapping[str, str], columns: Mapping[str, str]) -> dict[str, Any]:
         return {

@@ -55,6 +55,7 @@ def shop(
     yield orders
     system.clearProperty("aws.accessKeyId")
     system.clearProperty("aws.secretAccessKey")
+    penstock_server.client("glue").delete_database(Name="shop")  # other tests of the session make shop.orders, too
 
 
 def _maintain(spark: SparkSession, example: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
