@@ -6,6 +6,7 @@ import penstock.store.sql.catalog.crawl
 import penstock.store.sql.catalog.details
 import penstock.store.sql.catalog.store
 import penstock.store.sql.registry.tables
+import penstock.store.sql.resources
 import penstock.store.sql.secrets
 import penstock.store.sql.statements  # noqa: F401
 from penstock.store.sql.database import metadata

@@ -6,5 +6,6 @@ from .connections import ConnectionStoreSuite as ConnectionStoreSuite
 from .crawl import CrawlStoreSuite as CrawlStoreSuite
 from .files import FileSystemSuite as FileSystemSuite
 from .registry import RegistryStoreSuite as RegistryStoreSuite
+from .resources import ResourceStoreSuite as ResourceStoreSuite
 from .secrets import SecretStoreSuite as SecretStoreSuite
 from .statements import StatementStoreSuite as StatementStoreSuite

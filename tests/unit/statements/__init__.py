@@ -1,0 +1,1 @@
+"""Tests of Athena's resources beside statements."""
