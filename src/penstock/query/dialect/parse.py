@@ -14,7 +14,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.query.dialect.functions import check_functions
+from penstock.query.dialect.checks import check_functions
 from penstock.query.errors import InvalidRequest, Position
 from penstock.statements.model import StatementType
 

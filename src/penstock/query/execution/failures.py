@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from penstock.query.dialect.functions import position_of
+from penstock.query.dialect.positions import position_of
 from penstock.query.errors import Position, StatementCancelled, StatementError, memory_exceeded
 
 __all__ = ["translate_error"]

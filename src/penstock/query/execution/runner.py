@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.lake.locations import LakeFolder
-from penstock.query.dialect.functions import is_repeatable
+from penstock.query.dialect.checks import is_repeatable
 from penstock.query.dialect.parse import Select, Show, parse
 from penstock.query.dialect.shows import show
 from penstock.query.errors import InvalidRequest, StatementError

@@ -11,8 +11,8 @@ from penstock.catalog.model import Partition, Table
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.compat import to_engine
-from penstock.query.dialect.functions import position_of
 from penstock.query.dialect.parse import Select, TableName
+from penstock.query.dialect.positions import position_of
 from penstock.query.errors import Position, StatementError
 from penstock.query.planning.projection import is_projected, project
 from penstock.query.planning.pruning import has_outer_join, partition_conditions

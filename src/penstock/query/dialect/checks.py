@@ -6,9 +6,10 @@ function.
 
 from sqlglot import exp
 
-from penstock.query.errors import InvalidRequest, Position
+from penstock.query.dialect.positions import position_of
+from penstock.query.errors import InvalidRequest
 
-__all__ = ["check_functions", "is_repeatable", "position_of"]
+__all__ = ["check_functions", "is_repeatable"]
 
 _REFUSED = frozenset(
     """
@@ -39,19 +40,6 @@ _REFUSED_PREFIXES = (
     "delta_",
     "sql_auto",
 )
-
-
-def position_of(node: exp.Expr) -> Position | None:
-    """Return where ``node`` begins in the SQL text, or None if the parser did not keep it."""
-    first = (
-        [node.args[part] for part in ("catalog", "db", "this") if node.args.get(part)] if isinstance(node, exp.Table) else []
-    )
-    for each in (*first, *node.walk(bfs=False)):
-        meta = each.meta
-        if "line" in meta and "col" in meta:
-            width = int(meta.get("end", 0)) - int(meta.get("start", 0))
-            return Position(int(meta["line"]), max(1, int(meta["col"]) - width))
-    return None
 
 
 def is_repeatable(tree: exp.Expr) -> bool:

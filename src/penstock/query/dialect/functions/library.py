@@ -1,0 +1,45 @@
+"""What the engine gets beside its own functions: SQL macros, and Python functions over Arrow; only what a query uses."""
+
+import re
+from collections.abc import Iterator
+
+import duckdb
+from duckdb.func import FunctionNullHandling, PythonUDFType
+
+from penstock.query.dialect.functions.rows import Definition, Macro
+from penstock.query.dialect.functions.table import DEFINITIONS
+
+__all__ = ["install"]
+
+_NAME = re.compile(r"\btrino_\w+", re.IGNORECASE)
+
+
+def install(connection: duckdb.DuckDBPyConnection, sql: str, installed: set[str] | None = None) -> None:
+    """Create in ``connection`` every macro and function that ``sql`` names, and those that they name in turn.
+
+    ``installed`` has the names of those that are there, and gets the new ones.
+    """
+    for definition in _needed(sql, set() if installed is None else installed):
+        if isinstance(definition, Macro):
+            connection.execute(definition.sql)
+        else:
+            connection.create_function(
+                definition.name,
+                definition.function,
+                list(definition.parameters),
+                definition.returns,
+                type=PythonUDFType.ARROW,
+                null_handling=FunctionNullHandling.SPECIAL,
+            )
+
+
+def _needed(sql: str, seen: set[str]) -> Iterator[Definition]:
+    for match in _NAME.finditer(sql):
+        name = match[0].lower()
+        definition = DEFINITIONS.get(name)
+        if definition is None or name in seen:
+            continue
+        seen.add(name)
+        if isinstance(definition, Macro):
+            yield from _needed(" ".join(definition.overloads), seen)
+        yield definition

@@ -1,0 +1,1 @@
+"""Functions and operators on arrays, maps and rows, and lambda expressions."""

@@ -1,0 +1,187 @@
+"""The port of the table of functions: one :class:`Row` for each function and operator of Trino's reference.
+
+An area's module has ``ROWS``, a sequence of rows, and ``DEFINITIONS``, what the engine needs beside its own functions.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlglot import exp
+
+from penstock.query.dialect.kinds import Type
+from penstock.query.dialect.positions import position_of
+from penstock.query.errors import StatementError
+
+__all__ = [
+    "ArrowFunction",
+    "Call",
+    "Definition",
+    "Macro",
+    "Returns",
+    "Row",
+    "Types",
+    "call_engine",
+    "fail",
+    "refuse",
+    "renamed",
+    "same",
+]
+
+Types = Sequence[Type | None]
+"""The types of a call's arguments, in order; None where the type is not known."""
+
+Returns = Type | Callable[[Types], Type | None] | None
+"""The type of a result: always the same, by the types of the arguments, or not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call in a query. Its arguments are translated already; ``types`` are Trino's types of them.
+
+    What stands around an aggregate is kept apart: DISTINCT, ORDER BY, FILTER, IGNORE NULLS, OVER. :meth:`engine` puts it
+    back around the engine's function.
+    """
+
+    name: str
+    arguments: Sequence[exp.Expr]
+    types: Types
+    node: exp.Expr
+    """The call's own node: its further args (of CAST, EXTRACT, JSON_VALUE), and its position."""
+    distinct: bool = False
+    order: Sequence[exp.Expr] = ()
+    around: Sequence[exp.Expr] = ()
+    """Filter, IgnoreNulls and Window nodes, from the inside to the outside."""
+
+    def engine(self, name: str, *arguments: exp.Expr) -> exp.Expr:
+        """Return the call of the engine's aggregate or window function ``name`` with everything around it."""
+        inside = list(arguments)
+        if self.distinct and inside:
+            inside = [exp.Distinct(expressions=inside)]
+        if self.order and inside:
+            inside[-1] = exp.Order(this=inside[-1], expressions=[each.copy() for each in self.order])
+        result: exp.Expr = exp.Anonymous(this=name, expressions=inside)
+        for each in self.around:
+            outer = each.copy()
+            outer.set("this", result)
+            result = outer
+        return result
+
+    @property
+    def is_windowed(self) -> bool:
+        """Whether the call has OVER."""
+        return any(isinstance(each, exp.Window) for each in self.around)
+
+    def text(self, number: int) -> str | None:
+        """Return the value of an argument that is a string literal, else None."""
+        if number >= len(self.arguments):
+            return None
+        literal = self.arguments[number]
+        return literal.name if isinstance(literal, exp.Literal) and literal.is_string else None
+
+    def wrong(self, message: str, *, code: str = "INVALID_FUNCTION_ARGUMENT", remedy: str | None = None) -> StatementError:
+        """Return the error to raise about this call, with its position."""
+        return StatementError(code, message, position=position_of(self.node), remedy=remedy)
+
+    def unexpected(self, expected: str) -> StatementError:
+        """Return Trino's error for arguments whose types do not fit."""
+        found = ", ".join(str(kind) if kind else "unknown" for kind in self.types)
+        return self.wrong(
+            f"Unexpected parameters ({found}) for function {self.name}. Expected: {expected}", code="FUNCTION_NOT_FOUND"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A function or operator: how it is served, or why not."""
+
+    name: str
+    """Trino's name in lower case, or the sign of an operator."""
+    arity: tuple[int, int | None] = (0, None)
+    """The least and the greatest number of arguments; None is any number."""
+    returns: Returns = None
+    write: Callable[[Call], exp.Expr] | None = None
+    """The engine's expression for a call; None calls the engine's function of the same name."""
+    refused: str | None = None
+    """Why it is refused."""
+    remedy: str | None = None
+    note: str = ""
+    """For the documentation: where the result may differ."""
+    nodes: tuple[type[exp.Expr], ...] = ()
+    """The parser's nodes of an operator or of a call with a syntax of its own; a plain call is found by its name."""
+    repeatable: bool = True
+    """Whether the same arguments always give the same result."""
+    kind: Literal["scalar", "aggregate", "window"] = "scalar"
+    lambdas: Callable[[Types], Sequence[Types]] | None = None
+    """For the types of the arguments that are not lambdas, the types of each lambda's parameters."""
+    distinct: bool = field(default=True)
+    """Whether an aggregate accepts DISTINCT."""
+
+    def result(self, types: Types) -> Type | None:
+        """Return the type of the result for arguments of ``types``."""
+        return self.returns(types) if callable(self.returns) else self.returns
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A SQL macro of the engine: ``name`` begins with ``trino_``; one text ``(parameters) AS expression`` an overload."""
+
+    name: str
+    overloads: Sequence[str]
+
+    @property
+    def sql(self) -> str:
+        """The statement that creates it."""
+        return f"CREATE MACRO {self.name}{', '.join(self.overloads)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowFunction:
+    """A function in Python over Arrow arrays: for what the engine's SQL cannot express. NULLs are the function's to treat.
+
+    ``function`` gets one :class:`pyarrow.ChunkedArray` or array for each of ``parameters`` (the engine's types) and
+    returns an array of ``returns``.
+    """
+
+    name: str
+    parameters: Sequence[str]
+    returns: str
+    function: Callable[..., Any]
+
+
+Definition = Macro | ArrowFunction
+
+
+def same(
+    names: str, arity: tuple[int, int | None] | int = (0, None), returns: Returns = None, **others: Any
+) -> Iterable[Row]:
+    """Return a row for each of the ``names`` (with blanks between) that the engine's function of that name computes."""
+    bounds = (arity, arity) if isinstance(arity, int) else arity
+    return [Row(name=name, arity=bounds, returns=returns, **others) for name in names.split()]
+
+
+def renamed(
+    name: str, engine: str, arity: tuple[int, int | None] | int = (0, None), returns: Returns = None, **others: Any
+) -> Row:
+    """Return the row of a function that the engine's function, or our macro, ``engine`` computes from the same arguments."""
+    bounds = (arity, arity) if isinstance(arity, int) else arity
+    return Row(name=name, arity=bounds, returns=returns, write=lambda call: call.engine(engine, *call.arguments), **others)
+
+
+def refuse(names: str, why: str, remedy: str | None = None, **others: Any) -> Iterable[Row]:
+    """Return a row for each of the ``names`` that is refused."""
+    return [Row(name=name, refused=why, remedy=remedy, **others) for name in names.split()]
+
+
+def call_engine(name: str, *arguments: exp.Expr) -> exp.Expr:
+    """Return the call of the engine's scalar function, or of a macro."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def fail(code: str, message: str, kind: str = "INTEGER") -> str:
+    """Return SQL for a macro that fails with Athena's ``code``, as an expression of the engine's type ``kind``.
+
+    A cast that cannot succeed, and not the engine's ``error``: that one is volatile, which TRY does not accept.
+    """
+    text = f"TRINO[{code}] {message}".replace("'", "''")
+    return f"CAST(CAST('{text}' AS INTEGER) AS {kind})"

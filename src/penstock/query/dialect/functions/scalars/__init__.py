@@ -1,0 +1,1 @@
+"""Functions and operators on single values: text, JSON, numbers, bytes, comparisons, conversions."""

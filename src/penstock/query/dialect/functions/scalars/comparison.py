@@ -1,0 +1,79 @@
+"""Comparison functions and operators, logical operators, predicates.
+
+Source: Trino's documentation, "Comparison functions and operators", "Logical operators".
+"""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.query.dialect.functions.rows import Call, Definition, Row, Types
+from penstock.query.dialect.kinds import BOOLEAN, Type, common
+
+__all__ = ["DEFINITIONS", "ROWS"]
+
+# What the engine would cast without a word, and Trino refuses to compare.
+_FAMILIES = (
+    frozenset({"tinyint", "smallint", "integer", "bigint", "decimal", "real", "double"}),
+    frozenset({"varchar", "char"}),
+    frozenset({"date", "timestamp", "timestamp with time zone"}),
+    frozenset({"time", "time with time zone"}),
+)
+
+
+def _family(kind: Type) -> object:
+    return next((each for each in _FAMILIES if kind.name in each), kind.name)
+
+
+def _check(call: Call, left: Type | None, right: Type | None) -> None:
+    if left is None or right is None or "unknown" in {left.name, right.name}:
+        return
+    if _family(left) != _family(right):
+        raise call.wrong(f"Cannot apply operator: {left} {call.name} {right}", code="TYPE_MISMATCH")
+
+
+def _compared(call: Call) -> exp.Expr:
+    first, *others = call.types
+    for other in others:
+        _check(call, first, other)
+    return call.node
+
+
+def _conditions(call: Call) -> exp.Expr:
+    for kind in call.types:
+        if kind is not None and kind.name not in {"boolean", "unknown"}:
+            raise call.wrong(f"Logical expression term must evaluate to a boolean: {kind}", code="TYPE_MISMATCH")
+    return call.node
+
+
+def _operator(name: str, *nodes: type[exp.Expr]) -> Row:
+    return Row(name=name, nodes=nodes, returns=BOOLEAN, write=_compared)
+
+
+def _same(types: Types) -> Type | None:
+    return common(types)
+
+
+ROWS: Sequence[Row] = [
+    _operator("=", exp.EQ),
+    _operator("<>", exp.NEQ),
+    _operator("<", exp.LT),
+    _operator("<=", exp.LTE),
+    _operator(">", exp.GT),
+    _operator(">=", exp.GTE),
+    _operator("BETWEEN", exp.Between),
+    _operator("IS DISTINCT FROM", exp.NullSafeNEQ),
+    _operator("IS NOT DISTINCT FROM", exp.NullSafeEQ),
+    Row(name="IS NULL", nodes=(exp.Is,), returns=BOOLEAN),
+    Row(name="IN", nodes=(exp.In,), returns=BOOLEAN),
+    Row(name="EXISTS", nodes=(exp.Exists,), returns=BOOLEAN),
+    Row(name="ALL", nodes=(exp.All,)),
+    Row(name="ANY", nodes=(exp.Any,)),
+    Row(name="LIKE", nodes=(exp.Like,), returns=BOOLEAN, write=_compared),
+    Row(name="ESCAPE", nodes=(exp.Escape,), returns=BOOLEAN),
+    Row(name="AND", nodes=(exp.And,), returns=BOOLEAN, write=_conditions),
+    Row(name="OR", nodes=(exp.Or,), returns=BOOLEAN, write=_conditions),
+    Row(name="NOT", nodes=(exp.Not,), returns=BOOLEAN, write=_conditions),
+]
+
+DEFINITIONS: Sequence[Definition] = []

@@ -1,0 +1,1 @@
+"""Functions and operators on dates, times and intervals."""

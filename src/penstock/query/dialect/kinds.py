@@ -1,0 +1,239 @@
+"""Trino's types as values, so that a statement's expressions have Trino's types before the engine sees them.
+
+A type that is not known is None everywhere: then the engine's own binding decides between the overloads of a macro.
+Sources: Trino's documentation, "Data types"; for sums, products and quotients of decimals "Decimal functions and operators".
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+__all__ = [
+    "BIGINT",
+    "BOOLEAN",
+    "DATE",
+    "DOUBLE",
+    "INTEGER",
+    "JSON",
+    "REAL",
+    "VARBINARY",
+    "VARCHAR",
+    "Type",
+    "common",
+    "decimal_of",
+]
+
+_MAX_PRECISION = 38
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type: Trino's ``name`` in lower case, ``numbers`` (precision and scale, or a length) and the types inside it."""
+
+    name: str
+    numbers: tuple[int, ...] = ()
+    inner: tuple["Type | None", ...] = ()
+    """Of an array its elements' type, of a map its keys' and values' types, of a row its fields' types."""
+    fields: tuple[str | None, ...] = ()
+    """Names of a row's fields; None is a field without a name."""
+
+    def __str__(self) -> str:
+        if self.name == "row":
+            named = [f"{name} {kind}" if name else str(kind) for name, kind in zip(self.fields, self.inner, strict=True)]
+            return f"row({', '.join(named)})"
+        inside = [*map(str, self.numbers), *(str(each) if each else "unknown" for each in self.inner)]
+        zone = " with time zone"
+        if inside and self.name.endswith(zone):
+            return f"{self.name.removesuffix(zone)}({', '.join(inside)}){zone}"
+        return f"{self.name}({', '.join(inside)})" if inside else self.name
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is tinyint, smallint, integer or bigint."""
+        return self.name in _INTEGERS
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether it is real or double."""
+        return self.name in {"real", "double"}
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it can be computed with."""
+        return self.is_integer or self.is_floating or self.name == "decimal"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is varchar or char."""
+        return self.name in {"varchar", "char"}
+
+    @property
+    def element(self) -> "Type | None":
+        """The type of an array's elements, of a map's values."""
+        return self.inner[-1] if self.inner and self.name in {"array", "map"} else None
+
+    @classmethod
+    def decimal(cls, precision: int, scale: int) -> "Type":
+        """Return the decimal of at most 38 digits."""
+        return cls("decimal", (min(precision, _MAX_PRECISION), scale))
+
+    @classmethod
+    def array(cls, element: "Type | None") -> "Type":
+        """Return the array of ``element``."""
+        return cls("array", inner=(element,))
+
+    @classmethod
+    def map(cls, key: "Type | None", value: "Type | None") -> "Type":
+        """Return the map from ``key`` to ``value``."""
+        return cls("map", inner=(key, value))
+
+    @classmethod
+    def row(cls, fields: Iterable[tuple[str | None, "Type | None"]]) -> "Type":
+        """Return the row of ``fields``."""
+        named = list(fields)
+        return cls("row", inner=tuple(kind for _, kind in named), fields=tuple(name for name, _ in named))
+
+    @classmethod
+    def of(cls, node: exp.DataType) -> "Type | None":
+        """Return the type that is written in a CAST, None if it is not one of Trino's."""
+        name = _NAMES.get(node.this.value if isinstance(node.this, exp.DType) else str(node.this))
+        if name is None:
+            return None
+        inside = node.expressions
+        if name == "array":
+            return cls.array(cls._inner(inside[0]) if inside else None)
+        if name == "map":
+            return cls.map(*(cls._inner(each) for each in inside)) if len(inside) == 2 else None
+        if name == "row":
+            return cls.row((_field_name(each), cls._inner(each)) for each in inside)
+        numbers = tuple(int(each.name) for each in inside if isinstance(each, exp.DataTypeParam))
+        if name == "decimal":
+            numbers = (*numbers, *(38, 0)[len(numbers) :])
+        return cls(name, numbers or _NUMBERS.get(name, ()))
+
+    @classmethod
+    def _inner(cls, node: exp.Expr) -> "Type | None":
+        kind = node.args.get("kind") if isinstance(node, exp.ColumnDef) else node
+        return cls.of(kind) if isinstance(kind, exp.DataType) else None
+
+    @classmethod
+    def of_hive(cls, text: str) -> "Type | None":
+        """Return the type of a column of the catalog; ``char`` and ``varchar`` have lost their length."""
+        return _of_hive(text.strip().lower())
+
+
+def _field_name(node: exp.Expr) -> str | None:
+    return node.name or None if isinstance(node, exp.ColumnDef) else None
+
+
+@lru_cache(maxsize=4_096)
+def _of_hive(text: str) -> Type | None:
+    try:
+        found = Type.of(exp.DataType.build(text, dialect="hive"))
+    except (SqlglotError, ValueError, RecursionError):
+        return None
+    return _as_read(found)
+
+
+def _as_read(kind: Type | None) -> Type | None:
+    if kind is None:
+        return None
+    if kind.name in {"char", "varchar"}:
+        return VARCHAR
+    if kind.name.startswith("timestamp"):
+        return Type(kind.name, (3,))
+    return Type(kind.name, kind.numbers, tuple(map(_as_read, kind.inner)), kind.fields)
+
+
+_NAMES = {
+    "BOOLEAN": "boolean",
+    "TINYINT": "tinyint",
+    "SMALLINT": "smallint",
+    "INT": "integer",
+    "BIGINT": "bigint",
+    "FLOAT": "real",
+    "REAL": "real",
+    "DOUBLE": "double",
+    "DECIMAL": "decimal",
+    "VARCHAR": "varchar",
+    "TEXT": "varchar",
+    "CHAR": "char",
+    "VARBINARY": "varbinary",
+    "BINARY": "varbinary",
+    "DATE": "date",
+    "TIME": "time",
+    "TIMETZ": "time with time zone",
+    "TIMESTAMP": "timestamp",
+    "TIMESTAMPTZ": "timestamp with time zone",
+    "TIMESTAMPLTZ": "timestamp with time zone",
+    "JSON": "json",
+    "UUID": "uuid",
+    "IPADDRESS": "ipaddress",
+    "ARRAY": "array",
+    "LIST": "array",
+    "MAP": "map",
+    "STRUCT": "row",
+}
+_NUMBERS = {
+    "char": (1,),
+    "time": (3,),
+    "time with time zone": (3,),
+    "timestamp": (3,),
+    "timestamp with time zone": (3,),
+}
+_INTEGERS = {"tinyint": 3, "smallint": 5, "integer": 10, "bigint": 19}  # digits of each as a decimal
+_DATES = ("date", "timestamp", "timestamp with time zone")
+_WIDTHS = ("tinyint", "smallint", "integer", "bigint", "decimal", "real", "double")
+
+BOOLEAN, INTEGER, BIGINT, REAL, DOUBLE = (Type(name) for name in ("boolean", "integer", "bigint", "real", "double"))
+VARCHAR, VARBINARY, JSON, DATE, UNKNOWN = (Type(name) for name in ("varchar", "varbinary", "json", "date", "unknown"))
+
+
+def decimal_of(kind: Type) -> Type:
+    """Return the decimal that holds every value of ``kind``, which is a decimal or an integer type."""
+    return Type.decimal(_INTEGERS[kind.name], 0) if kind.is_integer else kind
+
+
+def common(kinds: Iterable[Type | None]) -> Type | None:
+    """Return the type to which all of ``kinds`` are coerced (CASE, COALESCE, UNION), None if that is not known."""
+    result: Type | None = None
+    for number, kind in enumerate(kinds):
+        if kind is None:
+            return None
+        result = kind if number == 0 or result is None else _pair(result, kind)
+        if result is None:
+            return None
+    return result
+
+
+def _pair(left: Type, right: Type) -> Type | None:
+    if left == right or right.name == "unknown":
+        return left
+    if left.name == "unknown":
+        return right
+    result: Type | None = None
+    if left.is_number and right.is_number:
+        result = _numbers(left, right)
+    elif left.is_text and right.is_text:
+        bounded = all(each.numbers for each in (left, right))
+        name = "char" if left.name == right.name == "char" else "varchar"
+        result = Type(name, (max(left.numbers[0], right.numbers[0]),) if bounded else ())
+    elif left.name == right.name and left.numbers and right.numbers:
+        result = Type(left.name, max(left.numbers, right.numbers))
+    elif left.name == right.name and len(left.inner) == len(right.inner):
+        result = Type(left.name, (), tuple(common(pair) for pair in zip(left.inner, right.inner, strict=True)), left.fields)
+    elif left.name in _DATES and right.name in _DATES:
+        result = max(left, right, key=lambda each: _DATES.index(each.name))
+    return result
+
+
+def _numbers(left: Type, right: Type) -> Type:
+    wider = max(left, right, key=lambda each: _WIDTHS.index(each.name))
+    if wider.name != "decimal":
+        return wider
+    first, second = decimal_of(left).numbers, decimal_of(right).numbers
+    scale = max(first[1], second[1])
+    return Type.decimal(max(first[0] - first[1], second[0] - second[1]) + scale, scale)

@@ -1,0 +1,128 @@
+"""The types of names: which column of which source a name means, and the result columns of each query in a statement."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope
+
+from penstock.query.dialect.kinds import Type, common
+
+__all__ = ["Columns", "Scopes", "field_type"]
+
+Columns = Callable[[exp.Table], Mapping[str, Type | None] | None]
+"""Returns a table's columns (in lower case) with their types, or None if they are not known."""
+
+_Named = Sequence[tuple[str, Type | None]]
+
+
+class Scopes:
+    """The names of a statement, scope by scope from the inside; ``type_of`` tells the type of a translated expression."""
+
+    def __init__(self, columns: Columns, type_of: Callable[[exp.Expr], Type | None]) -> None:
+        self._columns = columns
+        self._type_of = type_of
+        self._outputs: dict[int, tuple[exp.Expr, _Named | None]] = {}
+
+    def finish(self, scope: Scope) -> None:
+        """Note the result columns of a scope whose expressions are translated."""
+        self._outputs[id(scope.expression)] = (scope.expression, self._output(scope))
+
+    def is_finished(self, query: exp.Expr) -> bool:
+        """Return whether the query of a scope is translated."""
+        return id(query) in self._outputs
+
+    def result(self, query: exp.Expr) -> _Named | None:
+        """Return names and types of a query's result columns, None if their number is not known."""
+        while isinstance(query, exp.Subquery):
+            query = query.this
+        found = self._outputs.get(id(query))
+        return found[1] if found is not None else None
+
+    def scalar(self, query: exp.Expr) -> Type | None:
+        """Return the type of a scalar subquery."""
+        named = self.result(query)
+        return named[0][1] if named else None
+
+    def column(self, node: exp.Column, scope: Scope | None) -> Type | None:
+        """Return the type of the column that ``node`` names in ``scope`` or around it, None if it is not known."""
+        name, table = node.name.lower(), node.table.lower()
+        while scope is not None:
+            for known in self._sources(scope, table):
+                if name in known:
+                    return known[name]
+            if table and table not in map(str.lower, scope.sources):
+                row = next((known[table] for known in self._sources(scope) if table in known), None)
+                if row is not None:
+                    return field_type(row, name)
+            scope = scope.parent
+        return None
+
+    def _sources(self, scope: Scope, alias: str = "") -> Iterator[Mapping[str, Type | None]]:
+        for name, source in scope.sources.items():
+            known = self._source(source) if not alias or alias == name.lower() else None
+            if known is not None:
+                yield known
+
+    def _source(self, source: exp.Expr | Scope) -> Mapping[str, Type | None] | None:
+        if isinstance(source, exp.Table):
+            return self._columns(source)
+        named = self.result(source.expression) if isinstance(source, Scope) else None
+        if named is None:
+            return None
+        parent = source.expression.parent
+        renamed = parent.alias_column_names if isinstance(parent, exp.CTE | exp.Subquery) else []
+        if renamed:
+            return {new.lower(): kind for new, (_, kind) in zip(renamed, named, strict=False)}
+        return dict(named)
+
+    def _output(self, scope: Scope) -> _Named | None:
+        query = scope.expression
+        if isinstance(query, exp.SetOperation):
+            left, right = self.result(query.left), self.result(query.right)
+            if left is None or right is None or len(left) != len(right):
+                return None
+            return [(name, common([kind, other])) for (name, kind), (_, other) in zip(left, right, strict=True)]
+        if isinstance(query, exp.Values):
+            return self._values(query)
+        return self._projections(query, scope) if isinstance(query, exp.Select) else None
+
+    def _values(self, query: exp.Values) -> _Named:
+        rows = [each.expressions if isinstance(each, exp.Tuple) else [each] for each in query.expressions]
+        names = query.alias_column_names or [f"_col{at}" for at in range(len(rows[0]))]
+        kinds = [common([self._type_of(each) for each in column]) for column in zip(*rows, strict=False)]
+        return [(name.lower(), kind) for name, kind in zip(names, kinds, strict=False)]
+
+    def _projections(self, query: exp.Select, scope: Scope) -> _Named | None:
+        result: list[tuple[str, Type | None]] = []
+        for each in query.expressions:
+            if not each.is_star:
+                result.append((each.alias_or_name.lower(), self._type_of(each)))
+                continue
+            expanded = self._star(each, scope)
+            if expanded is None:
+                return None
+            result += expanded
+        return result
+
+    def _star(self, node: exp.Expr, scope: Scope) -> _Named | None:
+        joins = scope.expression.args.get("joins") or ()
+        if any(join.args.get("using") or join.method for join in joins):
+            return None
+        table = node.table.lower() if isinstance(node, exp.Column) else ""
+        result: list[tuple[str, Type | None]] = []
+        for alias, (_, source) in scope.selected_sources.items():
+            if table and alias.lower() != table:
+                continue
+            known = self._source(source)
+            if known is None:
+                return None
+            result += known.items()
+        return result
+
+
+def field_type(kind: Type | None, name: str) -> Type | None:
+    """Return the type of a row's field, None if it is not known."""
+    if kind is None or kind.name != "row":
+        return None
+    fields = {field.lower(): inner for field, inner in zip(kind.fields, kind.inner, strict=True) if field is not None}
+    return fields.get(name.lower())

@@ -1,0 +1,251 @@
+"""Translate a query in Trino's dialect to the engine's: every call and operator by its row of the table of functions.
+
+What has no row is refused by name; nothing is passed on to the engine as it stands. On the way each expression gets
+Trino's type where it is known, because Trino's rules are about types.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import Scope, traverse_scope
+
+from penstock.query.dialect.functions.rows import Call, Row, Types
+from penstock.query.dialect.functions.table import row_of
+from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
+from penstock.query.dialect.positions import position_of
+from penstock.query.dialect.scopes import Columns, Scopes, field_type
+from penstock.query.errors import StatementError
+
+__all__ = ["to_engine"]
+
+# Nodes that make up a query and compute nothing.
+_STRUCTURE = (
+    *(exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit, exp.Offset),
+    *(exp.Fetch, exp.LimitOptions, exp.With, exp.CTE, exp.Subquery, exp.Table, exp.TableAlias, exp.Identifier, exp.Column),
+    *(exp.Star, exp.Alias, exp.Aliases, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Tuple, exp.Var, exp.DataType),
+    *(exp.DataTypeParam, exp.Values, exp.Union, exp.Intersect, exp.Except, exp.Distinct, exp.Lambda, exp.Window),
+    *(exp.WindowSpec, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Unnest, exp.Lateral, exp.Cube),
+    *(exp.Rollup, exp.GroupingSets, exp.TableSample, exp.ColumnDef, exp.Dot),
+)
+_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Window)
+_AS_INSIDE = (exp.Paren, exp.Alias, exp.Order, exp.Ordered)
+
+
+def to_engine(tree: exp.Query, columns: Columns) -> Sequence[Type | None]:
+    """Translate ``tree`` in place. Return Trino's types of its result columns, empty if their number is not known.
+
+    Raises :class:`StatementError` for what is refused.
+    """
+    return _Translation(columns).run(tree)
+
+
+class _Translation:
+    def __init__(self, columns: Columns) -> None:
+        self._types: dict[int, tuple[exp.Expr, Type]] = {}  # with the node, so that no other one gets its id
+        self._parameters: list[Mapping[str, Type | None]] = []  # of lambdas, from the outside to the inside
+        self._scope: Scope | None = None
+        self._scopes = Scopes(columns, self._type)
+
+    def run(self, tree: exp.Query) -> Sequence[Type | None]:
+        for scope in list(traverse_scope(tree)):
+            self._scope = scope
+            self._visit(scope.expression)
+            self._scopes.finish(scope)
+        return [kind for _, kind in self._scopes.result(tree) or ()]
+
+    def _type(self, node: exp.Expr) -> Type | None:
+        found = self._types.get(id(node))
+        return found[1] if found is not None else None
+
+    def _set(self, node: exp.Expr, kind: Type | None) -> None:
+        if kind is not None:
+            self._types[id(node)] = (node, kind)
+
+    def _visit(self, node: exp.Expr) -> None:
+        """Translate ``node`` and what is in it; it may be replaced in its parent."""
+        if self._scopes.is_finished(node):
+            self._set(node, self._scopes.scalar(node))
+            return
+        inside: exp.Expr = node
+        while isinstance(inside, _AROUND) and isinstance(inside.this, exp.Expr):
+            inside = inside.this
+        row = row_of(inside)
+        if isinstance(inside, exp.Anonymous) or row is not None:
+            self._call(node, inside, row)
+        elif isinstance(inside, _STRUCTURE):
+            for child in list(node.iter_expressions()):
+                self._visit(child)
+            self._set(node, self._plain_type(node))
+        else:
+            raise StatementError(
+                "NOT_SUPPORTED",
+                f"'{node.sql('trino')[:100]}' is not supported.",
+                position=position_of(node),
+                remedy="The documentation's page on SQL functions lists what is served.",
+            )
+
+    def _plain_type(self, node: exp.Expr) -> Type | None:
+        result: Type | None = None
+        if isinstance(node, exp.Column):
+            result = self._parameter(node.name) if not node.table else None
+            result = result or self._scopes.column(node, self._scope)
+        elif isinstance(node, exp.Identifier):
+            result = self._parameter(node.name)
+        elif isinstance(node, exp.Literal):
+            result = _literal(node)
+        elif isinstance(node, exp.Boolean):
+            result = BOOLEAN
+        elif isinstance(node, exp.Null):
+            result = UNKNOWN
+        elif isinstance(node, _AS_INSIDE):
+            result = self._type(node.this)
+        elif isinstance(node, exp.Subquery):
+            result = self._scopes.scalar(node)
+        elif isinstance(node, exp.Dot):
+            result = field_type(self._type(node.this), node.expression.name)
+        return result
+
+    def _parameter(self, name: str) -> Type | None:
+        return next((each[name.lower()] for each in reversed(self._parameters) if name.lower() in each), None)
+
+    def _call(self, outer: exp.Expr, node: exp.Expr, row: Row | None) -> None:
+        """Translate a call with its OVER, FILTER and the like (``outer``), and put the result in its place."""
+        row = _served(node, row)
+        if isinstance(node, exp.Binary):
+            self._chain(node)
+            return
+        around: list[exp.Expr] = []
+        place = outer
+        while outer is not node:
+            around.insert(0, outer)
+            outer = outer.this
+        for each in around:
+            for child in [child for child in each.iter_expressions() if child is not each.this]:
+                self._visit(child)
+        distinct, order = _unwrapped(node) if isinstance(node, exp.Anonymous) else (False, ())
+        self._arguments(node, row)
+        for each in order:
+            self._visit(each)
+        self._write(place, row, self._made(node, row, distinct=distinct, order=order, around=around))
+
+    def _chain(self, node: exp.Binary) -> None:
+        """Translate a chain of operators from the left, without a recursion for each of them."""
+        chain: list[exp.Expr] = [node]
+        while isinstance(chain[-1].this, exp.Binary) and row_of(chain[-1].this) is not None:
+            chain.append(chain[-1].this)
+        self._visit(chain[-1].this)
+        for each in reversed(chain):
+            for child in [child for child in each.iter_expressions() if child is not each.this]:
+                self._visit(child)
+            row = _served(each, row_of(each))
+            self._write(each, row, self._made(each, row))
+
+    def _arguments(self, node: exp.Expr, row: Row) -> None:
+        lambdas = [each for each in node.iter_expressions() if isinstance(each, exp.Lambda)]
+        for child in list(node.iter_expressions()):
+            if not isinstance(child, exp.Lambda):
+                self._visit(child)
+        if not lambdas:
+            return
+        kinds = [None if isinstance(each, exp.Lambda) else self._type(each) for each in node.iter_expressions()]
+        parameters = row.lambdas(kinds) if row.lambdas is not None else ()
+        for number, each in enumerate(lambdas):
+            self._lambda(each, parameters[number] if number < len(parameters) else ())
+
+    def _lambda(self, node: exp.Lambda, kinds: Types) -> None:
+        names = [each.name.lower() for each in node.expressions]
+        self._parameters.append({name: kinds[at] if at < len(kinds) else None for at, name in enumerate(names)})
+        self._visit(node.this)
+        self._parameters.pop()
+        self._set(node, self._type(node.this))
+
+    def _made(
+        self,
+        node: exp.Expr,
+        row: Row,
+        *,
+        distinct: bool = False,
+        order: Sequence[exp.Expr] = (),
+        around: Sequence[exp.Expr] = (),
+    ) -> Call:
+        arguments = list(node.iter_expressions())
+        call = Call(
+            name=row.name,
+            arguments=arguments,
+            types=[self._type(each) for each in arguments],
+            node=node,
+            distinct=distinct,
+            order=order,
+            around=around,
+        )
+        least, most = row.arity
+        if isinstance(node, exp.Anonymous) and not (least <= len(arguments) and (most is None or len(arguments) <= most)):
+            raise call.unexpected(_expected(row))
+        return call
+
+    def _write(self, place: exp.Expr, row: Row, call: Call) -> None:
+        parent, key, index = place.parent, place.arg_key, place.index
+        kind = row.result(call.types)
+        if row.write is not None:
+            new = row.write(call)
+        elif isinstance(call.node, exp.Anonymous):
+            new = call.engine(call.name, *call.arguments)
+        else:
+            new = place
+        if new is not place and parent is not None and key is not None:
+            parent.set(key, new, index)
+        self._set(new, kind)
+
+
+def _served(node: exp.Expr, row: Row | None) -> Row:
+    """Return ``row`` if there is one that is not refused."""
+    if row is None:
+        raise StatementError(
+            "FUNCTION_NOT_FOUND", f"Function '{node.name.lower()}' not registered", position=position_of(node)
+        )
+    if row.refused is not None:
+        raise StatementError(
+            "NOT_SUPPORTED",
+            f"'{row.name}' is not supported: {row.refused.rstrip('.')}.",
+            position=position_of(node),
+            remedy=row.remedy,
+        )
+    return row
+
+
+def _unwrapped(node: exp.Anonymous) -> tuple[bool, Sequence[exp.Expr]]:
+    """Take DISTINCT and ORDER BY from around a call's arguments, and return them."""
+    arguments = list(node.expressions)
+    order: Sequence[exp.Expr] = ()
+    distinct = False
+    if arguments and isinstance(arguments[-1], exp.Order):
+        order = arguments[-1].expressions
+        arguments[-1] = arguments[-1].this
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        distinct = True
+        arguments = [*arguments[0].expressions, *arguments[1:]]
+        if isinstance(arguments[-1], exp.Order):
+            order = arguments[-1].expressions
+            arguments[-1] = arguments[-1].this
+    node.set("expressions", arguments)
+    return distinct, order
+
+
+def _literal(node: exp.Literal) -> Type:
+    text = node.name
+    if node.is_string:
+        return Type("varchar", (len(text),))
+    if "e" in text.lower():
+        return DOUBLE
+    if "." in text:
+        whole, fraction = text.split(".")
+        return Type.decimal(max(1, len(whole.lstrip("0")) + len(fraction)), len(fraction))
+    return INTEGER if int(text) < 1 << 31 else BIGINT
+
+
+def _expected(row: Row) -> str:
+    least, most = row.arity
+    if most is None:
+        return f"{row.name} with at least {least} arguments"
+    count = str(least) if least == most else f"{least} to {most}"
+    return f"{row.name} with {count} argument{'s' if most != 1 else ''}"
