@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Protocol
 
 from penstock.catalog.model import Database, Partition, Table
 
-__all__ = ["CATALOG_NAME", "CatalogAccess", "CatalogReader", "ResultSink"]
+__all__ = ["CATALOG_NAME", "CatalogAccess", "CatalogChanges", "CatalogReader", "Publication", "ResultSink", "StatementHost"]
 
 CATALOG_NAME = "AwsDataCatalog"
 
@@ -35,6 +35,34 @@ class CatalogReader(Protocol):
         ...
 
 
+class CatalogChanges(Protocol):
+    """The catalog's changing side, by the names and shapes of Glue's operations (the API's reference has both)."""
+
+    def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        """Carry out an operation such as ``CreateTable`` and return its response.
+
+        Raises the catalog's own errors: NotFound, AlreadyExists, ConcurrentModification and InvalidInput of
+        :mod:`penstock.errors`.
+        """
+        ...
+
+
+Publication = tuple[str, str]
+"""A file that a statement made (its path in the statement's folder), and the ``s3://`` name of the object it becomes."""
+
+
+class StatementHost(CatalogReader, CatalogChanges, Protocol):
+    """What a statement can do outside its process, each as its caller may: all else is denied to it."""
+
+    def publish(self, files: Sequence[Publication]) -> None:
+        """Store files as objects, in the given order; if one cannot be stored, those that were new are removed again."""
+        ...
+
+    def remove(self, uris: Sequence[str]) -> None:
+        """Remove objects of the lake; one that does not exist is not an error."""
+        ...
+
+
 class CatalogAccess(Protocol):
     """Authorizes what a statement reads of the catalog, on behalf of its caller."""
 
@@ -44,6 +72,10 @@ class CatalogAccess(Protocol):
 
     def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
         """Return whether Glue's ``operation``, GetDatabases or GetTables, may show ``item`` (Glue's shape) to the caller."""
+        ...
+
+    def check_object(self, action: str, uri: str, /) -> None:
+        """Raise :class:`penstock.errors.AccessDenied` unless S3's ``action`` (``s3:PutObject``) on ``uri`` is allowed."""
         ...
 
 
@@ -56,6 +88,10 @@ class ResultSink(Protocol):
 
     def put(self, uri: str, file: Path) -> None:
         """Store the file's bytes as the object ``uri``, completely or not at all."""
+        ...
+
+    def remove(self, uri: str) -> None:
+        """Remove the object ``uri``; it is not an error if there is none."""
         ...
 
     def open(self, uri: str, offset: int = 0) -> BinaryIO:

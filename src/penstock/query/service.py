@@ -22,7 +22,7 @@ from penstock.query.execution.children import ChildPool
 from penstock.query.execution.results import ResultRows, read_rows
 from penstock.query.execution.watch import Watch
 from penstock.query.planning.permitted import PermittedCatalog
-from penstock.query.ports import CATALOG_NAME, CatalogAccess, CatalogReader, ResultSink
+from penstock.query.ports import CATALOG_NAME, CatalogAccess, CatalogChanges, CatalogReader, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import (
     FINAL_STATES,
@@ -72,6 +72,7 @@ class QueryService:
         *,
         store: StatementStore,
         catalog: CatalogReader,
+        changes: CatalogChanges,
         lake: LakeFolder,
         settings: QuerySettings,
         sink: ResultSink,
@@ -81,6 +82,7 @@ class QueryService:
         self.settings = settings
         self.catalog = catalog
         self._store = store
+        self._changes = changes
         self._lake = lake
         self._sink = sink
         self._children = children
@@ -222,10 +224,9 @@ class QueryService:
     def _submit(self, statement: Statement, catalog_access: CatalogAccess | None, previous: Statement | None) -> None:
         from penstock.query.execution.running import Run  # noqa: PLC0415 - it imports pyarrow, which a server that runs no statement does not need
 
-        catalog = self.catalog if catalog_access is None else PermittedCatalog(self.catalog, catalog_access)
         run = Run(
             statement,
-            catalog=catalog,
+            catalog=PermittedCatalog(self.catalog, self._changes, catalog_access),
             lake=self._lake,
             sink=self._sink,
             settings=self.settings,

@@ -11,6 +11,7 @@ from penstock.api.aws import cloudtrail
 from penstock.api.aws.athena import operations as athena
 from penstock.api.aws.catalog import connections, crawlers
 from penstock.api.aws.catalog import operations as catalog
+from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.api.aws.catalog.tags import NamedTags, Tagged
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet
@@ -180,6 +181,7 @@ def _tenant(
     statements = QueryService(
         store=SqlStatementStore(database),
         catalog=tables,
+        changes=CatalogOperations(tables, account=account, region=settings.region),
         lake=lake,
         settings=limits,
         sink=_sink(settings, account, lake),

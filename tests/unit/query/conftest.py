@@ -41,6 +41,7 @@ def service(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterato
     made = QueryService(
         store=MemoryStatementStore(),
         catalog=lake.catalog,
+        changes=lake.catalog,
         lake=lake.folder,
         settings=settings,
         sink=LakeSink(lake.folder),

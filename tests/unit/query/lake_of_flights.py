@@ -1,18 +1,20 @@
 """A small lake and its catalog: Parquet written by pyarrow, tables as the crawler describes them."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.catalog.expressions import PartitionExpression
 from penstock.catalog.model import Column, Database, Partition, SerDeInfo, StorageDescriptor, Table
-from penstock.errors import NotFound
+from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import LakeFolder
+from penstock.query.ports import Publication
 from penstock.query.service import QueryService
 from penstock.statements.model import FINAL_STATES, Statement
 
@@ -55,6 +57,15 @@ class FakeCatalog:
             return found
         test = PartitionExpression.parse(expression, self.stored[database, table].partition_keys)
         return [each for each in found if test.matches(each.values)]
+
+    def change(self, operation: str, _request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        raise InvalidInput(f"This catalog has no {operation}.")
+
+    def publish(self, files: Sequence[Publication]) -> None:
+        raise InvalidInput(f"This catalog has no place for {len(files)} files.")
+
+    def remove(self, uris: Sequence[str]) -> None:
+        raise InvalidInput(f"This catalog has no place for {len(uris)} files.")
 
 
 @dataclass

@@ -14,8 +14,9 @@ from penstock.catalog.model import Database, Partition
 from penstock.errors import AccessDenied
 from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests
 from penstock.query.execution.children import Child, ChildEnded, ChildPool
-from penstock.query.execution.runner import RESULT, Outcome, Task
-from penstock.query.ports import CatalogReader
+from penstock.query.execution.context import Outcome, Task
+from penstock.query.execution.runner import RESULT
+from penstock.query.ports import StatementHost
 from penstock.query.settings import QuerySettings
 from tests.unit.query.lake_of_flights import FakeCatalog, Lake
 
@@ -37,7 +38,7 @@ def task(lake: Lake, settings: QuerySettings, tmp_path: Path) -> Task:
     )
 
 
-def run(child: Child, task: Task, catalog: CatalogReader, sql: str) -> Outcome:
+def run(child: Child, task: Task, catalog: StatementHost, sql: str) -> Outcome:
     return child.run(replace(task, sql=sql), catalog, lambda _: None)
 
 

@@ -50,6 +50,7 @@ def test_a_stop_requested_in_another_process_is_found_in_the_store(
     other = QueryService(
         store=service._store,
         catalog=lake.catalog,
+        changes=lake.catalog,
         lake=lake.folder,
         settings=settings,
         sink=LakeSink(lake.folder),
@@ -65,6 +66,7 @@ def test_limits_of_time_memory_result_queue_and_files(lake: Lake, settings: Quer
         return QueryService(
             store=MemoryStatementStore(),
             catalog=lake.catalog,
+            changes=lake.catalog,
             lake=lake.folder,
             settings=replace(settings, **limits),  # type: ignore[arg-type]
             sink=LakeSink(lake.folder),

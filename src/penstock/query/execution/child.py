@@ -3,9 +3,9 @@
 ``python -P -m penstock.query.execution.child DESCRIPTOR`` starts it; the descriptor is a socket to the owner.
 The owner sends pickles, which this process trusts: ``("read", sql, parameters, limits)``, ``("run", task, limits)`` and
 the replies to ``ask``. The limits are bytes of resident memory, bytes of allocated data (RLIMIT_DATA), and seconds of CPU
-time. This process sends JSON, which the owner checks: while it runs a task, ``ask`` with the name of a method of the
-catalog's reader and its arguments, and ``planned``; at the end one of ``read``, ``done``, ``refused``, ``failed`` and
-``defect``. The process ends if it exceeds a limit and cannot recover.
+time. This process sends JSON, which the owner checks: while it runs a task, ``ask`` with the name of a method of
+:class:`penstock.query.ports.StatementHost` and its arguments, and ``planned``; at the end one of ``read``, ``done``,
+``refused``, ``failed`` and ``defect``. The process ends if it exceeds a limit and cannot recover.
 """
 
 import ctypes
@@ -21,19 +21,20 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.model import Database, Partition, Table
-from penstock.errors import NotFound, PenstockError
+from penstock.errors import PenstockError
 from penstock.query.dialect.parse import parse
 from penstock.query.errors import InvalidRequest, StatementCancelled, StatementError, memory_exceeded
+from penstock.query.execution.remote import HostFailed, RemoteHost
 from penstock.query.settings import OUT_OF_MEMORY
 from penstock.statements.model import StatementStatistics
 
 if TYPE_CHECKING:
-    from penstock.query.execution.runner import Task
+    from penstock.query.execution.context import Task
 
 __all__ = ["main"]
 
@@ -44,50 +45,6 @@ _MAX_TRACE = 4_000
 # Beyond this the allocators hold so much address space that the next statement would have less; a new process has 200 MB.
 _WORN = 600 << 20
 _NICE = 5  # the server that answers requests has priority
-
-
-class _CatalogFailed(Exception):
-    """The owner's catalog raised an error. The owner has it and ends the statement with it."""
-
-
-class _RemoteCatalog:
-    """A :class:`penstock.query.ports.CatalogReader` over the owner's, which checks what the caller may read.
-
-    Each call is sent once a statement, however often its text names the table, because replies cost the owner's time.
-    """
-
-    def __init__(self, channel: "Connection[Any, Any]") -> None:
-        self._channel = channel
-        self._answers: dict[tuple[str | None, ...], Any] = {}
-
-    def databases(self) -> Sequence[Database]:
-        return self._ask("databases")  # type: ignore[no-any-return]
-
-    def database(self, name: str) -> Database:
-        return self._ask("database", name)  # type: ignore[no-any-return]
-
-    def tables(self, database: str) -> Sequence[Table]:
-        return self._ask("tables", database)  # type: ignore[no-any-return]
-
-    def table(self, database: str, name: str) -> Table:
-        return self._ask("table", database, name)  # type: ignore[no-any-return]
-
-    def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
-        return self._ask("partitions", database, table, expression)  # type: ignore[no-any-return]
-
-    def _ask(self, name: str, *arguments: str | None) -> Any:
-        if (name, *arguments) not in self._answers:
-            self._answers[name, *arguments] = self._request(name, *arguments)
-        return self._answers[name, *arguments]
-
-    def _request(self, name: str, *arguments: str | None) -> Any:
-        _send(self._channel, {"kind": "ask", "name": name, "arguments": arguments})
-        kind, answer = pickle.loads(self._channel.recv_bytes())  # noqa: S301 the owner is trusted
-        if kind == "missing":
-            raise NotFound(answer)
-        if kind == "failed":
-            raise _CatalogFailed
-        return answer
 
 
 def main(arguments: list[str]) -> None:
@@ -120,7 +77,7 @@ def _answer(what: str, arguments: Sequence[Any], channel: "Connection[Any, Any]"
         return _failed(error)
     except (EOFError, ConnectionError):
         raise
-    except _CatalogFailed:
+    except HostFailed:
         return {"kind": "catalog"}
     except PenstockError as error:
         return {"kind": "failed", "code": "GENERIC_INTERNAL_ERROR", "message": error.message, "remedy": error.remedy}
@@ -144,12 +101,18 @@ def _run(task: "Task", channel: "Connection[Any, Any]") -> Mapping[str, Any]:
         _send(channel, {"kind": "planned", "statistics": asdict(statistics)})
 
     try:
-        outcome = execute(task, _RemoteCatalog(channel), on_planned)
+        outcome = execute(task, RemoteHost(partial(_send, channel), channel.recv_bytes), on_planned)
     except StatementCancelled as error:
         # Nothing interrupts the engine here: the owner kills this process to end a statement.
         raise StatementError("GENERIC_INTERNAL_ERROR", error.message) from error
     columns = [asdict(each) for each in outcome.columns]
-    return {"kind": "done", "columns": columns, "statistics": asdict(outcome.statistics)}
+    return {
+        "kind": "done",
+        "columns": columns,
+        "statistics": asdict(outcome.statistics),
+        "update_count": outcome.update_count,
+        "written": list(outcome.written),
+    }
 
 
 def _failed(error: StatementError) -> Mapping[str, Any]:

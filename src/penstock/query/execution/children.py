@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import NotFound
 from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests, memory_exceeded
-from penstock.query.ports import CatalogReader
+from penstock.query.execution.remote import RAISED
+from penstock.query.ports import StatementHost
 from penstock.query.settings import OUT_OF_MEMORY
 from penstock.statements.model import ResultColumn, StatementStatistics, StatementType
 
 if TYPE_CHECKING:
-    from penstock.query.execution.runner import Outcome, Task
+    from penstock.query.execution.context import Outcome, Task
 
 __all__ = ["Child", "ChildEnded", "ChildPool", "StatementKind"]
 
@@ -42,7 +42,7 @@ _READERS = 2
 _MAX_WAITING = 8
 _IDLE = 2
 _OVERHEAD = 512 << 20  # bytes beside the engine's own limit: the libraries, threads' stacks, the result's texts
-_QUESTIONS = frozenset({"databases", "database", "tables", "table", "partitions"})
+_QUESTIONS = frozenset({"databases", "database", "tables", "table", "partitions", "change", "publish", "remove"})
 # The server's environment variables that a child gets; others may have secrets.
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
@@ -140,12 +140,12 @@ class Child:
             raise _unexpected(answer)
         return StatementKind(StatementType(answer["type"]), answer["substatement"])
 
-    def run(self, task: "Task", catalog: CatalogReader, on_planned: Callable[[StatementStatistics], None]) -> "Outcome":
-        """Run ``task`` over ``catalog``, whose own errors pass through.
+    def run(self, task: "Task", host: StatementHost, on_planned: Callable[[StatementStatistics], None]) -> "Outcome":
+        """Run ``task`` with ``host``, whose own errors pass through.
 
         Raises :class:`StatementError` if the statement fails and :class:`ChildEnded`, also after :meth:`kill`.
         """
-        from penstock.query.execution.runner import Outcome  # noqa: PLC0415 - it imports the engine, which only a task's owner needs
+        from penstock.query.execution.context import Outcome  # noqa: PLC0415 - it imports the engine, which only a task's owner needs
 
         settings = task.settings
         # The watch ends a statement by wall-clock time; this limit applies if the watch is gone.
@@ -154,7 +154,7 @@ class Child:
         resident, allocated = settings.memory_bytes + _OVERHEAD, 2 * settings.memory_bytes + _OVERHEAD
         self._send(("run", task, (resident, allocated, seconds)))
         try:
-            answer, failure = self._exchange(catalog, on_planned)
+            answer, failure = self._exchange(host, on_planned)
         except BaseException:
             # It waits for a reply, or its state is unknown: it is not used again.
             self.kill()
@@ -164,30 +164,32 @@ class Child:
         if answer["kind"] != "done":
             raise _unexpected(answer)
         columns = [ResultColumn(**each) for each in answer["columns"]]
-        return Outcome(columns, StatementStatistics(**answer["statistics"]))
+        statistics = StatementStatistics(**answer["statistics"])
+        return Outcome(columns, statistics, answer["update_count"], answer["written"])
 
     def _exchange(
-        self, catalog: CatalogReader, on_planned: Callable[[StatementStatistics], None]
+        self, host: StatementHost, on_planned: Callable[[StatementStatistics], None]
     ) -> tuple[Mapping[str, Any], BaseException | None]:
         """Answer the child's calls until the task ends. Return the last message, and the catalog's error if it had one."""
         failure: BaseException | None = None
         while True:
             message = self._receive()
             if message["kind"] == "ask":
-                failure = self._reply(catalog, message)
+                failure = self._reply(host, message)
             elif message["kind"] == "planned":
                 on_planned(StatementStatistics(**message["statistics"]))
             else:
                 return message, failure
 
-    def _reply(self, catalog: CatalogReader, message: Mapping[str, Any]) -> BaseException | None:
-        """Answer a call of the catalog. Return the error that the catalog raised, if any."""
+    def _reply(self, host: StatementHost, message: Mapping[str, Any]) -> BaseException | None:
+        """Answer a call of the host. Return the error that it raised, if it is one that ends the statement."""
         if message["name"] not in _QUESTIONS:
             raise _unexpected(message)
         try:
-            answer: tuple[str, Any] = ("value", getattr(catalog, message["name"])(*message["arguments"]))
-        except NotFound as error:
-            answer = ("missing", error.message)
+            answer: tuple[str, Any] = ("value", getattr(host, message["name"])(*message["arguments"]))
+        except tuple(RAISED.values()) as error:
+            kind = next(kind for kind, each in RAISED.items() if isinstance(error, each))
+            answer = (kind, (error.message, error.remedy))
         except Exception as error:  # noqa: BLE001 raised again when the process has ended its statement
             self._send(("failed", None))
             return error

@@ -4,7 +4,6 @@ A statement's database is in memory, may open only the files of its scans, has a
 configuration is locked. It is closed with the statement.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,14 +16,13 @@ from sqlglot import exp
 
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
-from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
 from penstock.query.dialect.compat import MACROS
 from penstock.query.dialect.types import duckdb_type, quote_name, quote_text, result_column
-from penstock.query.errors import StatementError
 from penstock.query.execution.failures import translate_error
-from penstock.query.planning.planner import SCHEMA, Conditions, Plan
-from penstock.query.planning.scans import Scan, file_list, view_sql
+from penstock.query.planning.planner import Plan
 from penstock.query.settings import QuerySettings
+from penstock.query.tables.partition_values import make_partition_table
+from penstock.query.tables.port import SCHEMA, Conditions, Scan
 from penstock.statements.model import ResultColumn
 
 __all__ = ["EngineResult", "EngineSession"]
@@ -74,13 +72,15 @@ class EngineSession:
         self._connection.close()
 
     def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
-        """Return indexes of the partitions that meet all conditions; see :data:`penstock.query.planning.planner.PruneWith`.
+        """Return indexes of the partitions that meet all conditions; see :data:`penstock.query.tables.port.PruneWith`.
 
         A condition that is also true for absent rows (``key IS NULL`` over an outer join) is left out, and so is one that
         the engine cannot evaluate. Raises :class:`StatementError` for a value that is not of its key's type.
         """
         with _sandboxed() as connection:
-            _partition_values(connection, "partitions", table, list(enumerate(partitions)))
+            make_partition_table(
+                connection, "partitions", table, list(enumerate(partitions)), index="number", kind="INTEGER"
+            )
             names = ", ".join(
                 f"CAST(NULL AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}"
                 for key in table.partition_keys
@@ -104,7 +104,7 @@ class EngineSession:
         with self.failures(plan.tree):
             self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
             for scan in plan.scans:
-                self._create_view(scan)
+                scan.install(self._connection)
             self._restrict_files(plan.scans)
             relation = self._connection.sql(f"EXPLAIN {plan.sql}" if plan.explain else plan.sql)
             if plan.explain:
@@ -119,17 +119,6 @@ class EngineSession:
             yield
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise translate_error(error, tree, self._lake.root) from error
-
-    def _create_view(self, scan: Scan) -> None:
-        found: Mapping[str, str] = {}
-        if scan.files:
-            described = self._connection.execute(f"DESCRIBE SELECT * FROM {file_list(scan.files)}").fetchall()  # noqa: S608
-            found = {str(name).lower(): str(kind) for name, kind, *_ in described}
-        if scan.table.partition_keys and scan.with_keys and len({file.partition for file in scan.files}) > 1:
-            places = [(file.path, scan.partitions[file.partition]) for file in scan.files]
-            _partition_values(self._connection, f"{scan.view}_files", scan.table, places, index="file", kind="VARCHAR")
-        sql = view_sql(scan, found).replace(quote_name(f"{scan.view}_files"), f"{SCHEMA}.{quote_name(f'{scan.view}_files')}")
-        self._connection.execute(f"CREATE VIEW {SCHEMA}.{quote_name(scan.view)} AS {sql}")
 
     def _restrict_files(self, scans: Sequence[Scan]) -> None:
         paths = sorted({file.path for scan in scans for file in scan.files})
@@ -158,39 +147,6 @@ def _sandboxed() -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
     finally:
         connection.close()
-
-
-def _partition_values(
-    connection: duckdb.DuckDBPyConnection,
-    name: str,
-    table: Table,
-    rows: Sequence[tuple[object, Partition]],
-    *,
-    index: str = "number",
-    kind: str = "INTEGER",
-) -> None:
-    """Create the table ``name(index, <partition keys in their types>)`` with one row for each of ``rows``."""
-    columns: dict[str, pa.Array] = {"place": pa.array([at for at, _ in rows])}
-    casts = [f"CAST(place AS {kind}) AS {index}"]
-    for number, key in enumerate(table.partition_keys):
-        values = [partition.values[number] for _, partition in rows]
-        columns[f"k{number}"] = pa.array(
-            [None if value == HIVE_DEFAULT_PARTITION else value for value in values], pa.string()
-        )
-        casts.append(f"CAST(k{number} AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}")
-    where = f"{SCHEMA}.{quote_name(name)}" if index == "file" else quote_name(name)
-    connection.register("partition_rows", pa.table(columns))
-    try:
-        connection.execute(f"CREATE TABLE {where} AS SELECT {', '.join(casts)} FROM partition_rows")  # noqa: S608 quoted names
-    except duckdb.ConversionException as error:
-        what = re.sub(r"\s+", " ", str(error).split("LINE", maxsplit=1)[0]).strip()
-        raise StatementError(
-            "HIVE_INVALID_PARTITION_VALUE",
-            f"A partition of '{table.database}.{table.name}' has a value that is not of its key's type: {what}",
-            remedy="Correct the partition's values or the key's type in the catalog.",
-        ) from error
-    finally:
-        connection.unregister("partition_rows")
 
 
 def _explain_result(rows: Sequence[tuple[Any, ...]]) -> EngineResult:

@@ -11,9 +11,12 @@ from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
 from penstock.query.errors import Interrupted, StatementError
 from penstock.query.execution.children import Child, ChildEnded, ChildPool
+from penstock.query.execution.context import Outcome, Task, milliseconds_since
+from penstock.query.execution.host import Host
 from penstock.query.execution.results import write_metadata
-from penstock.query.execution.runner import METADATA, RESULT, Outcome, Task, milliseconds_since
-from penstock.query.ports import CatalogReader, ResultSink
+from penstock.query.execution.runner import METADATA, RESULT
+from penstock.query.planning.permitted import PermittedCatalog
+from penstock.query.ports import ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement, StatementStatistics
 
@@ -29,7 +32,7 @@ class Run:
         self,
         statement: Statement,
         *,
-        catalog: CatalogReader,
+        catalog: PermittedCatalog,
         lake: LakeFolder,
         sink: ResultSink,
         settings: QuerySettings,
@@ -119,7 +122,7 @@ class Run:
                 self._child = child
             try:
                 self.check()
-                return child.run(task, self._catalog, self._planned)
+                return child.run(task, Host(self._catalog, self._sink, folder), self._planned)
             except ChildEnded as error:
                 self.check()
                 raise error.failure() from error

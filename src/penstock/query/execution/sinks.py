@@ -49,6 +49,12 @@ class LakeSink:
                 "GENERIC_INTERNAL_ERROR", f"The result cannot be written to {uri}: {error.strerror}."
             ) from error
 
+    def remove(self, uri: str) -> None:
+        try:
+            self._lake.path(uri).unlink(missing_ok=True)
+        except OSError as error:
+            raise StatementError("GENERIC_INTERNAL_ERROR", f"{uri} cannot be removed: {error.strerror}.") from error
+
     def open(self, uri: str, offset: int = 0) -> BinaryIO:
         try:
             file = self._lake.path(uri).open("rb")
@@ -115,6 +121,13 @@ class S3Sink:
             self._client.upload_file(str(file), where.bucket, where.key)
         except Exception as error:  # boto3 raises errors of several families
             raise StatementError("GENERIC_INTERNAL_ERROR", f"The result cannot be written to {uri}: {error}.") from error
+
+    def remove(self, uri: str) -> None:
+        where = parse_uri(uri)
+        try:
+            self._client.delete_object(Bucket=where.bucket, Key=where.key)
+        except Exception as error:  # boto3 raises errors of several families
+            raise StatementError("GENERIC_INTERNAL_ERROR", f"{uri} cannot be removed: {error}.") from error
 
     def open(self, uri: str, offset: int = 0) -> BinaryIO:
         from botocore.exceptions import ClientError  # noqa: PLC0415 - as in connect

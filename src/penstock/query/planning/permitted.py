@@ -1,30 +1,35 @@
-"""The catalog as a statement's caller may read it: each read is authorized as Glue's own operation.
+"""The catalog as a statement's caller may read it: each read and change is authorized as Glue's own operation.
 
 As at AWS, where Athena reads Glue's catalog on behalf of the caller (Athena user guide, "Configure access to
 databases and tables in the AWS Glue Data Catalog"). Every read of a plan goes through here, however its SQL is written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import AccessDenied
 from penstock.query.errors import StatementError
-from penstock.query.ports import CatalogAccess, CatalogReader
+from penstock.query.ports import CatalogAccess, CatalogChanges, CatalogReader
 
 __all__ = ["PermittedCatalog"]
 
 
 class PermittedCatalog:
-    """A :class:`~penstock.query.ports.CatalogReader` for one caller. Raises :class:`StatementError` for denied reads."""
+    """The catalog for one caller, who may do all without ``catalog_access``. Raises :class:`StatementError` if denied."""
 
-    def __init__(self, catalog: CatalogReader, catalog_access: CatalogAccess) -> None:
+    def __init__(self, catalog: CatalogReader, changes: CatalogChanges, catalog_access: CatalogAccess | None) -> None:
         self._catalog = catalog
+        self._changes = changes
         self._access = catalog_access
 
     def databases(self) -> Sequence[Database]:
         self._check("GetDatabases", {})
-        return [each for each in self._catalog.databases() if self._access.is_visible("GetDatabases", {"Name": each.name})]
+        found = self._catalog.databases()
+        if self._access is None:
+            return found
+        return [each for each in found if self._access.is_visible("GetDatabases", {"Name": each.name})]
 
     def database(self, name: str) -> Database:
         self._check("GetDatabase", {"Name": name})
@@ -43,11 +48,30 @@ class PermittedCatalog:
         self._check("GetPartitions", {"DatabaseName": database, "TableName": table})
         return self._catalog.partitions(database, table, expression)
 
+    def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        self._check(operation, request)
+        return self._changes.change(operation, request)
+
+    def check_object(self, action: str, uri: str) -> None:
+        """Raise :class:`StatementError` unless the caller may do S3's ``action`` on the object ``uri``."""
+        if self._access is not None:
+            with _as_statement_error():
+                self._access.check_object(action, uri)
+
     def _is_visible(self, table: Table) -> bool:
-        return self._access.is_visible("GetTables", {"DatabaseName": table.database, "Name": table.name})
+        return self._access is None or self._access.is_visible(
+            "GetTables", {"DatabaseName": table.database, "Name": table.name}
+        )
 
     def _check(self, operation: str, request: Mapping[str, Any]) -> None:
-        try:
-            self._access.check(operation, request)
-        except AccessDenied as error:
-            raise StatementError("PERMISSION_DENIED", error.message, remedy=error.remedy) from error
+        if self._access is not None:
+            with _as_statement_error():
+                self._access.check(operation, request)
+
+
+@contextmanager
+def _as_statement_error() -> Iterator[None]:
+    try:
+        yield
+    except AccessDenied as error:
+        raise StatementError("PERMISSION_DENIED", error.message, remedy=error.remedy) from error

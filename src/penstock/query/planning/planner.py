@@ -1,36 +1,24 @@
 """From a parsed query to one that the engine can run: resolve names, prune partitions, list files, translate the dialect."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from penstock.catalog.model import Partition, Table
-from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.compat import to_engine
 from penstock.query.dialect.parse import Select, TableName
 from penstock.query.dialect.positions import position_of
-from penstock.query.errors import Position, StatementError
-from penstock.query.planning.projection import is_projected, project
-from penstock.query.planning.pruning import has_outer_join, partition_conditions
-from penstock.query.planning.scans import DataFile, Scan, check_readable, committed_batches, data_files
-from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.errors import StatementError
+from penstock.query.planning.pruning import conditions_on, has_outer_join
+from penstock.query.ports import CatalogReader
+from penstock.query.tables.kinds import find_source
+from penstock.query.tables.port import SCHEMA, LakeReader, PruneWith, Scan, ScanRequest, TableReference, TableSource
 
-__all__ = ["Conditions", "Plan", "Planner", "PruneWith", "find_table"]
-
-SCHEMA = "lake"  # the engine's schema of the scans' views
-
-Conditions = Sequence[str]
-"""Conditions on partition keys, in the engine's dialect."""
-
-PruneWith = Callable[[Table, Sequence[Partition], Conditions, bool], Sequence[int]]
-"""The function that returns the partitions (by index) that meet all conditions, or all if they cannot be evaluated.
-
-The last argument says whether an outer join may put rows of NULLs in the table's place.
-"""
+__all__ = ["Plan", "Planner"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +38,14 @@ class _Source:
     node: exp.Table
     alias: str
     scope: Scope
-    table: Table
+    source: TableSource
 
 
 class Planner:
     """Plans queries against one catalog and one lake."""
 
     def __init__(self, catalog: CatalogReader, lake: LakeFolder, *, max_files: int) -> None:
-        self._catalog = catalog
-        self._lake = lake
+        self._reader = LakeReader(catalog, lake)
         self._max_files = max_files
 
     def plan(self, select: Select, *, database: str | None, prune: PruneWith) -> Plan:
@@ -79,7 +66,7 @@ class Planner:
         return Plan(sql=sql, scans=scans, tree=tree, explain=select.explain)
 
     def _sources(self, tree: exp.Query, database: str | None) -> list[_Source]:
-        known: dict[tuple[str, str], Table] = {}
+        known: dict[tuple[str, str, str], TableSource] = {}
         found: list[_Source] = []
         seen: set[int] = set()
         for scope in traverse_scope(tree):
@@ -87,117 +74,46 @@ class Planner:
                 if not isinstance(source, exp.Table) or id(source) in seen:
                     continue
                 seen.add(id(source))
-                name = TableName(source.name.lower(), source.db.lower() or None, source.catalog.lower() or None)
-                at = position_of(source)
-                key = (name.database or database or "", name.name)
+                name = TableName(source.name.lower(), source.db.lower() or database, source.catalog.lower() or None)
+                version = source.args.get("version")
+                reference = TableReference(name=name, version=version, position=position_of(source))
+                key = (name.database or "", name.name, version.sql("trino") if version is not None else "")
                 if key not in known:
-                    known[key] = find_table(self._catalog, name, database=database, position=at)
-                    check_readable(known[key])
+                    known[key] = find_source(reference, self._reader)
                 found.append(_Source(source, alias, scope, known[key]))
         return found
 
     def _scans(self, tree: exp.Query, sources: Sequence[_Source], prune: PruneWith) -> list[Scan]:
-        scans = []
+        scans: list[Scan] = []
         budget = self._max_files
-        for number, source in enumerate(sources):
-            peers = {each.alias: each.table for each in sources if each.scope is source.scope}
-            scan = Scan(view=f"s{number}", table=source.table, with_keys=_mentions_keys(tree, source.table))
-            if source.table.partition_keys:
-                conditions = partition_conditions(source.scope, source.alias, peers)
-                scan = self._pruned(scan, conditions, prune, outer=has_outer_join(source.scope))
-            else:
-                location = source.table.storage.location or ""
-                found = data_files(self._lake, location, committed=committed_batches(self._lake, location))
-                scan = replace(scan, files=self._listed(scan, found, budget))
+        mentioned = _mentioned(tree)
+        for number, each in enumerate(sources):
+            peers = {other.alias: other.source.table for other in sources if other.scope is each.scope}
+            request = ScanRequest(
+                view=f"s{number}",
+                conditions=partial(conditions_on, each.scope, each.alias, peers),
+                outer=has_outer_join(each.scope),
+                columns=mentioned,
+                prune=prune,
+                max_files=budget,
+            )
+            scan = each.source.scan(request)
             budget -= len(scan.files)
             scans.append(scan)
         return scans
 
-    def _pruned(self, scan: Scan, conditions: Sequence[exp.Expr], prune: PruneWith, *, outer: bool) -> Scan:
-        texts = [each.sql("duckdb") for each in conditions]
-        # Before partitions and files are listed: those of batches in it are complete.
-        committed = committed_batches(self._lake, scan.table.storage.location or "")
 
-        def needed(table: Table, partitions: Sequence[Partition]) -> Sequence[int]:
-            return prune(table, partitions, texts, outer) if partitions and texts else range(len(partitions))
-
-        if is_projected(scan.table):
-            projected = project(scan.table, conditions, needed)
-            everything, total = projected.partitions, projected.total
-        else:
-            everything = self._registered(scan)
-            total = len(everything)
-        chosen = needed(scan.table, everything)
-        partitions = [everything[index] for index in chosen]
-        files = (
-            file
-            for index, each in enumerate(partitions)
-            if each.storage.location
-            for file in data_files(self._lake, each.storage.location, index, committed=committed)
-        )
-        listed = self._listed(scan, files, self._max_files)
-        return replace(scan, partitions=partitions, partitions_total=total, files=listed)
-
-    def _registered(self, scan: Scan) -> Sequence[Partition]:
-        everything = self._catalog.partitions(scan.table.database, scan.table.name)
-        for each in everything:
-            if len(each.values) != len(scan.table.partition_keys):
-                raise StatementError(
-                    "HIVE_INVALID_METADATA",
-                    f"Partition {list(each.values)} of '{scan.name}' has {len(each.values)} values for "
-                    f"{len(scan.table.partition_keys)} partition keys.",
-                    remedy="Delete the partition, or run the crawler.",
-                )
-        return everything
-
-    def _listed(self, scan: Scan, files: Iterator[DataFile], budget: int) -> Sequence[DataFile]:
-        listed: list[DataFile] = []
-        for file in files:
-            listed.append(file)
-            if len(listed) > budget:
-                raise StatementError(
-                    "EXCEEDED_RESULT_LIMIT",
-                    f"The query reads more than {self._max_files} files of '{scan.name}'.",
-                    remedy="Restrict it to fewer partitions, or compact the table.",
-                )
-        return listed
-
-
-def find_table(catalog: CatalogReader, name: TableName, *, database: str | None, position: Position | None = None) -> Table:
-    """Return the catalog's table. Raises :class:`StatementError` if a part of the name does not exist."""
-    if name.catalog is not None and name.catalog.lower() != CATALOG_NAME.lower():
-        raise StatementError("CATALOG_NOT_FOUND", f"Catalog '{name.catalog}' does not exist", position=position)
-    schema = name.database or database
-    if schema is None:
-        raise StatementError(
-            "MISSING_SCHEMA_NAME",
-            f"Schema must be specified for '{name.name}'",
-            position=position,
-            remedy="Write database.table, or set QueryExecutionContext.Database.",
-        )
-    schema = schema.lower()
-    try:
-        catalog.database(schema)
-    except NotFound:
-        raise StatementError("SCHEMA_NOT_FOUND", f"Schema '{schema}' does not exist", position=position) from None
-    try:
-        return catalog.table(schema, name.name)
-    except NotFound:
-        what = f"{CATALOG_NAME.lower()}.{schema}.{name.name}"
-        raise StatementError("TABLE_NOT_FOUND", f"Table '{what}' does not exist", position=position) from None
-
-
-def _mentions_keys(tree: exp.Query, table: Table) -> bool:
-    """Return whether the query uses a partition key of ``table``, or all columns of a source."""
-    keys = {column.name.lower() for column in table.partition_keys}
+def _mentioned(tree: exp.Query) -> frozenset[str] | None:
+    """Return the names (lower case) in the query; None if it uses all columns of a source, or those that two share."""
+    names = set()
     for node in tree.walk():
         if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
-            return True
-        if isinstance(node, exp.Identifier) and node.name.lower() in keys:
-            return True
+            return None
         if isinstance(node, exp.Join) and (node.method or node.args.get("using")):
-            return True
-    return False
+            return None
+        if isinstance(node, exp.Identifier):
+            names.add(node.name.lower())
+    return frozenset(names)
 
 
 def _rewrite(sources: Sequence[_Source]) -> None:
@@ -212,12 +128,13 @@ def _rewrite(sources: Sequence[_Source]) -> None:
         node.set("this", exp.to_identifier(f"s{number}", quoted=True))
         node.set("db", exp.to_identifier(SCHEMA, quoted=True))
         node.set("catalog", None)
+        node.set("version", None)
 
 
 def _strip_schema(source: _Source) -> None:
     """Change ``database.table.column`` to ``table.column``, as views are in a schema of their own."""
     for column in source.scope.columns:
-        if column.db.lower() == source.table.database and column.table.lower() == source.node.name.lower():
+        if column.db.lower() == source.source.table.database and column.table.lower() == source.node.name.lower():
             column.set("db", None)
             column.set("catalog", None)
 

@@ -4,21 +4,21 @@ A condition is only ever weakened (an unknown part counts as true), so a partiti
 can pass. The engine that runs the query evaluates the conditions over the catalog's values.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from penstock.catalog.model import Column, Table
 
-__all__ = ["has_outer_join", "partition_conditions"]
+__all__ = ["conditions_on", "has_outer_join"]
 
 _UNSTABLE = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc, exp.Rand, exp.Randn, exp.Uuid, exp.Placeholder, exp.Lambda)
 _UNSTABLE_NAMES = frozenset({"random", "rand", "shuffle", "uuid", "gen_random_uuid"})
 
 
-def partition_conditions(scope: Scope, alias: str, tables: Mapping[str, Table]) -> Sequence[exp.Expr]:
-    """Return conditions that are all true for every row of ``alias`` that the query in ``scope`` can use.
+def conditions_on(scope: Scope, alias: str, tables: Mapping[str, Table], columns: Collection[str]) -> Sequence[exp.Expr]:
+    """Return conditions on ``columns`` (lower case) that are all true for every row of ``alias`` the query can use.
 
     ``tables`` maps the scope's sources to tables of the catalog; conditions name columns without a table.
     An outer join may leave the alias's columns NULL; the caller has to evaluate each condition with NULLs, too.
@@ -26,7 +26,7 @@ def partition_conditions(scope: Scope, alias: str, tables: Mapping[str, Table]) 
     query = scope.expression
     if not isinstance(query, exp.Select):
         return []
-    keys = {column.name.lower() for column in tables[alias].partition_keys}
+    keys = set(columns)
     others = {column.name.lower() for name, table in tables.items() if name != alias for column in _columns(table)}
     sole = set(tables) == set(scope.sources) and not query.args.get("laterals") and not query.find(exp.Unnest, exp.Lateral)
     bare = keys - others if sole else set()
@@ -69,7 +69,7 @@ def _flat(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _weakened(condition: exp.Expr, alias: str, keys: set[str], bare: set[str]) -> exp.Expr | None:
-    """Return what ``condition`` implies about the partition keys alone, None if that is nothing."""
+    """Return what ``condition`` implies about the columns ``keys`` alone, None if that is nothing."""
     condition = condition.unnest()
     if isinstance(condition, exp.And):
         parts = [_weakened(each, alias, keys, bare) for each in (condition.left, condition.right)]

@@ -235,6 +235,12 @@ class _CallerCatalogAccess:
     def check(self, operation: str, request: Request, /) -> None:
         self._check(operation, request)
 
+    def check_object(self, action: str, uri: str, /) -> None:
+        resource = f"arn:aws:s3:::{uri.partition('://')[2]}"
+        denied = self._decisions._replace(tenant=None).member_denial((action,), (resource,))
+        if denied is not None:
+            raise denial(self._decisions.caller, action, resource, denied.reason)
+
     def is_visible(self, operation: str, item: Request, /) -> bool:
         return all(self._decisions.is_visible(listed, item, item) for listed in LISTED["glue", operation])
 

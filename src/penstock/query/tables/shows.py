@@ -10,8 +10,8 @@ from penstock.lake.partitions import partition_path
 from penstock.query.dialect.parse import Show, TableName
 from penstock.query.dialect.types import quote_text
 from penstock.query.errors import StatementError
-from penstock.query.planning.planner import find_table
 from penstock.query.ports import CatalogReader
+from penstock.query.tables.kinds import find_table
 from penstock.statements.model import ResultColumn
 from penstock.wildcards import expression
 

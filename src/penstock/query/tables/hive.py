@@ -6,8 +6,11 @@ are not data, and neither are files in folders with such names.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
 
 from penstock.catalog.model import Column, Partition, StorageDescriptor, Table
 from penstock.errors import InvalidInput
@@ -16,23 +19,26 @@ from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
 from penstock.lake.visible import CommittedBatches
 from penstock.query.dialect.types import duckdb_type, quote_name, quote_text
 from penstock.query.errors import StatementError
+from penstock.query.tables.partition_values import make_partition_table
+from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference
+from penstock.query.tables.projection import is_projected, project
 
-__all__ = ["DataFile", "Scan", "check_readable", "committed_batches", "data_files", "file_list", "view_sql"]
+__all__ = [
+    "HiveScan",
+    "HiveTable",
+    "check_readable",
+    "committed_batches",
+    "data_files",
+    "file_list",
+    "hive_table",
+    "view_sql",
+]
 
 _FILE_COLUMN = "__penstock_file"
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
-    """A file of the lake, its size in bytes, and the index of its partition in the scan (-1 without partitions)."""
-
-    path: str
-    size: int
-    partition: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scan:
+class HiveScan:
     """One reference to a table in a query: the files that are read for it, under the view's name."""
 
     view: str
@@ -47,6 +53,116 @@ class Scan:
     def name(self) -> str:
         """database.table"""
         return f"{self.table.database}.{self.table.name}"
+
+    @property
+    def partitions_read(self) -> int:
+        """How many partitions are read."""
+        return len(self.partitions)
+
+    @property
+    def route(self) -> str:
+        """How EXPLAIN describes the scan."""
+        return f"DuckDB reads {len(self.files)} Parquet files of {self.name}"
+
+    def install(self, engine: Any) -> None:
+        """Make the view; the files' own columns are read for it."""
+        found: Mapping[str, str] = {}
+        if self.files:
+            described = engine.execute(f"DESCRIBE SELECT * FROM {file_list(self.files)}").fetchall()  # noqa: S608
+            found = {str(name).lower(): str(kind) for name, kind, *_ in described}
+        if self.table.partition_keys and self.with_keys and len({file.partition for file in self.files}) > 1:
+            places = [(file.path, self.partitions[file.partition]) for file in self.files]
+            make_partition_table(engine, _files_of(self), self.table, places, index="file", kind="VARCHAR")
+        engine.execute(f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS {view_sql(self, found)}")
+
+
+def hive_table(table: Table, reference: TableReference, reader: LakeReader) -> "HiveTable":
+    """Return the table of files. Raises :class:`StatementError` for one whose rows are not files that can be read."""
+    check_readable(table)
+    if reference.version is not None:
+        raise StatementError(
+            "NOT_SUPPORTED",
+            f"'{table.database}.{table.name}' is not an Iceberg table, so it has no earlier versions.",
+            position=reference.position,
+        )
+    return HiveTable(table, reader)
+
+
+class HiveTable:
+    """A table of files under its location, or under those of its partitions: registered ones, or projected ones."""
+
+    def __init__(self, table: Table, reader: LakeReader) -> None:
+        self.table = table
+        self._reader = reader
+
+    def scan(self, request: ScanRequest) -> HiveScan:
+        keys = {column.name.lower() for column in self.table.partition_keys}
+        used = request.columns is None or not keys.isdisjoint(request.columns)
+        scan = HiveScan(view=request.view, table=self.table, with_keys=used)
+        if self.table.partition_keys:
+            return self._pruned(scan, request, request.conditions(keys))
+        location = self.table.storage.location or ""
+        lake = self._reader.lake
+        found = data_files(lake, location, committed=committed_batches(lake, location))
+        return replace(scan, files=_listed(scan, found, request.max_files))
+
+    def _pruned(self, scan: HiveScan, request: ScanRequest, conditions: Sequence[exp.Expr]) -> HiveScan:
+        texts = [each.sql("duckdb") for each in conditions]
+        lake = self._reader.lake
+        # Before partitions and files are listed: those of batches in it are complete.
+        committed = committed_batches(lake, scan.table.storage.location or "")
+
+        def needed(table: Table, partitions: Sequence[Partition]) -> Sequence[int]:
+            if not partitions or not texts:
+                return range(len(partitions))
+            return request.prune(table, partitions, texts, request.outer)
+
+        if is_projected(scan.table):
+            projected = project(scan.table, conditions, needed)
+            everything, total = projected.partitions, projected.total
+        else:
+            everything = self._registered(scan)
+            total = len(everything)
+        chosen = needed(scan.table, everything)
+        partitions = [everything[index] for index in chosen]
+        files = (
+            file
+            for index, each in enumerate(partitions)
+            if each.storage.location
+            for file in data_files(lake, each.storage.location, index, committed=committed)
+        )
+        listed = _listed(scan, files, request.max_files)
+        return replace(scan, partitions=partitions, partitions_total=total, files=listed)
+
+    def _registered(self, scan: HiveScan) -> Sequence[Partition]:
+        everything = self._reader.catalog.partitions(scan.table.database, scan.table.name)
+        for each in everything:
+            if len(each.values) != len(scan.table.partition_keys):
+                raise StatementError(
+                    "HIVE_INVALID_METADATA",
+                    f"Partition {list(each.values)} of '{scan.name}' has {len(each.values)} values for "
+                    f"{len(scan.table.partition_keys)} partition keys.",
+                    remedy="Delete the partition, or run the crawler.",
+                )
+        return everything
+
+
+def _listed(scan: HiveScan, files: Iterator[DataFile], budget: int) -> Sequence[DataFile]:
+    listed: list[DataFile] = []
+    for file in files:
+        listed.append(file)
+        if len(listed) > budget:
+            raise StatementError(
+                "EXCEEDED_RESULT_LIMIT",
+                f"The query reads more files than a query may, at '{scan.name}'.",
+                remedy="Restrict it to fewer partitions, or compact the table.",
+            )
+    return listed
+
+
+def _files_of(scan: HiveScan) -> str:
+    """Return the quoted name of the table that has the partition values of the scan's files."""
+    return f"{SCHEMA}.{quote_name(scan.view + '_files')}"
 
 
 def check_readable(table: Table) -> None:
@@ -133,7 +249,7 @@ def file_list(files: Sequence[DataFile], *, options: str = "") -> str:
     return f"read_parquet([{paths}], union_by_name=true, hive_partitioning=false{options})"
 
 
-def view_sql(scan: Scan, found: Mapping[str, str]) -> str:
+def view_sql(scan: HiveScan, found: Mapping[str, str]) -> str:
     """Return the SELECT of the scan's view. ``found`` maps the files' columns (lower case) to the engine's types.
 
     Columns that no file has are NULL; a table without files has no rows. The SELECT reads ``<view>_files(file, <keys>)``
@@ -161,11 +277,11 @@ def view_sql(scan: Scan, found: Mapping[str, str]) -> str:
     source = file_list(scan.files, options=f", filename={quote_text(_FILE_COLUMN)}")
     return (
         f"SELECT {', '.join(chosen)} FROM {source} AS f "  # noqa: S608 every name is quoted
-        f"JOIN {quote_name(scan.view + '_files')} AS p ON f.{quote_name(_FILE_COLUMN)} = p.file"
+        f"JOIN {_files_of(scan)} AS p ON f.{quote_name(_FILE_COLUMN)} = p.file"
     )
 
 
-def _constants(scan: Scan, partitions: set[int]) -> list[str]:
+def _constants(scan: HiveScan, partitions: set[int]) -> list[str]:
     """Return the partition keys of files that are all in one partition."""
     if not scan.table.partition_keys:
         return []

@@ -1,0 +1,99 @@
+"""What an executor of one kind of statement has: the task, the host, and rows of a query as the engine computes them."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlglot import exp
+
+from penstock.lake.locations import LakeFolder
+from penstock.query.dialect.parse import Select
+from penstock.query.execution.engine import EngineResult, EngineSession
+from penstock.query.planning.planner import Plan, Planner
+from penstock.query.ports import StatementHost
+from penstock.query.settings import QuerySettings
+from penstock.statements.model import ResultColumn, StatementStatistics
+
+__all__ = ["Computation", "ExecutionContext", "Outcome", "Task", "milliseconds_since"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """The input of a child process: a statement, the lake that it reads, and an empty folder for its files."""
+
+    id: str
+    sql: str
+    parameters: Sequence[str]
+    database: str | None
+    lake: LakeFolder
+    settings: QuerySettings
+    folder: Path
+    reuse: bool = False
+    """Whether an earlier result exists; then the statement is only planned, which checks what its caller may read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished statement: its columns and its statistics."""
+
+    columns: Sequence[ResultColumn]
+    statistics: StatementStatistics
+    update_count: int | None = None
+    """How many rows the statement wrote, changed or deleted; None if it is not one of that kind."""
+    written: Sequence[str] = ()
+    """``s3://`` names of the data files that it wrote, for the manifest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """A query whose rows are being computed. Reading ``result.batches`` has to be inside ``failures()``."""
+
+    plan: Plan
+    statistics: StatementStatistics
+    result: EngineResult
+    failures: Callable[[], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionContext:
+    """One statement in its process."""
+
+    task: Task
+    host: StatementHost
+    on_planned: Callable[[StatementStatistics], None]
+    started: float = field(default_factory=time.monotonic)
+
+    @contextmanager
+    def planned(self, select: Select) -> Iterator[tuple[EngineSession, Plan, StatementStatistics]]:
+        """Plan ``select``. Raises :class:`StatementError`; the session is closed at the end."""
+        task = self.task
+        session = EngineSession(task.settings, task.lake, task.folder / "spill")
+        try:
+            planner = Planner(self.host, task.lake, max_files=task.settings.max_files)
+            plan = planner.plan(select, database=task.database, prune=session.prune)
+            files = {file.path: file.size for scan in plan.scans for file in scan.files}
+            statistics = StatementStatistics(
+                planning_ms=milliseconds_since(self.started),
+                files_scanned=0 if select.explain else len(files),
+                scanned_bytes=0 if select.explain else sum(files.values()),
+                partitions_scanned=sum(scan.partitions_read for scan in plan.scans),
+                partitions_total=sum(scan.partitions_total for scan in plan.scans),
+            )
+            yield session, plan, statistics
+        finally:
+            session.close()
+
+    @contextmanager
+    def computed(self, query: Select | exp.Query) -> Iterator[Computation]:
+        """Plan and start a query, whose rows the caller reads before the end. Raises :class:`StatementError`."""
+        select = query if isinstance(query, Select) else Select(tree=query)
+        with self.planned(select) as (session, plan, statistics):
+            self.on_planned(statistics)
+            yield Computation(plan, statistics, session.run(plan), lambda: session.failures(plan.tree))
+
+
+def milliseconds_since(start: float) -> int:
+    """Return the whole milliseconds since ``start`` of the monotonic clock."""
+    return int((time.monotonic() - start) * 1000)

@@ -1,0 +1,81 @@
+"""The owner's side of a running statement: what its process may ask for, each as the statement's caller may do it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from penstock.catalog.model import Database, Partition, Table
+from penstock.errors import InvalidInput
+from penstock.query.planning.permitted import PermittedCatalog
+from penstock.query.ports import Publication, ResultSink
+
+__all__ = ["CHANGES", "Host"]
+
+CHANGES = frozenset(
+    {
+        *("CreateDatabase", "UpdateDatabase", "DeleteDatabase", "CreateTable", "UpdateTable", "DeleteTable"),
+        *("BatchCreatePartition", "BatchDeletePartition", "UpdatePartition"),
+    }
+)
+"""The operations of Glue that statements use."""
+
+_PUT, _DELETE = "s3:PutObject", "s3:DeleteObject"
+
+
+class Host:
+    """A :class:`penstock.query.ports.StatementHost` over a caller's catalog and the lake's objects.
+
+    Requests come from the process that runs the statement, so each is checked here.
+    """
+
+    def __init__(self, catalog: PermittedCatalog, sink: ResultSink, folder: Path) -> None:
+        self._catalog = catalog
+        self._sink = sink
+        self._folder = folder
+
+    def databases(self) -> Sequence[Database]:
+        return self._catalog.databases()
+
+    def database(self, name: str) -> Database:
+        return self._catalog.database(name)
+
+    def tables(self, database: str) -> Sequence[Table]:
+        return self._catalog.tables(database)
+
+    def table(self, database: str, name: str) -> Table:
+        return self._catalog.table(database, name)
+
+    def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
+        return self._catalog.partitions(database, table, expression)
+
+    def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        if operation not in CHANGES:
+            raise InvalidInput(f"{operation} is not an operation of statements.")
+        return self._catalog.change(operation, request)
+
+    def publish(self, files: Sequence[Publication]) -> None:
+        for _, uri in files:
+            self._catalog.check_object(_PUT, uri)
+        stored: list[str] = []
+        try:
+            for name, uri in files:
+                self._sink.put(uri, self._made(name))
+                stored.append(uri)
+        except BaseException:
+            for uri in stored:
+                self._sink.remove(uri)
+            raise
+
+    def remove(self, uris: Sequence[str]) -> None:
+        for uri in uris:
+            self._catalog.check_object(_DELETE, uri)
+        for uri in uris:
+            self._sink.remove(uri)
+
+    def _made(self, name: str) -> Path:
+        """Return the file of the statement's folder. Raises :class:`InvalidInput` for a name that leads out of it."""
+        path = PurePosixPath(name)
+        file = self._folder / path
+        if path.is_absolute() or ".." in path.parts or not file.is_file() or file.is_symlink():
+            raise InvalidInput(f"{name[:200]} is not a file of the statement.")
+        return file

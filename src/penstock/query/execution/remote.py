@@ -1,0 +1,76 @@
+"""The child's side of what a statement does outside its process: each call is sent to the owner, which checks it."""
+
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock.catalog.model import Database, Partition, Table
+from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, NotFound, PenstockError
+from penstock.query.ports import Publication
+
+__all__ = ["RAISED", "HostFailed", "RemoteHost"]
+
+RAISED: Mapping[str, type[PenstockError]] = {
+    "missing": NotFound,
+    "exists": AlreadyExists,
+    "conflict": ConcurrentModification,
+    "invalid": InvalidInput,
+}
+"""The errors that a statement can answer to, by the kind of reply; any other error ends it."""
+
+
+class HostFailed(Exception):
+    """The owner's side raised an error. The owner has it and ends the statement with it."""
+
+
+class RemoteHost:
+    """A :class:`penstock.query.ports.StatementHost` over the owner's.
+
+    Each read is sent once a statement, however often its text names the table, because replies cost the owner's time. A
+    change makes the statement read anew.
+    """
+
+    def __init__(self, send: Callable[[Mapping[str, Any]], None], receive: Callable[[], bytes]) -> None:
+        self._send = send
+        self._receive = receive
+        self._answers: dict[tuple[str | None, ...], Any] = {}
+
+    def databases(self) -> Sequence[Database]:
+        return self._read("databases")  # type: ignore[no-any-return]
+
+    def database(self, name: str) -> Database:
+        return self._read("database", name)  # type: ignore[no-any-return]
+
+    def tables(self, database: str) -> Sequence[Table]:
+        return self._read("tables", database)  # type: ignore[no-any-return]
+
+    def table(self, database: str, name: str) -> Table:
+        return self._read("table", database, name)  # type: ignore[no-any-return]
+
+    def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
+        return self._read("partitions", database, table, expression)  # type: ignore[no-any-return]
+
+    def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        self._answers.clear()
+        return self._request("change", operation, request)  # type: ignore[no-any-return]
+
+    def publish(self, files: Sequence[Publication]) -> None:
+        self._request("publish", [list(each) for each in files])
+
+    def remove(self, uris: Sequence[str]) -> None:
+        self._request("remove", list(uris))
+
+    def _read(self, name: str, *arguments: str | None) -> Any:
+        if (name, *arguments) not in self._answers:
+            self._answers[name, *arguments] = self._request(name, *arguments)
+        return self._answers[name, *arguments]
+
+    def _request(self, name: str, *arguments: Any) -> Any:
+        self._send({"kind": "ask", "name": name, "arguments": arguments})
+        kind, answer = pickle.loads(self._receive())  # noqa: S301 the owner is trusted
+        if kind in RAISED:
+            message, remedy = answer
+            raise RAISED[kind](message, remedy=remedy)
+        if kind == "failed":
+            raise HostFailed
+        return answer

@@ -1,0 +1,1 @@
+"""Kinds of tables: how each becomes a view of the engine."""

@@ -1,0 +1,60 @@
+"""The kinds of tables, in the order in which they are asked whether a name is one of theirs."""
+
+from collections.abc import Callable, Sequence
+
+from penstock.catalog.model import Table
+from penstock.errors import NotFound
+from penstock.query.dialect.parse import TableName
+from penstock.query.errors import Position, StatementError
+from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.tables.hive import hive_table
+from penstock.query.tables.port import LakeReader, TableReference, TableSource
+
+__all__ = ["find_source", "find_table"]
+
+Kind = Callable[[TableReference, LakeReader], TableSource | None]
+"""Returns the source if the reference is of this kind, None if it is not. Raises :class:`StatementError`."""
+
+_VIRTUAL: Sequence[Kind] = ()
+"""Kinds whose names are not tables of the catalog: ``information_schema.tables``, ``"flights$partitions"``."""
+
+_STORED: Sequence[Callable[[Table, TableReference, LakeReader], TableSource | None]] = (hive_table,)
+"""Kinds of the catalog's tables. The last one takes or refuses every table."""
+
+
+def find_source(reference: TableReference, reader: LakeReader) -> TableSource:
+    """Return the table that ``reference`` names. Raises :class:`StatementError` if it does not exist or cannot be read."""
+    for virtual in _VIRTUAL:
+        source = virtual(reference, reader)
+        if source is not None:
+            return source
+    table = find_table(reader.catalog, reference.name, database=None, position=reference.position)
+    for stored in _STORED:
+        source = stored(table, reference, reader)
+        if source is not None:
+            return source
+    raise StatementError("NOT_SUPPORTED", f"'{table.database}.{table.name}' is a table of an unknown kind.")
+
+
+def find_table(catalog: CatalogReader, name: TableName, *, database: str | None, position: Position | None = None) -> Table:
+    """Return the catalog's table. Raises :class:`StatementError` if a part of the name does not exist."""
+    if name.catalog is not None and name.catalog.lower() != CATALOG_NAME.lower():
+        raise StatementError("CATALOG_NOT_FOUND", f"Catalog '{name.catalog}' does not exist", position=position)
+    schema = name.database or database
+    if schema is None:
+        raise StatementError(
+            "MISSING_SCHEMA_NAME",
+            f"Schema must be specified for '{name.name}'",
+            position=position,
+            remedy="Write database.table, or set QueryExecutionContext.Database.",
+        )
+    schema = schema.lower()
+    try:
+        catalog.database(schema)
+    except NotFound:
+        raise StatementError("SCHEMA_NOT_FOUND", f"Schema '{schema}' does not exist", position=position) from None
+    try:
+        return catalog.table(schema, name.name)
+    except NotFound:
+        what = f"{CATALOG_NAME.lower()}.{schema}.{name.name}"
+        raise StatementError("TABLE_NOT_FOUND", f"Table '{what}' does not exist", position=position) from None

@@ -1,0 +1,130 @@
+"""The port of a kind of table: from a name in a query to a view of the engine over what the query can need.
+
+A source is found first, because its columns decide which conditions of the query are about it; it is scanned then.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sqlglot import exp
+
+from penstock.catalog.model import Partition, Table
+from penstock.lake.locations import LakeFolder
+from penstock.query.dialect.parse import TableName
+from penstock.query.errors import Position
+from penstock.query.ports import CatalogReader
+
+__all__ = [
+    "SCHEMA",
+    "Conditions",
+    "DataFile",
+    "LakeReader",
+    "PruneWith",
+    "Scan",
+    "ScanRequest",
+    "TableReference",
+    "TableSource",
+]
+
+SCHEMA = "lake"  # the engine's schema of the scans' views
+
+Conditions = Sequence[str]
+"""Conditions on partition keys, in the engine's dialect."""
+
+PruneWith = Callable[[Table, Sequence[Partition], Conditions, bool], Sequence[int]]
+"""The function that returns the partitions (by index) that meet all conditions, or all if they cannot be evaluated.
+
+The last argument says whether an outer join may put rows of NULLs in the table's place.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LakeReader:
+    """What sources read: the catalog as the caller may read it, and the lake's folder."""
+
+    catalog: CatalogReader
+    lake: LakeFolder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReference:
+    """A table as a query names it, with its database filled in."""
+
+    name: TableName
+    version: exp.Version | None = None
+    """FOR VERSION AS OF or FOR TIMESTAMP AS OF, as sqlglot parses it."""
+    position: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of the lake, its size in bytes, and the index of its partition in the scan (-1 without partitions)."""
+
+    path: str
+    size: int
+    partition: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanRequest:
+    """What the query needs of one table."""
+
+    view: str
+    """The name of the engine's view to make, in :data:`SCHEMA`."""
+    conditions: Callable[[Collection[str]], Sequence[exp.Expr]]
+    """Returns conditions on the named columns (lower case) alone that every row the query can use meets.
+
+    Columns have no qualifier in them; functions are the engine's.
+    """
+    outer: bool
+    """Whether an outer join may put NULLs in the place of the table's rows."""
+    columns: frozenset[str] | None
+    """The names (lower case) that the query mentions anywhere; None if it may use every column."""
+    prune: PruneWith
+    max_files: int
+    """How many more files the statement may read."""
+
+
+class Scan(Protocol):
+    """One reference to a table, ready to become a view."""
+
+    @property
+    def files(self) -> Sequence[DataFile]:
+        """The files that the engine may open for it; their sizes count as scanned."""
+        ...
+
+    @property
+    def partitions_read(self) -> int:
+        """How many partitions are read."""
+        ...
+
+    @property
+    def partitions_total(self) -> int:
+        """How many partitions the table has."""
+        ...
+
+    @property
+    def route(self) -> str:
+        """How the rows are read, as EXPLAIN says it: ``DuckDB, 3 Parquet files``."""
+        ...
+
+    def install(self, engine: Any) -> None:
+        """Make the view in ``engine`` (a DuckDB connection that may still open any file).
+
+        Raises :class:`penstock.query.errors.StatementError`.
+        """
+        ...
+
+
+class TableSource(Protocol):
+    """One table of one kind."""
+
+    @property
+    def table(self) -> Table:
+        """Its columns and partition keys, in Hive's types: the catalog's entry, or one that is made up."""
+        ...
+
+    def scan(self, request: ScanRequest) -> Scan:
+        """Choose what to read. Raises :class:`penstock.query.errors.StatementError`."""
+        ...
