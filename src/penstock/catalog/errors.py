@@ -5,17 +5,19 @@
     PenstockError
     ├── NotFound                ── DatabaseNotFound, TableNotFound, PartitionNotFound, VersionNotFound, SchemaMissing
     ├── AlreadyExists           ── DatabaseExists, TableExists, PartitionExists
+    ├── InvalidInput            ── DatabaseInUse
     ├── ConcurrentModification  ── StaleTable
     └── LimitExceeded           ── CatalogFull, DefinitionTooLarge
 """
 
 from collections.abc import Sequence
 
-from penstock.errors import AlreadyExists, ConcurrentModification, LimitExceeded, NotFound
+from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, LimitExceeded, NotFound
 
 __all__ = [
     "CatalogFull",
     "DatabaseExists",
+    "DatabaseInUse",
     "DatabaseNotFound",
     "DefinitionTooLarge",
     "PartitionExists",
@@ -87,6 +89,13 @@ class PartitionExists(AlreadyExists):
 
     def __init__(self, database: str, table: str, values: Sequence[str]) -> None:
         super().__init__(f"Partition {list(values)} of table {database}.{table} already exists.")
+
+
+class DatabaseInUse(InvalidInput):
+    """The database has tables, and only an empty one may be removed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Database {name} is not empty.", remedy="Remove its tables and views first.")
 
 
 class StaleTable(ConcurrentModification):

@@ -13,7 +13,16 @@ from penstock.catalog.details import Body, Change, DetailKind, Home
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import InvalidInput
 
-__all__ = ["Accept", "CatalogLimits", "CatalogStore", "PartitionValues", "keys_changed", "partition_key", "split_key"]
+__all__ = [
+    "Accept",
+    "CatalogLimits",
+    "CatalogStore",
+    "PartitionValues",
+    "TableChange",
+    "keys_changed",
+    "partition_key",
+    "split_key",
+]
 
 PartitionValues: TypeAlias = tuple[str, ...]
 Accept: TypeAlias = Callable[[PartitionValues], bool]
@@ -29,6 +38,20 @@ class CatalogLimits:
     databases: int = 10_000
     tables_per_database: int = 200_000
     versions_per_table: int = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableChange:
+    """One of several changes of tables that are made together or not at all.
+
+    Without ``expected``, ``table`` is created. With it, the table of that name, whose version has to be ``expected``, is
+    replaced by ``table``, or removed if ``table`` is None.
+    """
+
+    database: str
+    name: str
+    table: Table | None
+    expected: str | None = None
 
 
 def partition_key(values: Sequence[str]) -> str:
@@ -66,8 +89,8 @@ class CatalogStore(Protocol):
         If ``change`` raises, the database does not change.
         """
 
-    def delete_database(self, name: str) -> None:
-        """Remove the database with its tables and details. Raises DatabaseNotFound."""
+    def delete_database(self, name: str, *, empty: bool = False) -> None:
+        """Remove the database with its tables and details. Raises DatabaseNotFound, with ``empty`` also DatabaseInUse."""
 
     def database(self, name: str) -> Database | None:
         """Return the database, or None."""
@@ -87,6 +110,13 @@ class CatalogStore(Protocol):
         ``expected`` is the version it must replace, None for any; ``archive`` keeps the replaced version, at most ``limit``
         of them. Raises TableNotFound, StaleTable, CatalogFull, and InvalidInput if the table has partitions and the number
         of partition keys changes, or if a key of a partition index is removed.
+        """
+
+    def change_tables(self, changes: Sequence[TableChange], *, tables: int, versions: int, archive: bool) -> Sequence[Table]:
+        """Make all changes in one transaction, or none; return the created and replaced tables as they are stored.
+
+        ``tables`` and ``versions`` are the limits of :meth:`create_table` and :meth:`replace_table`, whose errors are
+        raised, too; a removed table that is no longer at its version raises StaleTable.
         """
 
     def delete_table(self, database: str, name: str) -> None:

@@ -3,7 +3,7 @@
 import heapq
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -13,13 +13,13 @@ from penstock.catalog.inputs import DatabaseInput, TableInput
 from penstock.catalog.model import Column, Database, SchemaReference, Table
 from penstock.catalog.search import name_matcher
 from penstock.catalog.sizes import check_size, weigh
-from penstock.catalog.store import CatalogLimits, CatalogStore
+from penstock.catalog.store import CatalogLimits, CatalogStore, TableChange
 from penstock.catalog.table_search import TableSearch
 from penstock.errors import InvalidInput, PenstockError
 from penstock.paging import Page, decode_token, encode_token, fitting, page
 from penstock.tags import changed_tags, check_tags
 
-__all__ = ["ColumnSource", "Tables", "no_registry"]
+__all__ = ["ColumnSource", "TableWrite", "Tables", "no_registry"]
 
 _SCAN = 100  # tables in memory at once, only some of which match
 
@@ -38,6 +38,19 @@ def no_registry(reference: SchemaReference, /) -> Sequence[Column]:
 
 def _utcnow() -> datetime:
     return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableWrite:
+    """One of several changes that are made together: a new table without ``version``, else a change of that version.
+
+    With ``wanted`` None the table ``name`` is removed.
+    """
+
+    database: str
+    name: str
+    wanted: TableInput | None
+    version: str | None = None
 
 
 class Tables:
@@ -85,9 +98,9 @@ class Tables:
         check_tags(add or {})
         self._store.change_database(name.lower(), lambda old: replace(old, tags=changed_tags(old.tags, add or {}, remove)))
 
-    def delete_database(self, name: str) -> None:
-        """Remove a database and all its contents. Raises :class:`NotFound`."""
-        self._store.delete_database(name.lower())
+    def delete_database(self, name: str, *, empty: bool = False) -> None:
+        """Remove a database and all its contents. Raises :class:`NotFound`, with ``empty`` also :class:`DatabaseInUse`."""
+        self._store.delete_database(name.lower(), empty=empty)
 
     def database(self, name: str) -> Database:
         """Return one database. Raises :class:`NotFound`."""
@@ -140,6 +153,26 @@ class Tables:
             table, expected=version, archive=not skip_archive, limit=self._limits.versions_per_table
         )
         return replace(stored, storage=filled.storage)
+
+    def change_tables(self, writes: Sequence["TableWrite"], *, skip_archive: bool = False) -> Sequence[Table]:
+        """Make all changes together, or none; return the created and replaced tables.
+
+        Raises the errors of :meth:`create_table` and :meth:`update_table`; a removed table's version is checked, too.
+        """
+        now = self._now()
+        changes: list[TableChange] = []
+        for write in writes:
+            database, name, table = write.database.lower(), write.name.lower(), None
+            if write.wanted is not None:
+                table = write.wanted.resolve(database, create_time=now, update_time=now)
+                check_size(table)
+            changes.append(TableChange(database=database, name=name, table=table, expected=write.version))
+        return self._store.change_tables(
+            changes,
+            tables=self._limits.tables_per_database,
+            versions=self._limits.versions_per_table,
+            archive=not skip_archive,
+        )
 
     def delete_table(self, database: str, name: str) -> None:
         """Remove a table with its versions and partitions. Raises :class:`NotFound`."""

@@ -9,6 +9,7 @@ from penstock.catalog.details import Body, Change, DetailKind, Home
 from penstock.catalog.errors import (
     CatalogFull,
     DatabaseExists,
+    DatabaseInUse,
     DatabaseNotFound,
     PartitionNotFound,
     StaleTable,
@@ -17,7 +18,7 @@ from penstock.catalog.errors import (
 )
 from penstock.catalog.indexes import check_keys
 from penstock.catalog.model import Database, Partition, Table
-from penstock.catalog.store import Accept, PartitionValues, keys_changed, partition_key
+from penstock.catalog.store import Accept, PartitionValues, TableChange, keys_changed, partition_key
 
 __all__ = ["MemoryCatalogStore"]
 
@@ -60,8 +61,10 @@ class MemoryCatalogStore:
                 raise DatabaseNotFound(name)
             self._databases[name] = change(old)
 
-    def delete_database(self, name: str) -> None:
+    def delete_database(self, name: str, *, empty: bool = False) -> None:
         with self._lock:
+            if empty and self._tables.get(name):
+                raise DatabaseInUse(name)
             if self._databases.pop(name, None) is None:
                 raise DatabaseNotFound(name)
             del self._tables[name], self._details[name]
@@ -102,6 +105,31 @@ class MemoryCatalogStore:
                 entry.archive[int(current.version_id)] = current
             entry.table = replace(table, version_id=str(int(current.version_id) + 1), create_time=current.create_time)
             return entry.table
+
+    def change_tables(self, changes: Sequence[TableChange], *, tables: int, versions: int, archive: bool) -> Sequence[Table]:
+        with self._lock:
+            before = {
+                name: {table: replace(entry, archive=dict(entry.archive)) for table, entry in entries.items()}
+                for name, entries in self._tables.items()
+            }
+            try:
+                found = [self._change(each, tables=tables, versions=versions, archive=archive) for each in changes]
+            except Exception:
+                self._tables = before
+                raise
+            return [table for table in found if table is not None]
+
+    def _change(self, change: TableChange, *, tables: int, versions: int, archive: bool) -> Table | None:
+        if change.table is None:
+            current = self._entry(change.database, change.name).table.version_id
+            if change.expected is not None and change.expected != current:
+                raise StaleTable(change.database, change.name, change.expected, current)
+            self.delete_table(change.database, change.name)
+            return None
+        if change.expected is None:
+            self.create_table(change.table, limit=tables)
+            return change.table
+        return self.replace_table(change.table, expected=change.expected, archive=archive, limit=versions)
 
     def delete_table(self, database: str, name: str) -> None:
         with self._lock:

@@ -10,6 +10,7 @@ import pytest
 from penstock.catalog.errors import (
     CatalogFull,
     DatabaseExists,
+    DatabaseInUse,
     DatabaseNotFound,
     StaleTable,
     TableExists,
@@ -24,7 +25,7 @@ from penstock.catalog.model import (
     StorageDescriptor,
     Table,
 )
-from penstock.catalog.store import CatalogStore, partition_key
+from penstock.catalog.store import CatalogStore, TableChange, partition_key
 from penstock.errors import InvalidInput
 
 __all__ = ["CatalogRows"]
@@ -179,6 +180,53 @@ class CatalogRows:
             store.replace_table(table(), expected=None, archive=True, limit=1)
         with pytest.raises(TableNotFound):
             store.replace_table(table("b"), expected=None, archive=True, limit=1)
+
+    def test_changes_of_several_tables_are_made_together(self, store: CatalogStore) -> None:
+        filled(store)
+        store.create_table(table("old"), limit=10)
+        stored = store.change_tables(
+            [
+                TableChange(database="sales", name="new", table=table("new")),
+                TableChange(database="sales", name="orders", table=table(owner="p"), expected="0"),
+                TableChange(database="sales", name="old", table=None, expected="0"),
+            ],
+            tables=10,
+            versions=10,
+            archive=True,
+        )
+        assert {each.name: each.version_id for each in stored} == {"new": "0", "orders": "1"}
+        assert [each.name for each in store.list_tables("sales", after=None, limit=9)] == ["new", "orders"]
+        assert store.table("sales", "orders") == table(owner="p", version_id="1")
+        assert store.table("sales", "orders", "0") == table()
+
+    def test_of_several_changes_none_is_made_if_one_fails(self, store: CatalogStore) -> None:
+        filled(store)
+        store.create_table(table("other"), limit=10)
+        first = TableChange(database="sales", name="orders", table=table(owner="p"), expected="0")
+        failing = [
+            (TableChange(database="sales", name="other", table=table("other"), expected="7"), StaleTable),
+            (TableChange(database="sales", name="other", table=None, expected="7"), StaleTable),
+            (TableChange(database="sales", name="other", table=table("other")), TableExists),
+            (TableChange(database="sales", name="zero", table=table("zero"), expected="0"), TableNotFound),
+            (TableChange(database="none", name="zero", table=table("zero", database="none")), DatabaseNotFound),
+        ]
+        for second, error in failing:
+            for changes in ([first, second], [second, first]):
+                with pytest.raises(error):
+                    store.change_tables(changes, tables=10, versions=10, archive=True)
+        assert store.table("sales", "orders") == table()
+        assert [each.version_id for each in store.list_table_versions("sales", "orders", before=None, limit=9)] == ["0"]
+        assert [each.name for each in store.list_tables("sales", after=None, limit=9)] == ["orders", "other"]
+
+    def test_only_an_empty_database_is_deleted_if_asked_for(self, store: CatalogStore) -> None:
+        filled(store)
+        with pytest.raises(DatabaseInUse):
+            store.delete_database("sales", empty=True)
+        store.delete_table("sales", "orders")
+        store.delete_database("sales", empty=True)
+        assert store.database("sales") is None
+        with pytest.raises(DatabaseNotFound):
+            store.delete_database("sales", empty=True)
 
     def test_archived_versions_are_deleted_one_by_one(self, store: CatalogStore) -> None:
         filled(store)

@@ -18,7 +18,6 @@ from penstock.access.errors import MissingAuthentication
 from penstock.access.principals import ANONYMOUS
 from penstock.access.sigv4 import SignedRequest, is_unsigned
 from penstock.api.aws.authorization.actions import account_of
-from penstock.api.aws.authorization.login import Login, named_key, named_service
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.protocol.errors import RenderedError, render
 from penstock.api.aws.protocol.models import QUERY
@@ -28,6 +27,7 @@ from penstock.api.body import ClientGone, Unread, body_size, declared_length, pa
 from penstock.api.errors import Throttled, UnreadableRequest
 from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
+from penstock.api.login import Login, named_key, named_service
 from penstock.api.observer import CompletedRequest, Observer
 from penstock.api.throttle import Buckets
 from penstock.api.workers import RequestCoalescer, Workers

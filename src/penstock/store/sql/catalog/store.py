@@ -32,6 +32,7 @@ from penstock.catalog.details import Body, Change, DetailKind, Home
 from penstock.catalog.errors import (
     CatalogFull,
     DatabaseExists,
+    DatabaseInUse,
     DatabaseNotFound,
     PartitionNotFound,
     StaleTable,
@@ -40,7 +41,7 @@ from penstock.catalog.errors import (
 )
 from penstock.catalog.indexes import check_keys
 from penstock.catalog.model import Database, Partition, Table
-from penstock.catalog.store import Accept, PartitionValues, keys_changed, partition_key, split_key
+from penstock.catalog.store import Accept, PartitionValues, TableChange, keys_changed, partition_key, split_key
 from penstock.store.sql.catalog.codec import (
     SharedStorage,
     dump_database,
@@ -125,8 +126,13 @@ class SqlCatalogStore:
             changed = change(load_database(row.body))
             connection.execute(update(databases).where(where).values(body=dump_database(changed)))
 
-    def delete_database(self, name: str) -> None:
+    def delete_database(self, name: str, *, empty: bool = False) -> None:
         with self._sql.write() as connection:
+            if empty:
+                # A writer who adds a table needs this row, too, and waits.
+                connection.execute(select(databases.c.name).where(databases.c.name == name).with_for_update())
+                if _count(connection, tables, tables.c.database == name):
+                    raise DatabaseInUse(name)
             if connection.execute(delete(databases).where(databases.c.name == name)).rowcount == 0:
                 raise DatabaseNotFound(name)
 
@@ -143,43 +149,73 @@ class SqlCatalogStore:
             return [load_database(row.body) for row in connection.execute(query)]
 
     def create_table(self, table: Table, *, limit: int, indexes: Mapping[str, Body] | None = None) -> None:
-        row = {"database": table.database, "name": table.name, "version": 0, "body": dump_table(table)}
         with self._sql.write() as connection:
-            if not self._has_database(connection, table.database):
-                raise DatabaseNotFound(table.database)
-            if _count(connection, tables, tables.c.database == table.database) >= limit:
-                raise CatalogFull(f"tables in database {table.database}", limit)
-            try:
-                connection.execute(insert(tables).values(row))
-            except IntegrityError:
-                raise TableExists(table.database, table.name) from None
+            self._create_table(connection, table, limit)
             if indexes:
                 owner = self._row(connection, table.database, table.name).id
                 change_details(connection, table_details, owner, DetailKind.INDEX, lambda _none: indexes)
 
     def replace_table(self, table: Table, *, expected: str | None, archive: bool, limit: int) -> Table:
         with self._sql.write() as connection:
-            row = self._row(connection, table.database, table.name, lock=True)
-            current = load_table(row.body, row.version)
-            if expected is not None and expected != current.version_id:
-                raise StaleTable(table.database, table.name, expected, current.version_id)
-            if len(table.partition_keys) != len(current.partition_keys):
-                self._refuse_partitions(connection, row.id, current)
-            check_keys(table, read_details(connection, table_details, row.id, DetailKind.INDEX))
-            if archive:
-                if _count(connection, versions, versions.c.table_id == row.id) >= limit:
-                    raise CatalogFull(f"versions of table {table.database}.{table.name}", limit)
-                connection.execute(insert(versions).values(table_id=row.id, version=row.version, body=row.body))
-            stored = replace(table, version_id=str(row.version + 1), create_time=current.create_time)
-            connection.execute(
-                update(tables).where(tables.c.id == row.id).values(version=row.version + 1, body=dump_table(stored))
-            )
-            return stored
+            return self._replace_table(connection, table, expected, archive=archive, limit=limit)
 
     def delete_table(self, database: str, name: str) -> None:
         with self._sql.write() as connection:
-            row = self._row(connection, database, name, lock=True)
-            connection.execute(delete(tables).where(tables.c.id == row.id))
+            self._delete_table(connection, database, name, None)
+
+    def change_tables(self, changes: Sequence[TableChange], *, tables: int, versions: int, archive: bool) -> Sequence[Table]:
+        stored: list[Table] = []
+        with self._sql.write() as connection:
+            # All writers lock rows in this order, so that none waits for another that waits for it.
+            for change in sorted(changes, key=lambda each: (each.database, each.name)):
+                if change.table is None:
+                    self._delete_table(connection, change.database, change.name, change.expected)
+                elif change.expected is None:
+                    self._create_table(connection, change.table, tables)
+                    stored.append(change.table)
+                else:
+                    replaced = self._replace_table(
+                        connection, change.table, change.expected, archive=archive, limit=versions
+                    )
+                    stored.append(replaced)
+        return stored
+
+    def _create_table(self, connection: Connection, table: Table, limit: int) -> None:
+        row = {"database": table.database, "name": table.name, "version": 0, "body": dump_table(table)}
+        if not self._has_database(connection, table.database):
+            raise DatabaseNotFound(table.database)
+        if _count(connection, tables, tables.c.database == table.database) >= limit:
+            raise CatalogFull(f"tables in database {table.database}", limit)
+        try:
+            connection.execute(insert(tables).values(row))
+        except IntegrityError:
+            raise TableExists(table.database, table.name) from None
+
+    def _replace_table(
+        self, connection: Connection, table: Table, expected: str | None, *, archive: bool, limit: int
+    ) -> Table:
+        row = self._row(connection, table.database, table.name, lock=True)
+        current = load_table(row.body, row.version)
+        if expected is not None and expected != current.version_id:
+            raise StaleTable(table.database, table.name, expected, current.version_id)
+        if len(table.partition_keys) != len(current.partition_keys):
+            self._refuse_partitions(connection, row.id, current)
+        check_keys(table, read_details(connection, table_details, row.id, DetailKind.INDEX))
+        if archive:
+            if _count(connection, versions, versions.c.table_id == row.id) >= limit:
+                raise CatalogFull(f"versions of table {table.database}.{table.name}", limit)
+            connection.execute(insert(versions).values(table_id=row.id, version=row.version, body=row.body))
+        stored = replace(table, version_id=str(row.version + 1), create_time=current.create_time)
+        connection.execute(
+            update(tables).where(tables.c.id == row.id).values(version=row.version + 1, body=dump_table(stored))
+        )
+        return stored
+
+    def _delete_table(self, connection: Connection, database: str, name: str, expected: str | None) -> None:
+        row = self._row(connection, database, name, lock=True)
+        if expected is not None and expected != str(row.version):
+            raise StaleTable(database, name, expected, str(row.version))
+        connection.execute(delete(tables).where(tables.c.id == row.id))
 
     def table(self, database: str, name: str, version: str | None = None) -> Table | None:
         with self._sql.read() as connection:

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import string
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from penstock.access.authenticate import Authenticator
 from penstock.access.errors import InvalidSignature
@@ -11,15 +11,26 @@ from penstock.access.keys import AccessKey
 from penstock.access.principals import Caller
 from penstock.access.sessions import TemporaryKey
 from penstock.access.sigv4 import Claim, SignedRequest, read_claim
-from penstock.api.aws.protocol.models import ServiceModel
 from penstock.api.limits import Limits
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
 
-__all__ = ["Login", "PresentedKey", "named_key", "named_service"]
+__all__ = ["Login", "PresentedKey", "SignedService", "named_key", "named_service"]
 
 _HASH_HEADER = "x-amz-content-sha256"
 _HEX = frozenset(string.hexdigits)
+
+
+class SignedService(Protocol):
+    """What a signature has to be for: AWS's models of services have it."""
+
+    @property
+    def signing_name(self) -> str:
+        """The service in the scope of signatures."""
+
+    @property
+    def global_service(self) -> bool:
+        """Whether signatures may be for the region of services without one."""
 
 
 class PresentedKey(NamedTuple):
@@ -43,7 +54,7 @@ class Login:
         self._authenticator = authenticator
         self._limits = limits
 
-    async def check_key(self, head: SignedRequest, model: ServiceModel, client: str, workers: Workers) -> PresentedKey:
+    async def check_key(self, head: SignedRequest, model: SignedService, client: str, workers: Workers) -> PresentedKey:
         """Return the claim of a request whose body has not been read.
 
         Raises the errors of ``access.errors``, and :class:`~penstock.api.errors.Throttled` for a key over its rate and for
@@ -71,7 +82,7 @@ class Login:
             self._limits.throttle.check(key_id)
         return PresentedKey(claim, key, caller, declared)
 
-    def authenticate(self, presented: PresentedKey, request: SignedRequest, model: ServiceModel, client: str) -> Caller:
+    def authenticate(self, presented: PresentedKey, request: SignedRequest, model: SignedService, client: str) -> Caller:
         """Return the caller of ``request``, now with its body, to the service of ``model``; count it for its key."""
         claim = presented.claim
         try:

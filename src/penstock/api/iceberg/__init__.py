@@ -1,0 +1,1 @@
+"""Iceberg's REST catalog API over the data catalog of each account."""

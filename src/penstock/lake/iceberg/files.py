@@ -1,0 +1,109 @@
+"""The metadata files of Iceberg's tables and views in the lake, as Iceberg's libraries name and write them.
+
+Source: Iceberg table specification, "File System Operations"; the names are those of Iceberg's Java library.
+"""
+
+import gzip
+import re
+import uuid
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from penstock import durable
+from penstock.errors import DataProblem, InvalidInput, NotFound
+from penstock.lake.etags import tag_file
+from penstock.lake.iceberg.errors import BadDocument
+from penstock.lake.locations import LakeFolder, parse_uri
+
+__all__ = ["MetadataFiles"]
+
+_MAX_BYTES = 256 * 1024 * 1024
+_NUMBER = re.compile(r"(\d{1,9})-[^/]*", re.ASCII)
+_FOLDER = "write.metadata.path"
+_CODEC = "write.metadata.compression-codec"
+_SUFFIXES = {"none": ".metadata.json", "gzip": ".gz.metadata.json"}
+
+
+class MetadataFiles:
+    """Reads and writes metadata documents in the lake."""
+
+    def __init__(self, lake: LakeFolder) -> None:
+        self._lake = lake
+
+    def check(self, location: str) -> None:
+        """Raise :class:`InvalidInput` unless files can be written below ``location``, in a bucket that exists."""
+        self._lake.path(location)
+        if not (self._lake.root / parse_uri(location).bucket).is_dir():
+            raise InvalidInput(
+                f"The bucket of {location[:200]} does not exist.", remedy="Create it, or choose another location."
+            )
+
+    def read(self, location: str) -> Any:
+        """Return the JSON value of the file.
+
+        Raises :class:`NotFound` if there is none, :class:`DataProblem` if it is too large or cannot be read.
+        """
+        path = self._lake.path(location)
+        try:
+            if path.stat().st_size > _MAX_BYTES:
+                raise DataProblem(f"The metadata file {location} has more than {_MAX_BYTES:,} bytes.")
+            content = path.read_bytes()
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            raise NotFound(f"The metadata file {location[:500]} does not exist.") from None
+        if content[:2] == b"\x1f\x8b":
+            content = _inflate(content, location)
+        try:
+            return orjson.loads(content)
+        except orjson.JSONDecodeError as error:
+            raise DataProblem(f"The metadata file {location} is not JSON: {error}.") from None
+
+    def write(self, document: Mapping[str, Any], *, previous: str | None) -> str:
+        """Write the document of a table or view to a new file, durably, and return its location.
+
+        ``previous`` is the file that it replaces, from which the new one's number follows.
+        """
+        properties = document.get("properties") or {}
+        codec = str(properties.get(_CODEC, "none")).lower()
+        if codec not in _SUFFIXES:
+            raise BadDocument(f"The property {_CODEC} is '{codec[:50]}'; known are {', '.join(_SUFFIXES)}.")
+        folder = str(properties.get(_FOLDER) or f"{document['location']}/metadata").rstrip("/")
+        self.check(folder)
+        location = f"{folder}/{_next_number(previous):05d}-{uuid.uuid4()}{_SUFFIXES[codec]}"
+        content = orjson.dumps(document)
+        path = self._lake.path(location)
+        durable.make_folder(path.parent)
+        with durable.writing(path, new=True) as file:
+            file.write(gzip.compress(content, mtime=0) if codec == "gzip" else content)
+        tag_file(path)
+        return location
+
+    def remove(self, location: str) -> None:
+        """Remove a file that no table refers to, if it exists."""
+        durable.remove([self._lake.path(location)])
+
+    def path(self, location: str) -> Path:
+        """Return the path of a location in the lake; raise :class:`InvalidInput`."""
+        return self._lake.path(location)
+
+
+def _next_number(previous: str | None) -> int:
+    if previous is None:
+        return 0
+    number = _NUMBER.fullmatch(previous.rpartition("/")[2])
+    # Other writers may name their files otherwise; Java starts again then, too.
+    return 0 if number is None else int(number[1]) + 1
+
+
+def _inflate(content: bytes, location: str) -> bytes:
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        text = unpacker.decompress(content, _MAX_BYTES)
+    except zlib.error as error:
+        raise DataProblem(f"The metadata file {location} cannot be decompressed: {error}.") from None
+    if unpacker.unconsumed_tail:
+        raise DataProblem(f"The metadata file {location} has more than {_MAX_BYTES:,} bytes.")
+    return text
