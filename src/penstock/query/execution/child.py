@@ -66,6 +66,8 @@ def main(arguments: list[str]) -> None:
                 answer = _answer(what, arguments, channel)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             _send(channel, {**answer, "peak": peak, "worn": _pages(5) > _WORN})
+            if what == "run":
+                _prepare_for_the_next()
 
 
 def _answer(what: str, arguments: Sequence[Any], channel: "Connection[Any, Any]") -> Mapping[str, Any]:
@@ -113,6 +115,14 @@ def _run(task: "Task", channel: "Connection[Any, Any]") -> Mapping[str, Any]:
         "update_count": outcome.update_count,
         "written": list(outcome.written),
     }
+
+
+def _prepare_for_the_next() -> None:
+    from penstock.query.execution.spares import spares  # noqa: PLC0415 - as in _run
+
+    # A failure here is one of the next statement, which tries again.
+    with suppress(Exception):
+        spares.prepare()
 
 
 def _failed(error: StatementError) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ A statement's database is in memory, may open only the files of its scans, has a
 configuration is locked. It is closed with the statement.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,9 @@ from sqlglot import exp
 
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
-from penstock.query.dialect.compat import MACROS
 from penstock.query.dialect.types import duckdb_type, quote_name, quote_text, result_column
 from penstock.query.execution.failures import translate_error
+from penstock.query.execution.spares import spares
 from penstock.query.planning.planner import Plan
 from penstock.query.settings import QuerySettings
 from penstock.query.tables.partition_values import make_partition_table
@@ -28,13 +28,6 @@ from penstock.statements.model import ResultColumn
 __all__ = ["EngineResult", "EngineSession"]
 
 _BATCH_ROWS = 2_048
-_CLOSED: Mapping[str, bool] = {
-    "python_enable_replacements": False,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "allow_community_extensions": False,
-    "allow_persistent_secrets": False,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +44,11 @@ class EngineSession:
     def __init__(self, settings: QuerySettings, lake: LakeFolder, scratch: Path) -> None:
         self._settings = settings
         self._lake = lake
-        self._connection = duckdb.connect(
-            ":memory:",
-            config={
-                **_CLOSED,
-                "threads": settings.threads,
-                "memory_limit": f"{settings.memory_bytes}B",
-                "temp_directory": str(scratch),
-                "max_temp_directory_size": f"{settings.spill_bytes}B",
-            },
-        )
-        self._connection.execute("SET TimeZone = 'UTC'")
-        self._connection.execute("SET integer_division = true")
-        self._connection.execute("SET parquet_metadata_cache = true")
-        for macro in MACROS:
-            self._connection.execute(macro)
+        self._connection = spares.session(settings, scratch)
 
     def close(self) -> None:
-        """Free everything."""
-        self._connection.close()
+        """Give the engine back; it is freed when the process has answered."""
+        spares.take_back(self._connection)
 
     def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
         """Return indexes of the partitions that meet all conditions; see :data:`penstock.query.tables.port.PruneWith`.
@@ -77,7 +56,8 @@ class EngineSession:
         A condition that is also true for absent rows (``key IS NULL`` over an outer join) is left out, and so is one that
         the engine cannot evaluate. Raises :class:`StatementError` for a value that is not of its key's type.
         """
-        with _sandboxed() as connection:
+        connection = spares.sandbox()
+        try:
             make_partition_table(
                 connection, "partitions", table, list(enumerate(partitions)), index="number", kind="INTEGER"
             )
@@ -97,6 +77,8 @@ class EngineSession:
             if not usable:
                 return range(len(partitions))
             rows = connection.execute(f"SELECT number FROM partitions WHERE {' AND '.join(usable)} ORDER BY 1").fetchall()  # noqa: S608
+        finally:
+            connection.execute("DROP TABLE IF EXISTS partitions")
         return [number for (number,) in rows]
 
     def run(self, plan: Plan) -> EngineResult:
@@ -125,28 +107,6 @@ class EngineSession:
         self._connection.execute(f"SET allowed_paths = [{', '.join(quote_text(path) for path in paths)}]")
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
-
-
-@contextmanager
-def _sandboxed() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a small engine without file access."""
-    config: dict[str, str | bool | int | float | list[str]] = {
-        **_CLOSED,
-        "enable_external_access": False,
-        "threads": 1,
-        "memory_limit": "256MB",
-        "temp_directory": "",
-    }
-    connection = duckdb.connect(":memory:", config=config)
-    try:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.execute("SET integer_division = true")
-        connection.execute("SET lock_configuration = true")
-        for macro in MACROS:
-            connection.execute(macro)
-        yield connection
-    finally:
-        connection.close()
 
 
 def _explain_result(rows: Sequence[tuple[Any, ...]]) -> EngineResult:
