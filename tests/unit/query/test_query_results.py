@@ -1,12 +1,19 @@
 """Reading results: pages by byte offset, in time linear in the bytes read."""
 
+import csv
 import io
+import math
+from decimal import Decimal
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.query.errors import InvalidRequest
 from penstock.query.execution import results
 from penstock.query.execution.results import read_rows
+from penstock.query.execution.values import csv_lines, texts
 
 
 class Counting(io.BytesIO):
@@ -55,3 +62,37 @@ def test_a_row_of_a_million_lines_is_read_in_time_linear_in_them() -> None:
     value = "a\n" * 1_000_000 + '"' * 100_000
     stored = '"x"\n"' + value.replace('"', '""') + '"\n'
     assert read_rows(io.BytesIO(stored.encode()), offset=0, count=10, quoted=True).rows == [["x"], [value]]
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(), st.integers(-(10**9), 10**9).map(lambda each: each / 100)), max_size=40))
+def test_doubles_are_printed_as_java_prints_them(numbers: list[float | None]) -> None:
+    def java(number: float | None) -> str | None:
+        if number is None or math.isnan(number) or math.isinf(number):
+            return None if number is None else {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(number)]
+        sign = "-" if math.copysign(1, number) < 0 else ""
+        digits, _, exponent = f"{Decimal(repr(abs(number))):e}".partition("e")
+        figures = digits.replace(".", "").rstrip("0") or "0"
+        power = int(exponent) if number else 0
+        if number and not -3 <= power < 7:
+            return f"{sign}{figures[0]}.{figures[1:] or '0'}E{power}"
+        if power < 0:
+            return f"{sign}0.{'0' * (-power - 1)}{figures}"
+        padded = figures.ljust(power + 2, "0")
+        return f"{sign}{padded[: power + 1]}.{padded[power + 1 :]}"
+
+    assert list(texts(pa.array(numbers, pa.float64()))) == [java(each) for each in numbers]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.one_of(st.none(), st.text()),
+            st.one_of(st.none(), st.decimals(allow_nan=False, places=10, min_value=-9, max_value=9)),
+        )
+    )
+)
+def test_lines_are_read_back_by_another_reader(rows: list[tuple[str | None, Decimal | None]]) -> None:
+    columns = [pa.array([row[0] for row in rows], pa.string()), pa.array([row[1] for row in rows], pa.decimal128(20, 10))]
+    expected = [[text or "", "" if number is None else format(number, "f")] for text, number in rows]
+    read = list(csv.reader(io.StringIO(csv_lines(columns).to_pybytes().decode(), newline="")))
+    assert [[line[0], line[1]] for line in read] == expected

@@ -27,7 +27,7 @@ from penstock.statements.model import ResultColumn
 
 __all__ = ["EngineResult", "EngineSession"]
 
-_BATCH_ROWS = 2_048
+_BATCH_ROWS = 4_096
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,9 @@ form that Athena's JDBC drivers read.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["ResultRows", "read_rows", "write_csv", "write_lines", "write_metadata"]
 
 _MAX_ROW = 32 << 20
+_CHUNK_ROWS = 16_384
+_CHUNK_BYTES = 8 << 20
 _FIELD = re.compile(r'"((?:[^"]++|"")*+)"|')
 
 
@@ -31,17 +35,16 @@ class ResultRows:
     next_offset: int | None
 
 
-def write_csv(path: Path, columns: Sequence[ResultColumn], batches: "pa.RecordBatchReader", *, limit: int) -> int:
+def write_csv(
+    path: Path, columns: Sequence[ResultColumn], batches: "pa.RecordBatchReader", *, limit: int, threads: int = 1
+) -> int:
     """Write the result and return its number of rows. Raises :class:`StatementError` if it is over ``limit`` bytes."""
-    from penstock.query.execution.values import texts  # noqa: PLC0415 - it imports pyarrow, which reading results does not need
-
     rows = 0
     with path.open("wb") as file:
         file.write(_line([column.name for column in columns]))
-        for batch in batches:
-            values = [texts(batch.column(number)) for number in range(batch.num_columns)]
-            file.writelines(map(_line, zip(*values, strict=True)))
-            rows += batch.num_rows
+        for count, lines in _printed(batches, threads):
+            file.write(lines)
+            rows += count
             if file.tell() > limit:
                 raise StatementError(
                     "EXCEEDED_RESULT_LIMIT",
@@ -49,6 +52,41 @@ def write_csv(path: Path, columns: Sequence[ResultColumn], batches: "pa.RecordBa
                     remedy="Aggregate it, add LIMIT, or select fewer columns.",
                 )
     return rows
+
+
+def _printed(batches: "pa.RecordBatchReader", threads: int) -> "Iterator[tuple[int, pa.Buffer]]":
+    """Yield each batch's number of rows and their lines, in order; batches are printed on ``threads`` threads."""
+    from penstock.query.execution.values import csv_lines  # noqa: PLC0415 - it imports pyarrow, which reading results does not need
+
+    with ThreadPoolExecutor(threads) as pool:
+        pending: deque[tuple[int, Future[pa.Buffer]]] = deque()
+        for columns in _together(batches):
+            pending.append((len(columns[0]), pool.submit(csv_lines, columns)))
+            if len(pending) > threads:
+                count, printed = pending.popleft()
+                yield count, printed.result()
+        for count, printed in pending:
+            yield count, printed.result()
+
+
+def _together(batches: "pa.RecordBatchReader") -> "Iterator[Sequence[pa.Array]]":
+    """Yield the columns of several batches at once, up to a size: each costs the same for few rows as for many."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.get_total_buffer_size()
+        if rows >= _CHUNK_ROWS or size >= _CHUNK_BYTES:
+            yield _columns(pa.Table.from_batches(held))
+            held, rows, size = [], 0, 0
+    if rows:
+        yield _columns(pa.Table.from_batches(held))
+
+
+def _columns(table: "pa.Table") -> "Sequence[pa.Array]":
+    return table.combine_chunks().to_batches()[0].columns  # type: ignore[no-any-return]
 
 
 def write_lines(path: Path, rows: Sequence[Sequence[str]]) -> int:

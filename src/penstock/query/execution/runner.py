@@ -59,7 +59,9 @@ def _select(context: ExecutionContext, statement: Select) -> Outcome:
             if statement.explain:
                 rows = write_lines(file, [[str(line)] for line in result.batches.read_all().column(0).to_pylist()])
             else:
-                rows = write_csv(file, result.columns, result.batches, limit=task.settings.result_bytes)
+                rows = write_csv(
+                    file, result.columns, result.batches, limit=task.settings.result_bytes, threads=task.settings.threads
+                )
         return Outcome(result.columns, replace(statistics, engine_ms=milliseconds_since(computing), output_rows=rows))
 
 

@@ -1,6 +1,7 @@
 """Values as Trino prints them, from Arrow columns: ``1.0E7``, ``[1, 2]``, ``{a=1}``, ``2013-01-01 05:00:00.000``.
 
 Numbers follow ``Double.toString`` of the Java API; bytes are hexadecimal pairs with spaces, as Athena's CSV has them.
+Columns of numbers, texts, dates and timestamps are printed by Arrow's kernels, the others value by value.
 """
 
 from collections.abc import Sequence
@@ -9,24 +10,67 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["texts"]
+__all__ = ["csv_lines", "printed", "texts"]
+
+_TEXT = pa.large_string()
+_MANY_DIGITS = 1e7  # doubles from here on, and those below a thousandth, have an exponent
+_FEW_DIGITS = 1e-3
+_PLAIN_SCALE = 6
 
 _TIME = pa.time32("ms")
 _STAMP = pa.timestamp("ms")
 
 
-def texts(column: pa.Array) -> Sequence[str | None]:
-    """Return one text for each value, None for NULL."""
+def csv_lines(columns: Sequence[pa.Array]) -> pa.Buffer:
+    """Return the columns' rows as lines: values in quotes with commas between them, NULL empty."""
+    *before, last = columns
+    fields = [_quoted(column, '"').fill_null("") for column in before]
+    fields.append(_quoted(last, '"\n').fill_null("\n"))
+    lines = pc.binary_join_element_wise(*fields, pa.scalar(",", _TEXT)) if before else fields[0]
+    _, offsets, data = lines.buffers()
+    ends = pa.Array.from_buffers(pa.int64(), len(lines) + 1, [None, offsets], offset=lines.offset)
+    return data.slice(ends[0].as_py(), ends[-1].as_py() - ends[0].as_py()) if data is not None else pa.py_buffer(b"")
+
+
+def _quoted(column: pa.Array, end: str) -> pa.Array:
+    text = printed(column)
+    if pc.any(pc.match_substring(text, '"')).as_py():
+        text = pc.replace_substring(text, '"', '""')
+    return pc.binary_join_element_wise(pa.scalar('"', _TEXT), text, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
+
+
+def printed(column: pa.Array) -> pa.Array:
+    """Return one text for each value, as a column of large strings; NULL stays NULL."""
     kind = column.type
+    if pa.types.is_floating(kind):
+        return _printed_floats(column)
+    if pa.types.is_timestamp(kind):
+        return _printed_stamps(column)
+    if pa.types.is_decimal(kind):
+        return _printed_decimals(column)
     for fits, convert in _CONVERSIONS:
         if fits(kind):
-            return convert(column)
-    return column.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+            return pa.array(convert(column), _TEXT)
+    return column.cast(_TEXT)
 
 
-def _floats(column: pa.Array) -> Sequence[str | None]:
+def texts(column: pa.Array) -> Sequence[str | None]:
+    """Return one text for each value, None for NULL."""
+    return printed(column).to_pylist()  # type: ignore[no-any-return]
+
+
+def _printed_floats(column: pa.Array) -> pa.Array:
     # Arrow prints the shortest digits that identify the value, which are Java's too.
-    return [None if text is None else _java_float(text) for text in column.cast(pa.string()).to_pylist()]
+    text = column.cast(_TEXT)
+    size = pc.abs(column)
+    plain = pc.or_(pc.and_(pc.greater_equal(size, _FEW_DIGITS), pc.less(size, _MANY_DIGITS)), pc.equal(column, 0))
+    whole = pc.and_(plain, pc.invert(pc.match_substring(text, ".")))
+    text = pc.if_else(whole, pc.binary_join_element_wise(text, pa.scalar(".0", _TEXT), pa.scalar("", _TEXT)), text)
+    others = pc.invert(plain)
+    if not pc.any(others).as_py():
+        return text
+    rewritten = [_java_float(each) for each in text.filter(others).to_pylist()]
+    return pc.replace_with_mask(text, others.fill_null(False), pa.array(rewritten, _TEXT))
 
 
 def _java_float(text: str) -> str:
@@ -49,20 +93,26 @@ def _java_float(text: str) -> str:
     return f"{minus}{figures[0]}.{figures[1:] or '0'}E{point - 1}"
 
 
-def _decimals(column: pa.Array) -> Sequence[str | None]:
-    return [None if value is None else format(value, "f") for value in column.to_pylist()]
+def _printed_decimals(column: pa.Array) -> pa.Array:
+    text = column.cast(_TEXT)
+    # Arrow prints an exponent where the first digit is more than six places after the point.
+    with_exponent = pc.match_substring(text, "E")
+    if column.type.scale <= _PLAIN_SCALE or not pc.any(with_exponent).as_py():
+        return text
+    rewritten = [format(value, "f") for value in column.filter(with_exponent).to_pylist()]
+    return pc.replace_with_mask(text, with_exponent.fill_null(False), pa.array(rewritten, _TEXT))
 
 
 def _bytes(column: pa.Array) -> Sequence[str | None]:
     return [None if value is None else value.hex(" ") for value in column.to_pylist()]
 
 
-def _stamps(column: pa.Array) -> Sequence[str | None]:
+def _printed_stamps(column: pa.Array) -> pa.Array:
     suffix = " UTC" if column.type.tz else ""
     whole = pc.floor_temporal(column, 1, unit="millisecond")
     plain = whole.cast(pa.timestamp(column.type.unit, "UTC")).cast(pa.timestamp(column.type.unit)) if suffix else whole
-    printed = plain.cast(_STAMP, safe=False).cast(pa.string()).to_pylist()
-    return [None if text is None else text + suffix for text in printed]
+    text = plain.cast(_STAMP, safe=False).cast(_TEXT)
+    return pc.binary_join_element_wise(text, pa.scalar(suffix, _TEXT), pa.scalar("", _TEXT)) if suffix else text
 
 
 def _times(column: pa.Array) -> Sequence[str | None]:
@@ -121,10 +171,7 @@ def _nulls(column: pa.Array) -> Sequence[str | None]:
 
 _CONVERSIONS = (
     (pa.types.is_null, _nulls),
-    (pa.types.is_floating, _floats),
-    (pa.types.is_decimal, _decimals),
     (lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind), _bytes),
-    (pa.types.is_timestamp, _stamps),
     (pa.types.is_time, _times),
     (pa.types.is_map, _maps),
     (lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind), _lists),
