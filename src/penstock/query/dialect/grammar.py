@@ -31,4 +31,5 @@ class _Parser(TrinoParser):
 class Athena(Trino):
     """Sqlglot's Trino with calls as they were written (:class:`sqlglot.exp.Anonymous`)."""
 
+    INDEX_OFFSET = 0  # what stands in brackets stays as it is: the row of [] counts from 1
     Parser = _Parser

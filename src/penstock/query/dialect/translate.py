@@ -99,6 +99,8 @@ class _Translation:
             result = UNKNOWN
         elif isinstance(node, _AS_INSIDE):
             result = self._type(node.this)
+        elif isinstance(node, exp.Tuple):
+            result = Type.row((None, self._type(each)) for each in node.expressions)
         elif isinstance(node, exp.Subquery):
             result = self._scopes.scalar(node)
         elif isinstance(node, exp.Dot):

@@ -15,6 +15,9 @@ _COLUMN = re.compile(r'Referenced column "([^"]+)" not found|does not have a col
 _TABLE = re.compile(r'Referenced table "([^"]+)" not found')
 _FUNCTION = re.compile(r"Function with name \"?([^\s\"]+)\"? does not exist")
 _SIGNATURE = re.compile(r"No function matches the given name and argument types '([^(']+)\(")
+# What a macro of the dialect fails with (`functions.rows.fail`), inside the engine's error about the cast.
+_OWN = re.compile(r"TRINO\[(\w+)\] (.*?)' to INT32", re.DOTALL)
+_OVERLOAD = re.compile(r"Macro trino_(\w+)\(\) (?:does not support the supplied|has multiple overloads)")
 _BAD_FILE = re.compile(
     r"No magic bytes|too small to be a Parquet|footer|Parquet|Thrift|corrupt|Snappy|ZSTD|Deserializ", re.IGNORECASE
 )
@@ -40,6 +43,9 @@ def translate_error(error: Exception, tree: exp.Query | None, lake: Path) -> Sta
     text = _clean_text(str(error), lake)
     if isinstance(error, duckdb.InterruptException) or "INTERRUPT" in text:
         return StatementCancelled("The statement was interrupted.")
+    own = _OWN.search(text)
+    if own is not None:
+        return StatementError(own[1], own[2])
     return _error_about_name(text, tree) or _error_by_text(error, text) or _error_by_class(error, text)
 
 
@@ -50,6 +56,7 @@ def _error_about_name(text: str, tree: exp.Query | None) -> StatementError | Non
         (_TABLE, "COLUMN_NOT_FOUND", "'{}' is not a table of this query"),
         (_FUNCTION, "FUNCTION_NOT_FOUND", "Function '{}' not registered"),
         (_SIGNATURE, "FUNCTION_NOT_FOUND", "Unexpected parameters for function '{}'"),
+        (_OVERLOAD, "FUNCTION_NOT_FOUND", "Unexpected parameters for function '{}'"),
     ):
         match = pattern.search(text)
         if match is not None:

@@ -138,8 +138,8 @@ def _maps(column: pa.Array) -> Sequence[str | None]:
 
 def _structs(column: pa.Array) -> Sequence[str | None]:
     names = [column.type.field(at).name for at in range(column.type.num_fields)]
-    # A ROW without names comes from the engine as _0, _1; Athena prints field0, field1.
-    if names == [f"_{at}" for at in range(len(names))]:
+    # A ROW without names comes from the engine as element1, element2; Athena prints field0, field1.
+    if names in ([f"element{at + 1}" for at in range(len(names))], [f"_{at}" for at in range(len(names))]):
         names = [f"field{at}" for at in range(len(names))]
     fields = [texts(column.field(at)) for at in range(len(names))]
     valid = column.is_valid().to_pylist()

@@ -5,6 +5,7 @@ from types import ModuleType
 
 from sqlglot import exp
 
+from penstock.query.dialect.functions.nested import arrays, maps
 from penstock.query.dialect.functions.rows import Definition, Row
 from penstock.query.dialect.functions.scalars import comparison
 
@@ -12,6 +13,8 @@ __all__ = ["AREAS", "BY_NAME", "BY_NODE", "DEFINITIONS", "is_repeatable", "row_o
 
 AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Comparison": (comparison,),
+    "Array": (arrays,),
+    "Map": (maps,),
 }
 """The chapters of Trino's reference, and the modules that have their rows."""
 
