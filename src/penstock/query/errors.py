@@ -14,6 +14,7 @@ from penstock.statements.model import StatementFailure
 
 __all__ = [
     "CannotRun",
+    "GaveWay",
     "Interrupted",
     "InvalidRequest",
     "MetadataProblem",
@@ -102,6 +103,10 @@ class StatementCancelled(PenstockError):
 
 class Interrupted(Exception):
     """The statement was stopped from outside; ``Run.reason`` says why."""
+
+
+class GaveWay(Exception):
+    """The statement's process was ended in favour of other statements; it is to be run again."""
 
 
 class StatementError(PenstockError):

@@ -9,7 +9,6 @@ import json
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -17,8 +16,9 @@ from typing import TYPE_CHECKING
 from penstock.errors import InvalidInput, NotFound, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.owners import forget_owner, is_lost, new_owner
-from penstock.query.errors import Interrupted, InvalidRequest, StatementError, TooManyRequests
+from penstock.query.errors import GaveWay, Interrupted, InvalidRequest, StatementError, TooManyRequests
 from penstock.query.execution.children import ChildPool
+from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.results import ResultRows, read_rows
 from penstock.query.execution.watch import Watch
 from penstock.query.planning.permitted import PermittedCatalog
@@ -88,11 +88,12 @@ class QueryService:
         self._children = children
         self._clock = clock
         self._owner = new_owner()
-        self._watch = Watch(store, self._owner, settings, clock)
+        self._watch = Watch(store, self._owner, settings, clock, relieve=self._relieve)
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._lanes: Lanes[Run] = Lanes(settings.workers, self._work)
         self._waiting = 0
         self._closed = False
+        self._used = False
 
     def start(self, request: StatementRequest) -> StatementId:
         """Accept a statement and return its id; it runs as soon as a worker is free.
@@ -174,11 +175,9 @@ class QueryService:
         """Stop all statements that run in this process and end the threads."""
         with self._lock:
             self._closed = True
-            pool = self._pool
         self._watch.interrupt_all(StatementError("SERVER_RESTARTED", "The server was stopped.", remedy="Run it again."))
-        if pool is not None:
-            pool.shutdown(wait=True, cancel_futures=True)
-        for each in self._store.unfinished() if pool is not None else ():
+        self._lanes.close()
+        for each in self._store.unfinished() if self._used else ():
             if each.owner == self._owner:
                 self._fail(each, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
         self._watch.close()
@@ -237,24 +236,32 @@ class QueryService:
         with self._lock:
             if self._closed:
                 return  # close() fails the unfinished statements
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="penstock-sql")
-            self._pool.submit(self._work, run)
+            self._used = True
+        self._lanes.submit(run)
 
     def _previous(self, statement: Statement) -> Statement | None:
         if statement.reuse_minutes is None or statement.digest is None:
             return None
         return self._store.latest(statement.digest, since=self._clock() - timedelta(minutes=statement.reuse_minutes))
 
-    def _work(self, run: "Run") -> None:
-        statement = run.statement
+    def _work(self, run: "Run") -> bool:
+        """Run the statement; return False if it gave way to others and is to be run again."""
+        done = True
         try:
-            if self._store.start(statement.id, at=self._clock()):
-                self._watch.started(run)
+            if run.restarted or self._store.start(run.statement.id, at=self._clock()):
+                if not run.restarted:
+                    self._watch.started(run)
                 self._finish(run)
+        except GaveWay:
+            run.restarted, done = True, False
         finally:
-            self._watch.remove(run)
-            self._done()
+            if done:
+                self._watch.remove(run)
+                self._done()
+        return done
+
+    def _relieve(self) -> None:
+        self._lanes.relieve()
 
     def _finish(self, run: "Run") -> None:
         statement_id = run.statement.id
@@ -264,6 +271,8 @@ class QueryService:
             self._store.finish(
                 statement_id, StatementState.SUCCEEDED, at=at, statistics=self._timed(run, at), columns=outcome.columns
             )
+        except GaveWay:
+            raise
         except Interrupted:
             at = self._clock()
             self._store.finish(

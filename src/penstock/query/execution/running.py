@@ -9,7 +9,7 @@ from pathlib import Path
 
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
-from penstock.query.errors import Interrupted, StatementError
+from penstock.query.errors import GaveWay, Interrupted, StatementError
 from penstock.query.execution.children import Child, ChildEnded, ChildPool
 from penstock.query.execution.context import Outcome, Task, milliseconds_since
 from penstock.query.execution.host import Host
@@ -44,6 +44,8 @@ class Run:
         self.reason: StatementError | str | None = None
         """Why the statement was interrupted: an error, or the message of a user's stop."""
         self.statistics = StatementStatistics()
+        self.restarted = False
+        """Whether the statement gave way before, so that its state is RUNNING already."""
         self._catalog = catalog
         self._lake = lake
         self._sink = sink
@@ -52,6 +54,19 @@ class Run:
         self._previous = previous
         self._lock = threading.Lock()
         self._child: Child | None = None
+        self._gives_way = False
+
+    @property
+    def restartable(self) -> bool:
+        """Whether the statement only reads, so that it can be run again from its start."""
+        return self.statement.substatement == "SELECT"
+
+    def give_way(self) -> None:
+        """End the statement's process; :meth:`execute` raises :class:`GaveWay` and can be called again."""
+        with self._lock:
+            if self._child is not None and self.reason is None:
+                self._gives_way = True
+                self._child.kill()
 
     def interrupt(self, reason: StatementError | str) -> None:
         """Stop the statement by killing its process; the first reason is kept."""
@@ -74,7 +89,10 @@ class Run:
             raise Interrupted
 
     def execute(self) -> Outcome:
-        """Run the statement and store its result. Raises :class:`StatementError`, and :class:`Interrupted` if stopped."""
+        """Run the statement and store its result.
+
+        Raises :class:`StatementError`; :class:`Interrupted` if it was stopped, :class:`GaveWay` after :meth:`give_way`.
+        """
         folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
         try:
             outcome = self._computed(folder, reuse=self._fetched(folder))
@@ -125,6 +143,9 @@ class Run:
                 return child.run(task, Host(self._catalog, self._sink, folder), self._planned)
             except ChildEnded as error:
                 self.check()
+                if self._gives_way:
+                    self._gives_way = False
+                    raise GaveWay from error
                 raise error.failure() from error
             finally:
                 with self._lock:

@@ -21,13 +21,22 @@ _log = logging.getLogger("penstock.query")
 
 
 class Watch:
-    """One thread, started with the first statement."""
+    """One thread, started with the first statement. It also calls ``relieve``, several times a second."""
 
-    def __init__(self, store: StatementStore, owner: str, settings: QuerySettings, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: StatementStore,
+        owner: str,
+        settings: QuerySettings,
+        clock: Callable[[], datetime],
+        *,
+        relieve: Callable[[], None],
+    ) -> None:
         self._store = store
         self._owner = owner
         self._settings = settings
         self._clock = clock
+        self._relieve = relieve
         self._lock = threading.Lock()
         self._runs: dict[StatementId, Run] = {}
         self._deadlines: dict[StatementId, float] = {}
@@ -92,6 +101,7 @@ class Watch:
             self._ended.wait(self._settings.poll_seconds)
 
     def _look(self) -> None:
+        self._relieve()
         now = time.monotonic()
         with self._lock:
             runs = dict(self._runs)

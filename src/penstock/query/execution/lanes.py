@@ -1,0 +1,116 @@
+"""Which statements run now: so many at a time, and none of a moment waits for one of an hour.
+
+Statements start in the first lane. One that runs longer than a moment while others wait leaves it: for the second
+lane if that has room, where it goes on, else it ends, and starts again there later. Only a query that changes nothing is
+ended so. Each lane has as many places as there are workers, so up to twice as many processes have a statement's memory.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, Protocol, TypeVar
+
+__all__ = ["Lanes", "Runnable"]
+
+_MOMENT = 1.0  # seconds
+
+
+class Runnable(Protocol):
+    """A statement to run."""
+
+    @property
+    def restartable(self) -> bool:
+        """Whether it may be ended and run again from its start."""
+        ...
+
+    def give_way(self) -> None:
+        """End it soon; ``work`` then returns False."""
+        ...
+
+
+R = TypeVar("R", bound=Runnable)
+
+
+class Lanes(Generic[R]):
+    """Runs statements with ``work``, which returns False for one that gave way and is to be run again."""
+
+    def __init__(
+        self,
+        workers: int,
+        work: Callable[[R], bool],
+        *,
+        moment: float = _MOMENT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._workers = workers
+        self._work = work
+        self._moment = moment
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._first: dict[R, float] = {}
+        self._second: set[R] = set()
+        self._waiting: deque[R] = deque()
+        self._ended: deque[R] = deque()
+        self._closed = False
+        self._pool: ThreadPoolExecutor | None = None
+
+    def submit(self, run: R) -> None:
+        """Run ``run`` as soon as there is a place; nothing happens after :meth:`close`."""
+        with self._lock:
+            self._waiting.append(run)
+            self._fill()
+
+    def relieve(self) -> None:
+        """Make room for statements that wait, where others have run for long. To be called several times a second."""
+        with self._lock:
+            if not self._waiting or len(self._first) < self._workers:
+                return
+            now = self._clock()
+            for run, started in list(self._first.items()):
+                if now - started < self._moment:
+                    continue
+                if len(self._second) < self._workers:
+                    del self._first[run]
+                    self._second.add(run)
+                elif run.restartable:
+                    run.give_way()
+            self._fill()
+
+    def close(self) -> None:
+        """Forget the statements that wait, and return when all others are done."""
+        with self._lock:
+            self._closed = True
+            self._waiting.clear()
+            self._ended.clear()
+            pool = self._pool
+        if pool is not None:
+            pool.shutdown(wait=True)
+
+    def _fill(self) -> None:
+        """Start statements while there are places. The lock is held."""
+        if self._closed:
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(2 * self._workers, thread_name_prefix="penstock-sql")
+        while self._ended and len(self._second) < self._workers:
+            run = self._ended.popleft()
+            self._second.add(run)
+            self._pool.submit(self._run, run)
+        while self._waiting and len(self._first) < self._workers:
+            run = self._waiting.popleft()
+            self._first[run] = self._clock()
+            self._pool.submit(self._run, run)
+
+    def _run(self, run: R) -> None:
+        done = True
+        try:
+            done = self._work(run)
+        finally:
+            with self._lock:
+                self._first.pop(run, None)
+                self._second.discard(run)
+                if not done:
+                    self._ended.append(run)
+                self._fill()

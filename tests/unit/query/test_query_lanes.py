@@ -1,0 +1,126 @@
+"""Short statements do not wait for long ones: places of two lanes, and queries that begin again."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.lanes import Lanes
+from penstock.query.execution.sinks import LakeSink
+from penstock.query.service import QueryService, StatementRequest
+from penstock.query.settings import QuerySettings
+from penstock.store.memory.statements import MemoryStatementStore
+from tests.unit.query.lake_of_flights import Lake, finished
+from tests.unit.query.test_query_children import ENDLESS
+
+
+@dataclass(eq=False)
+class Job:
+    """Runs until it is released or gives way."""
+
+    restartable: bool = True
+    started: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
+    gave_way: int = 0
+    runs: int = 0
+
+    def give_way(self) -> None:
+        self.gave_way += 1
+        self.released.set()
+
+    def work(self) -> bool:
+        self.runs += 1
+        self.started.set()
+        before = self.gave_way
+        assert self.released.wait(10)
+        self.released.clear()
+        return self.gave_way == before
+
+    def end(self) -> None:
+        self.started.clear()
+        self.released.set()
+
+
+@contextmanager
+def lanes(workers: int, now: list[float]) -> Iterator[Lanes[Job]]:
+    made: Lanes[Job] = Lanes(workers, Job.work, clock=lambda: now[0])
+    yield made
+    made.close()
+
+
+def test_a_long_statement_goes_on_in_the_second_lane_where_that_has_room() -> None:
+    now = [0.0]
+    with lanes(1, now) as places:
+        long, short = Job(), Job()
+        places.submit(long)
+        assert long.started.wait(5)
+        places.submit(short)
+        places.relieve()
+        assert not short.started.is_set(), "a statement of a moment keeps its place"
+        now[0] = 2.0
+        places.relieve()
+        assert short.started.wait(5)
+        assert (long.gave_way, long.runs) == (0, 1)
+        short.end()
+        long.end()
+
+
+def test_a_query_begins_again_where_both_lanes_are_full_and_a_change_does_not() -> None:
+    now = [0.0]
+    with lanes(1, now) as places:
+        first, change, query, short = Job(), Job(restartable=False), Job(), Job()
+        for at, job in enumerate((first, change)):
+            now[0] = 10.0 * at
+            places.submit(job)
+            places.relieve()
+            assert job.started.wait(5)
+        places.submit(short)
+        now[0] = 30.0
+        places.relieve()
+        assert change.gave_way == 0
+        assert not short.started.is_set()
+        change.end()
+        assert short.started.wait(5)
+        places.submit(query)
+        short.end()
+        assert query.started.wait(5)
+        again = Job()
+        places.submit(again)
+        now[0] = 40.0
+        places.relieve()
+        assert again.started.wait(5)
+        query.started.clear()
+        assert query.gave_way == 1
+        first.end()
+        assert query.started.wait(5), "it runs again when the second lane has room"
+        assert query.runs == 2
+        query.end()
+        again.end()
+
+
+@pytest.fixture
+def narrow(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterator[QueryService]:
+    made = QueryService(
+        store=MemoryStatementStore(),
+        catalog=lake.catalog,
+        changes=lake.catalog,
+        lake=lake.folder,
+        settings=replace(settings, workers=1),
+        sink=LakeSink(lake.folder),
+        children=children,
+    )
+    yield made
+    made.close()
+
+
+def test_a_short_query_ends_while_more_long_ones_run_than_there_are_workers(narrow: QueryService) -> None:
+    long = [narrow.start(StatementRequest(sql=ENDLESS)) for _ in range(3)]
+    short = narrow.start(StatementRequest(sql="SELECT 1"))
+    assert finished(narrow, short).state == "SUCCEEDED"
+    assert [narrow.get(each).state for each in long] == ["RUNNING"] * 3
+    for each in long:
+        narrow.stop(each)
+    assert [finished(narrow, each).state for each in long] == ["CANCELLED"] * 3
