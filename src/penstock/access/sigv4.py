@@ -4,6 +4,7 @@ Source: AWS Identity and Access Management user guide, "Create a signed AWS API 
 services. All times are aware UTC datetimes.
 """
 
+import base64
 import hashlib
 import hmac
 import re
@@ -129,7 +130,7 @@ def check_signature(
     """
     body_hash = hashlib.sha256(request.body).hexdigest() if payload_hash is None else payload_hash
     declared = request.headers.get("x-amz-content-sha256")
-    if declared is not None and not hmac.compare_digest(declared.encode(), body_hash.encode()):
+    if declared is not None and not _declares(declared, body_hash):
         raise InvalidSignature(
             "The value passed in as x-amz-content-sha256 does not match the payload.",
             remedy="Sign the payload: this endpoint does not accept unsigned or streamed payloads.",
@@ -143,6 +144,13 @@ def check_signature(
             f"{_SIGNATURE_MISMATCH}\n\nThe Canonical String for this request should have been\n'{canonical[:8192]}'\n\n"
             f"The String-to-Sign should have been\n'{to_sign}'\n"
         )
+
+
+def _declares(declared: str, body_hash: str) -> bool:
+    """Return whether a header names the body's hash: in hexadecimal digits, or in base64, as Iceberg's clients do."""
+    if hmac.compare_digest(declared.encode(), body_hash.encode()):
+        return True
+    return hmac.compare_digest(declared.encode(), base64.b64encode(bytes.fromhex(body_hash)))
 
 
 @lru_cache(maxsize=1024)

@@ -89,6 +89,16 @@ class Tables:
         check_size(changed)
         self._store.change_database(changed.name, lambda old: replace(changed, create_time=old.create_time, tags=old.tags))
 
+    def change_database(self, name: str, change: Callable[[Database], Database]) -> None:
+        """Replace a database by what ``change`` returns for it; no change in between is lost. Raises :class:`NotFound`."""
+
+        def checked(old: Database) -> Database:
+            new = replace(change(old), name=old.name, create_time=old.create_time)
+            check_size(new)
+            return new
+
+        self._store.change_database(name.lower(), checked)
+
     def tags(self, name: str) -> Mapping[str, str]:
         """Return the tags of a database. Raises :class:`NotFound`."""
         return self.database(name).tags

@@ -22,10 +22,12 @@ from penstock.api.aws.protocol.unserved import UnservedServices
 from penstock.api.confluent.app import ConfluentApp
 from penstock.api.confluent.auth import BasicLogin, check_private
 from penstock.api.confluent.errors import render
+from penstock.api.iceberg.routes import ROOT
 from penstock.api.limits import FAILURES_PER_SECOND, FailedLogins, Limits
 from penstock.api.throttle import Throttle
 from penstock.errors import AccessDenied, PenstockError
 from penstock.server.auditing import open_audit
+from penstock.server.iceberg import build_iceberg
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.wiring import Services, wire
 from penstock.settings.server import ServerSettings
@@ -34,6 +36,7 @@ __all__ = ["build_app"]
 
 _FLUSH_SECONDS = 0.5
 _ROLES_PER_SECOND = 100  # limit of AssumeRole calls per account, each of which is stored
+_ICEBERG = f"{ROOT}/"
 _BESIDE = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
@@ -69,14 +72,26 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         insecure_basic_auth=settings.insecure_basic_auth,
         audit=audit,
     )
+    iceberg = build_iceberg(
+        settings,
+        services,
+        authenticator=authenticator,
+        authorizer=authorizer,
+        seal=services.seal,
+        observer=metrics,
+        limits=limits,
+        audit=audit,
+    )
     unserved = UnservedServices(metrics)
     login = BasicLogin(keys, limits.failures, lambda key_id: asyncio.to_thread(keys.fetch, key_id))
     guard = None if settings.metrics_without_key or not settings.authenticate else _MetricsLogin(login, settings)
-    operational = _operational_app(services, metrics, guard, [aws.close, confluent.close, close_audit])
+    operational = _operational_app(services, metrics, guard, [aws.close, confluent.close, iceberg.close, close_audit])
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         # Routing costs more than verifying a signature: requests of the two APIs bypass the router.
-        if scope["type"] == "http" and unserved.takes(scope):
+        if scope["type"] == "http" and scope["path"].startswith(_ICEBERG):
+            await iceberg(scope, receive, send)
+        elif scope["type"] == "http" and unserved.takes(scope):
             await unserved(scope, receive, send)
         elif scope["type"] == "http" and _is_aws(scope):
             await aws(scope, receive, send)

@@ -64,6 +64,7 @@ class Services:
     readiness: Readiness
     children: ChildPool
     """Runs the statements of all accounts; a process of it serves only one account."""
+    seal: Sealer
 
     @property
     def schemas(self) -> RegistryService:
@@ -153,6 +154,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         operations=(*first.operations, *directory.operations),
         readiness=Readiness(database, _folders(settings, database), minimum_free=settings.minimum_free),
         children=children,
+        seal=sealer,
     )
 
 

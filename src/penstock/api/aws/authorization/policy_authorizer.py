@@ -140,6 +140,12 @@ class PolicyAuthorizer:
             raise
         self._audit.write(event)
 
+    def catalog_access(self, context: RequestContext, owner: str) -> "_CallerCatalogAccess":
+        """Return what the caller of ``context`` may do in the data catalog of the account ``owner``; may read stores."""
+        assert context.caller is not None
+        decisions = self._decisions(context.caller, context, owner, self._tenants.get(owner))
+        return _CallerCatalogAccess(self, context, decisions)
+
     def _decisions(self, caller: Caller, context: RequestContext, owner: str, tenant: Tenant | None) -> "_Decisions":
         names = self._stored_names(owner, tenant)
         resource_context = ResourceContext(self._region, owner, names, user=caller.user_name)
@@ -234,6 +240,15 @@ class _CallerCatalogAccess:
 
     def check(self, operation: str, request: Request, /) -> None:
         self._check(operation, request)
+
+    def allows(self, operation: str, request: Request, /) -> bool:
+        """Return whether :meth:`check` would pass; writes no audit event."""
+        resources = resources_of("glue", operation, request, self._decisions.resource_context)
+        try:
+            self._decisions.check(f"glue:{operation}", resources)
+        except AccessDenied:
+            return False
+        return True
 
     def check_object(self, action: str, uri: str, /) -> None:
         resource = f"arn:aws:s3:::{uri.partition('://')[2]}"

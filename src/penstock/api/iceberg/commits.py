@@ -1,0 +1,173 @@
+"""Commits: new metadata files in the lake, then one compare-and-set of all their tables in the catalog.
+
+A commit reads the table, checks the client's requirements, applies its updates, writes a metadata file that nothing refers
+to yet, and makes the table refer to it if the table is still at the version that was read. If another commit was first,
+here or through Glue's UpdateTable, all of it is repeated on the new state: the requirements decide whether it still holds.
+"""
+
+import contextlib
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.iceberg.call import Call
+from penstock.api.iceberg.errors import CommitFailed, CommitStateUnknown
+from penstock.api.iceberg.glue_tables import table_input
+from penstock.api.iceberg.lookup import Loaded, check_location, default_location, find_table, load
+from penstock.catalog.errors import StaleTable, TableExists
+from penstock.catalog.inputs import TableInput
+from penstock.catalog.tables import TableWrite
+from penstock.errors import InvalidInput, PenstockError
+from penstock.lake.iceberg.documents import Document, optional_text
+from penstock.lake.iceberg.errors import RequirementFailed
+from penstock.lake.iceberg.requirements import check_requirements, is_create
+from penstock.lake.iceberg.table_metadata import (
+    FORMAT_VERSION,
+    blank_table,
+    read_table,
+    version_of,
+    written,
+)
+from penstock.lake.iceberg.updates import apply_updates
+
+__all__ = ["Change", "Plan", "commit", "create_plan", "publish"]
+
+_log = logging.getLogger("penstock.server")
+_ATTEMPTS = 5
+_DELETE_AFTER_COMMIT = "write.metadata.delete-after-commit.enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One table's part of a commit, as the client sent it."""
+
+    database: str
+    name: str
+    requirements: Sequence[Document]
+    updates: Sequence[Document]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A change that is ready to be published: what the catalog will say, and the new file. None: nothing changes."""
+
+    write: TableWrite | None
+    result: Loaded
+    dropped: Sequence[str] = ()
+    """Metadata files that are not needed after the commit."""
+
+
+def commit(call: Call, changes: Sequence[Change]) -> list[Loaded]:
+    """Commit all changes or none, and return the resulting documents, in order.
+
+    Raises :class:`RequirementFailed`, :class:`CommitFailed`, :class:`NoSuchTable`, :class:`BadDocument` and
+    :class:`CommitStateUnknown`.
+    """
+    if len({(each.database, each.name) for each in changes}) != len(changes):
+        raise InvalidInput("A transaction changes each table at most once.")
+    for change in changes:
+        _check_access(call, change)
+    try:
+        return publish(call, lambda: [_plan(call, change) for change in changes])
+    except TableExists as error:
+        raise RequirementFailed(f"Requirement failed: {error.message}") from None
+
+
+def publish(call: Call, plan: Callable[[], Sequence[Plan]]) -> list[Loaded]:
+    """Write what ``plan`` returns to the catalog, all together; plan again if a table was changed meanwhile."""
+    for attempt in range(_ATTEMPTS):
+        plans = plan()
+        writes = [each.write for each in plans if each.write is not None]
+        try:
+            call.tables.change_tables(writes, skip_archive=True)
+        except StaleTable:
+            _discard(call, plans)
+            if attempt == _ATTEMPTS - 1:
+                raise CommitFailed("The table was changed by others at each attempt.", remedy="Try again.") from None
+        except PenstockError:
+            _discard(call, plans)
+            raise
+        except Exception as error:
+            _log.exception("the outcome of a commit is not known")
+            raise CommitStateUnknown(
+                "The catalog's store failed during the commit, which may have been made or not.",
+                remedy="Load the table to find out.",
+            ) from error
+        else:
+            _remove(call, [location for each in plans for location in each.dropped])
+            return [each.result for each in plans]
+    raise AssertionError("unreachable")
+
+
+def _check_access(call: Call, change: Change) -> None:
+    operation = "CreateTable" if is_create(change.requirements) else "UpdateTable"
+    call.access.check(operation, {"DatabaseName": change.database, "TableInput": {"Name": change.name}})
+
+
+def _plan(call: Call, change: Change) -> Plan:
+    if is_create(change.requirements):
+        return _plan_create(call, change)
+    table, loaded = load(call, change.database, change.name)
+    base = read_table(loaded.document)
+    check_requirements(change.requirements, base)
+    changed = apply_updates(base, change.updates, metadata_location=loaded.location)
+    if changed is None:
+        return Plan(None, loaded)
+    document, location = _written(call, changed, loaded.location)
+    write = TableWrite(
+        database=change.database,
+        name=change.name,
+        wanted=table_input(change.name, changed, location, table),
+        version=table.version_id,
+    )
+    return Plan(write, Loaded(location, document), _dropped(base, changed))
+
+
+def _plan_create(call: Call, change: Change) -> Plan:
+    existing = find_table(call, change.database, change.name)
+    check_requirements(change.requirements, None if existing is None else {})
+    upgrade = next((each for each in change.updates if each.get("action") == "upgrade-format-version"), {})
+    version = version_of(upgrade.get(FORMAT_VERSION, 2))
+    moved = next((each for each in change.updates if each.get("action") == "set-location"), {})
+    location = optional_text(moved, "location", "set-location")
+    base = blank_table(location or default_location(call, change.database, change.name), version)
+    created = apply_updates(base, change.updates, metadata_location=None)
+    assert created is not None
+    return create_plan(call, change.database, change.name, created)
+
+
+def create_plan(call: Call, database: str, name: str, table: dict[str, Any]) -> Plan:
+    """Return the plan that creates a table with the metadata ``table``, whose file it writes."""
+    call.tables.database(database)
+    document, location = _written(call, table, None)
+    wanted: TableInput = table_input(name, table, location, None)
+    return Plan(TableWrite(database=database, name=name, wanted=wanted), Loaded(location, document))
+
+
+def _written(call: Call, table: dict[str, Any], previous: str | None) -> tuple[dict[str, Any], str]:
+    """Write the metadata file; return the document and the file's location."""
+    document = written(table)
+    where = str(table["properties"].get("write.metadata.path") or f"{table['location']}/metadata")
+    call.access.check_object("s3:PutObject", f"{where.rstrip('/')}/new.metadata.json")
+    check_location(call, table["location"])
+    return document, call.files.write(document, previous=previous)
+
+
+def _dropped(base: Document, changed: Document) -> list[str]:
+    """Return the metadata files that the log lost, if the table's properties say that they are removed."""
+    if changed["properties"].get(_DELETE_AFTER_COMMIT, "").lower() != "true":
+        return []
+    kept = {entry.get("metadata-file") for entry in changed["metadata-log"]}
+    return [entry["metadata-file"] for entry in base["metadata-log"] if entry.get("metadata-file") not in kept]
+
+
+def _discard(call: Call, plans: Sequence[Plan]) -> None:
+    """Remove the files of plans that were not published."""
+    _remove(call, [each.result.location for each in plans if each.write is not None])
+
+
+def _remove(call: Call, locations: Sequence[str]) -> None:
+    for location in locations:
+        with contextlib.suppress(OSError, PenstockError):
+            call.files.remove(location)

@@ -1,0 +1,149 @@
+"""Access to the lake for clients of the catalog: the S3 endpoint, vended credentials, remote signing.
+
+A vended credential is a session of the caller, limited by a policy to the table's own objects: it can do what both the
+caller and the policy allow, and expires with the session, after an hour at most.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from penstock.access.principals import Caller, SessionContext, federated_arn
+from penstock.access.sessions import Sessions, TemporaryKey
+from penstock.api.iceberg.call import Call, IcebergSettings
+from penstock.lake.iceberg.documents import Document
+from penstock.lake.locations import parse_uri
+
+__all__ = ["SessionVendor", "storage_defaults", "storage_of", "table_credentials", "table_locations"]
+
+_SECONDS = 3_600
+_READS = ("s3:GetObject", "s3:GetObjectVersion")
+_WRITES = ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
+_BUCKET = ("s3:ListBucket", "s3:GetBucketLocation", "s3:ListBucketMultipartUploads")
+_FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionVendor:
+    """A :class:`~penstock.api.iceberg.call.Vendor` by sessions of the callers. ``now`` returns the time in UTC."""
+
+    sessions: Sessions
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    def scoped(self, caller: Caller, locations: frozenset[str], *, writes: bool) -> TemporaryKey | None:
+        """Return a credential for objects below ``locations``.
+
+        None for a caller whose session has a policy of its own: two session policies allow what either allows.
+        """
+        session = self._session(caller, (_policy(locations, writes=writes),))
+        return None if session is None else self._issue(caller, session)
+
+    def unscoped(self, caller: Caller) -> TemporaryKey:
+        """Return a credential for all that the caller may do."""
+        session = caller.session
+        if session is None:
+            now = int(self.now().timestamp())
+            return self._issue(caller, SessionContext(issued=now, expires=now + _SECONDS))
+        return self._issue(caller, session)
+
+    def _session(self, caller: Caller, policies: tuple[str, ...]) -> SessionContext | None:
+        now = int(self.now().timestamp())
+        session = caller.session
+        if session is None or (session.role is None and session.federated_by is None):
+            expires = now + _SECONDS if session is None else min(now + _SECONDS, session.expires)
+            return SessionContext(
+                issued=now,
+                expires=expires,
+                policies=policies,
+                federated_by=caller.principal,
+                federated_by_id=caller.user_id,
+            )
+        if session.narrowed:
+            return None
+        return replace(session, issued=now, expires=min(now + _SECONDS, session.expires), policies=policies)
+
+    def _issue(self, caller: Caller, session: SessionContext) -> TemporaryKey:
+        if session.federated_by is None or caller.federated_by is not None:
+            return self.sessions.issue(caller.account, caller.principal, session, user_id=caller.user_id)
+        principal = federated_arn(caller.account, "iceberg")
+        return self.sessions.issue(caller.account, principal, session, user_id=f"{caller.account}:iceberg")
+
+
+def storage_defaults(settings: IcebergSettings) -> dict[str, str]:
+    """Return the properties by which clients reach the lake; empty without an S3 endpoint."""
+    if settings.s3_endpoint_url is None:
+        return {}
+    return {
+        "s3.endpoint": settings.s3_endpoint_url,
+        "s3.path-style-access": "true",
+        "s3.region": settings.region,
+        "client.region": settings.region,
+    }
+
+
+def storage_of(call: Call, database: str, name: str, document: Document) -> dict[str, Any]:
+    """Return ``config`` and ``storage-credentials`` of a loaded table, as far as the client asked for them."""
+    config = storage_defaults(call.settings)
+    if call.wants("vended-credentials"):
+        found = table_credentials(call, database, name, document)
+        if found:
+            return {"config": {**config, **found[0]["config"]}, "storage-credentials": found}
+    if call.wants("remote-signing") and call.settings.s3_endpoint_url is not None:
+        path = "/".join(quote(each, safe="") for each in ("namespaces", database, "tables", name, "sign"))
+        config |= {
+            "s3.remote-signing-enabled": "true",
+            "s3.signer": "S3V4RestSigner",
+            "s3.signer.endpoint": f"v1/catalogs/{call.account}/{path}",
+        }
+    return {"config": config}
+
+
+def table_credentials(call: Call, database: str, name: str, document: Document) -> list[dict[str, Any]]:
+    """Return one credential for each of the table's locations; none if none can be made for the caller."""
+    if call.vendor is None or call.settings.s3_endpoint_url is None:
+        return []
+    locations = table_locations(document)
+    writes = call.access.allows("UpdateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
+    key = call.vendor.scoped(call.caller, locations, writes=writes)
+    if key is None:
+        return []
+    config = {
+        **storage_defaults(call.settings),
+        "s3.access-key-id": key.access_key_id,
+        "s3.secret-access-key": key.secret_access_key,
+        "s3.session-token": key.token,
+        "s3.session-token-expires-at-ms": str(int(key.expires.timestamp() * 1000)),
+    }
+    return [{"prefix": location, "config": config} for location in sorted(locations)]
+
+
+def table_locations(document: Document) -> frozenset[str]:
+    """Return the folders that a table's files are in: its location, and others that its properties name."""
+    properties: Mapping[str, str] = document.get("properties") or {}
+    named = [str(document["location"]), *(str(properties[each]) for each in _FOLDERS if properties.get(each))]
+    return frozenset(f"{each.rstrip('/')}/" for each in named if each.startswith(("s3://", "s3a://", "s3n://")))
+
+
+def _policy(locations: frozenset[str], *, writes: bool) -> str:
+    objects, prefixes, buckets = [], [], set()
+    for location in sorted(locations):
+        uri = parse_uri(location)
+        key = _literal(uri.key)
+        objects.append(f"arn:aws:s3:::{uri.bucket}/{key}*")
+        prefixes += [f"{key}*", key.rstrip("/")]
+        buckets.add(f"arn:aws:s3:::{uri.bucket}")
+    listing = {"StringLike": {"s3:prefix": prefixes}}
+    statements: list[dict[str, Any]] = [
+        {"Effect": "Allow", "Action": [*_READS, *(_WRITES if writes else ())], "Resource": objects},
+        {"Effect": "Allow", "Action": _BUCKET[0], "Resource": sorted(buckets), "Condition": listing},
+        {"Effect": "Allow", "Action": list(_BUCKET[1:]), "Resource": sorted(buckets)},
+    ]
+    return json.dumps({"Version": "2012-10-17", "Statement": statements})
+
+
+def _literal(key: str) -> str:
+    """Return a key for a policy, in which stars and question marks would be patterns."""
+    return key.replace("$", "${$}").replace("*", "${*}").replace("?", "${?}")

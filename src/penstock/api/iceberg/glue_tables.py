@@ -1,0 +1,106 @@
+"""Tables of the catalog that are Iceberg's: which ones they are, and what a commit writes to them.
+
+A table that Iceberg's Java GlueCatalog or pyiceberg wrote through Glue's API is the same here: the parameters
+``table_type``, ``metadata_location`` and ``previous_metadata_location``, and the columns with their field ids, are theirs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.catalog.inputs import TableInput
+from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.lake.iceberg.documents import Document
+from penstock.lake.iceberg.schemas import hive_type
+from penstock.lake.iceberg.table_metadata import current_schema
+
+__all__ = ["METADATA_LOCATION", "is_table", "is_view", "location_of", "table_input", "view_input"]
+
+METADATA_LOCATION = "metadata_location"
+_PREVIOUS = "previous_metadata_location"
+_KIND = "table_type"
+_TABLE = "ICEBERG"
+_VIEW = "ICEBERG-VIEW"
+_VIRTUAL = "VIRTUAL_VIEW"
+_EXTERNAL = "EXTERNAL_TABLE"
+_MAX_COMMENT = 255
+_MAX_DESCRIPTION = 2_048
+
+
+def is_table(table: Table) -> bool:
+    """Return whether this is an Iceberg table."""
+    return table.parameters.get(_KIND, "").upper() == _TABLE and METADATA_LOCATION in table.parameters
+
+
+def is_view(table: Table) -> bool:
+    """Return whether this is an Iceberg view."""
+    return table.parameters.get(_KIND, "").upper() == _VIEW and METADATA_LOCATION in table.parameters
+
+
+def location_of(table: Table) -> str:
+    """Return the location of the current metadata file of an Iceberg table or view."""
+    return table.parameters[METADATA_LOCATION]
+
+
+def table_input(name: str, document: Document, location: str, current: Table | None) -> TableInput:
+    """Return the definition of the table whose metadata is at ``location``; ``current`` is the one that it replaces."""
+    base = TableInput(name=name, table_type=_EXTERNAL) if current is None else TableInput.of(current)
+    storage = base.storage if current is not None else StorageDescriptor()
+    comment = document["properties"].get("comment")
+    return replace(
+        base,
+        table_type=_EXTERNAL,
+        description=base.description if comment is None else comment[:_MAX_DESCRIPTION],
+        storage=replace(storage, location=document["location"], columns=_columns(document)),
+        parameters=_parameters(_TABLE, location, current),
+    )
+
+
+def view_input(name: str, document: Document, location: str, current: Table | None) -> TableInput:
+    """Return the definition of a view; its text is the first SQL representation of the current version."""
+    base = TableInput(name=name, table_type=_VIRTUAL) if current is None else TableInput.of(current)
+    version = next(each for each in document["versions"] if each["version-id"] == document["current-version-id"])
+    schema = next(each for each in document["schemas"] if each["schema-id"] == version["schema-id"])
+    text = next((each["sql"] for each in version["representations"] if each.get("type") == "sql"), None)
+    comment = (document.get("properties") or {}).get("comment")
+    columns = tuple(_column(field, current=True) for field in schema["fields"])
+    return replace(
+        base,
+        table_type=_VIRTUAL,
+        description=base.description if comment is None else comment[:_MAX_DESCRIPTION],
+        storage=StorageDescriptor(location=document["location"], columns=columns),
+        view_original_text=text,
+        view_expanded_text=text,
+        parameters=_parameters(_VIEW, location, current),
+    )
+
+
+def _parameters(kind: str, location: str, current: Table | None) -> Mapping[str, str]:
+    kept = {} if current is None else dict(current.parameters)
+    kept.pop(_PREVIOUS, None)
+    if current is not None and METADATA_LOCATION in current.parameters:
+        kept[_PREVIOUS] = current.parameters[METADATA_LOCATION]
+    return {**kept, _KIND: kind, METADATA_LOCATION: location}
+
+
+def _columns(document: Document) -> tuple[Column, ...]:
+    """Return the current columns, then those of earlier schemas, marked as such, as Iceberg's GlueCatalog does."""
+    schema = current_schema(document)
+    found = {field["name"].lower(): _column(field, current=True) for field in schema["fields"]}
+    for other in document["schemas"]:
+        for field in other["fields"]:
+            found.setdefault(field["name"].lower(), _column(field, current=False))
+    return tuple(found.values())
+
+
+def _column(field: Document, *, current: bool) -> Column:
+    comment = field.get("doc")
+    return Column(
+        name=field["name"],
+        type=hive_type(field["type"]),
+        comment=None if not isinstance(comment, str) else comment[:_MAX_COMMENT],
+        parameters={
+            "iceberg.field.id": str(field["id"]),
+            "iceberg.field.optional": str(not field["required"]).lower(),
+            "iceberg.field.current": str(current).lower(),
+        },
+    )

@@ -1,0 +1,109 @@
+"""Tables and views of the catalog, by name, and their metadata."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.iceberg.call import Call
+from penstock.api.iceberg.errors import NoSuchTable, NoSuchView
+from penstock.api.iceberg.glue_tables import is_table, is_view, location_of
+from penstock.catalog.errors import TableNotFound
+from penstock.catalog.model import Table
+from penstock.errors import AlreadyExists, DataProblem, InvalidInput, NotFound
+from penstock.lake.iceberg.errors import BadDocument
+
+__all__ = [
+    "Loaded",
+    "check_location",
+    "default_location",
+    "existing_table",
+    "existing_view",
+    "find_table",
+    "load",
+    "read_metadata",
+    "refuse_existing",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A document in the form that is written to files, and the location of its file."""
+
+    location: str
+    document: dict[str, Any]
+
+
+def find_table(call: Call, database: str, name: str) -> Table | None:
+    """Return the Iceberg table; None if there is nothing of the name.
+
+    Raises :class:`NoSuchTable` if the name is another kind of table, or a view.
+    """
+    try:
+        found = call.tables.table(database, name)
+    except TableNotFound:
+        return None
+    if not is_table(found):
+        raise NoSuchTable(f"Table does not exist: {database}.{name} is not an Iceberg table.")
+    return found
+
+
+def existing_table(call: Call, database: str, name: str) -> Table:
+    """Return the Iceberg table; raise :class:`NoSuchTable`."""
+    found = find_table(call, database, name)
+    if found is None:
+        raise NoSuchTable(f"Table does not exist: {database}.{name}")
+    return found
+
+
+def existing_view(call: Call, database: str, name: str) -> Table:
+    """Return the Iceberg view; raise :class:`NoSuchView`."""
+    try:
+        found = call.tables.table(database, name)
+    except TableNotFound:
+        raise NoSuchView(f"View does not exist: {database}.{name}") from None
+    if not is_view(found):
+        raise NoSuchView(f"View does not exist: {database}.{name} is not an Iceberg view.")
+    return found
+
+
+def load(call: Call, database: str, name: str) -> tuple[Table, Loaded]:
+    """Return a table and its current metadata; raise :class:`NoSuchTable`."""
+    found = existing_table(call, database, name)
+    return found, read_metadata(call, found)
+
+
+def read_metadata(call: Call, found: Table) -> Loaded:
+    """Return the current metadata of a table or view; raise :class:`DataProblem` if it cannot be read."""
+    location = location_of(found)
+    call.access.check_object("s3:GetObject", location)
+    try:
+        document = call.files.read(location)
+    except (NotFound, InvalidInput) as error:
+        raise DataProblem(f"The metadata of {found.database}.{found.name} cannot be read: {error.message}") from None
+    if not isinstance(document, dict):
+        raise DataProblem(f"The metadata file {location} of {found.database}.{found.name} is not a JSON object.")
+    return Loaded(location, document)
+
+
+def default_location(call: Call, database: str, name: str) -> str:
+    """Return where a table without a location is stored: below its namespace's location, or the warehouse."""
+    home = call.tables.database(database).location_uri
+    base = home.rstrip("/") if home else f"{call.settings.warehouse}/{database}.db"
+    return f"{base}/{name}"
+
+
+def refuse_existing(call: Call, database: str, name: str) -> None:
+    """Raise :class:`AlreadyExists` if the database has anything of this name."""
+    try:
+        found = call.tables.table(database, name)
+    except TableNotFound:
+        return
+    kind = "Table" if is_table(found) else "View with same name" if is_view(found) else "Table of another format"
+    raise AlreadyExists(f"{kind} already exists: {database}.{name}")
+
+
+def check_location(call: Call, location: str) -> None:
+    """Raise :class:`BadDocument` unless a table or view can be stored at ``location``."""
+    try:
+        call.files.check(location)
+    except InvalidInput as error:
+        raise BadDocument(error.message, remedy=error.remedy) from None

@@ -1,0 +1,130 @@
+"""Namespaces are databases of the catalog: one level, names in lower case.
+
+A database's location and description are the properties ``location`` and ``comment``, as in Iceberg's Java GlueCatalog.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from penstock.api.iceberg.call import Answer, Call, level, no_content
+from penstock.api.iceberg.errors import Unprocessable
+from penstock.api.iceberg.routes import PREFIX, Route
+from penstock.catalog.inputs import DatabaseInput
+from penstock.catalog.model import Database
+from penstock.errors import InvalidInput
+from penstock.lake.iceberg.documents import texts
+
+__all__ = ["properties_of", "routes"]
+
+_LOCATION = "location"
+_COMMENT = "comment"
+
+
+def routes() -> list[Route]:
+    """Return the routes of namespaces."""
+    all_of, one = f"{PREFIX}/namespaces", f"{PREFIX}/namespaces/{{namespace}}"
+    return [
+        Route(method="GET", path=all_of, name="ListNamespaces", handler=_list),
+        Route(method="POST", path=all_of, name="CreateNamespace", handler=_create, changes=True),
+        Route(method="GET", path=one, name="LoadNamespace", handler=_load),
+        Route(method="HEAD", path=one, name="NamespaceExists", handler=_exists),
+        Route(method="DELETE", path=one, name="DropNamespace", handler=_drop, changes=True),
+        Route(method="POST", path=f"{one}/properties", name="UpdateNamespace", handler=_update, changes=True),
+    ]
+
+
+def properties_of(database: Database) -> dict[str, str]:
+    """Return a database's properties as Iceberg's clients see them."""
+    found = dict(database.parameters)
+    if database.location_uri is not None:
+        found[_LOCATION] = database.location_uri
+    if database.description is not None:
+        found[_COMMENT] = database.description
+    return found
+
+
+def _list(call: Call) -> Answer:
+    parent = call.parameter("parent")
+    if parent:
+        inner = replace(call, parts={"namespace": parent})
+        call.access.check("GetDatabase", {"Name": inner.database})
+        call.tables.database(inner.database)
+        return Answer({"namespaces": []})
+    call.access.check("GetDatabases", {})
+    names: list[list[str]] = []
+    token = call.parameter("pageToken")
+    paged = call.has_parameter("pageToken") or call.has_parameter("pageSize")
+    while True:
+        page = call.tables.databases_page(limit=call.page_size(), token=token)
+        shown = (each.name for each in page.items if call.access.is_visible("GetDatabases", {"Name": each.name}))
+        names.extend([name] for name in shown)
+        token = page.next_token
+        if paged or token is None:
+            break
+    return Answer({"namespaces": names, "next-page-token": token})
+
+
+def _create(call: Call) -> Answer:
+    name = level(call.document.get("namespace"))
+    given = texts(call.document, "properties", "the namespace") if call.document.get("properties") else {}
+    wanted = _input(name, given)
+    call.access.check("CreateDatabase", {"DatabaseInput": {"Name": name}})
+    _check_location(call, given)
+    created = call.tables.create_database(wanted)
+    return Answer({"namespace": [created.name], "properties": properties_of(created)})
+
+
+def _load(call: Call) -> Answer:
+    call.access.check("GetDatabase", {"Name": call.database})
+    found = call.tables.database(call.database)
+    return Answer({"namespace": [found.name], "properties": properties_of(found)})
+
+
+def _exists(call: Call) -> Answer:
+    _load(call)
+    return no_content()
+
+
+def _drop(call: Call) -> Answer:
+    call.access.check("DeleteDatabase", {"Name": call.database})
+    call.tables.delete_database(call.database, empty=True)
+    return no_content()
+
+
+def _update(call: Call) -> Answer:
+    name = call.database
+    removals = call.document.get("removals") or []
+    updates = texts(call.document, "updates", "the request") if call.document.get("updates") else {}
+    if not isinstance(removals, list) or not all(isinstance(each, str) for each in removals):
+        raise InvalidInput("'removals' is not a list of strings.")
+    both = sorted(set(removals) & set(updates))
+    if both:
+        raise Unprocessable(f"Cannot update and remove the same properties: {', '.join(both)[:200]}")
+    call.access.check("UpdateDatabase", {"Name": name, "DatabaseInput": {"Name": name}})
+    _check_location(call, updates)
+    found: dict[str, list[str]] = {"updated": sorted(updates), "removed": [], "missing": []}
+
+    def change(old: Database) -> Database:
+        current = properties_of(old)
+        # Assigned, not appended: a store may call this again.
+        found["removed"] = sorted(set(removals) & set(current))
+        found["missing"] = sorted(set(removals) - set(current))
+        kept = {key: value for key, value in current.items() if key not in removals}
+        wanted = _input(name, {**kept, **updates})
+        return replace(old, description=wanted.description, location_uri=wanted.location_uri, parameters=wanted.parameters)
+
+    call.tables.change_database(name, change)
+    return Answer(found)
+
+
+def _input(name: str, given: Mapping[str, str]) -> DatabaseInput:
+    parameters = {key: value for key, value in given.items() if key not in {_LOCATION, _COMMENT}}
+    return DatabaseInput(
+        name=name, description=given.get(_COMMENT), location_uri=given.get(_LOCATION), parameters=parameters
+    )
+
+
+def _check_location(call: Call, given: Mapping[str, Any]) -> None:
+    if _LOCATION in given:
+        call.files.check(given[_LOCATION])

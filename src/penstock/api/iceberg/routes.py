@@ -1,0 +1,104 @@
+"""Which path and method calls which handler. Parts are decoded after the path is split, so a name may have a slash."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote_plus
+
+from penstock.api.iceberg.call import Answer, Call
+from penstock.api.iceberg.errors import UnknownPath, WrongMethod
+from penstock.errors import InvalidInput
+
+__all__ = ["PREFIX", "ROOT", "Handler", "Match", "Route", "Router"]
+
+ROOT = "/iceberg"
+PREFIX = "/v1/{prefix}"
+_MAX_PATH = 8_192
+_MAX_PART = 1_024
+_CATALOGS = "catalogs"
+
+Handler = Callable[[Call], Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """A handler at ``path`` below :data:`ROOT`; ``name`` is the operation in metrics and logs.
+
+    ``{prefix}`` stands for ``catalogs/ACCOUNT``, Glue's form; it may be left out, and then means the caller's own account.
+    A route that ``changes`` something is not answered while the audit log cannot be written.
+    """
+
+    method: str
+    path: str
+    name: str
+    handler: Handler
+    changes: bool = False
+
+    @property
+    def advertised(self) -> str:
+        """The route as the configuration lists it."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A route with the parts of the request's path; ``catalog`` is the one in the prefix, None without a prefix."""
+
+    route: Route
+    parts: Mapping[str, str]
+    catalog: str | None
+
+
+class Router:
+    """Finds the route of a request."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._by_length: dict[int, list[tuple[tuple[str, ...], dict[str, Route]]]] = {}
+        for route in routes:
+            pattern = tuple(route.path.replace("/{prefix}", "").strip("/").split("/"))
+            known = self._by_length.setdefault(len(pattern), [])
+            methods = next((each for shape, each in known if shape == pattern), None)
+            if methods is None:
+                methods = {}
+                known.append((pattern, methods))
+            methods[route.method] = route
+
+    def find(self, method: str, raw_path: str) -> Match:
+        """Return the route; raise :class:`UnknownPath`, :class:`WrongMethod`, or :class:`InvalidInput`."""
+        segments = _segments(raw_path)
+        catalog = None
+        if len(segments) > 3 and segments[1] == _CATALOGS:
+            catalog = segments[2]
+            segments = [segments[0], *segments[3:]]
+        for pattern, methods in self._by_length.get(len(segments), ()):
+            parts = _match(pattern, segments)
+            if parts is None:
+                continue
+            route = methods.get(method)
+            if route is None:
+                raise WrongMethod(method, sorted(methods))
+            return Match(route, parts, catalog)
+        raise UnknownPath(f"Nothing is served at {raw_path[:200]}.", remedy="The configuration lists what is served.")
+
+
+def _segments(raw_path: str) -> list[str]:
+    if len(raw_path) > _MAX_PATH:
+        raise InvalidInput(f"The path has {len(raw_path)} characters; {_MAX_PATH} are read.")
+    parts = raw_path.removeprefix(ROOT).strip("/").split("/")
+    try:
+        # Iceberg's clients encode names as in forms: a plus is a space.
+        segments = [unquote_plus(part, errors="strict") for part in parts]
+    except UnicodeDecodeError:
+        raise InvalidInput("The path is not UTF-8.") from None
+    if any(len(segment) > _MAX_PART for segment in segments):
+        raise InvalidInput(f"A part of the path has more than {_MAX_PART} characters.")
+    return segments
+
+
+def _match(pattern: Sequence[str], segments: Sequence[str]) -> dict[str, str] | None:
+    parts: dict[str, str] = {}
+    for expected, segment in zip(pattern, segments, strict=True):
+        if expected.startswith("{"):
+            parts[expected[1:-1]] = segment
+        elif expected != segment:
+            return None
+    return parts

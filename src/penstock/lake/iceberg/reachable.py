@@ -1,0 +1,68 @@
+"""Removes all files that a dropped table's metadata refers to.
+
+Source: Iceberg table specification, "Manifest Lists" and "Manifests"; what is removed, and that the property
+``gc.enabled`` prevents it, is as in Iceberg's Java library.
+"""
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fastavro
+
+from penstock.errors import PenstockError
+from penstock.lake.iceberg.documents import Document
+from penstock.lake.iceberg.files import MetadataFiles
+
+__all__ = ["remove_files"]
+
+_log = logging.getLogger("penstock.server")
+
+
+def remove_files(files: MetadataFiles, table: Document, location: str) -> None:
+    """Remove the table's data, delete, manifest, statistics and metadata files; ``location`` is its metadata file.
+
+    With ``gc.enabled=false`` only metadata is removed. A file that cannot be read or removed is logged, and stays.
+    """
+    collects = str(table["properties"].get("gc.enabled", "true")).lower() != "false"
+    # Lists are read before anything is removed; a list that was removed would hide what it refers to.
+    found = dict.fromkeys(_reachable(files, table, data=collects))
+    found |= dict.fromkeys(entry["metadata-file"] for entry in table["metadata-log"] if entry.get("metadata-file"))
+    found[location] = None
+    for each in found:
+        try:
+            files.remove(each)
+        except (OSError, PenstockError) as error:
+            _log.warning("a file of a dropped table cannot be removed: %s: %s", each, error)
+
+
+def _reachable(files: MetadataFiles, table: Document, *, data: bool) -> Iterator[str]:
+    seen: set[str] = set()
+    for snapshot in table["snapshots"]:
+        manifests = [str(each) for each in snapshot.get("manifests") or ()]
+        listed = snapshot.get("manifest-list")
+        if isinstance(listed, str):
+            manifests += [row["manifest_path"] for row in _rows(files, listed)]
+        for manifest in manifests:
+            if manifest not in seen:
+                seen.add(manifest)
+                if data:
+                    yield from (row["data_file"]["file_path"] for row in _rows(files, manifest))
+                yield manifest
+        if isinstance(listed, str):
+            yield listed
+    for name in ("statistics", "partition-statistics"):
+        yield from (each["statistics-path"] for each in table[name] if isinstance(each.get("statistics-path"), str))
+
+
+def _rows(files: MetadataFiles, location: str) -> list[Any]:
+    """Return the rows of an Avro file; none, and a warning, if it cannot be read."""
+    with contextlib.ExitStack() as stack:
+        try:
+            path: Path = files.path(location)
+            return list(fastavro.reader(stack.enter_context(path.open("rb"))))
+        except (OSError, PenstockError, ValueError, EOFError, KeyError) as error:
+            _log.warning("the files that %s refers to stay, because it cannot be read: %s", location, error)
+            return []
