@@ -12,6 +12,7 @@ from typing import NewType
 __all__ = [
     "FINAL_STATES",
     "ResultColumn",
+    "ResultOptions",
     "Statement",
     "StatementFailure",
     "StatementId",
@@ -56,6 +57,19 @@ class ResultColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResultOptions:
+    """How a result is stored, as Athena's ResultConfiguration says it; what has an effect here is in docs/lake/athena.md."""
+
+    encryption: str | None = None
+    """SSE_S3 or SSE_KMS."""
+    kms_key: str | None = None
+    expected_bucket_owner: str | None = None
+    """The account whose bucket the result has to be in."""
+    acl: str | None = None
+    """BUCKET_OWNER_FULL_CONTROL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatementFailure:
     """Why a statement failed. ``category``: 1 system, 2 user, 3 other (Athena's error categories)."""
 
@@ -83,6 +97,10 @@ class StatementStatistics:
     output_rows: int = 0
     reused: bool = False
     """Whether the result is that of an earlier statement."""
+    update_count: int | None = None
+    """How many rows the statement wrote, changed or deleted; None if it is not one of that kind."""
+    manifest_uri: str | None = None
+    """The object that lists the data files that the statement wrote; None if it wrote none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +119,9 @@ class Statement:
     workgroup: str = "primary"
     output_location: str
     result_uri: str
+    options: ResultOptions = field(default_factory=ResultOptions)
+    managed: bool = False
+    """Whether the work group keeps the result itself: then clients are not told where it is."""
     parameters: tuple[str, ...] = ()
     token: str | None = None
     principal: str = ""

@@ -78,6 +78,28 @@ class StatementStore(Protocol):
         """Return every queued or running statement, of all owners."""
         ...
 
+    def finished(
+        self,
+        *,
+        limit: int,
+        before: datetime | None = None,
+        workgroup: str | None = None,
+        with_managed_result: bool = False,
+    ) -> Sequence[Statement]:
+        """Return up to ``limit`` statements that are done, oldest first.
+
+        Only those that were completed before ``before``, of ``workgroup``, and with a managed result that is still kept.
+        """
+        ...
+
+    def drop_results(self, ids: Sequence[StatementId]) -> None:
+        """Record that the results of ``ids`` are kept no longer: their ``result_uri`` becomes empty."""
+        ...
+
+    def forget(self, ids: Sequence[StatementId]) -> None:
+        """Delete those of ``ids`` that are done."""
+        ...
+
 
 def page_position(token: str) -> int:
     """Return the position of a page token. Raises :class:`InvalidInput` for an invalid token."""

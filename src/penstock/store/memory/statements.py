@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from threading import Lock
+from threading import RLock
 
 from penstock.statements.model import (
     FINAL_STATES,
@@ -24,7 +24,7 @@ class MemoryStatementStore:
     """:class:`penstock.statements.store.StatementStore` over a dictionary under one lock."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
         self._statements: dict[StatementId, Statement] = {}
         self._tokens: dict[str, StatementId] = {}
 
@@ -120,3 +120,33 @@ class MemoryStatementStore:
     def unfinished(self) -> Sequence[Statement]:
         with self._lock:
             return [each for each in self._statements.values() if each.state not in FINAL_STATES]
+
+    def finished(
+        self,
+        *,
+        limit: int,
+        before: datetime | None = None,
+        workgroup: str | None = None,
+        with_managed_result: bool = False,
+    ) -> Sequence[Statement]:
+        with self._lock:
+            done = [(each.completed, each) for each in self._statements.values() if each.completed is not None]
+        found = [
+            each
+            for completed, each in sorted(done, key=lambda pair: pair[0])
+            if (before is None or completed < before)
+            and (workgroup is None or each.workgroup == workgroup)
+            and (not with_managed_result or (each.managed and each.result_uri))
+        ]
+        return found[:limit]
+
+    def drop_results(self, ids: Sequence[StatementId]) -> None:
+        with self._lock:
+            for each in self.get_many(ids):
+                self._statements[each.id] = replace(each, result_uri="")
+
+    def forget(self, ids: Sequence[StatementId]) -> None:
+        with self._lock:
+            for each in self.get_many(ids):
+                if each.state in FINAL_STATES:
+                    del self._statements[each.id]

@@ -4,7 +4,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import Column, ColumnElement, Connection, String, Table, Text, and_, delete, func, insert, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Index,
+    String,
+    Table,
+    Text,
+    and_,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from penstock.statements.errors import ResourceLimit
 from penstock.statements.resources import Resource, ResourceKind
@@ -21,6 +35,7 @@ resources = Table(
     Column("scope", String(128), primary_key=True),
     Column("key", String(256), primary_key=True),
     Column("body", Text, nullable=False),
+    Index("ix_athena_resource_scope", "scope"),
 )
 
 

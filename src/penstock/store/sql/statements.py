@@ -6,11 +6,26 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    delete,
+    false,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.engine import RowMapping
 
 from penstock.statements.model import (
     ResultColumn,
+    ResultOptions,
     Statement,
     StatementFailure,
     StatementId,
@@ -38,6 +53,8 @@ statements = Table(
     Column("workgroup", String(128), nullable=False),
     Column("output_location", Text, nullable=False),
     Column("result_uri", Text, nullable=False),
+    Column("options", Text, nullable=False, server_default="{}"),
+    Column("managed", Boolean, nullable=False, server_default=false()),
     Column("parameters", Text, nullable=False),
     Column("token", String(128), unique=True),
     Column("principal", Text, nullable=False),
@@ -57,6 +74,7 @@ statements = Table(
     Index("ix_statements_workgroup_number", "workgroup", "number"),
     Index("ix_statements_state", "state"),
     Index("ix_statements_digest_number", "digest", "number"),
+    Index("ix_statements_completed", "completed"),
 )
 
 _UNFINISHED = (StatementState.QUEUED.value, StatementState.RUNNING.value)
@@ -169,13 +187,40 @@ class SqlStatementStore:
         with self._database.read() as connection:
             return [_statement(each) for each in connection.execute(query).mappings()]
 
+    def finished(
+        self,
+        *,
+        limit: int,
+        before: datetime | None = None,
+        workgroup: str | None = None,
+        with_managed_result: bool = False,
+    ) -> Sequence[Statement]:
+        query = select(statements).where(statements.c.completed.is_not(None))
+        if before is not None:
+            query = query.where(statements.c.completed < _micros(before))
+        if workgroup is not None:
+            query = query.where(statements.c.workgroup == workgroup)
+        if with_managed_result:
+            query = query.where(statements.c.managed, statements.c.result_uri != "")
+        with self._database.read() as connection:
+            rows = connection.execute(query.order_by(statements.c.completed, statements.c.number).limit(limit))
+            return [_statement(each) for each in rows.mappings()]
+
+    def drop_results(self, ids: Sequence[StatementId]) -> None:
+        with self._database.write() as connection:
+            connection.execute(update(statements).where(statements.c.id.in_(ids)).values(result_uri=""))
+
+    def forget(self, ids: Sequence[StatementId]) -> None:
+        with self._database.write() as connection:
+            connection.execute(delete(statements).where(statements.c.id.in_(ids), statements.c.completed.is_not(None)))
+
 
 def _row(statement: Statement) -> dict[str, Any]:
     row: dict[str, Any] = {name: getattr(statement, name) for name in statements.c.keys() if name != "number"}  # noqa: SIM118
     for name in _TIMES:
         row[name] = None if row[name] is None else _micros(row[name])
     row["type"], row["state"] = statement.type.value, statement.state.value
-    for name in ("parameters", "failure", "statistics", "columns"):
+    for name in ("options", "parameters", "failure", "statistics", "columns"):
         row[name] = _json(row[name])
     return row
 
@@ -185,6 +230,7 @@ def _statement(row: RowMapping) -> Statement:
     for name in _TIMES:
         values[name] = None if values[name] is None else _moment(values[name])
     values["type"], values["state"] = StatementType(values["type"]), StatementState(values["state"])
+    values["options"] = ResultOptions(**json.loads(values["options"]))
     values["parameters"] = tuple(json.loads(values["parameters"]))
     failure = json.loads(values["failure"]) if values["failure"] is not None else None
     values["failure"] = None if failure is None else StatementFailure(**failure)
@@ -193,10 +239,10 @@ def _statement(row: RowMapping) -> Statement:
     return Statement(**values)
 
 
-def _json(value: StatementFailure | StatementStatistics | Sequence[Any] | None) -> str | None:
+def _json(value: ResultOptions | StatementFailure | StatementStatistics | Sequence[Any] | None) -> str | None:
     if value is None:
         return None
-    if isinstance(value, StatementFailure | StatementStatistics):
+    if isinstance(value, ResultOptions | StatementFailure | StatementStatistics):
         return json.dumps(asdict(value))
     return json.dumps([asdict(each) if isinstance(each, ResultColumn) else each for each in value])
 

@@ -3,12 +3,14 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from penstock.errors import InvalidInput
 from penstock.statements.model import (
     ResultColumn,
+    ResultOptions,
     Statement,
     StatementFailure,
     StatementId,
@@ -52,8 +54,10 @@ class StatementStoreSuite:
             state=StatementState.FAILED,
             reason="why",
             failure=StatementFailure(message="why", category=1, type=2, retryable=True),
-            statistics=StatementStatistics(scanned_bytes=2**40, output_rows=3),
+            statistics=StatementStatistics(scanned_bytes=2**40, output_rows=3, update_count=0, manifest_uri="s3://lake/m"),
             columns=(ResultColumn(name="x", type="decimal", precision=10, scale=2),),
+            options=ResultOptions(encryption="SSE_KMS", kms_key="k", expected_bucket_owner="1" * 12, acl="a"),
+            managed=True,
             token="t" * 32,
             reuse_minutes=60,
             digest="d" * 64,
@@ -155,3 +159,28 @@ class StatementStoreSuite:
         found = store.get(done.id)
         assert found is not None
         assert found.heartbeat == NOW
+
+    def test_statements_that_are_done_are_found_by_age_and_forgotten(self, store: StatementStore) -> None:
+        def done(name: str, at: datetime, **changes: object) -> None:
+            store.add(statement(name, state=StatementState.SUCCEEDED, completed=at, **changes))
+
+        done("late", LATER, managed=True)
+        done("early", NOW, managed=True)
+        done("other", NOW, workgroup="other")
+        store.add(statement("running"))
+
+        def found(**which: Any) -> list[str]:
+            return [each.id for each in store.finished(**{"limit": 9, **which})]
+
+        assert sorted(found()[:2]) == ["early", "other"]
+        assert found()[2:] == ["late"]
+        assert len(found(limit=1)) == 1
+        assert found(before=NOW) == []
+        assert sorted(found(before=LATER)) == ["early", "other"]
+        assert found(workgroup="other") == ["other"]
+        assert found(with_managed_result=True) == ["early", "late"]
+        store.drop_results([StatementId("early")])
+        assert found(with_managed_result=True) == ["late"]
+        store.forget([StatementId(each) for each in ("early", "running", "none")])
+        assert sorted(found()) == ["late", "other"]
+        assert store.get(StatementId("running")) is not None

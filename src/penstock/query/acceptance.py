@@ -1,0 +1,143 @@
+"""How a request becomes a statement: the work group's settings are applied, and what cannot run is refused."""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from penstock.errors import InvalidInput
+from penstock.lake.locations import parse_uri
+from penstock.query.errors import InvalidRequest
+from penstock.query.execution.children import ChildPool
+from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
+from penstock.query.settings import QuerySettings
+from penstock.statements.model import ResultOptions, Statement, StatementId, StatementType
+from penstock.statements.work_groups import PRIMARY, WorkGroup, WorkGroups
+
+__all__ = ["Acceptance", "StatementRequest", "check_same"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementRequest:
+    """A client's request to run a statement."""
+
+    sql: str
+    database: str | None = None
+    catalog: str | None = None
+    workgroup: str | None = None
+    output_location: str | None = None
+    options: ResultOptions = field(default_factory=ResultOptions)
+    parameters: Sequence[str] = ()
+    token: str | None = None
+    principal: str = ""
+    reuse_minutes: int | None = None
+    """The greatest age of an earlier result that is returned instead of running the statement; None runs it."""
+    catalog_access: CatalogAccess | None = None
+    """What the caller may read of the catalog; None lets the statement read all of it."""
+
+
+class Acceptance:
+    """Makes statements of requests. ``owner`` is the process that will run them."""
+
+    def __init__(
+        self, work_groups: WorkGroups, *, sink: ResultSink, settings: QuerySettings, children: ChildPool, owner: str
+    ) -> None:
+        self._work_groups = work_groups
+        self._sink = sink
+        self._settings = settings
+        self._children = children
+        self._owner = owner
+
+    def work_group(self, name: str | None) -> WorkGroup:
+        """Return the work group that a request names. Raises :class:`InvalidRequest` if none runs statements by that name."""
+        found = self._work_groups.get(name or PRIMARY)
+        if not found.enabled:
+            raise InvalidRequest(f"WorkGroup {found.name} is disabled.", remedy="Enable it by UpdateWorkGroup.")
+        return found
+
+    def accept(self, request: StatementRequest, group: WorkGroup, *, at: datetime) -> Statement:
+        """Return the statement, which is not stored yet. Raises :class:`InvalidRequest` if it cannot run."""
+        parsed = self._children.read(request.sql, request.parameters)
+        if request.catalog is not None and request.catalog.lower() != CATALOG_NAME.lower():
+            raise InvalidRequest(
+                f"Catalog {request.catalog[:100]} does not exist.", remedy=f"{CATALOG_NAME} is the only one."
+            )
+        location, options = self._results(request, group)
+        statement_id = StatementId(str(uuid.uuid4()))
+        is_dml = parsed.type is StatementType.DML
+        return Statement(
+            id=statement_id,
+            sql=request.sql,
+            type=parsed.type,
+            substatement=parsed.substatement,
+            catalog=CATALOG_NAME,
+            database=_database(request),
+            workgroup=group.name,
+            output_location=location,
+            result_uri=f"{location.rstrip('/')}/{statement_id}.{'csv' if is_dml else 'txt'}",
+            options=options,
+            managed=group.settings.managed,
+            parameters=tuple(request.parameters),
+            token=request.token,
+            principal=request.principal,
+            reuse_minutes=request.reuse_minutes if is_dml else None,
+            digest=_digest(request, group, location) if is_dml else None,
+            submitted=at,
+            owner=self._owner,
+            heartbeat=at,
+        )
+
+    def _results(self, request: StatementRequest, group: WorkGroup) -> tuple[str, ResultOptions]:
+        """Return where the result goes and how it is stored: the work group's settings, or those of the request."""
+        settings = group.settings
+        if settings.managed:
+            if request.output_location is not None or request.options != ResultOptions():
+                raise InvalidRequest(
+                    f"WorkGroup {group.name} manages query results, and takes no ResultConfiguration.",
+                    remedy="Leave it out, or choose another work group.",
+                )
+            return f"{self._settings.output_location.rstrip('/')}/managed/", ResultOptions()
+        if settings.enforced or request.output_location is None:
+            location = settings.output_location
+        else:
+            location = request.output_location
+        if location is None:
+            raise InvalidRequest(
+                "No output location provided. An output location is required either through the Workgroup result "
+                "configuration setting or as an API input."
+            )
+        options = settings.options if settings.enforced or request.options == ResultOptions() else request.options
+        try:
+            self._work_groups.check_options(options)
+            parse_uri(location)
+            if location != self._settings.output_location:
+                self._sink.check(location)
+        except InvalidInput as error:
+            raise InvalidRequest(error.message, remedy=error.remedy) from error
+        return location, options
+
+
+def _database(request: StatementRequest) -> str | None:
+    # awswrangler's DESCRIBE sends the name in backticks.
+    return request.database.strip("`").lower() if request.database else None
+
+
+def _digest(request: StatementRequest, group: WorkGroup, location: str) -> str:
+    """Return a digest that is equal for statements that may reuse each other's results.
+
+    Source: Athena user guide, "Reuse query results": same text, database, work group and result location; here also the
+    same caller.
+    """
+    parts = [request.sql, list(request.parameters), _database(request), group.name, location, request.principal]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def check_same(stored: Statement, statement: Statement) -> None:
+    """Raise :class:`InvalidRequest` if a token was used for another statement."""
+    for name in ("sql", "database", "parameters", "output_location", "workgroup"):
+        if getattr(stored, name) != getattr(statement, name):
+            raise InvalidRequest(
+                "Idempotent parameters do not match", remedy="Use a new ClientRequestToken for another statement."
+            )
