@@ -1,5 +1,6 @@
 """A tenant is one account of the server with its own services, which all APIs use."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +21,8 @@ class Tenant:
     secrets: SecretsService
     tables: CatalogService
     crawls: CrawlService
+    work_group_of: Callable[[str], str | None] = lambda _id: None
+    """Returns the work group of a statement or named query by its id; None if there is none."""
 
 
 class Tenants(Protocol):

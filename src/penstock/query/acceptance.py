@@ -51,7 +51,7 @@ class Acceptance:
         self._owner = owner
 
     def work_group(self, name: str | None) -> WorkGroup:
-        """Return the work group that a request names. Raises :class:`InvalidRequest` if none runs statements by that name."""
+        """Return the work group that a request names; :class:`~penstock.errors.PenstockError` if it runs no statements."""
         found = self._work_groups.get(name or PRIMARY)
         if not found.enabled:
             raise InvalidRequest(f"WorkGroup {found.name} is disabled.", remedy="Enable it by UpdateWorkGroup.")

@@ -4,25 +4,23 @@ Each server process runs the statements that it accepted, on a bounded pool of t
 Every process answers for all statements, because states are in the store and results are objects of the lake.
 """
 
-import hashlib
-import json
 import threading
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from penstock.errors import InvalidInput, NotFound, PenstockError
-from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.errors import NotFound, PenstockError
+from penstock.lake.locations import LakeFolder
 from penstock.owners import forget_owner, is_lost, new_owner
+from penstock.query.acceptance import Acceptance, StatementRequest, check_same
 from penstock.query.errors import GaveWay, Interrupted, InvalidRequest, StatementError, TooManyRequests
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.results import ResultRows, read_rows
 from penstock.query.execution.watch import Watch
+from penstock.query.history import History
 from penstock.query.planning.permitted import PermittedCatalog
-from penstock.query.ports import CATALOG_NAME, CatalogAccess, CatalogChanges, CatalogReader, ResultSink
+from penstock.query.ports import CatalogAccess, CatalogChanges, CatalogReader, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import (
     FINAL_STATES,
@@ -32,36 +30,20 @@ from penstock.statements.model import (
     StatementPage,
     StatementState,
     StatementStatistics,
-    StatementType,
 )
+from penstock.statements.named_queries import NamedQueries
+from penstock.statements.prepared import PreparedStatements
+from penstock.statements.resources import ResourceStore
 from penstock.statements.store import StatementStore
+from penstock.statements.work_groups import PRIMARY, WorkGroups
 
 if TYPE_CHECKING:
     from penstock.query.execution.running import Run
 
-__all__ = ["PRIMARY", "QueryService", "StatementRequest"]
+__all__ = ["QueryService", "StatementRequest"]
 
-PRIMARY = "primary"
 _STOPPED = "Query canceled by user"
 _LOST = "SERVER_RESTARTED: The server process that ran the statement ended before it was done. Run it again."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementRequest:
-    """A client's request to run a statement."""
-
-    sql: str
-    database: str | None = None
-    catalog: str | None = None
-    workgroup: str | None = None
-    output_location: str | None = None
-    parameters: Sequence[str] = ()
-    token: str | None = None
-    principal: str = ""
-    reuse_minutes: int | None = None
-    """The greatest age of an earlier result that is returned instead of running the statement; None runs it."""
-    catalog_access: CatalogAccess | None = None
-    """What the caller may read of the catalog; None lets the statement read all of it."""
 
 
 class QueryService:
@@ -77,6 +59,7 @@ class QueryService:
         settings: QuerySettings,
         sink: ResultSink,
         children: ChildPool,
+        resources: ResourceStore,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.settings = settings
@@ -89,6 +72,18 @@ class QueryService:
         self._clock = clock
         self._owner = new_owner()
         self._watch = Watch(store, self._owner, settings, clock, relieve=self._relieve)
+        self._history = History(store, sink, clock)
+        self.work_groups = WorkGroups(
+            resources,
+            account=settings.account,
+            output_location=settings.output_location,
+            is_used=self._history.is_used,
+            forget=self._forget_work_group,
+            clock=clock,
+        )
+        self.prepared = PreparedStatements(resources, clock)
+        self.named_queries = NamedQueries(resources)
+        self._acceptance = Acceptance(self.work_groups, sink=sink, settings=settings, children=children, owner=self._owner)
         self._lock = threading.Lock()
         self._lanes: Lanes[Run] = Lanes(settings.workers, self._work)
         self._waiting = 0
@@ -101,7 +96,8 @@ class QueryService:
         Raises :class:`InvalidRequest` for a statement that cannot run and :class:`TooManyRequests` if the queue is full. If
         the token was used before for the same statement, returns that statement's id.
         """
-        statement = self._accepted(request)
+        group = self._acceptance.work_group(request.workgroup)
+        statement = self._acceptance.accept(request, group, at=self._clock())
         with self._lock:
             if self._closed:
                 raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")
@@ -120,9 +116,10 @@ class QueryService:
             raise
         if stored.id != statement.id:
             self._done()
-            _check_same(stored, statement)
+            check_same(stored, statement)
             return stored.id
-        self._submit(statement, request.catalog_access, previous)
+        self._history.trim_hourly()
+        self._submit(statement, request.catalog_access, previous, cutoff=group.settings.bytes_cutoff)
         return statement.id
 
     def get(self, statement_id: str) -> Statement:
@@ -138,9 +135,18 @@ class QueryService:
         lost = [each for each in found if self._fail_orphaned(each)]
         return self._store.get_many([each.id for each in found]) if lost else found
 
+    def work_group_of(self, any_id: str) -> str | None:
+        """Return the work group of a statement or named query, for authorization; None if there is none of this id."""
+        statement = self._store.get(StatementId(any_id))
+        if statement is not None:
+            return statement.workgroup
+        found = self.named_queries.get_many([any_id])
+        return found[0].work_group if found else None
+
     def page(self, *, workgroup: str | None = None, limit: int = 50, token: str | None = None) -> StatementPage:
-        """Return a page of ids, newest first."""
-        return self._store.page(workgroup=check_workgroup(workgroup), limit=limit or 50, token=token)
+        """Return a page of the ids of a work group, newest first. Raises :class:`UnknownName` if there is no such group."""
+        group = self.work_groups.get(workgroup or PRIMARY)
+        return self._store.page(workgroup=group.name, limit=limit or 50, token=token)
 
     def stop(self, statement_id: str) -> None:
         """Stop a statement in any server process; a statement that is done does not change."""
@@ -149,26 +155,37 @@ class QueryService:
             raise InvalidRequest(f"QueryExecution {statement_id} was not found", athena_code="INVALID_INPUT")
         self._watch.interrupt(StatementId(statement_id), _STOPPED)
 
-    def results(self, statement_id: str, *, limit: int = 1000, token: str | None = None) -> tuple[Statement, ResultRows]:
+    def results(
+        self, statement_id: str, *, limit: int = 1000, token: str | None = None, manifest: bool = False
+    ) -> tuple[Statement, ResultRows]:
         """Return the statement and a page of its rows; a SELECT's first row is the header.
 
-        Raises :class:`InvalidRequest` if it has no result (yet), or the object is gone.
+        The rows of a ``manifest`` are the names of the data files that the statement wrote. Raises
+        :class:`InvalidRequest` if it has no result (yet), or the object is gone.
         """
         statement = self.get(statement_id)
         if statement.state not in FINAL_STATES:
             raise InvalidRequest(f"Query has not yet finished. Current state: {statement.state.value}")
         if statement.state is not StatementState.SUCCEEDED:
             raise InvalidRequest(f"Query did not finish successfully. Final query state: {statement.state.value}")
+        if not statement.result_uri:
+            raise InvalidRequest(
+                "The managed result has expired: it was kept for 24 hours.", remedy="Run the statement again."
+            )
         offset = _offset(token)
+        uri = statement.statistics.manifest_uri if manifest else statement.result_uri
+        if uri is None:
+            raise InvalidRequest("The statement has no data manifest: it wrote no data files.")
         try:
-            with self._sink.open(statement.result_uri, offset) as file:
-                quoted = statement.result_uri.endswith(".csv")
+            with self._sink.open(uri, offset) as file:
+                quoted = uri.endswith(".csv") and not manifest
                 return statement, read_rows(file, offset=offset, count=limit, quoted=quoted)
         except NotFound as error:
             raise InvalidRequest(error.message, remedy=error.remedy) from error
 
     def recover(self) -> int:
-        """Fail the unfinished statements of dead processes; return their number."""
+        """Fail the unfinished statements of dead processes, and trim the history; return the number of the former."""
+        self._history.trim_hourly()
         return sum(self._fail_orphaned(each) for each in self._store.unfinished())
 
     def close(self) -> None:
@@ -183,44 +200,14 @@ class QueryService:
         self._watch.close()
         forget_owner(self._owner)
 
-    def _accepted(self, request: StatementRequest) -> Statement:
-        parsed = self._children.read(request.sql, request.parameters)
-        if request.catalog is not None and request.catalog.lower() != CATALOG_NAME.lower():
-            raise InvalidRequest(
-                f"Catalog {request.catalog[:100]} does not exist.", remedy=f"{CATALOG_NAME} is the only one."
-            )
-        location = request.output_location or self.settings.output_location
-        try:
-            parse_uri(location)
-            if request.output_location is not None:
-                self._sink.check(location)
-        except InvalidInput as error:
-            raise InvalidRequest(error.message, remedy=error.remedy) from error
-        statement_id = StatementId(str(uuid.uuid4()))
-        ending = "csv" if parsed.type is StatementType.DML else "txt"
-        now = self._clock()
-        return Statement(
-            id=statement_id,
-            sql=request.sql,
-            type=parsed.type,
-            substatement=parsed.substatement,
-            catalog=CATALOG_NAME,
-            # awswrangler's DESCRIBE sends the name in backticks.
-            database=request.database.strip("`").lower() if request.database else None,
-            workgroup=check_workgroup(request.workgroup),
-            output_location=location,
-            result_uri=f"{location.rstrip('/')}/{statement_id}.{ending}",
-            parameters=tuple(request.parameters),
-            token=request.token,
-            principal=request.principal,
-            reuse_minutes=request.reuse_minutes if parsed.type is StatementType.DML else None,
-            digest=_digest(request, location) if parsed.type is StatementType.DML else None,
-            submitted=now,
-            owner=self._owner,
-            heartbeat=now,
-        )
-
-    def _submit(self, statement: Statement, catalog_access: CatalogAccess | None, previous: Statement | None) -> None:
+    def _submit(
+        self,
+        statement: Statement,
+        catalog_access: CatalogAccess | None,
+        previous: Statement | None,
+        *,
+        cutoff: int | None,
+    ) -> None:
         from penstock.query.execution.running import Run  # noqa: PLC0415 - it imports pyarrow, which a server that runs no statement does not need
 
         run = Run(
@@ -231,6 +218,7 @@ class QueryService:
             settings=self.settings,
             children=self._children,
             previous=previous,
+            cutoff=cutoff,
         )
         self._watch.add(run)
         with self._lock:
@@ -242,7 +230,8 @@ class QueryService:
     def _previous(self, statement: Statement) -> Statement | None:
         if statement.reuse_minutes is None or statement.digest is None:
             return None
-        return self._store.latest(statement.digest, since=self._clock() - timedelta(minutes=statement.reuse_minutes))
+        found = self._store.latest(statement.digest, since=self._clock() - timedelta(minutes=statement.reuse_minutes))
+        return found if found is not None and found.result_uri else None
 
     def _work(self, run: "Run") -> bool:
         """Run the statement; return False if it gave way to others and is to be run again."""
@@ -310,35 +299,16 @@ class QueryService:
             return False
         return self._fail(statement, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
 
+    def _forget_work_group(self, name: str) -> None:
+        """Stop the statements of a deleted work group, and forget those that are done."""
+        for each in self._store.unfinished():
+            if each.workgroup == name:
+                self.stop(each.id)
+        self._history.forget(name)
+
     def _done(self) -> None:
         with self._lock:
             self._waiting -= 1
-
-
-def check_workgroup(name: str | None) -> str:
-    """Return the workgroup. Raises :class:`InvalidRequest` unless it is ``primary``."""
-    if name is not None and name != PRIMARY:
-        raise InvalidRequest(f"WorkGroup {name} is not found.", remedy=f"'{PRIMARY}' is the only one.")
-    return PRIMARY
-
-
-def _digest(request: StatementRequest, location: str) -> str:
-    """Return a digest that is equal for statements that may reuse each other's results: Athena's rules, and one caller."""
-    database = request.database.strip("`").lower() if request.database else None
-    parts = [request.sql, list(request.parameters), database, location, request.principal]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _check_same(stored: Statement, statement: Statement) -> None:
-    if (stored.sql, stored.database, stored.parameters, stored.output_location) != (
-        statement.sql,
-        statement.database,
-        statement.parameters,
-        statement.output_location,
-    ):
-        raise InvalidRequest(
-            "Idempotent parameters do not match", remedy="Use a new ClientRequestToken for another statement."
-        )
 
 
 def _offset(token: str | None) -> int:

@@ -42,6 +42,7 @@ from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.store.sql.resources import SqlResourceStore
 from penstock.store.sql.rotation import sealer_of
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
@@ -188,6 +189,7 @@ def _tenant(
         settings=limits,
         sink=_sink(settings, account, lake),
         children=children,
+        resources=SqlResourceStore(database),
     )
     kept = ConnectionService(SqlConnectionStore(database, sealer))
     tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls}
@@ -208,6 +210,7 @@ def _tenant(
         secrets=secrets,
         tables=tables,
         crawls=crawls,
+        work_group_of=statements.work_group_of,
         operations=tuple(
             # A database server may be slow, which must not block the event loop.
             operations if database.is_sqlite else replace(operations, inline=frozenset())

@@ -53,8 +53,8 @@ class ResourceStore(Protocol):
         """Return the resource, or None."""
         ...
 
-    def get_many(self, kind: ResourceKind[T], scope: str, keys: Sequence[str]) -> Sequence[T]:
-        """Return the resources of ``keys`` that exist, in the order of ``keys``."""
+    def get_many(self, kind: ResourceKind[T], scope: str | None, keys: Sequence[str]) -> Sequence[T]:
+        """Return the resources of ``keys`` that exist, in the order of ``keys``; those of any scope if it is None."""
         ...
 
     def list(self, kind: ResourceKind[T], scope: str, *, after: str | None, limit: int) -> Sequence[T]:

@@ -34,6 +34,10 @@ class World:
     """The name of everything that is hidden, but for tables, schemas and functions."""
     shown: str
     hidden_account: str
+    query_id: str
+    """A statement of the hidden work group."""
+    named_query_id: str
+    """A named query of the hidden work group."""
 
     def client(self, service: str) -> Any:
         return self.target.client(
@@ -75,6 +79,7 @@ def make(target: Any) -> World:
         )
         glue.create_connection(ConnectionInput=connection(f"{name}-{mark}"))
         secrets.create_secret(Name=f"{name}-{mark}", SecretString="x")
+    query_id, named_query_id = _work_groups(target.client("athena"), mark)
     hidden_account = denied_identities.make_identities(target, f"{SHOWN}-{mark}", f"{HIDDEN}-{mark}")
     user = f"deny-{mark}"
     iam.create_user(UserName=user)
@@ -92,6 +97,7 @@ def make(target: Any) -> World:
                 f"arn:aws:glue:*:*:registry/{HIDDEN}*",
                 f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
                 f"arn:aws:glue:*:*:connection/{HIDDEN}*",
+                f"arn:aws:athena:*:*:workgroup/{HIDDEN}*",
                 f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",
                 *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("user", "role", "group", "policy")),
                 *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("instance-profile", "oidc-provider")),
@@ -113,7 +119,21 @@ def make(target: Any) -> World:
         secret=f"{HIDDEN}-{mark}",
         shown=f"{SHOWN}-{mark}",
         hidden_account=hidden_account,
+        query_id=query_id,
+        named_query_id=named_query_id,
     )
+
+
+def _work_groups(athena: Any, mark: str) -> tuple[str, str]:
+    """Create a shown and a hidden work group; return the ids of a statement and a named query of the hidden one."""
+    results = {"ResultConfiguration": {"OutputLocation": "s3://lake/athena-results/"}}
+    for name in (SHOWN, HIDDEN):
+        athena.create_work_group(Name=f"{name}-{mark}", Configuration=results)
+    group = {"WorkGroup": f"{HIDDEN}-{mark}"}
+    athena.create_prepared_statement(StatementName="by_id", QueryStatement="SELECT ?", **group)
+    named = athena.create_named_query(Name="saved", Database="default", QueryString="SELECT 1", **group)
+    started = athena.start_query_execution(QueryString="SELECT 1", **group)
+    return started["QueryExecutionId"], named["NamedQueryId"]
 
 
 def connection(name: str) -> dict[str, Any]:

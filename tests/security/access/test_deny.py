@@ -11,7 +11,7 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from penstock.server.wiring import offline_coverage
-from tests.security.access import denied_identities
+from tests.security.access import denied_athena, denied_identities
 from tests.security.access.denied_requests import HIDDEN, SHOWN, Arguments, World, connection
 
 VALUE = {"Column": "x"}
@@ -163,15 +163,6 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "StartCrawler"): _named(),
     ("glue", "StopCrawler"): _named(),
     ("glue", "BatchGetCrawlers"): lambda world: {"CrawlerNames": [world.secret]},
-    ("athena", "GetDatabase"): lambda world: {
-        "CatalogName": "AwsDataCatalog",
-        "DatabaseName": world.secret.replace("-", "_").upper(),
-    },
-    ("athena", "GetTableMetadata"): lambda world: {
-        "CatalogName": "AwsDataCatalog",
-        "DatabaseName": world.database,
-        "TableName": "Hushed",
-    },
     ("secretsmanager", "CreateSecret"): _named(SecretString="x"),
     ("secretsmanager", "DeleteSecret"): _secret(),
     ("secretsmanager", "DescribeSecret"): _secret(),
@@ -186,6 +177,7 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("secretsmanager", "UpdateSecretVersionStage"): _secret(VersionStage="AWSCURRENT"),
     ("secretsmanager", "RotateSecret"): _secret(),
     ("secretsmanager", "CancelRotateSecret"): _secret(),
+    **denied_athena.DENIED,
     **denied_identities.DENIED,
 }
 
@@ -201,12 +193,11 @@ LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "GetCrawlerMetrics"): lambda _: {},
     ("glue", "ListRegistries"): lambda _: {},
     ("glue", "ListSchemas"): lambda world: {"RegistryId": {"RegistryName": world.registry}},
-    ("athena", "ListDatabases"): lambda _: {"CatalogName": "AwsDataCatalog"},
-    ("athena", "ListTableMetadata"): lambda world: {"CatalogName": "AwsDataCatalog", "DatabaseName": world.database},
     ("secretsmanager", "ListSecrets"): lambda _: {},
     ("secretsmanager", "BatchGetSecretValue"): lambda world: {
         "Filters": [{"Key": "name", "Values": [world.secret, world.secret.replace(HIDDEN, SHOWN)]}]
     },
+    **denied_athena.LISTED,
     **denied_identities.LISTED,
 }
 
@@ -216,17 +207,7 @@ NEITHER = {
     ("glue", "CheckSchemaVersionValidity"),
     ("glue", "GetResourcePolicies"),
     ("secretsmanager", "GetRandomPassword"),
-    ("athena", "BatchGetQueryExecution"),
-    ("athena", "GetDataCatalog"),
-    ("athena", "GetQueryExecution"),
-    ("athena", "GetQueryResults"),
-    ("athena", "GetQueryRuntimeStatistics"),
-    ("athena", "GetWorkGroup"),
-    ("athena", "ListDataCatalogs"),
-    ("athena", "ListQueryExecutions"),
-    ("athena", "ListWorkGroups"),
-    ("athena", "StartQueryExecution"),
-    ("athena", "StopQueryExecution"),
+    *denied_athena.NEITHER,
     *denied_identities.NEITHER,
 }
 

@@ -11,6 +11,7 @@ from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement
+from penstock.store.memory.resources import MemoryResourceStore
 from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows, finished, flights
 
@@ -46,6 +47,7 @@ def service(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterato
         settings=settings,
         sink=LakeSink(lake.folder),
         children=children,
+        resources=MemoryResourceStore(),
     )
     yield made
     made.close()

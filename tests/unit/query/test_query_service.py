@@ -12,6 +12,7 @@ from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import StatementId, StatementState
+from penstock.store.memory.resources import MemoryResourceStore
 from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.query.lake_of_flights import Ask, Lake, finished
 
@@ -55,6 +56,7 @@ def test_a_stop_requested_in_another_process_is_found_in_the_store(
         settings=settings,
         sink=LakeSink(lake.folder),
         children=children,
+        resources=MemoryResourceStore(),
     )
     other.stop(statement_id)
     assert finished(other, statement_id).state == "CANCELLED"
@@ -71,6 +73,7 @@ def test_limits_of_time_memory_result_queue_and_files(lake: Lake, settings: Quer
             settings=replace(settings, **limits),  # type: ignore[arg-type]
             sink=LakeSink(lake.folder),
             children=children,
+            resources=MemoryResourceStore(),
         )
 
     def failure(made: QueryService, sql: str) -> str:

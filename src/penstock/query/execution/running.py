@@ -22,6 +22,8 @@ from penstock.statements.model import Statement, StatementStatistics
 
 __all__ = ["Run"]
 
+_CUT_OFF = "Bytes scanned limit was exceeded"
+_MANIFEST = "-manifest.csv"  # Athena user guide, "Identify query output files"
 _PREVIOUS = "previous"  # the file name of an earlier result, in the statement's folder
 
 
@@ -38,6 +40,7 @@ class Run:
         settings: QuerySettings,
         children: ChildPool,
         previous: Statement | None = None,
+        cutoff: int | None = None,
     ) -> None:
         self.statement = statement
         self.started = time.monotonic()
@@ -52,6 +55,7 @@ class Run:
         self._settings = settings
         self._children = children
         self._previous = previous
+        self._cutoff = cutoff
         self._lock = threading.Lock()
         self._child: Child | None = None
         self._gives_way = False
@@ -153,6 +157,8 @@ class Run:
 
     def _planned(self, statistics: StatementStatistics) -> None:
         self.statistics = statistics
+        if self._cutoff is not None and statistics.scanned_bytes > self._cutoff:
+            self.interrupt(_CUT_OFF)
 
     def _stored(self, folder: Path, outcome: Outcome) -> Outcome:
         storing = time.monotonic()
@@ -160,5 +166,21 @@ class Run:
         size = file.stat().st_size
         self._sink.put(f"{self.statement.result_uri}.metadata", folder / METADATA)
         self._sink.put(self.statement.result_uri, file)
-        self.statistics = replace(outcome.statistics, output_bytes=size, service_ms=milliseconds_since(storing))
+        self.statistics = replace(
+            outcome.statistics,
+            output_bytes=size,
+            service_ms=milliseconds_since(storing),
+            update_count=outcome.update_count,
+            manifest_uri=self._stored_manifest(folder, outcome),
+        )
         return replace(outcome, statistics=self.statistics)
+
+    def _stored_manifest(self, folder: Path, outcome: Outcome) -> str | None:
+        """Store the list of the data files that the statement wrote, and return its name; None if it is not of that kind."""
+        if outcome.update_count is None and not outcome.written:
+            return None
+        file = folder / _MANIFEST
+        file.write_text("".join(f"{uri}\n" for uri in outcome.written))
+        uri = f"{self.statement.result_uri.rpartition('.')[0]}{_MANIFEST}"
+        self._sink.put(uri, file)
+        return uri

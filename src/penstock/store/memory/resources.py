@@ -33,10 +33,10 @@ class MemoryResourceStore:
         with self._lock:
             return self._resources.get((kind.name, scope, key))
 
-    def get_many(self, kind: ResourceKind[T], scope: str, keys: Sequence[str]) -> Sequence[T]:
+    def get_many(self, kind: ResourceKind[T], scope: str | None, keys: Sequence[str]) -> Sequence[T]:
         with self._lock:
-            found = (self._resources.get((kind.name, scope, key)) for key in keys)
-            return [each for each in found if each is not None]
+            found = {at[2]: each for at, each in self._resources.items() if at[0] == kind.name and scope in {None, at[1]}}
+            return [found[key] for key in keys if key in found]
 
     def list(self, kind: ResourceKind[T], scope: str, *, after: str | None, limit: int) -> Sequence[T]:
         with self._lock:

@@ -36,6 +36,7 @@ resources = Table(
     Column("key", String(256), primary_key=True),
     Column("body", Text, nullable=False),
     Index("ix_athena_resource_scope", "scope"),
+    Index("ix_athena_resource_key", "key"),
 )
 
 
@@ -61,9 +62,11 @@ class SqlResourceStore:
             body = self._read(reader, _one(kind, scope, key))
         return None if body is None else kind.load(body)
 
-    def get_many(self, kind: ResourceKind[T], scope: str, keys: Sequence[str]) -> Sequence[T]:
+    def get_many(self, kind: ResourceKind[T], scope: str | None, keys: Sequence[str]) -> Sequence[T]:
         query = select(resources.c.key, resources.c.body)
-        query = query.where(_all(kind, scope), resources.c.key.in_(list(keys)))
+        query = query.where(resources.c.kind == kind.name, resources.c.key.in_(keys))
+        if scope is not None:
+            query = query.where(resources.c.scope == scope)
         with self._sql.read() as reader:
             found = {row.key: kind.load(orjson.loads(row.body)) for row in reader.execute(query)}
         return [found[key] for key in keys if key in found]

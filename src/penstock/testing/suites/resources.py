@@ -58,6 +58,9 @@ class ResourceStoreSuite:
             store.add(KIND, replace(ONE, name=name), limit=9)
         assert [each.name for each in store.get_many(KIND, "a", list("cxab"))] == ["c", "a", "b"]
         assert list(store.get_many(KIND, "a", [])) == []
+        store.add(KIND, replace(ONE, work_group="b", name="d"), limit=9)
+        store.add(OTHER, replace(ONE, name="e"), limit=9)
+        assert [each.name for each in store.get_many(KIND, None, list("edb"))] == ["d", "b"]
 
     def test_changes_are_made_whole_or_not_at_all(self, store: ResourceStore) -> None:
         store.add(KIND, ONE, limit=5)

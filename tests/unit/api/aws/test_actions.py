@@ -15,7 +15,7 @@ from tests.unit.api.confluent.confluent_api import ConfluentApi
 A, B = "111122223333", "444455556666"
 # AWS has no resource types for these, or has types of resources that Penstock does not have.
 WITHOUT = {
-    "athena": {"ListDataCatalogs", "ListWorkGroups"},
+    "athena": {"ListDataCatalogs", "ListEngineVersions", "ListWorkGroups"},
     "cloudtrail": {"LookupEvents"},
     "glue": {"CheckSchemaVersionValidity"},
     "iam": {"ListPolicies", "ListVirtualMFADevices"},
@@ -49,6 +49,9 @@ class Nothing:
     def entity_arn(self, kind: str, name: str) -> str | None:
         return f"arn:aws:iam::{A}:{kind}/team/{name}" if name == "ana" else None
 
+    def work_group_of(self, any_id: str) -> str | None:
+        return "team" if any_id == "known" else None
+
     def boundary_of(self, kind: str, name: str) -> str | None:
         return None
 
@@ -67,6 +70,7 @@ SAMPLE = {
     "OpenIDConnectProviderArn": "arn:o",
     "Url": "https://oidc.example.com",
     "AccountId": "111122223333",
+    "ResourceARN": "arn:aws:athena:us-east-1:111122223333:workgroup/team",
 }
 
 

@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 from uuid import uuid4
 
+from penstock.api.aws.athena.answers import PAGE_SIZE, with_token
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.catalog.model import Column, Database, Table
 from penstock.catalog.search import name_matcher
 from penstock.errors import InvalidInput, NotFound
 from penstock.query.errors import InvalidRequest, MetadataProblem
 from penstock.query.ports import CATALOG_NAME, CatalogReader
-from penstock.query.service import check_workgroup
+from penstock.statements.work_groups import PRIMARY, WorkGroups
 
 __all__ = ["metadata_handlers"]
 
@@ -18,9 +19,9 @@ _CATALOG = {"CatalogName": CATALOG_NAME, "Type": "GLUE", "Status": "CREATE_COMPL
 Item = TypeVar("Item", Database, Table)
 
 
-def metadata_handlers(catalog: CatalogReader) -> Mapping[str, Handler]:
-    """Return the handlers over ``catalog``, by operation."""
-    metadata = _Metadata(catalog)
+def metadata_handlers(catalog: CatalogReader, groups: WorkGroups) -> Mapping[str, Handler]:
+    """Return the handlers over ``catalog``, by operation. A request's work group has to be one of ``groups``."""
+    metadata = _Metadata(catalog, groups)
     return {
         "GetDataCatalog": metadata.get_catalog,
         "ListDataCatalogs": metadata.list_catalogs,
@@ -32,27 +33,28 @@ def metadata_handlers(catalog: CatalogReader) -> Mapping[str, Handler]:
 
 
 class _Metadata:
-    def __init__(self, catalog: CatalogReader) -> None:
+    def __init__(self, catalog: CatalogReader, groups: WorkGroups) -> None:
         self._catalog = catalog
+        self._groups = groups
 
     def get_catalog(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        if request["Name"].lower() != CATALOG_NAME.lower():
-            raise InvalidRequest(f"Data catalog {request['Name']} was not found", remedy=f"{CATALOG_NAME} is the only one.")
+        self._check_catalog({**request, "CatalogName": request["Name"]})
         return {"DataCatalog": {"Name": CATALOG_NAME, "Type": "GLUE", "Status": "CREATE_COMPLETE", "Parameters": {}}}
 
-    def list_catalogs(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+    def list_catalogs(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        self._check_catalog({**request, "CatalogName": CATALOG_NAME})
         return {"DataCatalogsSummary": [_CATALOG]}
 
     def get_database(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         return {"Database": _database(self._existing(request))}
 
     def list_databases(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        _check_catalog(request)
+        self._check_catalog(request)
         found, token = _page(self._catalog.databases(), request, lambda each: each.name)
-        return _with_token({"DatabaseList": [_database(each) for each in found]}, token)
+        return with_token({"DatabaseList": [_database(each) for each in found]}, token)
 
     def get_table(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        _check_catalog(request)
+        self._check_catalog(request)
         try:
             table = self._catalog.table(request["DatabaseName"].lower(), request["TableName"].lower())
         except NotFound as error:
@@ -63,23 +65,21 @@ class _Metadata:
         database = self._existing(request)
         tables = _matching(self._catalog.tables(database.name), request.get("Expression"))
         found, token = _page(tables, request, lambda each: each.name)
-        return _with_token({"TableMetadataList": [_table(each) for each in found]}, token)
+        return with_token({"TableMetadataList": [_table(each) for each in found]}, token)
+
+    def _check_catalog(self, request: Mapping[str, Any]) -> None:
+        self._groups.get(request.get("WorkGroup") or PRIMARY)
+        name = request["CatalogName"]
+        if name.lower() != CATALOG_NAME.lower():
+            raise InvalidRequest(f"Data catalog {name} was not found", remedy=f"{CATALOG_NAME} is the only one.")
 
     def _existing(self, request: Mapping[str, Any]) -> Database:
-        _check_catalog(request)
+        self._check_catalog(request)
         name = request["DatabaseName"].lower()
         try:
             return self._catalog.database(name)
         except NotFound as error:
             _not_found(error, f"Database {name} not found.")
-
-
-def _check_catalog(request: Mapping[str, Any]) -> None:
-    check_workgroup(request.get("WorkGroup"))
-    if request["CatalogName"].lower() != CATALOG_NAME.lower():
-        raise InvalidRequest(
-            f"Data catalog {request['CatalogName']} was not found", remedy=f"{CATALOG_NAME} is the only one."
-        )
 
 
 def _not_found(error: NotFound, what: str) -> NoReturn:
@@ -103,7 +103,7 @@ def _page(
     items: Sequence[Item], request: Mapping[str, Any], name: Callable[[Item], str]
 ) -> tuple[Sequence[Item], str | None]:
     """Return a page of ``items`` by name. Its token is the last name, so items added meanwhile do not shift pages."""
-    after, limit = request.get("NextToken"), request.get("MaxResults", 50)
+    after, limit = request.get("NextToken"), request.get("MaxResults") or PAGE_SIZE
     behind = [each for each in sorted(items, key=name) if after is None or name(each) > after]
     return behind[:limit], name(behind[limit - 1]) if len(behind) > limit else None
 
@@ -141,7 +141,3 @@ def _table(table: Table) -> Mapping[str, Any]:
 def _column(column: Column) -> Mapping[str, Any]:
     described = {"Comment": column.comment} if column.comment else {}
     return {"Name": column.name, "Type": column.type or "string", **described}
-
-
-def _with_token(answer: dict[str, Any], token: str | None) -> Mapping[str, Any]:
-    return answer if token is None else {**answer, "NextToken": token}

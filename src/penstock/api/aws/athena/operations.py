@@ -1,28 +1,26 @@
-"""Athena's operations on statements, workgroups and catalogs."""
+"""Athena's operations on statements, with those of its other modules."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
+from penstock.api.aws.athena.answers import page_arguments, pages, unprocessed, with_token
 from penstock.api.aws.athena.metadata import metadata_handlers
+from penstock.api.aws.athena.saved import named_query_handlers, prepared_statement_handlers
+from penstock.api.aws.athena.work_groups import engine_version, options_of, result_options, work_group_handlers
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
-from penstock.errors import InvalidInput
-from penstock.query.errors import InvalidRequest
-from penstock.query.service import PRIMARY, QueryService, StatementRequest, check_workgroup
+from penstock.query.service import QueryService, StatementRequest
 from penstock.statements.model import ResultColumn, Statement
+from penstock.statements.work_groups import ENGINES
 
 __all__ = ["operations"]
 
 _DEFAULT_AGE = 60  # minutes; Athena's API reference, ResultReuseByAgeConfiguration
-_ENGINE = {"SelectedEngineVersion": "AUTO", "EffectiveEngineVersion": "Athena engine version 3"}
-# The built-in workgroup has no creation date; clients only display it.
-_CREATED = datetime(2026, 1, 1, tzinfo=UTC)
+_MANIFEST_COLUMNS = (ResultColumn(name="location", type="varchar", precision=2147483647),)
 
 
 def operations(service: QueryService) -> OperationSet:
     """Return Athena's operations over ``service``."""
     statements = _Statements(service)
-    workgroups = _WorkGroups(service)
     return OperationSet(
         service="athena",
         handlers={
@@ -33,9 +31,10 @@ def operations(service: QueryService) -> OperationSet:
             "StopQueryExecution": statements.stop,
             "GetQueryResults": statements.results,
             "GetQueryRuntimeStatistics": statements.runtime_statistics,
-            "GetWorkGroup": workgroups.get,
-            "ListWorkGroups": workgroups.list,
-            **metadata_handlers(service.catalog),
+            **work_group_handlers(service.work_groups),
+            **prepared_statement_handlers(service),
+            **named_query_handlers(service),
+            **metadata_handlers(service.catalog, service.work_groups),
         },
     )
 
@@ -49,11 +48,6 @@ class _Statements:
     def start(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
         wanted = request.get("QueryExecutionContext", {})
         result = request.get("ResultConfiguration", {})
-        if "EncryptionConfiguration" in result:
-            raise InvalidRequest(
-                "ResultConfiguration.EncryptionConfiguration is not served here.",
-                remedy="Leave it out: results are files of the lake.",
-            )
         statement_id = self._service.start(
             StatementRequest(
                 sql=request["QueryString"],
@@ -61,6 +55,7 @@ class _Statements:
                 catalog=wanted.get("Catalog"),
                 workgroup=request.get("WorkGroup"),
                 output_location=result.get("OutputLocation"),
+                options=options_of(result),
                 parameters=tuple(request.get("ExecutionParameters", ())),
                 token=request.get("ClientRequestToken"),
                 reuse_minutes=_reuse_minutes(request),
@@ -76,46 +71,39 @@ class _Statements:
     def batch_get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         asked = list(dict.fromkeys(request["QueryExecutionIds"]))
         found = self._service.get_many(asked)
-        missing = [each for each in asked if each not in {statement.id for statement in found}]
         return {
             "QueryExecutions": [_execution(each) for each in found],
-            "UnprocessedQueryExecutionIds": [
-                {
-                    "QueryExecutionId": each,
-                    "ErrorCode": "INVALID_INPUT",
-                    "ErrorMessage": f"QueryExecution {each} was not found",
-                }
-                for each in missing
-            ],
+            "UnprocessedQueryExecutionIds": unprocessed(
+                asked, (each.id for each in found), "QueryExecutionId", "QueryExecution", code="INVALID_INPUT"
+            ),
         }
 
     def list(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        try:
-            page = self._service.page(
-                workgroup=request.get("WorkGroup"), limit=request.get("MaxResults", 50), token=request.get("NextToken")
-            )
-        except InvalidInput as error:
-            raise InvalidRequest(error.message, remedy=error.remedy) from error
-        return _with_token({"QueryExecutionIds": list(page.ids)}, page.next_token)
+        with pages():
+            page = self._service.page(workgroup=request.get("WorkGroup"), **page_arguments(request))
+        return with_token({"QueryExecutionIds": list(page.ids)}, page.next_token)
 
     def stop(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         self._service.stop(request["QueryExecutionId"])
         return {}
 
     def results(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        if request.get("QueryResultType") == "DATA_MANIFEST":
-            raise InvalidRequest("There is no data manifest: statements that write are not served here.")
+        manifest = request.get("QueryResultType") == "DATA_MANIFEST"
         statement, rows = self._service.results(
-            request["QueryExecutionId"], limit=request.get("MaxResults", 1000), token=request.get("NextToken")
+            request["QueryExecutionId"],
+            limit=request.get("MaxResults", 1000),
+            token=request.get("NextToken"),
+            manifest=manifest,
         )
+        columns = _MANIFEST_COLUMNS if manifest else statement.columns
         answer: dict[str, Any] = {
-            "UpdateCount": 0,
+            "UpdateCount": statement.statistics.update_count or 0,
             "ResultSet": {
                 "Rows": [{"Data": [_datum(value) for value in row]} for row in rows.rows],
-                "ResultSetMetadata": {"ColumnInfo": [_column(each) for each in statement.columns]},
+                "ResultSetMetadata": {"ColumnInfo": [_column(each) for each in columns]},
             },
         }
-        return _with_token(answer, None if rows.next_offset is None else str(rows.next_offset))
+        return with_token(answer, None if rows.next_offset is None else str(rows.next_offset))
 
     def runtime_statistics(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         statement = self._service.get(request["QueryExecutionId"])
@@ -131,44 +119,6 @@ class _Statements:
                 },
             }
         }
-
-
-class _WorkGroups:
-    """The one workgroup, ``primary``."""
-
-    def __init__(self, service: QueryService) -> None:
-        self._service = service
-
-    def get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        check_workgroup(request["WorkGroup"])
-        return {
-            "WorkGroup": {
-                "Name": PRIMARY,
-                "State": "ENABLED",
-                "Description": "",
-                "CreationTime": _CREATED,
-                "Configuration": {
-                    "ResultConfiguration": {"OutputLocation": self._service.settings.output_location},
-                    "EnforceWorkGroupConfiguration": False,
-                    "PublishCloudWatchMetricsEnabled": False,
-                    "RequesterPaysEnabled": False,
-                    "EnableMinimumEncryptionConfiguration": False,
-                    "ManagedQueryResultsConfiguration": {"Enabled": False},
-                    "IdentityCenterConfiguration": {"EnableIdentityCenter": False},
-                    "EngineVersion": _ENGINE,
-                },
-            }
-        }
-
-    def list(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        summary = {
-            "Name": PRIMARY,
-            "State": "ENABLED",
-            "Description": "",
-            "CreationTime": _CREATED,
-            "EngineVersion": _ENGINE,
-        }
-        return {"WorkGroups": [summary]}
 
 
 def _reuse_minutes(request: Mapping[str, Any]) -> int | None:
@@ -198,11 +148,12 @@ def _execution(statement: Statement) -> Mapping[str, Any]:
     where = {"Catalog": statement.catalog.lower()}
     if statement.database is not None:
         where["Database"] = statement.database
+    uri = statement.statistics.manifest_uri
+    manifest = {} if uri is None or statement.managed else {"DataManifestLocation": uri}
     execution: dict[str, Any] = {
         "QueryExecutionId": statement.id,
         "Query": statement.sql,
         "StatementType": statement.type.value,
-        "ResultConfiguration": {"OutputLocation": statement.result_uri},
         "ResultReuseConfiguration": {"ResultReuseByAgeConfiguration": _reuse(statement)},
         "QueryExecutionContext": where,
         "Status": status,
@@ -210,10 +161,16 @@ def _execution(statement: Statement) -> Mapping[str, Any]:
             **_timeline(statement),
             "DataScannedInBytes": statement.statistics.scanned_bytes,
             "ResultReuseInformation": {"ReusedPreviousResult": statement.statistics.reused},
+            **manifest,
         },
         "WorkGroup": statement.workgroup,
-        "EngineVersion": _ENGINE,
+        "EngineVersion": engine_version(ENGINES[0]),
     }
+    if statement.managed:
+        execution["ManagedQueryResultsConfiguration"] = {"Enabled": True}
+    else:
+        location = {"OutputLocation": statement.result_uri}
+        execution["ResultConfiguration"] = location | result_options(statement.options)
     if statement.substatement is not None:
         execution["SubstatementType"] = statement.substatement
     if statement.parameters:
@@ -250,7 +207,3 @@ def _column(column: ResultColumn) -> Mapping[str, Any]:
         "Nullable": "UNKNOWN",
         "CaseSensitive": column.type in {"varchar", "string"},
     }
-
-
-def _with_token(answer: dict[str, Any], token: str | None) -> Mapping[str, Any]:
-    return answer if token is None else {**answer, "NextToken": token}

@@ -53,6 +53,9 @@ class Lookup(Protocol):
     def schemas_of(self, registry: str) -> Sequence[str]:
         """Return the names of a registry's schemas, including soft-deleted ones."""
 
+    def work_group_of(self, any_id: str) -> str | None:
+        """Return the work group of a statement or named query by its id; None if there is none."""
+
     def crawled_database(self, crawler: str) -> str | None:
         """Return the database that a crawler writes to; None if the crawler does not exist."""
 
@@ -260,8 +263,29 @@ def _connections_of(context: ResourceContext, names: Sequence[str]) -> Sequence[
 
 
 def _work_group(request: Request, context: ResourceContext) -> Sequence[str]:
-    # This server has one workgroup; statements do not name theirs.
-    return (arn("athena", context.region, context.account, f"workgroup/{request.get('WorkGroup') or 'primary'}"),)
+    return (_work_group_arn(request.get("WorkGroup") or "primary", context),)
+
+
+def _new_work_group(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (_work_group_arn(request["Name"], context),)
+
+
+def _work_groups_of(request: Request, context: ResourceContext) -> Sequence[str]:
+    """Return the work groups of the statements or named queries of a request; of unknown ones, any."""
+    ids: list[str] = []
+    for member in ("QueryExecutionId", "NamedQueryId"):
+        ids += [request[member]] if member in request else []
+    ids += request.get("QueryExecutionIds") or request.get("NamedQueryIds") or []
+    names = {context.lookup.work_group_of(each) or "*" for each in ids} or {"*"}
+    return [_work_group_arn(name, context) for name in sorted(names)]
+
+
+def _work_group_arn(name: str, context: ResourceContext) -> str:
+    return arn("athena", context.region, context.account, f"workgroup/{name}")
+
+
+def _tagged_of_athena(request: Request, _context: ResourceContext) -> Sequence[str]:
+    return (canonical(request["ResourceARN"]),)
 
 
 def _data_catalog(request: Request, context: ResourceContext) -> Sequence[str]:
@@ -386,8 +410,15 @@ _GLUE: dict[str, Builder] = {
     **_each(_crawlers, "BatchGetCrawlers", "GetCrawlers", "ListCrawlers", "GetCrawlerMetrics"),
 }
 _ATHENA: dict[str, Builder] = {
-    **_each(_work_group, "BatchGetQueryExecution", "GetQueryExecution", "GetQueryResults", "GetQueryRuntimeStatistics"),
-    **_each(_work_group, "GetWorkGroup", "ListQueryExecutions", "StartQueryExecution", "StopQueryExecution"),
+    **_each(_work_groups_of, "BatchGetQueryExecution", "GetQueryExecution", "GetQueryResults", "GetQueryRuntimeStatistics"),
+    **_each(_work_groups_of, "StopQueryExecution", "BatchGetNamedQuery", "GetNamedQuery", "UpdateNamedQuery"),
+    **_each(_work_groups_of, "DeleteNamedQuery"),
+    **_each(_work_group, "GetWorkGroup", "UpdateWorkGroup", "DeleteWorkGroup", "ListQueryExecutions", "StartQueryExecution"),
+    **_each(_work_group, "CreateNamedQuery", "ListNamedQueries", "CreatePreparedStatement", "GetPreparedStatement"),
+    **_each(_work_group, "BatchGetPreparedStatement", "ListPreparedStatements", "UpdatePreparedStatement"),
+    **_each(_work_group, "DeletePreparedStatement"),
+    **_each(_tagged_of_athena, "ListTagsForResource", "TagResource", "UntagResource"),
+    "CreateWorkGroup": _new_work_group,
     **_each(_data_catalog, "GetDataCatalog", "GetDatabase", "GetTableMetadata", "ListDatabases", "ListTableMetadata"),
 }
 _SECRETS: dict[str, Builder] = {

@@ -72,6 +72,10 @@ def _by(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
     return lambda item, _request, _resource_context: (item[key],)
 
 
+def _work_group(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+    return (arn("athena", context.region, context.account, f"workgroup/{item['Name']}"),)
+
+
 def _secret_found(item: Item, request: Request, _resource_context: ResourceContext) -> Sequence[str]:
     # A caller who names a secret gets the reason why it cannot be read.
     return (item["SecretId"],) if request.get("Filters") is not None else ()
@@ -145,6 +149,14 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
         _glue("ListRegistries", "Registries", _of_kind("registry", "RegistryName"), "GetRegistry"),
     ],
     ("glue", "ListSchemas"): [_glue("ListSchemas", "Schemas", _schema, "GetSchema")],
+    ("athena", "ListWorkGroups"): [
+        ListedMembers(
+            member="WorkGroups",
+            resources=_work_group,
+            action="athena:ListWorkGroups",
+            single="athena:GetWorkGroup",
+        )
+    ],
     ("athena", "ListDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],
     ("athena", "ListTableMetadata"): [_glue("GetTables", "TableMetadataList", _table, "GetTable", allowed=True)],
     ("secretsmanager", "ListSecrets"): [

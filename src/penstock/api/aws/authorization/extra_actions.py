@@ -58,6 +58,7 @@ _METADATA: Mapping[str, Callable[[Request], tuple[str, Request]]] = {
 """Athena's operations on the catalog, and Glue's that correspond."""
 
 _TAGGING: Mapping[str, Callable[[str], str]] = {
+    "athena": lambda _operation: "TagResource",
     "glue": lambda _operation: "TagResource",
     "iam": lambda operation: operation.replace("Create", "Tag", 1),
     "organizations": lambda _operation: "TagResource",

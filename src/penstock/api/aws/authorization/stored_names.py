@@ -31,6 +31,7 @@ class StoredNames:
         self._account = account
         self.tenant = tenant
         self._store = store
+        self._work_groups: SharedCache[str, str] = SharedCache(_MAX_CACHED, seconds=_CACHE_SECONDS, clock=clock)
         self._schemas: SharedCache[str, SchemaKey] = SharedCache(_MAX_CACHED, seconds=_CACHE_SECONDS, clock=clock)
 
     def schema_of_version(self, version_id: str) -> SchemaKey | None:
@@ -74,6 +75,15 @@ class StoredNames:
                     return names
         except NotFound:
             return ()
+
+    def work_group_of(self, any_id: str) -> str | None:
+        known = self._work_groups.peek(any_id)
+        if known is None and self.tenant is not None:
+            known = self.tenant.work_group_of(any_id)
+            if known is not None:
+                # It never changes, and clients that wait for a statement ask again and again.
+                self._work_groups.load(any_id, lambda: known)
+        return known
 
     def crawled_database(self, crawler: str) -> str | None:
         if self.tenant is None:

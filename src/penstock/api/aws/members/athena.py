@@ -6,41 +6,76 @@ __all__ = ["MEMBERS"]
 
 _ONE_PAGE = Harmless("Everything fits into one page, which is the answer; there is never a token to go on from.")
 _NO_ATTRIBUTES = Harmless("It makes answers smaller: the whole answer includes what is asked for.")
-_ONE_GROUP = Harmless("There is one workgroup, and it sees the one catalog.")
+_EFFECTIVE = Harmless("Athena decides it from the selected version; Terraform sends back what it was told.")
+_SETTINGS = (
+    "EnforceWorkGroupConfiguration PublishCloudWatchMetricsEnabled BytesScannedCutoffPerQuery RequesterPaysEnabled "
+    "EngineVersion EnableMinimumEncryptionConfiguration"
+)
+_RESULTS = "OutputLocation EncryptionConfiguration ExpectedBucketOwner AclConfiguration"
 
 MEMBERS = Members(
     served={
+        "AclConfiguration": "S3AclOption",
+        "BatchGetNamedQueryInput": "NamedQueryIds",
+        "BatchGetPreparedStatementInput": "PreparedStatementNames WorkGroup",
         "BatchGetQueryExecutionInput": "QueryExecutionIds",
-        "GetDataCatalogInput": "Name",
+        "CreateNamedQueryInput": "Name Description Database QueryString ClientRequestToken WorkGroup",
+        "CreatePreparedStatementInput": "StatementName WorkGroup QueryStatement Description",
+        "CreateWorkGroupInput": "Name Configuration Description Tags",
+        "DeleteNamedQueryInput": "NamedQueryId",
+        "DeletePreparedStatementInput": "StatementName WorkGroup",
+        "DeleteWorkGroupInput": "WorkGroup RecursiveDeleteOption",
+        "EncryptionConfiguration": "EncryptionOption KmsKey",
+        "EngineVersion": "SelectedEngineVersion",
+        "GetDataCatalogInput": "Name WorkGroup",
         "GetDatabaseInput": "CatalogName DatabaseName WorkGroup",
+        "GetNamedQueryInput": "NamedQueryId",
+        "GetPreparedStatementInput": "StatementName WorkGroup",
         "GetQueryExecutionInput": "QueryExecutionId",
         "GetQueryResultsInput": "QueryExecutionId NextToken MaxResults QueryResultType",
         "GetQueryRuntimeStatisticsInput": "QueryExecutionId",
         "GetTableMetadataInput": "CatalogName DatabaseName TableName WorkGroup",
         "GetWorkGroupInput": "WorkGroup",
+        "ListDataCatalogsInput": "WorkGroup",
         "ListDatabasesInput": "CatalogName NextToken MaxResults WorkGroup",
+        "ListNamedQueriesInput": "NextToken MaxResults WorkGroup",
+        "ListPreparedStatementsInput": "NextToken MaxResults WorkGroup",
         "ListQueryExecutionsInput": "NextToken MaxResults WorkGroup",
         "ListTableMetadataInput": "CatalogName DatabaseName Expression NextToken MaxResults WorkGroup",
+        "ListTagsForResourceInput": "ResourceARN",
+        "ListWorkGroupsInput": "NextToken MaxResults",
+        "ManagedQueryResultsConfiguration": "Enabled EncryptionConfiguration",
+        "ManagedQueryResultsConfigurationUpdates": "Enabled EncryptionConfiguration RemoveEncryptionConfiguration",
+        "ManagedQueryResultsEncryptionConfiguration": "KmsKey",
+        "QueryExecutionContext": "Database Catalog",
+        "ResultConfiguration": _RESULTS,
+        "ResultConfigurationUpdates": f"{_RESULTS} RemoveOutputLocation RemoveEncryptionConfiguration "
+        "RemoveExpectedBucketOwner RemoveAclConfiguration",
+        "ResultReuseByAgeConfiguration": "Enabled MaxAgeInMinutes",
+        "ResultReuseConfiguration": "ResultReuseByAgeConfiguration",
         "StartQueryExecutionInput": "QueryString ClientRequestToken QueryExecutionContext ResultConfiguration WorkGroup "
         "ExecutionParameters ResultReuseConfiguration",
-        "ResultReuseConfiguration": "ResultReuseByAgeConfiguration",
-        "ResultReuseByAgeConfiguration": "Enabled MaxAgeInMinutes",
-        "QueryExecutionContext": "Database Catalog",
-        "ResultConfiguration": "OutputLocation",
         "StopQueryExecutionInput": "QueryExecutionId",
+        "Tag": "Key Value",
+        "TagResourceInput": "ResourceARN Tags",
+        "UntagResourceInput": "ResourceARN TagKeys",
+        "UpdateNamedQueryInput": "NamedQueryId Name Description QueryString",
+        "UpdatePreparedStatementInput": "StatementName WorkGroup QueryStatement Description",
+        "UpdateWorkGroupInput": "WorkGroup Description ConfigurationUpdates State",
+        "WorkGroupConfiguration": f"ResultConfiguration ManagedQueryResultsConfiguration {_SETTINGS}",
+        "WorkGroupConfigurationUpdates": "ResultConfigurationUpdates ManagedQueryResultsConfigurationUpdates "
+        f"RemoveBytesScannedCutoffPerQuery {_SETTINGS}",
     },
     harmless={
-        "GetDataCatalogInput": {"WorkGroup": _ONE_GROUP},
-        "ListDataCatalogsInput": {"WorkGroup": _ONE_GROUP, "MaxResults": _ONE_PAGE},
-        "ListWorkGroupsInput": {"MaxResults": _ONE_PAGE},
+        "EngineVersion": {"EffectiveEngineVersion": _EFFECTIVE},
+        "ListDataCatalogsInput": {"MaxResults": _ONE_PAGE},
         "ListDatabasesInput": {"AttributesToGet": _NO_ATTRIBUTES},
+        "ListEngineVersionsInput": {"MaxResults": _ONE_PAGE},
         "ListTableMetadataInput": {"AttributesToGet": _NO_ATTRIBUTES},
+        "ListTagsForResourceInput": {"MaxResults": _ONE_PAGE},
     },
     remedies={
-        "AclConfiguration": "Leave it out: results belong to the account.",
-        "EncryptionConfiguration": "Leave it out: results are files of the lake.",
         "EngineConfiguration": "Leave it out: there is one engine, which sizes itself.",
-        "ExpectedBucketOwner": "Leave it out: buckets are the account's own.",
         "NextToken": "Leave it out: the first page is the whole answer.",
     },
 )

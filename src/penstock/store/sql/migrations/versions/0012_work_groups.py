@@ -16,9 +16,11 @@ def upgrade() -> None:
     op.add_column("statements", sa.Column("managed", sa.Boolean(), server_default=sa.false(), nullable=False))
     op.create_index("ix_statements_completed", "statements", ["completed"])
     op.create_index("ix_athena_resource_scope", "athena_resource", ["scope"])
+    op.create_index("ix_athena_resource_key", "athena_resource", ["key"])
 
 
 def downgrade() -> None:
+    op.drop_index("ix_athena_resource_key", "athena_resource")
     op.drop_index("ix_athena_resource_scope", "athena_resource")
     op.drop_index("ix_statements_completed", "statements")
     op.drop_column("statements", "managed")
