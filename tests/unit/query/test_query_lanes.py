@@ -12,6 +12,7 @@ from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
+from penstock.store.memory.resources import MemoryResourceStore
 from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.query.lake_of_flights import Lake, finished
 from tests.unit.query.test_query_children import ENDLESS
@@ -111,6 +112,7 @@ def narrow(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterator
         settings=replace(settings, workers=1),
         sink=LakeSink(lake.folder),
         children=children,
+        resources=MemoryResourceStore(),
     )
     yield made
     made.close()

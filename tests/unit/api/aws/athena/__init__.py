@@ -1,0 +1,1 @@
+"""Athena's operations, asked by boto3."""

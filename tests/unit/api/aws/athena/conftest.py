@@ -1,0 +1,100 @@
+"""Athena's client over a lake with one table, without a socket."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pyarrow as pa
+import pytest
+from botocore.config import Config
+
+from penstock.api.aws.athena import operations as athena_operations
+from penstock.api.aws.protocol.dispatch import AwsApp
+from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.lake.locations import LakeFolder
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.sinks import LakeSink
+from penstock.query.service import QueryService
+from penstock.query.settings import QuerySettings
+from penstock.store.memory.resources import MemoryResourceStore
+from penstock.store.memory.statements import MemoryStatementStore
+from tests.unit.api.aws.loopback import ACCOUNT, Loopback, Silent
+from tests.unit.query.lake_of_flights import Lake
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def children() -> Iterator[ChildPool]:
+    """Yield one pool for all tests, whose services have one account."""
+    pool = ChildPool()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    (tmp_path / "buckets/lake").mkdir(parents=True)
+    made = Lake(LakeFolder(tmp_path / "buckets"))
+    made.table("numbers", {"n": "bigint"})
+    made.write("numbers/a.parquet", pa.table({"n": list(range(5_000))}))
+    return made
+
+
+@pytest.fixture
+def service(lake: Lake, children: ChildPool) -> Iterator[QueryService]:
+    settings = QuerySettings(output_location="s3://lake/athena-results/", account=ACCOUNT, poll_seconds=0.02, threads=1)
+    made = QueryService(
+        store=MemoryStatementStore(),
+        catalog=lake.catalog,
+        changes=lake.catalog,
+        lake=lake.folder,
+        settings=settings,
+        sink=LakeSink(lake.folder),
+        children=children,
+        resources=MemoryResourceStore(),
+    )
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def client() -> Any:
+    return boto3.client(
+        "athena",
+        region_name="us-east-1",
+        endpoint_url="http://localhost",
+        aws_access_key_id="a",
+        aws_secret_access_key="b",
+        config=Config(retries={"max_attempts": 1}),
+    )
+
+
+@pytest.fixture
+def athena(client: Any, service: QueryService) -> Iterator[Any]:
+    endpoints = EndpointTable([athena_operations.operations(service)])
+    app = AwsApp(endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
+    loopback = Loopback(app)
+    client.meta.events.register("before-send.athena", loopback)
+    yield client
+    client.meta.events.unregister("before-send.athena", loopback)
+    app.close()
+
+
+@pytest.fixture
+def run(athena: Any) -> Run:
+    """Return a function that runs a statement and returns its QueryExecution at the end."""
+
+    def run(sql: str, **request: Any) -> Any:
+        query_id = athena.start_query_execution(QueryString=sql, **request)["QueryExecutionId"]
+        deadline = time.monotonic() + 60
+        while True:
+            found = athena.get_query_execution(QueryExecutionId=query_id)["QueryExecution"]
+            if found["Status"]["State"] not in {"QUEUED", "RUNNING"}:
+                return found
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    return run
