@@ -18,7 +18,10 @@ from penstock.query.ports import CatalogReader
 from penstock.query.tables.kinds import find_source
 from penstock.query.tables.port import SCHEMA, LakeReader, PruneWith, Scan, ScanRequest, TableReference, TableSource
 
-__all__ = ["Plan", "Planner"]
+__all__ = ["POSITIONS", "Plan", "Planner"]
+
+POSITIONS = "penstock_positions"
+"""A table's node with this in its ``meta`` gets the columns of :attr:`TableReference.positions`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +79,10 @@ class Planner:
                 seen.add(id(source))
                 name = TableName(source.name.lower(), source.db.lower() or database, source.catalog.lower() or None)
                 version = source.args.get("version")
-                reference = TableReference(name=name, version=version, position=position_of(source))
-                key = (name.database or "", name.name, version.sql("trino") if version is not None else "")
+                positions = bool(source.meta.get(POSITIONS))
+                reference = TableReference(name=name, version=version, position=position_of(source), positions=positions)
+                at = version.sql("trino") if version is not None else ""
+                key = (name.database or "", name.name, f"{at}{' positions' if positions else ''}")
                 if key not in known:
                     known[key] = find_source(reference, self._reader)
                 found.append(_Source(source, alias, scope, known[key]))

@@ -6,6 +6,7 @@ from penstock.catalog.model import Table
 from penstock.errors import NotFound
 from penstock.query.dialect.parse import TableName
 from penstock.query.errors import Position, StatementError
+from penstock.query.iceberg.kind import iceberg_table
 from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.tables.hive import hive_table
 from penstock.query.tables.port import LakeReader, TableReference, TableSource
@@ -18,7 +19,7 @@ Kind = Callable[[TableReference, LakeReader], TableSource | None]
 _VIRTUAL: Sequence[Kind] = ()
 """Kinds whose names are not tables of the catalog: ``information_schema.tables``, ``"flights$partitions"``."""
 
-_STORED: Sequence[Callable[[Table, TableReference, LakeReader], TableSource | None]] = (hive_table,)
+_STORED: Sequence[Callable[[Table, TableReference, LakeReader], TableSource | None]] = (iceberg_table, hive_table)
 """Kinds of the catalog's tables. The last one takes or refuses every table."""
 
 

@@ -55,6 +55,8 @@ class TableReference:
     version: exp.Version | None = None
     """FOR VERSION AS OF or FOR TIMESTAMP AS OF, as sqlglot parses it."""
     position: Position | None = None
+    positions: bool = False
+    """Whether the view also needs the file and the position of each row: a statement is to delete some of them."""
 
 
 @dataclass(frozen=True, slots=True)
