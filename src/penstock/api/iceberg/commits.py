@@ -13,7 +13,6 @@ from typing import Any
 
 from penstock.api.iceberg.call import Call
 from penstock.api.iceberg.errors import CommitFailed, CommitStateUnknown
-from penstock.api.iceberg.glue_tables import table_input
 from penstock.api.iceberg.lookup import Loaded, check_location, default_location, find_table, load
 from penstock.catalog.errors import StaleTable, TableExists
 from penstock.catalog.inputs import TableInput
@@ -21,6 +20,7 @@ from penstock.catalog.tables import TableWrite
 from penstock.errors import InvalidInput, PenstockError
 from penstock.lake.iceberg.documents import Document, optional_text
 from penstock.lake.iceberg.errors import RequirementFailed
+from penstock.lake.iceberg.glue_tables import table_input
 from penstock.lake.iceberg.requirements import check_requirements, is_create
 from penstock.lake.iceberg.table_metadata import (
     FORMAT_VERSION,

@@ -5,11 +5,11 @@ from typing import Any
 
 from penstock.api.iceberg.call import Call
 from penstock.api.iceberg.errors import NoSuchTable, NoSuchView
-from penstock.api.iceberg.glue_tables import is_table, is_view, location_of
 from penstock.catalog.errors import TableNotFound
 from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists, DataProblem, InvalidInput, NotFound
 from penstock.lake.iceberg.errors import BadDocument
+from penstock.lake.iceberg.glue_tables import is_table, is_view, location_of
 
 __all__ = [
     "Loaded",

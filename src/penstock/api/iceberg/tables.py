@@ -12,7 +12,6 @@ from penstock.api.iceberg.call import Answer, Call, checked_name, identifier, no
 from penstock.api.iceberg.commits import Change, commit, create_plan, publish
 from penstock.api.iceberg.credentials import storage_of, table_credentials
 from penstock.api.iceberg.errors import UnknownPath
-from penstock.api.iceberg.glue_tables import is_table, is_view, table_input
 from penstock.api.iceberg.lookup import (
     Loaded,
     check_location,
@@ -30,6 +29,7 @@ from penstock.catalog.tables import TableWrite
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.iceberg.documents import documents, member, optional_text, text, texts
 from penstock.lake.iceberg.errors import BadDocument
+from penstock.lake.iceberg.glue_tables import is_table, is_view, table_input
 from penstock.lake.iceberg.reachable import remove_files
 from penstock.lake.iceberg.table_metadata import new_table, read_table, referenced_only, written
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from penstock.api.iceberg.call import Answer, Call, checked_name, no_content
 from penstock.api.iceberg.commits import Plan, publish
-from penstock.api.iceberg.glue_tables import location_of, view_input
 from penstock.api.iceberg.lookup import (
     Loaded,
     check_location,
@@ -23,6 +22,7 @@ from penstock.catalog.tables import TableWrite
 from penstock.errors import NotFound
 from penstock.lake.iceberg.documents import documents, member, optional_text, text, texts
 from penstock.lake.iceberg.errors import BadDocument
+from penstock.lake.iceberg.glue_tables import location_of, view_input
 from penstock.lake.iceberg.view_metadata import apply_view_updates, check_view_requirements, new_view, read_view
 
 __all__ = ["routes"]
