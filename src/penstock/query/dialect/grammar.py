@@ -6,6 +6,7 @@ table of functions sees it. Calls with a syntax of their own (CAST, EXTRACT, TRI
 
 from typing import Any, ClassVar
 
+from sqlglot import exp
 from sqlglot.dialects.trino import Trino
 from sqlglot.parsers.trino import TrinoParser
 
@@ -22,7 +23,34 @@ _CALLS = {name: read for name, read in TrinoParser.FUNCTION_PARSERS.items() if n
 _WORDS = {name: read for name, read in TrinoParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "CONNECT_BY_ROOT"}
 
 
+def _decimal(_: Any, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
+    """Return the literal ``DECIMAL '1.50'`` as a cast to the decimal of its digits."""
+    digits = text.name.lstrip("+-")
+    whole, fraction = [*digits.split("."), ""][:2]
+    numbers = (max(1, len(whole.lstrip("0")) + len(fraction)), len(fraction))
+    return _literal_cast(text, kind, numbers)
+
+
+def _text(_: Any, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
+    return _literal_cast(text, kind, (max(1, len(text.name)),))
+
+
+def _literal_cast(text: exp.Expr, kind: exp.DataType, numbers: tuple[int, ...]) -> exp.Expr:
+    if not kind.expressions:
+        kind.set("expressions", [exp.DataTypeParam(this=exp.Literal.number(number)) for number in numbers])
+    return exp.Cast(this=text, to=kind)
+
+
+_LITERALS = {
+    **TrinoParser.TYPE_LITERAL_PARSERS,
+    exp.DType.DECIMAL: _decimal,
+    exp.DType.CHAR: _text,
+    exp.DType.VARCHAR: _text,
+}
+
+
 class _Parser(TrinoParser):
+    TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = _LITERALS
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _CALLS
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _WORDS

@@ -44,7 +44,7 @@ class Type:
         if self.name == "row":
             named = [f"{name} {kind}" if name else str(kind) for name, kind in zip(self.fields, self.inner, strict=True)]
             return f"row({', '.join(named)})"
-        inside = [*map(str, self.numbers), *(str(each) if each else "unknown" for each in self.inner)]
+        inside = [",".join(map(str, self.numbers))] if self.numbers else [str(each or "unknown") for each in self.inner]
         zone = " with time zone"
         if inside and self.name.endswith(zone):
             return f"{self.name.removesuffix(zone)}({', '.join(inside)}){zone}"

@@ -170,7 +170,7 @@ class _Translation:
         order: Sequence[exp.Expr] = (),
         around: Sequence[exp.Expr] = (),
     ) -> Call:
-        arguments = list(node.iter_expressions())
+        arguments = list(row.operands(node) if row.operands is not None else node.iter_expressions())
         call = Call(
             name=row.name,
             arguments=arguments,
@@ -187,7 +187,7 @@ class _Translation:
 
     def _write(self, place: exp.Expr, row: Row, call: Call) -> None:
         parent, key, index = place.parent, place.arg_key, place.index
-        kind = row.result(call.types)
+        kind = row.result(call)
         if row.write is not None:
             new = row.write(call)
         elif isinstance(call.node, exp.Anonymous):

@@ -11,12 +11,14 @@ from penstock.query.errors import Position, StatementCancelled, StatementError, 
 
 __all__ = ["translate_error"]
 
+_OURS = re.compile(r"TRINO\[(\w+)\] (.*?)(?:' to [A-Z]+[0-9]*)?$", re.MULTILINE)
+_INTEGER_RANGE = re.compile(r"Type U?INT\d+ with value (\S+) can't be cast because the value is out of range")
 _COLUMN = re.compile(r'Referenced column "([^"]+)" not found|does not have a column named "([^"]+)"')
 _TABLE = re.compile(r'Referenced table "([^"]+)" not found')
 _FUNCTION = re.compile(r"Function with name \"?([^\s\"]+)\"? does not exist")
 _SIGNATURE = re.compile(r"No function matches the given name and argument types '([^(']+)\(")
 # What a macro of the dialect fails with (`functions.rows.fail`), inside the engine's error about the cast.
-_OWN = re.compile(r"TRINO\[(\w+)\] (.*?)' to INT32", re.DOTALL)
+_OWN = re.compile(r"TRINO\[(\w+)\] (.*?)(?:' to INT32.*)?$", re.DOTALL)
 _OVERLOAD = re.compile(r"Macro trino_(\w+)\(\) (?:does not support the supplied|has multiple overloads)")
 _BAD_FILE = re.compile(
     r"No magic bytes|too small to be a Parquet|footer|Parquet|Thrift|corrupt|Snappy|ZSTD|Deserializ", re.IGNORECASE
@@ -43,9 +45,9 @@ def translate_error(error: Exception, tree: exp.Query | None, lake: Path) -> Sta
     text = _clean_text(str(error), lake)
     if isinstance(error, duckdb.InterruptException) or "INTERRUPT" in text:
         return StatementCancelled("The statement was interrupted.")
-    own = _OWN.search(text)
-    if own is not None:
-        return StatementError(own[1], own[2])
+    ours = _OURS.search(text)
+    if ours is not None:
+        return StatementError(ours[1], ours[2])
     return _error_about_name(text, tree) or _error_by_text(error, text) or _error_by_class(error, text)
 
 
@@ -72,6 +74,7 @@ def _error_by_text(error: Exception, text: str) -> StatementError | None:
         return _exceeded(text)
     for found, code, what, remedy in (
         ("Division by zero" in text, "DIVISION_BY_ZERO", "Division by zero", "Guard the divisor: NULLIF(divisor, 0)."),
+        (_INTEGER_RANGE.search(text), "NUMERIC_VALUE_OUT_OF_RANGE", message, None),
         (_MISSING.search(text), "HIVE_CANNOT_OPEN_SPLIT", message, "The files changed while they were read: run it again."),
         ("must appear in the GROUP BY" in text, "EXPRESSION_NOT_AGGREGATE", message, None),
         ("Ambiguous reference" in text, "AMBIGUOUS_NAME", message, None),

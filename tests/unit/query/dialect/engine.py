@@ -21,7 +21,6 @@ class Engine:
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:")
         self.connection.execute("SET TimeZone = 'UTC'")
-        self.connection.execute("SET integer_division = true")
         self._installed: set[str] = set()
 
     def translated(self, sql: str) -> tuple[str, list[str | None]]:

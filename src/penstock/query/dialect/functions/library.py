@@ -1,7 +1,9 @@
 """What the engine gets beside its own functions: SQL macros, and Python functions over Arrow; only what a query uses."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from inspect import Parameter, Signature
+from typing import Any
 
 import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
@@ -25,7 +27,7 @@ def install(connection: duckdb.DuckDBPyConnection, sql: str, installed: set[str]
         else:
             connection.create_function(
                 definition.name,
-                definition.function,
+                _of_count(len(definition.parameters), definition.function),
                 list(definition.parameters),
                 definition.returns,
                 type=PythonUDFType.ARROW,
@@ -43,3 +45,14 @@ def _needed(sql: str, seen: set[str]) -> Iterator[Definition]:
         if isinstance(definition, Macro):
             yield from _needed(" ".join(definition.overloads), seen)
         yield definition
+
+
+def _of_count(count: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function`` with ``count`` parameters in its signature, which the engine reads."""
+
+    def call(*columns: Any) -> Any:
+        return function(*columns)
+
+    parameters = [Parameter(f"column{number}", Parameter.POSITIONAL_ONLY) for number in range(count)]
+    call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return call

@@ -21,6 +21,7 @@ __all__ = [
     "Returns",
     "Row",
     "Types",
+    "Write",
     "call_engine",
     "fail",
     "refuse",
@@ -91,6 +92,10 @@ class Call:
         )
 
 
+Write = Callable[[Call], exp.Expr]
+"""Returns the engine's expression for a call."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A function or operator: how it is served, or why not."""
@@ -100,7 +105,9 @@ class Row:
     arity: tuple[int, int | None] = (0, None)
     """The least and the greatest number of arguments; None is any number."""
     returns: Returns = None
-    write: Callable[[Call], exp.Expr] | None = None
+    node_type: Callable[[exp.Expr], Type | None] | None = None
+    """The type of a result that the parser's node tells, such as that of a CAST; it is used instead of ``returns``."""
+    write: Write | None = None
     """The engine's expression for a call; None calls the engine's function of the same name."""
     refused: str | None = None
     """Why it is refused."""
@@ -109,6 +116,8 @@ class Row:
     """For the documentation: where the result may differ."""
     nodes: tuple[type[exp.Expr], ...] = ()
     """The parser's nodes of an operator or of a call with a syntax of its own; a plain call is found by its name."""
+    operands: Callable[[exp.Expr], Sequence[exp.Expr]] | None = None
+    """Which of the parts of a parser's node are the arguments; all of them if it is None."""
     repeatable: bool = True
     """Whether the same arguments always give the same result."""
     kind: Literal["scalar", "aggregate", "window"] = "scalar"
@@ -117,9 +126,11 @@ class Row:
     distinct: bool = field(default=True)
     """Whether an aggregate accepts DISTINCT."""
 
-    def result(self, types: Types) -> Type | None:
-        """Return the type of the result for arguments of ``types``."""
-        return self.returns(types) if callable(self.returns) else self.returns
+    def result(self, call: Call) -> Type | None:
+        """Return the type of the result of ``call``."""
+        if self.node_type is not None:
+            return self.node_type(call.node)
+        return self.returns(call.types) if callable(self.returns) else self.returns
 
 
 @dataclass(frozen=True, slots=True)

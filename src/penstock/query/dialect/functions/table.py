@@ -7,14 +7,32 @@ from sqlglot import exp
 
 from penstock.query.dialect.functions.nested import arrays, maps
 from penstock.query.dialect.functions.rows import Definition, Row
-from penstock.query.dialect.functions.scalars import comparison
+from penstock.query.dialect.functions.scalars import (
+    arithmetic,
+    binary,
+    comparison,
+    concatenation,
+    conditional,
+    conversion,
+    numbers,
+    strings,
+    urls,
+)
+from penstock.query.dialect.functions.times import arithmetic as times_arithmetic
 
 __all__ = ["AREAS", "BY_NAME", "BY_NODE", "DEFINITIONS", "is_repeatable", "row_of"]
 
 AREAS: Mapping[str, Sequence[ModuleType]] = {
-    "Comparison": (comparison,),
+    "Comparison and logic": (comparison,),
+    "Conditional": (conditional,),
+    "Conversion": (conversion,),
+    "Mathematical and bitwise": (arithmetic, numbers),
+    "String": (strings, concatenation),
+    "Binary": (binary,),
+    "URL": (urls,),
     "Array": (arrays,),
     "Map": (maps,),
+    "Date and time": (times_arithmetic,),
 }
 """The chapters of Trino's reference, and the modules that have their rows."""
 

@@ -358,7 +358,7 @@ ROWS: Sequence[Row] = [
         write=_zip_with,
         lambdas=lambda types: [[element(types[0]), element(types[1])]],
     ),
-    *refuse("array_first array_last array_histogram euclidean_distance dot_product cosine_distance", _LATER),
+    *refuse("array_first array_last array_histogram euclidean_distance dot_product", _LATER),
 ]
 
 _NULLS = "len({0}) > list_count({0})"

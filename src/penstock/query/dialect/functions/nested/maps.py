@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.query.dialect.functions.nested.lambdas import body, fresh, function, lambda_of
-from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, refuse, renamed
+from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, renamed
 from penstock.query.dialect.kinds import Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -146,7 +146,6 @@ ROWS: Sequence[Row] = [
         write=_transform_values,
         lambdas=_key_and_value,
     ),
-    *refuse("cosine_similarity", "it is not computed over maps"),
 ]
 
 _DUPLICATE = fail(_INVALID, "Duplicate map keys are not allowed", "BIGINT")

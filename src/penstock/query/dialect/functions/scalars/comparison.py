@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.rows import Call, Definition, Row, Types
+from penstock.query.dialect.functions.build import text
+from penstock.query.dialect.functions.rows import Call, Definition, Row, Types, call_engine
 from penstock.query.dialect.kinds import BOOLEAN, Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -36,7 +37,17 @@ def _compared(call: Call) -> exp.Expr:
     first, *others = call.types
     for other in others:
         _check(call, first, other)
+    if any(kind is not None and kind.name == "char" for kind in call.types):
+        _without_padding(call)
     return call.node
+
+
+def _without_padding(call: Call) -> None:
+    """Compare a char with other text without the blanks at its end."""
+    for key in ("this", "expression", "low", "high"):
+        operand = call.node.args.get(key)
+        if isinstance(operand, exp.Expr):
+            call.node.set(key, call_engine("rtrim", operand, text(" ")))
 
 
 def _conditions(call: Call) -> exp.Expr:
@@ -69,8 +80,6 @@ ROWS: Sequence[Row] = [
     Row(name="EXISTS", nodes=(exp.Exists,), returns=BOOLEAN),
     Row(name="ALL", nodes=(exp.All,)),
     Row(name="ANY", nodes=(exp.Any,)),
-    Row(name="LIKE", nodes=(exp.Like,), returns=BOOLEAN, write=_compared),
-    Row(name="ESCAPE", nodes=(exp.Escape,), returns=BOOLEAN),
     Row(name="AND", nodes=(exp.And,), returns=BOOLEAN, write=_conditions),
     Row(name="OR", nodes=(exp.Or,), returns=BOOLEAN, write=_conditions),
     Row(name="NOT", nodes=(exp.Not,), returns=BOOLEAN, write=_conditions),

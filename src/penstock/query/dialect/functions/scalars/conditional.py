@@ -1,0 +1,100 @@
+"""Conditional expressions: CASE, IF, COALESCE, NULLIF, TRY, GREATEST, LEAST, TYPEOF.
+
+Source: Trino's documentation, "Conditional expressions", "Comparison functions and operators", "Conversion functions".
+"""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.query.dialect.functions.build import as_type, text
+from penstock.query.dialect.functions.rows import Call, Definition, Row, Types, call_engine
+from penstock.query.dialect.kinds import Type, common
+
+__all__ = ["DEFINITIONS", "ROWS"]
+
+
+def _if_type(types: Types) -> Type | None:
+    return common(types[1:])
+
+
+def _case_type(types: Types) -> Type | None:
+    return common(types)
+
+
+def _case_results(node: exp.Expr) -> Sequence[exp.Expr]:
+    """Return the results of a CASE; its operand and its conditions have no part in its type."""
+    default = node.args.get("default")
+    return [*(branch.args["true"] for branch in node.args["ifs"]), *([default] if default is not None else [])]
+
+
+def _case(call: Call) -> exp.Expr:
+    """Give the results their common type, which the engine would choose otherwise for decimals."""
+    kind = common(call.types)
+    for branch in call.node.args["ifs"]:
+        if kind is not None and kind.name == "decimal":
+            branch.set("true", as_type(branch.args["true"], kind))
+    default = call.node.args.get("default")
+    if default is not None and kind is not None and kind.name == "decimal":
+        call.node.set("default", as_type(default, kind))
+    return call.node
+
+
+def _if(call: Call) -> exp.Expr:
+    return call.node
+
+
+def _unified(call: Call) -> exp.Expr:
+    """Give decimals and numbers their common type, which the engine would choose otherwise."""
+    return _checked(call, common(call.types))
+
+
+def _checked(call: Call, kind: Type | None) -> exp.Expr:
+    if kind is None and all(each is not None and not each.inner for each in call.types):
+        found = ", ".join(str(each) for each in call.types)
+        raise call.wrong(
+            f"All {call.name.upper()} operands must be the same type or coercible to a common type: {found}",
+            code="TYPE_MISMATCH",
+        )
+    arguments = call.arguments
+    if kind is not None and kind.name in {"decimal", "double", "real", "bigint"}:
+        arguments = [
+            each if own == kind else as_type(each, kind) for each, own in zip(call.arguments, call.types, strict=True)
+        ]
+    return call_engine(call.name, *arguments)
+
+
+def _extreme(call: Call) -> exp.Expr:
+    """GREATEST and LEAST are NULL if an argument is."""
+    result = _checked(call, common(call.types))
+    absent = [exp.Is(this=exp.paren(each), expression=exp.Null()) for each in result.expressions]
+    return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(exp.or_(*absent))), true=result)]))
+
+
+def _try(call: Call) -> exp.Expr:
+    return call_engine("try", call.arguments[0])
+
+
+def _typeof(call: Call) -> exp.Expr:
+    kind = call.types[0]
+    if kind is None:
+        raise call.wrong("typeof: the type of this expression is not known.", code="NOT_SUPPORTED")
+    return text(str(kind))
+
+
+def _first(types: Types) -> Type | None:
+    return types[0]
+
+
+ROWS: Sequence[Row] = [
+    Row(name="CASE", nodes=(exp.Case,), returns=_case_type, write=_case, operands=_case_results),
+    Row(name="if", nodes=(exp.If,), returns=_if_type, write=_if),
+    Row(name="coalesce", arity=(2, None), returns=common, write=_unified),
+    Row(name="nullif", arity=(2, 2), returns=_first),
+    Row(name="try", arity=(1, 1), returns=_first, write=_try, note="Not around aggregates and subqueries."),
+    Row(name="greatest", arity=(1, None), returns=common, write=_extreme),
+    Row(name="least", arity=(1, None), returns=common, write=_extreme),
+    Row(name="typeof", arity=(1, 1), returns=Type("varchar"), write=_typeof),
+]
+
+DEFINITIONS: Sequence[Definition] = []

@@ -1,0 +1,307 @@
+"""CAST and TRY_CAST: values by Trino's rules, which differ from the engine's in rounding, in text and in what is refused.
+
+Sources: Trino's documentation, "Conversion functions", "Data types"; Trino's own tests of the casts of each type.
+"""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.query.dialect.functions.build import as_type, cast_to, engine_type, integer, text
+from penstock.query.dialect.functions.nested.casts import cast_nested
+from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, call_engine, fail
+from penstock.query.dialect.kinds import JSON, UNKNOWN, VARCHAR, Type
+
+__all__ = ["DEFINITIONS", "ROWS", "convert"]
+
+_INTEGERS = ("tinyint", "smallint", "integer", "bigint")
+_NUMBERS = {*_INTEGERS, "decimal", "real", "double"}
+_MOMENTS = {"date", "timestamp", "timestamp with time zone"}
+_TIMES = {"time", "time with time zone"}
+
+# The types that can be cast to a type, beside itself, NULL, and types that are not known.
+_SOURCES = {
+    **dict.fromkeys((*_NUMBERS, "boolean"), _NUMBERS | {"boolean", "varchar", "char", "json"}),
+    "varchar": _NUMBERS | _MOMENTS | _TIMES | {"boolean", "char", "json", "uuid", "ipaddress", "interval day to second"}
+    | {"interval year to month"},
+    "char": {"varchar"},
+    "varbinary": {"uuid", "ipaddress"},
+    "date": _MOMENTS | {"varchar", "char", "json"},
+    "timestamp": _MOMENTS | {"varchar", "char", "time", "json"},
+    "timestamp with time zone": _MOMENTS | {"varchar", "char", "time"},
+    "time": {"varchar", "char", "timestamp", "timestamp with time zone", "time with time zone"},
+    "time with time zone": {"varchar", "char", "time", "timestamp with time zone"},
+    "json": _NUMBERS | _MOMENTS | {"boolean", "varchar", "array", "map", "row"},
+    "array": {"json"},
+    "map": {"json"},
+    "row": {"json"},
+    "uuid": {"varchar", "char", "varbinary"},
+    "interval day to second": {"varchar"},
+    "interval year to month": {"varchar"},
+}  # fmt: skip
+
+
+def convert(call: Call, value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
+    """Return ``value``, of type ``source``, as ``target``. Raises Trino's error for a cast that does not exist."""
+    if source is not None and source.name not in {target.name, "unknown"}:
+        if source.name not in _SOURCES.get(target.name, ()):
+            raise call.wrong(f"Cannot cast {source} to {target}", code="TYPE_MISMATCH")
+    elif source == target and target.name not in {"time", "timestamp"}:
+        return value
+    if source == UNKNOWN:
+        return as_type(value, target)
+    if source == JSON and target.name != "json":
+        return _from_json(call, value, target)
+    return _converted(call, value, source, target)
+
+
+def _converted(call: Call, value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
+    name = target.name
+    if name in {"varchar", "char"}:
+        result = _as_text(value, source, target)
+    elif name == "decimal":
+        result = as_type(_as_decimal_source(value, source), target)
+    elif name in {*_INTEGERS, "real", "double", "boolean"}:
+        result = _as_plain(value, source, target)
+    elif name == "date":
+        result = call_engine("trino_to_date", value)
+    elif name in {"timestamp", "timestamp with time zone", "time"}:
+        result = _as_moment(call, value, target)
+    elif name == "json":
+        result = _as_json(value, source)
+    elif name in {"array", "map", "row"}:
+        result = cast_nested(value, source, target, lambda inner, kind, to: convert(call, inner, kind, to))
+    elif name == "uuid":
+        result = as_type(value, target)
+    else:
+        raise call.wrong(f"The type {target} is not supported.", code="NOT_SUPPORTED")
+    return result
+
+
+def _as_plain(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
+    """Return ``value`` as an integer, a real, a double or a boolean."""
+    if source is None:
+        return call_engine(f"trino_to_{target.name}", value)
+    if source.is_text:
+        return call_engine(f"trino_text_to_{target.name}", value)
+    if target.is_integer and source.is_floating:
+        return as_type(call_engine("round", value), target)
+    return as_type(value, target)
+
+
+def _as_decimal_source(value: exp.Expr, source: Type | None) -> exp.Expr:
+    if source is None:
+        return call_engine("trino_to_decimal_text", value)
+    if source.is_text:
+        return call_engine("trino_decimal_text", value)
+    # By its shortest text, as Trino does: the engine's cast multiplies the binary value.
+    return cast_to(value, "VARCHAR") if source.is_floating else value
+
+
+_TEXTS = {
+    "double": "trino_double_text",
+    "real": "trino_real_text",
+    "timestamp": "trino_timestamp_text",
+    "timestamp with time zone": "trino_timestamptz_text",
+    "time": "trino_time_text",
+}
+
+
+def _as_text(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
+    is_text = source is not None and source.is_text
+    if source is None:
+        result = call_engine("trino_text", value)
+    elif source.name in _TEXTS:
+        result = call_engine(_TEXTS[source.name], value, *(integer(each) for each in source.numbers))
+    else:
+        result = value if is_text else cast_to(value, "VARCHAR")
+    if source is not None and source.name == "char" and target.name == "varchar":
+        result = call_engine("rtrim", result, text(" "))
+    if not target.numbers:
+        return result
+    length = integer(target.numbers[0])
+    if is_text or source is None:
+        fits = source is not None and bool(source.numbers) and source.numbers[0] <= target.numbers[0]
+        result = result if fits else call_engine("left", result, length)
+    else:
+        result = call_engine("trino_bounded_text", result, length)
+    return call_engine("rpad", result, length.copy(), text(" ")) if target.name == "char" else result
+
+
+def _as_moment(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
+    precision = target.numbers[0] if target.numbers else 3
+    if precision > 6:
+        raise call.wrong(
+            f"{target} is not supported: values have at most microseconds.", code="NOT_SUPPORTED", remedy="Use precision 6."
+        )
+    macro = {"timestamp": "trino_to_timestamp", "time": "trino_to_time"}.get(target.name, "trino_to_timestamptz")
+    result = call_engine(macro, value)
+    return result if precision == 6 else call_engine("trino_to_precision", result, integer(10 ** (6 - precision)))
+
+
+def _as_json(value: exp.Expr, source: Type | None) -> exp.Expr:
+    if source is not None and source.name in {"date", "timestamp"}:
+        value = _as_text(value, source, VARCHAR)
+    return call_engine("to_json", value)
+
+
+def _from_json(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
+    if target.name in {"array", "map", "row"}:
+        engine = engine_type(target)
+        if engine is None:
+            raise call.wrong(f"Cannot cast json to {target}", code="TYPE_MISMATCH")
+        return cast_to(value, engine)
+    return convert(call, call_engine("trino_json_text", value), VARCHAR, target)
+
+
+def _target(node: exp.Expr) -> Type | None:
+    kind = node.args.get("to")
+    return Type.of(kind) if isinstance(kind, exp.DataType) else None
+
+
+def _cast(call: Call) -> exp.Expr:
+    target = _target(call.node)
+    if target is None:
+        raise call.wrong(
+            f"The type {call.node.args['to'].sql('trino').lower()[:100]} is not supported.", code="NOT_SUPPORTED"
+        )
+    return convert(call, call.node.this, call.types[0], target)
+
+
+def _try_cast(call: Call) -> exp.Expr:
+    return call_engine("try", _cast(call))
+
+
+ROWS: Sequence[Row] = [
+    Row(name="cast", nodes=(exp.Cast,), node_type=_target, write=_cast, note="Precision of times: at most microseconds."),
+    Row(name="try_cast", nodes=(exp.TryCast,), node_type=_target, write=_try_cast),
+]
+
+
+def _overloads(template: str, kinds: Sequence[str]) -> list[str]:
+    return [f"(x {kind}) AS {template}" for kind in kinds]
+
+
+def _strict(pattern: str, cast: str, kind: str) -> str:
+    """Return the overload for text: what Java's parser refuses must not reach the engine's, which is more lenient."""
+    message = f"CAST(CAST('TRINO[INVALID_CAST_ARGUMENT] Cannot cast ''' || x || ''' to {kind}' AS INTEGER) AS {kind})"
+    return f"(x VARCHAR) AS CASE WHEN regexp_full_match(x, '{pattern}') THEN {cast} ELSE {message} END"
+
+
+_DIGITS = "[+-]?[0-9]+"
+_DECIMAL = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+_FLOAT = r"\\s*([+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|Infinity|NaN))[dDfF]?\\s*".replace("\\\\", "\\")
+_DATE = r"\\s*[+-]?[0-9]{4,}-[0-9]{1,2}-[0-9]{1,2}\\s*".replace("\\\\", "\\")
+_TEXT_BOUND = (
+    "(x, n) AS CASE WHEN length(x) <= n THEN x ELSE CAST(CAST('TRINO[INVALID_CAST_ARGUMENT] Value ' || x || "
+    "' cannot be represented as varchar(' || n || ')' AS INTEGER) AS VARCHAR) END"
+)
+
+
+def _to_integer(name: str) -> Sequence[Macro]:
+    kind = name.upper()
+    return [
+        Macro(f"trino_text_to_{name}", [_strict(_DIGITS, f"CAST(x AS {kind})", kind)]),
+        Macro(
+            f"trino_to_{name}",
+            [
+                f"(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_text_to_{name}(CAST(x AS VARCHAR)) "
+                f"WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN CAST(round(CAST(CAST(x AS VARCHAR) AS DOUBLE)) AS {kind}) "
+                f"ELSE CAST(x AS {kind}) END"
+            ],
+        ),
+    ]
+
+
+def _to_other(name: str, kind: str, pattern: str, cast: str) -> Sequence[Macro]:
+    return [
+        Macro(f"trino_text_to_{name}", [_strict(pattern, cast, kind)]),
+        Macro(
+            f"trino_to_{name}",
+            [
+                f"(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_text_to_{name}(CAST(x AS VARCHAR)) "
+                f"ELSE CAST(x AS {kind}) END"
+            ],
+        ),
+    ]
+
+
+_FLOAT_CAST = f"CAST(regexp_extract(x, '{_FLOAT}', 1) AS {{}})"
+_TRUE = "lower(x) IN ('t', 'true', '1')"
+
+DEFINITIONS: Sequence[Definition] = [
+    *(macro for name in _INTEGERS for macro in _to_integer(name)),
+    *_to_other("double", "DOUBLE", _FLOAT, _FLOAT_CAST.format("DOUBLE")),
+    *_to_other("real", "FLOAT", _FLOAT, _FLOAT_CAST.format("FLOAT")),
+    *_to_other("boolean", "BOOLEAN", "(?i)(t|f|true|false|1|0)", _TRUE),
+    Macro("trino_decimal_text", [_strict(_DECIMAL, "x", "VARCHAR")]),
+    Macro(
+        "trino_to_decimal_text",
+        ["(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_decimal_text(CAST(x AS VARCHAR)) ELSE CAST(x AS VARCHAR) END"],
+    ),
+    Macro(
+        "trino_timestamp_text",
+        ["(x, n) AS rtrim(left(strftime(x, '%Y-%m-%d %H:%M:%S.%f'), 20 + n), '.')"],
+    ),
+    Macro(
+        "trino_timestamptz_text",
+        [
+            "(x, n) AS trino_timestamp_text(x AT TIME ZONE 'UTC', n) || ' UTC'",
+        ],
+    ),
+    Macro(
+        "trino_time_text",
+        ["(x, n) AS substring(trino_timestamp_text(DATE '2000-01-01' + x, n), 12)"],
+    ),
+    Macro(
+        "trino_text",
+        [
+            "(x) AS CASE typeof(x) WHEN 'DOUBLE' THEN trino_double_text(CAST(CAST(x AS VARCHAR) AS DOUBLE)) "
+            "WHEN 'FLOAT' THEN trino_real_text(CAST(CAST(x AS VARCHAR) AS FLOAT)) "
+            "WHEN 'TIMESTAMP' THEN trino_timestamp_text(CAST(CAST(x AS VARCHAR) AS TIMESTAMP), 3) "
+            "WHEN 'TIMESTAMP WITH TIME ZONE' THEN trino_timestamptz_text(CAST(CAST(x AS VARCHAR) AS TIMESTAMPTZ), 3) "
+            "WHEN 'TIME' THEN trino_time_text(CAST(CAST(x AS VARCHAR) AS TIME), 3) ELSE CAST(x AS VARCHAR) END"
+        ],
+    ),
+    Macro("trino_bounded_text", [_TEXT_BOUND]),
+    Macro(
+        "trino_to_date",
+        [
+            _strict(_DATE, "CAST(trim(x) AS DATE)", "DATE"),
+            *_overloads("CAST(x AS DATE)", ("DATE", "TIMESTAMP", "TIMESTAMPTZ")),
+        ],
+    ),
+    Macro(
+        "trino_to_timestamp",
+        [
+            "(x TIMESTAMPTZ) AS x AT TIME ZONE 'UTC'",
+            *_overloads("CAST(x AS TIMESTAMP)", ("VARCHAR", "DATE", "TIMESTAMP")),
+        ],
+    ),
+    Macro("trino_to_timestamptz", _overloads("CAST(x AS TIMESTAMPTZ)", ("VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMPTZ"))),
+    Macro(
+        "trino_to_time",
+        [
+            "(x TIMESTAMPTZ) AS CAST(x AT TIME ZONE 'UTC' AS TIME)",
+            *_overloads("CAST(x AS TIME)", ("VARCHAR", "TIMESTAMP", "TIME")),
+        ],
+    ),
+    # Trino rounds half up to the precision; `step` is a unit of it in microseconds.
+    Macro(
+        "trino_to_precision",
+        [
+            "(x TIMESTAMP, step) AS make_timestamp((epoch_us(x) + step // 2) // step * step)",
+            "(x TIMESTAMPTZ, step) AS make_timestamp((epoch_us(x) + step // 2) // step * step) AT TIME ZONE 'UTC'",
+            "(x TIME, step) AS CAST(make_timestamp((epoch_us(x) + step // 2) // step * step) AS TIME)",
+        ],
+    ),
+    Macro(
+        "trino_json_text",
+        [
+            "(x) AS CASE json_type(x) WHEN 'NULL' THEN NULL WHEN 'OBJECT' THEN "
+            f"{fail('INVALID_CAST_ARGUMENT', 'Cannot cast a JSON object to a scalar type', 'VARCHAR')} WHEN 'ARRAY' THEN "
+            f"{fail('INVALID_CAST_ARGUMENT', 'Cannot cast a JSON array to a scalar type', 'VARCHAR')} "
+            "ELSE json_extract_string(x, '$') END"
+        ],
+    ),
+]
