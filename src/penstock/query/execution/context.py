@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from penstock.lake.locations import LakeFolder
-from penstock.query.dialect.parse import Select
+from penstock.query.dialect.statements.model import Select
 from penstock.query.execution.engine import EngineResult, EngineSession
 from penstock.query.planning.planner import Plan, Planner
 from penstock.query.ports import StatementHost
@@ -66,8 +66,8 @@ class ExecutionContext:
     started: float = field(default_factory=time.monotonic)
 
     @contextmanager
-    def planned(self, select: Select) -> Iterator[tuple[EngineSession, Plan, StatementStatistics]]:
-        """Plan ``select``. Raises :class:`StatementError`; the session is closed at the end."""
+    def planned(self, select: Select, *, explain: bool = False) -> Iterator[tuple[EngineSession, Plan, StatementStatistics]]:
+        """Plan ``select``, for its plan alone if ``explain``. Raises :class:`StatementError`; the end closes the session."""
         task = self.task
         session = EngineSession(task.settings, task.lake, task.folder / "spill")
         try:
@@ -76,8 +76,8 @@ class ExecutionContext:
             files = {file.path: file.size for scan in plan.scans for file in scan.files}
             statistics = StatementStatistics(
                 planning_ms=milliseconds_since(self.started),
-                files_scanned=0 if select.explain else len(files),
-                scanned_bytes=0 if select.explain else sum(files.values()),
+                files_scanned=0 if explain else len(files),
+                scanned_bytes=0 if explain else sum(files.values()),
                 partitions_scanned=sum(scan.partitions_read for scan in plan.scans),
                 partitions_total=sum(scan.partitions_total for scan in plan.scans),
             )

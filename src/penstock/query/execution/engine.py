@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -84,15 +83,20 @@ class EngineSession:
     def run(self, plan: Plan) -> EngineResult:
         """Start the plan's query. Raises :class:`StatementError`; reading the batches may raise the engine's own errors."""
         with self.failures(plan.tree):
-            self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
-            for scan in plan.scans:
-                scan.install(self._connection)
-            self._restrict_files(plan.scans)
-            relation = self._connection.sql(f"EXPLAIN {plan.sql}" if plan.explain else plan.sql)
-            if plan.explain:
-                return _explain_result(relation.fetchall())
+            self._install(plan)
+            relation = self._connection.sql(plan.sql)
             columns = [result_column(name, kind) for name, kind in zip(relation.columns, relation.types, strict=True)]
             return EngineResult(columns, relation.to_arrow_reader(_BATCH_ROWS))
+
+    def explained(self, plan: Plan, *, analyze: bool = False, form: str = "text") -> Sequence[str]:
+        """Return the lines of the engine's own plan, which runs if ``analyze``, in DuckDB's format ``form``.
+
+        Raises :class:`StatementError`.
+        """
+        with self.failures(plan.tree):
+            self._install(plan)
+            rows = self._connection.sql(f"EXPLAIN ({'ANALYZE, ' if analyze else ''}FORMAT {form}) {plan.sql}").fetchall()
+            return [line for row in rows for line in str(row[-1]).splitlines()]
 
     @contextmanager
     def failures(self, tree: exp.Query | None = None) -> Iterator[None]:
@@ -102,14 +106,14 @@ class EngineSession:
         except (duckdb.Error, OSError, pa.ArrowException) as error:
             raise translate_error(error, tree, self._lake.root) from error
 
+    def _install(self, plan: Plan) -> None:
+        self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        for scan in plan.scans:
+            scan.install(self._connection)
+        self._restrict_files(plan.scans)
+
     def _restrict_files(self, scans: Sequence[Scan]) -> None:
         paths = sorted({file.path for scan in scans for file in scan.files})
         self._connection.execute(f"SET allowed_paths = [{', '.join(quote_text(path) for path in paths)}]")
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
-
-
-def _explain_result(rows: Sequence[tuple[Any, ...]]) -> EngineResult:
-    lines = [line for row in rows for line in str(row[-1]).splitlines()]
-    table = pa.table({"Query Plan": pa.array(lines, pa.string())})
-    return EngineResult([ResultColumn(name="Query Plan", type="varchar", precision=2147483647)], table.to_reader())

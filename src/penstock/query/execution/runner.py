@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.query.dialect.checks import is_repeatable
-from penstock.query.dialect.parse import Select, Show, parse
+from penstock.query.dialect.parse import parse
+from penstock.query.dialect.statements.model import Describe, Explain, Select, Show
 from penstock.query.errors import InvalidRequest, StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome, Task, milliseconds_since
+from penstock.query.execution.explain import explain
 from penstock.query.execution.results import write_csv, write_lines, write_metadata
 from penstock.query.ports import StatementHost
-from penstock.query.tables.shows import show
+from penstock.query.tables.shows import describe, show
 from penstock.statements.model import StatementStatistics
 
 __all__ = ["METADATA", "RESULT", "execute"]
@@ -30,7 +32,10 @@ def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStat
         parsed = parse(task.sql, task.parameters)
     except InvalidRequest as error:
         raise StatementError("SYNTAX_ERROR", error.message, remedy=error.remedy) from error
-    outcome = _EXECUTORS[type(parsed)](context, parsed)
+    executor = _EXECUTORS.get(type(parsed))
+    if executor is None:
+        raise StatementError("NOT_SUPPORTED", f"{parsed.substatement.replace('_', ' ')} is not supported yet.")
+    outcome = executor(context, parsed)
     result = task.folder / RESULT
     if not result.exists():
         result.touch()
@@ -38,8 +43,9 @@ def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStat
     return outcome
 
 
-def _show(context: ExecutionContext, statement: Show) -> Outcome:
-    answer = show(statement, context.host, context.task.database)
+def _show(context: ExecutionContext, statement: Show | Describe) -> Outcome:
+    host, database = context.host, context.task.database
+    answer = show(statement, host, database) if isinstance(statement, Show) else describe(statement, host, database)
     rows = write_lines(context.task.folder / RESULT, answer.rows)
     return Outcome(answer.columns, StatementStatistics(output_rows=rows, engine_ms=milliseconds_since(context.started)))
 
@@ -56,14 +62,16 @@ def _select(context: ExecutionContext, statement: Select) -> Outcome:
         computing = time.monotonic()
         result = session.run(plan)
         with session.failures(plan.tree):
-            if statement.explain:
-                rows = write_lines(file, [[str(line)] for line in result.batches.read_all().column(0).to_pylist()])
-            else:
-                rows = write_csv(
-                    file, result.columns, result.batches, limit=task.settings.result_bytes, threads=task.settings.threads
-                )
+            rows = write_csv(
+                file, result.columns, result.batches, limit=task.settings.result_bytes, threads=task.settings.threads
+            )
         return Outcome(result.columns, replace(statistics, engine_ms=milliseconds_since(computing), output_rows=rows))
 
 
-_EXECUTORS: Mapping[type, Callable[[ExecutionContext, Any], Outcome]] = {Select: _select, Show: _show}
+_EXECUTORS: Mapping[type, Callable[[ExecutionContext, Any], Outcome]] = {
+    Select: _select,
+    Show: _show,
+    Describe: _show,
+    Explain: lambda context, statement: explain(context, statement, RESULT),
+}
 """How each kind of statement runs, by the class that it is parsed to. An executor writes its rows, if any, to RESULT."""

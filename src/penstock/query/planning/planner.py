@@ -8,10 +8,12 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from penstock.catalog.model import Table
 from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.compat import to_engine
-from penstock.query.dialect.parse import Select, TableName
 from penstock.query.dialect.positions import position_of
+from penstock.query.dialect.statements.model import Select
+from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import StatementError
 from penstock.query.planning.pruning import conditions_on, has_outer_join
 from penstock.query.ports import CatalogReader
@@ -30,8 +32,9 @@ class Plan:
 
     sql: str
     scans: Sequence[Scan]
+    names: Sequence[str]
+    """``database.table`` of each scan."""
     tree: exp.Query
-    explain: bool = False
 
 
 @dataclass(slots=True)
@@ -66,7 +69,7 @@ class Planner:
             raise StatementError("SYNTAX_ERROR", "The SQL nests too deeply.", remedy="Split it with WITH.") from None
         except SqlglotError as error:
             raise StatementError("SYNTAX_ERROR", str(error)[:500]) from error
-        return Plan(sql=sql, scans=scans, tree=tree, explain=select.explain)
+        return Plan(sql=sql, scans=scans, names=[_full_name(each.source.table) for each in sources], tree=tree)
 
     def _sources(self, tree: exp.Query, database: str | None) -> list[_Source]:
         known: dict[tuple[str, str, str], TableSource] = {}
@@ -106,6 +109,10 @@ class Planner:
             budget -= len(scan.files)
             scans.append(scan)
         return scans
+
+
+def _full_name(table: Table) -> str:
+    return f"{table.database}.{table.name}"
 
 
 def _mentioned(tree: exp.Query) -> frozenset[str] | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
-from penstock.query.dialect.parse import TableName
+from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position, StatementError
 from penstock.query.iceberg.kind import iceberg_table
 from penstock.query.ports import CATALOG_NAME, CatalogReader

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
-from penstock.query.dialect.parse import TableName
+from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position
 from penstock.query.ports import CatalogReader
 

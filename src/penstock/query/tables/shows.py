@@ -1,13 +1,14 @@
 """SHOW and DESCRIBE: they read the catalog and return the columns and lines that Athena returns."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.catalog.model import Column, Table
 from penstock.errors import NotFound
 from penstock.lake.partitions import partition_path
-from penstock.query.dialect.parse import Show, TableName
+from penstock.query.dialect.statements.model import Describe, Show
+from penstock.query.dialect.statements.names import TableName
 from penstock.query.dialect.types import quote_text
 from penstock.query.errors import StatementError
 from penstock.query.ports import CatalogReader
@@ -15,7 +16,7 @@ from penstock.query.tables.kinds import find_table
 from penstock.statements.model import ResultColumn
 from penstock.wildcards import expression
 
-__all__ = ["ShowResult", "show"]
+__all__ = ["ShowResult", "describe", "show"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,12 @@ def show(statement: Show, catalog: CatalogReader, database: str | None) -> ShowR
         return _partitions(table, catalog)
     if statement.what == "TBLPROPERTIES":
         return _properties(table, statement.pattern)
-    return _ABOUT[statement.what](table)
+    return _columns(table) if statement.what == "COLUMNS" else _create_table(table)
+
+
+def describe(statement: Describe, catalog: CatalogReader, database: str | None) -> ShowResult:
+    """Run DESCRIBE. Raises :class:`StatementError` if the table does not exist."""
+    return _describe(find_table(catalog, statement.table, database=database))
 
 
 def _tables(statement: Show, catalog: CatalogReader, database: str | None) -> ShowResult:
@@ -148,10 +154,3 @@ def _pairs(values: Mapping[str, str]) -> list[str]:
         f"  {quote_text(key)}={quote_text(value)}{end}"
         for (key, value), end in zip(sorted(values.items()), ends, strict=True)
     ]
-
-
-_ABOUT: Mapping[str, Callable[[Table], ShowResult]] = {
-    "COLUMNS": _columns,
-    "CREATE_TABLE": _create_table,
-    "DESCRIBE": _describe,
-}

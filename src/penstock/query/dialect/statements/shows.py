@@ -1,0 +1,128 @@
+"""SHOW and DESCRIBE. Source: Athena user guide, "DDL statements"."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from penstock.query.dialect.statements.columns import partition_spec
+from penstock.query.dialect.statements.cursor import Cursor
+from penstock.query.dialect.statements.model import Describe, Show
+
+__all__ = ["describe", "show"]
+
+_SERVED = (
+    "SHOW DATABASES, TABLES, VIEWS, COLUMNS, PARTITIONS, CREATE TABLE, CREATE VIEW, TBLPROPERTIES, FUNCTIONS are supported."
+)
+
+
+def show(cursor: Cursor) -> Show:
+    """Read what follows SHOW."""
+    for words, read in _SHOWS.items():
+        if cursor.accept(*words.split()):
+            return read(cursor)
+    words = " ".join(filter(None, (cursor.peek().word, cursor.peek(1).word)))[:50]
+    raise cursor.unsupported(f"SHOW {words}".strip(), _SERVED)
+
+
+def describe(cursor: Cursor) -> Describe:
+    """Read what follows DESCRIBE."""
+    if (cursor.at("INPUT") or cursor.at("OUTPUT")) and cursor.peek(1).kind != "end":
+        raise cursor.unsupported(f"DESCRIBE {cursor.peek().word}")
+    style: Literal["", "EXTENDED", "FORMATTED"] = ""
+    # Each of these words may be the name of a table, too.
+    if cursor.peek(1).kind in {"word", "double", "backquoted"}:
+        if cursor.accept("EXTENDED"):
+            style = "EXTENDED"
+        elif cursor.accept("FORMATTED"):
+            style = "FORMATTED"
+        elif cursor.at("TABLE") or cursor.at("VIEW"):
+            cursor.take()
+    table = cursor.table()
+    partition = partition_spec(cursor) if cursor.at("PARTITION", "(") else ()
+    column = []
+    if cursor.peek().kind in {"word", "double", "backquoted"}:
+        column.append(cursor.name())
+        while cursor.accept("."):
+            column.append(cursor.string().lower() if cursor.peek().kind == "text" else cursor.name())
+    return Describe(table=table, style=style, partition=partition, column=tuple(column))
+
+
+def _databases(cursor: Cursor) -> Show:
+    pattern, like = _pattern(cursor)
+    return Show(what="DATABASES", pattern=pattern, like=like)
+
+
+def _tables(cursor: Cursor) -> Show:
+    database = _database(cursor)
+    pattern, like = _pattern(cursor)
+    return Show(what="TABLES", database=database, pattern=pattern, like=like)
+
+
+def _views(cursor: Cursor) -> Show:
+    database = _database(cursor)
+    pattern, like = _pattern(cursor)
+    return Show(what="VIEWS", database=database, pattern=pattern, like=like)
+
+
+def _columns(cursor: Cursor) -> Show:
+    cursor.choose("IN", "FROM")
+    table = cursor.table()
+    return Show(what="COLUMNS", table=table, database=_database(cursor))
+
+
+def _partitions(cursor: Cursor) -> Show:
+    table = cursor.table()
+    if cursor.at("PARTITION"):
+        raise cursor.unsupported("SHOW PARTITIONS of a partition", 'SELECT from "table$partitions" chooses partitions.')
+    return Show(what="PARTITIONS", table=table)
+
+
+def _create_table(cursor: Cursor) -> Show:
+    return Show(what="CREATE_TABLE", table=cursor.table())
+
+
+def _create_view(cursor: Cursor) -> Show:
+    return Show(what="CREATE_VIEW", table=cursor.table())
+
+
+def _properties(cursor: Cursor) -> Show:
+    table, name = cursor.table(), None
+    if cursor.accept("("):
+        name = cursor.string()
+        cursor.expect(")")
+    return Show(what="TBLPROPERTIES", table=table, pattern=name)
+
+
+def _functions(cursor: Cursor) -> Show:
+    if not cursor.accept("LIKE"):
+        return Show(what="FUNCTIONS")
+    like = cursor.string()
+    if cursor.at("ESCAPE"):
+        raise cursor.unsupported("ESCAPE")
+    return Show(what="FUNCTIONS", like=like)
+
+
+def _database(cursor: Cursor) -> str | None:
+    return cursor.name() if cursor.accept("IN") or cursor.accept("FROM") else None
+
+
+def _pattern(cursor: Cursor) -> tuple[str | None, str | None]:
+    """Return Hive's pattern, or SQL's: a LIKE with a percent sign is of the latter kind, as Hive has no such sign."""
+    like = cursor.accept("LIKE")
+    if cursor.peek().kind not in {"text", "double"} and not like:
+        return None, None
+    text = cursor.string()
+    return (None, text) if like and "%" in text else (text, None)
+
+
+_SHOWS: Mapping[str, Callable[[Cursor], Show]] = {
+    "DATABASES": _databases,
+    "SCHEMAS": _databases,
+    "TABLES": _tables,
+    "VIEWS": _views,
+    "COLUMNS": _columns,
+    "PARTITIONS": _partitions,
+    "CREATE TABLE": _create_table,
+    "CREATE VIEW": _create_view,
+    "TBLPROPERTIES": _properties,
+    "FUNCTIONS": _functions,
+}
