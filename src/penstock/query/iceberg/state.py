@@ -20,6 +20,7 @@ from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.iceberg.table_metadata import read_table
 from penstock.lake.locations import LakeFolder
 from penstock.query.errors import Position, StatementError
+from penstock.query.execution.spares import spares
 
 __all__ = ["IcebergState", "Version", "load", "read_version"]
 
@@ -144,16 +145,12 @@ def _moment(wanted: exp.Expr, position: Position | None) -> int:
     """Return milliseconds since 1970 of an expression without columns, as Athena takes it: a timestamp or a date in UTC."""
     if wanted.find(exp.Column, exp.Query, exp.Subquery) is not None:
         raise StatementError("INVALID_ARGUMENTS", "FOR TIMESTAMP AS OF needs a constant.", position=position)
-    config: dict[str, str | bool | int | float | list[str]] = {"enable_external_access": False, "threads": 1}
-    with duckdb.connect(":memory:", config=config) as engine:
-        engine.execute("SET TimeZone = 'UTC'")
-        engine.execute("SET lock_configuration = true")
-        try:
-            sql = wanted.sql("duckdb")
-            found = engine.execute(f"SELECT typeof({sql}), epoch_ms(CAST({sql} AS TIMESTAMPTZ))").fetchone()
-        except duckdb.Error as error:
-            what = str(error).splitlines()[0][:200]
-            raise StatementError("INVALID_ARGUMENTS", f"FOR TIMESTAMP AS OF: {what}", position=position) from None
-    if found is None or found[1] is None or not str(found[0]).startswith(("DATE", "TIMESTAMP")):
+    sql = wanted.sql("duckdb")
+    try:
+        found = spares.sandbox().execute(f"SELECT typeof({sql}), epoch_ms(CAST({sql} AS TIMESTAMPTZ))").fetchall()[0]
+    except duckdb.Error as error:
+        what = str(error).splitlines()[0][:200]
+        raise StatementError("INVALID_ARGUMENTS", f"FOR TIMESTAMP AS OF: {what}", position=position) from None
+    if found[1] is None or not str(found[0]).startswith(("DATE", "TIMESTAMP")):
         raise StatementError("INVALID_ARGUMENTS", "FOR TIMESTAMP AS OF needs a timestamp or a date.", position=position)
     return int(found[1])
