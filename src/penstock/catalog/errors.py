@@ -35,6 +35,7 @@ class DatabaseNotFound(NotFound):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Database {name} not found.", remedy="GetDatabases lists the existing ones.")
+        self.named = name
 
 
 class TableNotFound(NotFound):
@@ -42,6 +43,7 @@ class TableNotFound(NotFound):
 
     def __init__(self, database: str, name: str) -> None:
         super().__init__(f"Table {name} not found in database {database}.", remedy="GetTables lists the existing ones.")
+        self.named = f"{database}.{name}"
 
 
 class VersionNotFound(NotFound):
@@ -75,6 +77,7 @@ class DatabaseExists(AlreadyExists):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Database {name} already exists.")
+        self.named = name
 
 
 class TableExists(AlreadyExists):
@@ -82,6 +85,7 @@ class TableExists(AlreadyExists):
 
     def __init__(self, database: str, name: str) -> None:
         super().__init__(f"Table {name} already exists in database {database}.")
+        self.named = f"{database}.{name}"
 
 
 class PartitionExists(AlreadyExists):
@@ -96,6 +100,7 @@ class DatabaseInUse(InvalidInput):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Database {name} is not empty.", remedy="Remove its tables and views first.")
+        self.named = name
 
 
 class StaleTable(ConcurrentModification):

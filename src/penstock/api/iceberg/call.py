@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from penstock.access.principals import Caller
 from penstock.access.sessions import TemporaryKey
-from penstock.api.iceberg.errors import NoSuchNamespace
+from penstock.api.iceberg.errors import NoSuchNamespace, NoSuchTable, NoSuchView
 from penstock.catalog.service import CatalogService
 from penstock.errors import InvalidInput
 from penstock.lake.iceberg.documents import Document
@@ -110,7 +110,13 @@ class Call:
         """The namespace of the path, in lower case: a database of the catalog, which has one level."""
         levels = self.parts["namespace"].split(_SEPARATOR)
         if len(levels) != 1 or not levels[0]:
-            raise NoSuchNamespace(f"Namespace does not exist: {'.'.join(levels)[:200]}")
+            shown = ".".join(levels)[:200]
+            if "table" in self.parts:
+                # Java's client looks for metadata tables (TABLE.files) this way, and expects this error.
+                raise NoSuchTable(f"Table does not exist: {shown}.{self.parts['table'][:200]}")
+            if "view" in self.parts:
+                raise NoSuchView(f"View does not exist: {shown}.{self.parts['view'][:200]}")
+            raise NoSuchNamespace(f"Namespace does not exist: {shown}")
         return levels[0].lower()
 
     @property

@@ -13,11 +13,11 @@ from typing import Any
 
 from penstock.api.iceberg.call import Call
 from penstock.api.iceberg.errors import CommitFailed, CommitStateUnknown
-from penstock.api.iceberg.lookup import Loaded, check_location, default_location, find_table, load
+from penstock.api.iceberg.lookup import Loaded, check_location, default_location, kind_of, load
 from penstock.catalog.errors import StaleTable, TableExists
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.tables import TableWrite
-from penstock.errors import InvalidInput, PenstockError
+from penstock.errors import AlreadyExists, InvalidInput, PenstockError
 from penstock.lake.iceberg.documents import Document, optional_text
 from penstock.lake.iceberg.errors import RequirementFailed
 from penstock.lake.iceberg.glue_tables import table_input
@@ -125,8 +125,10 @@ def _plan(call: Call, change: Change) -> Plan:
 
 
 def _plan_create(call: Call, change: Change) -> Plan:
-    existing = find_table(call, change.database, change.name)
-    check_requirements(change.requirements, None if existing is None else {})
+    kind = kind_of(call, change.database, change.name)
+    if kind not in {None, "Table"}:
+        raise AlreadyExists(f"{kind} with same name already exists: {change.database}.{change.name}")
+    check_requirements(change.requirements, None if kind is None else {})
     upgrade = next((each for each in change.updates if each.get("action") == "upgrade-format-version"), {})
     version = version_of(upgrade.get(FORMAT_VERSION, 2))
     moved = next((each for each in change.updates if each.get("action") == "set-location"), {})

@@ -27,7 +27,7 @@ import orjson
 from penstock.access.audit.log import AuditUnavailable
 from penstock.access.errors import NotAuthorized
 from penstock.api.errors import Overloaded, RequestTooLarge, Throttled
-from penstock.catalog.errors import DatabaseInUse, DatabaseNotFound, TableNotFound
+from penstock.catalog.errors import DatabaseExists, DatabaseInUse, DatabaseNotFound, TableExists, TableNotFound
 from penstock.durable import full_disk
 from penstock.errors import (
     AccessDenied,
@@ -39,7 +39,7 @@ from penstock.errors import (
     NotFound,
     PenstockError,
 )
-from penstock.lake.iceberg.errors import NotSupported
+from penstock.lake.iceberg.errors import BadDocument, NotSupported
 
 __all__ = [
     "CommitFailed",
@@ -125,9 +125,19 @@ _TYPES: dict[type[BaseException], tuple[int, str]] = {
     EnvironmentProblem: (503, "ServiceUnavailableException"),
     LimitExceeded: (400, "BadRequestException"),
     InvalidInput: (400, "BadRequestException"),
+    # Java's clients raise the exception of this name.
+    BadDocument: (400, "IllegalArgumentException"),
     CommitStateUnknown: (500, "CommitStateUnknownException"),
 }
 _DEFECT = (500, "InternalServerError")
+# The catalog's errors in the words of Iceberg's own catalogs, for which its clients' users search.
+_WORDS: dict[type[BaseException], str] = {
+    DatabaseNotFound: "Namespace does not exist: {}",
+    DatabaseExists: "Namespace already exists: {}",
+    DatabaseInUse: "Namespace is not empty: {}",
+    TableNotFound: "Table does not exist: {}",
+    TableExists: "Table already exists: {}",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +162,8 @@ def render(error: BaseException, *, request_id: str) -> Rendered:
             status, kind = error.http_status, "BadRequestException"
         if status >= 500 and not isinstance(error, Overloaded | AuditUnavailable):
             _log.error("request %s failed: %s", request_id, error, exc_info=error)
-        message = str(error)
+        words = _WORDS.get(type(error))
+        message = str(error) if words is None else words.format(getattr(error, "named", ""))
     headers: list[tuple[bytes, bytes]] = []
     if status == 401:
         headers.append((b"www-authenticate", b'Bearer realm="Penstock"'))

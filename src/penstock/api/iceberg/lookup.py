@@ -5,7 +5,7 @@ from typing import Any
 
 from penstock.api.iceberg.call import Call
 from penstock.api.iceberg.errors import NoSuchTable, NoSuchView
-from penstock.catalog.errors import TableNotFound
+from penstock.catalog.errors import DatabaseNotFound, TableNotFound
 from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists, DataProblem, InvalidInput, NotFound
 from penstock.lake.iceberg.errors import BadDocument
@@ -18,6 +18,7 @@ __all__ = [
     "existing_table",
     "existing_view",
     "find_table",
+    "kind_of",
     "load",
     "read_metadata",
     "refuse_existing",
@@ -48,7 +49,10 @@ def find_table(call: Call, database: str, name: str) -> Table | None:
 
 def existing_table(call: Call, database: str, name: str) -> Table:
     """Return the Iceberg table; raise :class:`NoSuchTable`."""
-    found = find_table(call, database, name)
+    try:
+        found = find_table(call, database, name)
+    except DatabaseNotFound:
+        found = None
     if found is None:
         raise NoSuchTable(f"Table does not exist: {database}.{name}")
     return found
@@ -58,7 +62,7 @@ def existing_view(call: Call, database: str, name: str) -> Table:
     """Return the Iceberg view; raise :class:`NoSuchView`."""
     try:
         found = call.tables.table(database, name)
-    except TableNotFound:
+    except (DatabaseNotFound, TableNotFound):
         raise NoSuchView(f"View does not exist: {database}.{name}") from None
     if not is_view(found):
         raise NoSuchView(f"View does not exist: {database}.{name} is not an Iceberg view.")
@@ -91,14 +95,21 @@ def default_location(call: Call, database: str, name: str) -> str:
     return f"{base}/{name}"
 
 
-def refuse_existing(call: Call, database: str, name: str) -> None:
-    """Raise :class:`AlreadyExists` if the database has anything of this name."""
+def refuse_existing(call: Call, database: str, name: str, *, view: bool = False) -> None:
+    """Raise :class:`AlreadyExists` if the database has anything of this name; ``view``: a view is to be created."""
+    kind = kind_of(call, database, name)
+    if kind is not None:
+        own = kind == ("View" if view else "Table")
+        raise AlreadyExists(f"{kind}{'' if own else ' with same name'} already exists: {database}.{name}")
+
+
+def kind_of(call: Call, database: str, name: str) -> str | None:
+    """Return what the name is: Table, View, or Table of another format; None if it is free."""
     try:
         found = call.tables.table(database, name)
     except TableNotFound:
-        return
-    kind = "Table" if is_table(found) else "View with same name" if is_view(found) else "Table of another format"
-    raise AlreadyExists(f"{kind} already exists: {database}.{name}")
+        return None
+    return "Table" if is_table(found) else "View" if is_view(found) else "Table of another format"
 
 
 def check_location(call: Call, location: str) -> None:

@@ -19,6 +19,7 @@ from penstock.api.iceberg.lookup import (
     existing_table,
     existing_view,
     find_table,
+    kind_of,
     load,
     refuse_existing,
 )
@@ -26,7 +27,7 @@ from penstock.api.iceberg.routes import PREFIX, Route
 from penstock.catalog.errors import TableExists
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.tables import TableWrite
-from penstock.errors import InvalidInput, NotFound
+from penstock.errors import AlreadyExists, InvalidInput, NotFound
 from penstock.lake.iceberg.documents import documents, member, optional_text, text, texts
 from penstock.lake.iceberg.errors import BadDocument
 from penstock.lake.iceberg.glue_tables import is_table, is_view, table_input
@@ -94,15 +95,20 @@ def rename(call: Call, *, views: bool) -> Answer:
     call.tables.database(database)
     table = (existing_view if views else existing_table)(call, database, name)
     call.tables.database(to_database)
-    if (database, name) == (to_database, to_name):
-        raise TableExists(to_database, to_name)
     moved = TableInput.of(table)
-    call.tables.change_tables(
-        [
-            TableWrite(database=database, name=name, wanted=None, version=table.version_id),
-            TableWrite(database=to_database, name=to_name, wanted=replace(moved, name=to_name)),
-        ]
-    )
+    try:
+        if (database, name) == (to_database, to_name):
+            raise TableExists(to_database, to_name)
+        call.tables.change_tables(
+            [
+                TableWrite(database=database, name=name, wanted=None, version=table.version_id),
+                TableWrite(database=to_database, name=to_name, wanted=replace(moved, name=to_name)),
+            ]
+        )
+    except TableExists:
+        kind = kind_of(call, to_database, to_name) or "Table"
+        named = (".".join([*each["namespace"], each["name"]]) for each in (call.body["source"], call.body["destination"]))
+        raise AlreadyExists(f"Cannot rename {' to '.join(named)}. {kind} already exists") from None
     return no_content()
 
 

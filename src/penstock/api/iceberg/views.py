@@ -58,7 +58,7 @@ def _create(call: Call) -> Answer:
     call.access.check("CreateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
     location = optional_text(request, "location", "the request") or default_location(call, database, name)
     properties = texts(request, "properties", "the request") if request.get("properties") else {}
-    refuse_existing(call, database, name)
+    refuse_existing(call, database, name, view=True)
     view = new_view(
         member(request, "schema", "the request"),
         member(request, "view-version", "the request"),
@@ -118,7 +118,7 @@ def _register(call: Call) -> Answer:
     location = text(request, "metadata-location", "the request")
     call.access.check("CreateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
     call.access.check_object("s3:GetObject", location)
-    refuse_existing(call, database, name)
+    refuse_existing(call, database, name, view=True)
     try:
         view = read_view(call.files.read(location))
     except NotFound as error:

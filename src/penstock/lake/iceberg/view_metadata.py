@@ -139,8 +139,11 @@ def _add_version(view: dict[str, Any], update: Document, added: _Added) -> None:
     by_id(view["schemas"], "schema-id", schema)
     representations = documents(version, "representations", "the view version")
     dialects = [_dialect(each) for each in representations]
-    if not dialects or len(dialects) != len(set(dialects)):
-        raise BadDocument("A view version needs representations, and one for each dialect.")
+    if not dialects:
+        raise BadDocument("Invalid view version: it has no representations.")
+    if len(dialects) != len(set(dialects)):
+        twice = next(each for each in dialects if dialects.count(each) > 1)
+        raise BadDocument(f"Invalid view version: Cannot add multiple queries for dialect {twice[:100]}")
     version |= {"schema-id": schema, "timestamp-ms": version.get("timestamp-ms") or now_ms()}
     version.setdefault("default-namespace", [])
     version.setdefault("summary", {})
