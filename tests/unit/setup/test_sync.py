@@ -22,18 +22,19 @@ class Checkout:
         self.tool = tool
         self.steps: list[str] = []
         (root / "locks").mkdir()
-        for name in ("runtime", "dev", "bench", "build", "uv"):
+        for name in ("runtime", "dev", "bench", "clients", "build", "uv"):
             (root / "locks" / f"{name}.txt").write_text(name)
         (root / "pyproject.toml").write_text("[project]")
         tool.ROOT, tool.ENVIRONMENT, tool.STATE = root, root / ".venv", root / ".venv" / ".penstock"
+        tool.TOOLS = root / ".tools"
         tool.run = self.run
 
     def run(self, command: list[str], extra: object = None) -> None:
         _uv, *words = command
         self.steps.append(" ".join(word for word in words if not word.startswith("--"))[:24])
         if words[0] == "venv":
-            (self.root / ".venv" / "bin").mkdir(parents=True, exist_ok=True)
-            python = self.root / ".venv" / "bin" / "python"
+            python = Path(words[-1]) / "bin" / "python"
+            python.parent.mkdir(parents=True, exist_ok=True)
             python.unlink(missing_ok=True)
             python.symlink_to(sys.executable)
 
@@ -127,6 +128,19 @@ def test_whatever_stands_in_its_place_is_replaced(checkout: Checkout) -> None:
     (elsewhere / ".penstock").unlink()
     assert checkout.sync("dev") == MADE_ANEW
     assert (elsewhere / "bin").is_dir()
+
+
+def test_clients_have_an_environment_of_their_own(checkout: Checkout) -> None:
+    def sync() -> list[str]:
+        checkout.steps.clear()
+        checkout.tool.sync_clients(Path("uv"))
+        return [step.split()[0] for step in checkout.steps]
+
+    assert sync() == ["venv", "pip"]
+    assert sync() == []
+    (checkout.root / "locks/clients.txt").write_text("changed")
+    assert sync() == ["venv", "pip"]
+    assert not (checkout.root / ".venv").exists()
 
 
 LIST = "print('Resolved 2 packages'); print(' + one==1'); print(' + two==2')"
