@@ -9,7 +9,7 @@ from typing import Any
 from penstock.query.errors import StatementError
 from penstock.statements.model import ResultColumn
 
-__all__ = ["duckdb_type", "quote_name", "quote_text", "result_column"]
+__all__ = ["ZONED_FIELDS", "duckdb_type", "quote_name", "quote_text", "result_column"]
 
 _MAX_LENGTH = 131_072  # Glue's limit for a column's type
 _MAX_DEPTH = 60
@@ -166,11 +166,17 @@ class _HiveReader:
         )
 
 
+ZONED_FIELDS = ["$utc", "$zone"]
+"""Fields of the struct that stands for a timestamp in a zone which is not UTC (``functions.times.zones``)."""
+
+
 def result_column(name: str, kind: Any) -> ResultColumn:
     """Return Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType)."""
     if kind.id == "decimal":
         precision, scale = (int(value) for _, value in kind.children)
         return ResultColumn(name=name, type="decimal", precision=precision, scale=scale)
+    if kind.id == "struct" and [field for field, _ in kind.children] == ZONED_FIELDS:
+        return ResultColumn(name=name, type="timestamp with time zone", precision=3)
     if str(kind) == "JSON":
         return ResultColumn(name=name, type="json", precision=0)
     type_name, precision = _ATHENA.get(kind.id, ("varchar", 2147483647))

@@ -10,6 +10,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.query.dialect.types import ZONED_FIELDS
+
 __all__ = ["csv_lines", "printed", "texts"]
 
 _TEXT = pa.large_string()
@@ -138,6 +140,8 @@ def _maps(column: pa.Array) -> Sequence[str | None]:
 
 def _structs(column: pa.Array) -> Sequence[str | None]:
     names = [column.type.field(at).name for at in range(column.type.num_fields)]
+    if names == ZONED_FIELDS:
+        return _zoned(column)
     # A ROW without names comes from the engine as element1, element2; Athena prints field0, field1.
     if names in ([f"element{at + 1}" for at in range(len(names))], [f"_{at}" for at in range(len(names))]):
         names = [f"field{at}" for at in range(len(names))]
@@ -152,17 +156,33 @@ def _structs(column: pa.Array) -> Sequence[str | None]:
     ]
 
 
-def _intervals(column: pa.Array) -> Sequence[str | None]:
-    out: list[str | None] = []
-    for value in column.to_pylist():
-        if value is None:
-            out.append(None)
-            continue
-        seconds, rest = divmod(value.nanoseconds // 1_000_000, 1000)
-        out.append(
-            f"{value.months * 30 + value.days} {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{rest:03}"
-        )
+def _zoned(column: pa.Array) -> Sequence[str | None]:
+    """Print timestamps in zones of their own: the local time, and the zone's name."""
+    out: list[str | None] = [None] * len(column)
+    instants = column.field(0).cast(pa.timestamp("us", "UTC"))
+    valid = pc.and_(column.is_valid(), column.field(1).is_valid())
+    for zone in pc.unique(column.field(1).filter(valid)).to_pylist():
+        places = pc.indices_nonzero(pc.and_(valid, pc.fill_null(pc.equal(column.field(1), zone), False)))
+        local = pc.local_timestamp(instants.take(places).cast(pa.timestamp("us", zone)))
+        for place, text in zip(places.to_pylist(), texts(local), strict=True):
+            out[place] = None if text is None else f"{text} {zone}"
     return out
+
+
+def _intervals(column: pa.Array) -> Sequence[str | None]:
+    return [None if value is None else _interval(value) for value in column.to_pylist()]
+
+
+def _interval(value: pa.MonthDayNano) -> str:
+    """Print years and months as ``3-5``, days and shorter units as ``2 03:00:00.000``, with one sign for all."""
+    if value.months:
+        years, months = divmod(abs(value.months), 12)
+        return f"{'-' if value.months < 0 else ''}{years}-{months}"
+    nanoseconds = value.days * 86_400_000_000_000 + value.nanoseconds
+    seconds, rest = divmod(abs(nanoseconds) // 1_000_000, 1000)
+    days, seconds = divmod(seconds, 86_400)
+    sign = "-" if nanoseconds < 0 else ""
+    return f"{sign}{days} {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{rest:03}"
 
 
 def _nulls(column: pa.Array) -> Sequence[str | None]:

@@ -5,7 +5,7 @@ from types import ModuleType
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.nested import arrays, maps
+from penstock.query.dialect.functions.nested import arrays, maps, records
 from penstock.query.dialect.functions.rows import Definition, Row
 from penstock.query.dialect.functions.scalars import (
     arithmetic,
@@ -19,6 +19,7 @@ from penstock.query.dialect.functions.scalars import (
     urls,
 )
 from penstock.query.dialect.functions.times import arithmetic as times_arithmetic
+from penstock.query.dialect.functions.times import clock, fields, moments, units, zones
 
 __all__ = ["AREAS", "BY_NAME", "BY_NODE", "DEFINITIONS", "is_repeatable", "row_of"]
 
@@ -32,7 +33,8 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
     "URL": (urls,),
     "Array": (arrays,),
     "Map": (maps,),
-    "Date and time": (times_arithmetic,),
+    "Row": (records,),
+    "Date and time": (times_arithmetic, clock, fields, moments, units, zones),
 }
 """The chapters of Trino's reference, and the modules that have their rows."""
 

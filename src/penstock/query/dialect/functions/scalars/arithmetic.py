@@ -91,6 +91,8 @@ def _product_type(types: Types) -> Type | None:
 
 def divided_type(types: Types) -> Type | None:
     """Return the type of a quotient."""
+    if is_temporal(types):
+        return result_type(types)
     pair = _numbers(types)
     wider = common(pair) if pair is not None else None
     if pair is None or wider is None or wider.name != "decimal":
@@ -110,6 +112,8 @@ def modulus_type(types: Types) -> Type | None:
 
 
 def _quotient(call: Call) -> exp.Expr:
+    if is_temporal(call.types):
+        return compute(call)
     pair = _checked(call)
     left, right = call.arguments[:2]
     if pair is None:
@@ -177,6 +181,8 @@ def modulus(call: Call, left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 def _negated(call: Call) -> exp.Expr:
     kind = call.types[0]
+    if isinstance(call.node.parent, exp.Interval):  # INTERVAL -'3' DAY
+        return call.node
     if kind is not None and not kind.is_number and kind.name != "unknown" and not kind.name.startswith("interval"):
         raise call.wrong(f"Cannot negate {kind}", code="TYPE_MISMATCH")
     return call.node

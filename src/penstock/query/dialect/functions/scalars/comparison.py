@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.query.dialect.functions.build import text
+from penstock.query.dialect.functions.nested.records import NESTED, compared, is_in
 from penstock.query.dialect.functions.rows import Call, Definition, Row, Types, call_engine
+from penstock.query.dialect.functions.times.zones import instant
 from penstock.query.dialect.kinds import BOOLEAN, Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -37,9 +39,22 @@ def _compared(call: Call) -> exp.Expr:
     first, *others = call.types
     for other in others:
         _check(call, first, other)
+    nested = next((kind for kind in call.types if kind is not None and kind.name in NESTED), None)
+    if nested is not None:
+        return _nested(call, nested)
     if any(kind is not None and kind.name == "char" for kind in call.types):
         _without_padding(call)
+    if any(kind is not None and kind.name == "timestamp with time zone" for kind in call.types):
+        _as_instants(call)
     return call.node
+
+
+def _nested(call: Call, kind: Type) -> exp.Expr:
+    if isinstance(call.node, exp.In):
+        return is_in(kind, call.node) if call.node.expressions else call.node
+    if isinstance(call.node, exp.Between):
+        raise call.wrong(f"BETWEEN is not supported for {kind}", code="NOT_SUPPORTED", remedy="Use >= and <=.")
+    return compared(call, kind)
 
 
 def _without_padding(call: Call) -> None:
@@ -48,6 +63,16 @@ def _without_padding(call: Call) -> None:
         operand = call.node.args.get(key)
         if isinstance(operand, exp.Expr):
             call.node.set(key, call_engine("rtrim", operand, text(" ")))
+
+
+def _as_instants(call: Call) -> None:
+    """Compare timestamps by their instants, whatever their time zones are."""
+    for key in ("this", "expression", "low", "high"):
+        operand = call.node.args.get(key)
+        if isinstance(operand, exp.Expr):
+            call.node.set(key, instant(operand))
+    if isinstance(call.node, exp.In):
+        call.node.set("expressions", [instant(each) for each in call.node.expressions])
 
 
 def _conditions(call: Call) -> exp.Expr:
@@ -76,7 +101,7 @@ ROWS: Sequence[Row] = [
     _operator("IS DISTINCT FROM", exp.NullSafeNEQ),
     _operator("IS NOT DISTINCT FROM", exp.NullSafeEQ),
     Row(name="IS NULL", nodes=(exp.Is,), returns=BOOLEAN),
-    Row(name="IN", nodes=(exp.In,), returns=BOOLEAN),
+    _operator("IN", exp.In),
     Row(name="EXISTS", nodes=(exp.Exists,), returns=BOOLEAN),
     Row(name="ALL", nodes=(exp.All,)),
     Row(name="ANY", nodes=(exp.Any,)),

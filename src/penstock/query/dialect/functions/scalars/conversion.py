@@ -10,7 +10,9 @@ from sqlglot import exp
 from penstock.query.dialect.functions.build import as_type, cast_to, engine_type, integer, text
 from penstock.query.dialect.functions.nested.casts import cast_nested
 from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, call_engine, fail
-from penstock.query.dialect.kinds import JSON, UNKNOWN, VARCHAR, Type
+from penstock.query.dialect.functions.times.moments import zoned_literal
+from penstock.query.dialect.functions.times.zones import ZONED
+from penstock.query.dialect.kinds import DATE, JSON, UNKNOWN, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS", "convert"]
 
@@ -104,6 +106,8 @@ _TEXTS = {
     "timestamp": "trino_timestamp_text",
     "timestamp with time zone": "trino_timestamptz_text",
     "time": "trino_time_text",
+    "interval day to second": "trino_days_text",
+    "interval year to month": "trino_months_text",
 }
 
 
@@ -112,7 +116,8 @@ def _as_text(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
     if source is None:
         result = call_engine("trino_text", value)
     elif source.name in _TEXTS:
-        result = call_engine(_TEXTS[source.name], value, *(integer(each) for each in source.numbers))
+        numbers = (0,) if source.name.startswith("interval") else source.numbers
+        result = call_engine(_TEXTS[source.name], value, *(integer(each) for each in numbers))
     else:
         result = value if is_text else cast_to(value, "VARCHAR")
     if source is not None and source.name == "char" and target.name == "varchar":
@@ -134,6 +139,8 @@ def _as_moment(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
         raise call.wrong(
             f"{target} is not supported: values have at most microseconds.", code="NOT_SUPPORTED", remedy="Use precision 6."
         )
+    if target.name == "timestamp with time zone" and isinstance(value, exp.Literal) and value.is_string:
+        return zoned_literal(call, value.name)
     macro = {"timestamp": "trino_to_timestamp", "time": "trino_to_time"}.get(target.name, "trino_to_timestamptz")
     result = call_engine(macro, value)
     return result if precision == 6 else call_engine("trino_to_precision", result, integer(10 ** (6 - precision)))
@@ -174,12 +181,9 @@ def _try_cast(call: Call) -> exp.Expr:
 
 ROWS: Sequence[Row] = [
     Row(name="cast", nodes=(exp.Cast,), node_type=_target, write=_cast, note="Precision of times: at most microseconds."),
+    Row(name="date", arity=(1, 1), returns=DATE, write=lambda call: convert(call, call.arguments[0], call.types[0], DATE)),
     Row(name="try_cast", nodes=(exp.TryCast,), node_type=_target, write=_try_cast),
 ]
-
-
-def _overloads(template: str, kinds: Sequence[str]) -> list[str]:
-    return [f"(x {kind}) AS {template}" for kind in kinds]
 
 
 def _strict(pattern: str, cast: str, kind: str) -> str:
@@ -191,7 +195,6 @@ def _strict(pattern: str, cast: str, kind: str) -> str:
 _DIGITS = "[+-]?[0-9]+"
 _DECIMAL = "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 _FLOAT = r"\\s*([+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?|Infinity|NaN))[dDfF]?\\s*".replace("\\\\", "\\")
-_DATE = r"\\s*[+-]?[0-9]{4,}-[0-9]{1,2}-[0-9]{1,2}\\s*".replace("\\\\", "\\")
 _TEXT_BOUND = (
     "(x, n) AS CASE WHEN length(x) <= n THEN x ELSE CAST(CAST('TRINO[INVALID_CAST_ARGUMENT] Value ' || x || "
     "' cannot be represented as varchar(' || n || ')' AS INTEGER) AS VARCHAR) END"
@@ -229,6 +232,8 @@ def _to_other(name: str, kind: str, pattern: str, cast: str) -> Sequence[Macro]:
 _FLOAT_CAST = f"CAST(regexp_extract(x, '{_FLOAT}', 1) AS {{}})"
 _TRUE = "lower(x) IN ('t', 'true', '1')"
 
+_UNTYPED = fail("NOT_SUPPORTED", "The type of a value that is cast to varchar is not known", "VARCHAR")
+
 DEFINITIONS: Sequence[Definition] = [
     *(macro for name in _INTEGERS for macro in _to_integer(name)),
     *_to_other("double", "DOUBLE", _FLOAT, _FLOAT_CAST.format("DOUBLE")),
@@ -240,61 +245,17 @@ DEFINITIONS: Sequence[Definition] = [
         ["(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_decimal_text(CAST(x AS VARCHAR)) ELSE CAST(x AS VARCHAR) END"],
     ),
     Macro(
-        "trino_timestamp_text",
-        ["(x, n) AS rtrim(left(strftime(x, '%Y-%m-%d %H:%M:%S.%f'), 20 + n), '.')"],
-    ),
-    Macro(
-        "trino_timestamptz_text",
-        [
-            "(x, n) AS trino_timestamp_text(x AT TIME ZONE 'UTC', n) || ' UTC'",
-        ],
-    ),
-    Macro(
-        "trino_time_text",
-        ["(x, n) AS substring(trino_timestamp_text(DATE '2000-01-01' + x, n), 12)"],
-    ),
-    Macro(
         "trino_text",
         [
             "(x) AS CASE typeof(x) WHEN 'DOUBLE' THEN trino_double_text(CAST(CAST(x AS VARCHAR) AS DOUBLE)) "
             "WHEN 'FLOAT' THEN trino_real_text(CAST(CAST(x AS VARCHAR) AS FLOAT)) "
             "WHEN 'TIMESTAMP' THEN trino_timestamp_text(CAST(CAST(x AS VARCHAR) AS TIMESTAMP), 3) "
             "WHEN 'TIMESTAMP WITH TIME ZONE' THEN trino_timestamptz_text(CAST(CAST(x AS VARCHAR) AS TIMESTAMPTZ), 3) "
-            "WHEN 'TIME' THEN trino_time_text(CAST(CAST(x AS VARCHAR) AS TIME), 3) ELSE CAST(x AS VARCHAR) END"
+            "WHEN 'TIME' THEN trino_time_text(CAST(CAST(x AS VARCHAR) AS TIME), 3) "
+            f"WHEN '{ZONED}' THEN {_UNTYPED} WHEN 'INTERVAL' THEN {_UNTYPED} ELSE CAST(x AS VARCHAR) END"
         ],
     ),
     Macro("trino_bounded_text", [_TEXT_BOUND]),
-    Macro(
-        "trino_to_date",
-        [
-            _strict(_DATE, "CAST(trim(x) AS DATE)", "DATE"),
-            *_overloads("CAST(x AS DATE)", ("DATE", "TIMESTAMP", "TIMESTAMPTZ")),
-        ],
-    ),
-    Macro(
-        "trino_to_timestamp",
-        [
-            "(x TIMESTAMPTZ) AS x AT TIME ZONE 'UTC'",
-            *_overloads("CAST(x AS TIMESTAMP)", ("VARCHAR", "DATE", "TIMESTAMP")),
-        ],
-    ),
-    Macro("trino_to_timestamptz", _overloads("CAST(x AS TIMESTAMPTZ)", ("VARCHAR", "DATE", "TIMESTAMP", "TIMESTAMPTZ"))),
-    Macro(
-        "trino_to_time",
-        [
-            "(x TIMESTAMPTZ) AS CAST(x AT TIME ZONE 'UTC' AS TIME)",
-            *_overloads("CAST(x AS TIME)", ("VARCHAR", "TIMESTAMP", "TIME")),
-        ],
-    ),
-    # Trino rounds half up to the precision; `step` is a unit of it in microseconds.
-    Macro(
-        "trino_to_precision",
-        [
-            "(x TIMESTAMP, step) AS make_timestamp((epoch_us(x) + step // 2) // step * step)",
-            "(x TIMESTAMPTZ, step) AS make_timestamp((epoch_us(x) + step // 2) // step * step) AT TIME ZONE 'UTC'",
-            "(x TIME, step) AS CAST(make_timestamp((epoch_us(x) + step // 2) // step * step) AS TIME)",
-        ],
-    ),
     Macro(
         "trino_json_text",
         [

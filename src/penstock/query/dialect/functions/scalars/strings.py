@@ -133,6 +133,12 @@ def _concat_ws(call: Call) -> exp.Expr:
     return call_engine("concat_ws", *call.arguments)
 
 
+def _reverse(call: Call) -> exp.Expr:
+    if _is(call.types[0], "array"):
+        return call_engine("list_reverse", *call.arguments)
+    return _of_text_or_bytes("trino_reverse", "trino_reverse_binary")(call)
+
+
 def _like(call: Call) -> exp.Expr:
     for kind in call.types[:2]:
         if kind is not None and not kind.is_text and kind.name != "unknown":
@@ -173,8 +179,8 @@ ROWS: Sequence[Row] = [
     Row(
         name="reverse",
         arity=(1, 1),
-        returns=_text_or_bytes,
-        write=_of_text_or_bytes("trino_reverse", "trino_reverse_binary"),
+        returns=lambda types: types[0] if _is(types[0], "array") else _text_or_bytes(types),
+        write=_reverse,
     ),
     _texts("soundex", "trino_soundex", (1, 1), VARCHAR),
     _texts("split", "trino_split", (2, 3), Type.array(VARCHAR), 2),

@@ -1,0 +1,144 @@
+"""date_trunc, date_add and date_diff: units of dates and times.
+
+Source: Trino's documentation, "Truncation function", "Interval functions". A difference is the number of whole units
+between two moments, in milliseconds at the finest; days and longer units are those of the first moment's time zone.
+"""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, call_engine
+from penstock.query.dialect.functions.times.fields import moment
+from penstock.query.dialect.functions.times.zones import ZONED
+from penstock.query.dialect.kinds import BIGINT, Type
+
+__all__ = ["DEFINITIONS", "ROWS"]
+
+_TIME_UNITS = {"millisecond": "to_milliseconds", "second": "to_seconds", "minute": "to_minutes", "hour": "to_hours"}
+_DATE_UNITS = {
+    "day": ("to_days", 1),
+    "week": ("to_days", 7),
+    "month": ("to_months", 1),
+    "quarter": ("to_months", 3),
+    "year": ("to_months", 12),
+}
+
+
+def _unit(call: Call, kind: Type | None) -> str:
+    unit = call.text(0)
+    if unit is None:
+        raise call.wrong(
+            f"{call.name} is not supported with a unit that is not a text in the query.",
+            code="NOT_SUPPORTED",
+            remedy="Write the unit as a text: 'day'.",
+        )
+    lowered = unit.lower()
+    name = kind.name if kind is not None else ""
+    if name.startswith("time") and not name.startswith("timestamp"):
+        fits, what = lowered in _TIME_UNITS, "Time"
+    elif name == "date":
+        fits, what = lowered in _DATE_UNITS, "DATE"
+    else:
+        fits, what = lowered in _TIME_UNITS or lowered in _DATE_UNITS, "Timestamp"
+    if not fits:
+        raise call.wrong(f"'{lowered[:50]}' is not a valid {what} field")
+    return lowered
+
+
+def _trunc(call: Call) -> exp.Expr:
+    unit = _unit(call, call.types[1])
+    return call_engine("trino_date_trunc", exp.Literal.string(unit), moment(call, 1))
+
+
+def _add(call: Call) -> exp.Expr:
+    unit = _unit(call, call.types[2])
+    number = call.arguments[1]
+    if unit in _TIME_UNITS:
+        step = call_engine(_TIME_UNITS[unit], exp.cast(number, "BIGINT"))
+        return call_engine("trino_add_time", step, moment(call, 2))
+    engine, times = _DATE_UNITS[unit]
+    count = exp.Mul(this=exp.paren(exp.cast(number, "BIGINT"), copy=False), expression=exp.Literal.number(times))
+    return call_engine("trino_add_days", call_engine(engine, exp.cast(count, "INTEGER")), moment(call, 2))
+
+
+def _diff(call: Call) -> exp.Expr:
+    names = [kind.name for kind in call.types[1:] if kind is not None]
+    date = len(names) == 2 and set(names) == {"date"}
+    known = next(
+        (kind for kind in call.types[1:] if kind is not None and (date or kind.name not in {"date", "unknown"})), None
+    )
+    unit = exp.Literal.string(_unit(call, known))
+    first, second = moment(call, 1), moment(call, 2)
+    if unit.name in _TIME_UNITS:
+        return call_engine("date_sub", unit, *(_whole(call_engine("trino_diff_moment", each)) for each in (first, second)))
+    return call_engine("trino_diff_days", unit, first, call_engine("trino_utc", second))
+
+
+def _whole(value: exp.Expr) -> exp.Expr:
+    return call_engine("date_trunc", exp.Literal.string("milliseconds"), value)
+
+
+ROWS: Sequence[Row] = [
+    Row(name="date_trunc", arity=(2, 2), returns=lambda types: types[1], write=_trunc, note="The unit must be a text."),
+    Row(name="date_add", arity=(3, 3), returns=lambda types: types[2], write=_add, note="The unit must be a text."),
+    Row(name="date_diff", arity=(3, 3), returns=BIGINT, write=_diff, note="The unit must be a text."),
+]
+
+_PLAIN = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")
+_OTHER = 'trino_wall(y, x."$zone")'
+_DIFFERENCE = "date_sub(unit, date_trunc('milliseconds', {}), date_trunc('milliseconds', {}))"
+
+
+def _near(wall: str) -> str:
+    """Return SQL for the moment of x's zone at another local time."""
+    return f'trino_zoned(trino_from_wall_near({wall}, x."$zone", x."$utc"), x."$zone")'
+
+
+DEFINITIONS: Sequence[Definition] = [
+    Macro(
+        "trino_date_trunc",
+        [
+            "(unit, x DATE) AS CAST(date_trunc(unit, x) AS DATE)",
+            "(unit, x TIMESTAMP) AS date_trunc(unit, x)",
+            "(unit, x TIMESTAMPTZ) AS timezone('UTC', date_trunc(unit, timezone('UTC', x)))",
+            f"(unit, x {ZONED}) AS {_near('date_trunc(unit, trino_local(x))')}",
+            "(unit, x TIME) AS CAST(date_trunc(unit, DATE '1970-01-01' + x) AS TIME)",
+        ],
+    ),
+    Macro(
+        "trino_add_days",
+        [
+            "(step, x DATE) AS CAST(x + step AS DATE)",
+            "(step, x TIMESTAMP) AS x + step",
+            "(step, x TIMESTAMPTZ) AS timezone('UTC', timezone('UTC', x) + step)",
+            f"(step, x {ZONED}) AS {_near('trino_local(x) + step')}",
+        ],
+    ),
+    Macro(
+        "trino_add_time",
+        [
+            "(step, x TIMESTAMP) AS x + step",
+            "(step, x TIMESTAMPTZ) AS x + step",
+            "(step, x TIME) AS x + step",
+            f'(step, x {ZONED}) AS trino_zoned(x."$utc" + step, x."$zone")',
+        ],
+    ),
+    Macro(
+        "trino_diff_moment",
+        [
+            "(x DATE) AS CAST(x AS TIMESTAMP)",
+            "(x TIMESTAMP) AS x",
+            "(x TIMESTAMPTZ) AS timezone('UTC', x)",
+            "(x TIME) AS DATE '1970-01-01' + x",
+            f'(x {ZONED}) AS x."$utc"',
+        ],
+    ),
+    Macro(
+        "trino_diff_days",
+        [
+            *(f"(unit, x {kind}, y TIMESTAMP) AS {_DIFFERENCE.format('trino_utc(x)', 'y')}" for kind in _PLAIN),
+            f"(unit, x {ZONED}, y TIMESTAMP) AS {_DIFFERENCE.format('trino_local(x)', _OTHER)}",
+        ],
+    ),
+]
