@@ -1,41 +1,31 @@
-"""Types: Hive's in the catalog, DuckDB's for reading, Athena's in the description of results.
+"""Types: DuckDB's for reading, Athena's in the description of results.
 
-Hive's grammar: Apache Hive language manual, "Types". Athena's names and precisions: what GetQueryResults returns.
+Athena's names and precisions: what GetQueryResults returns.
 """
 
-import re
 from typing import Any
 
-from penstock.query.errors import StatementError
+from penstock.query.dialect.hive_types import HiveType, parse_hive_type
 from penstock.statements.model import ResultColumn
 
 __all__ = ["ZONED_FIELDS", "duckdb_type", "quote_name", "quote_text", "result_column"]
 
-_MAX_LENGTH = 131_072  # Glue's limit for a column's type
-_MAX_DEPTH = 60
-_PRIMITIVES = {
+_DUCKDB = {
     "boolean": "BOOLEAN",
     "tinyint": "TINYINT",
     "smallint": "SMALLINT",
     "int": "INTEGER",
-    "integer": "INTEGER",
     "bigint": "BIGINT",
     "float": "FLOAT",
-    "real": "FLOAT",
     "double": "DOUBLE",
-    "double precision": "DOUBLE",
     "string": "VARCHAR",
     "varchar": "VARCHAR",
     "char": "VARCHAR",
     "binary": "BLOB",
     "date": "DATE",
     "timestamp": "TIMESTAMP",
-    "timestamp with local time zone": "TIMESTAMPTZ",
     "timestamptz": "TIMESTAMPTZ",
 }
-_PRIMITIVE = re.compile(r"([a-z][a-z ]*?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?\s*(?=[,>]|$)", re.IGNORECASE)
-_COMPLEX = re.compile(r"(array|map|struct)\s*<\s*", re.IGNORECASE)
-_SPACE = re.compile(r"\s*")
 
 # DuckDB's type id -> (Athena's name, precision).
 _ATHENA = {
@@ -84,86 +74,20 @@ def duckdb_type(hive: str) -> str:
 
     ``char`` and ``varchar`` lose their length, as they do when Athena reads Parquet.
     """
-    if len(hive) > _MAX_LENGTH:
-        raise StatementError(
-            "HIVE_INVALID_METADATA", f"A column's type is {len(hive)} characters long; the limit is {_MAX_LENGTH}."
-        )
-    text = hive.strip()
-    reader = _HiveReader(text)
-    result = reader.read(0)
-    if reader.at != len(text):
-        raise reader.wrong("the end")
-    return result
+    return _rendered(parse_hive_type(hive))
 
 
-class _HiveReader:
-    """A cursor over one Hive type string."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-
-    def read(self, depth: int) -> str:
-        if depth > _MAX_DEPTH:
-            raise StatementError("HIVE_INVALID_METADATA", f"A type nests deeper than {_MAX_DEPTH} levels.")
-        match = _COMPLEX.match(self.text, self.at)
-        if match is None:
-            return self._primitive()
-        self.at = match.end()
-        kind = match[1].lower()
-        if kind == "array":
-            result = f"{self.read(depth + 1)}[]"
-        elif kind == "map":
-            key = self.read(depth + 1)
-            self._expect(",")
-            result = f"MAP({key}, {self.read(depth + 1)})"
-        else:
-            result = f"STRUCT({', '.join(self._fields(depth))})"
-        self._expect(">")
-        return result
-
-    def _fields(self, depth: int) -> list[str]:
-        fields = []
-        while True:
-            colon = self.text.find(":", self.at)
-            name = self.text[self.at : colon].strip().strip("`") if colon > 0 else ""
-            if not name:
-                raise self.wrong("a field's name and a colon")
-            self.at = _SPACE.match(self.text, colon + 1).end()  # type: ignore[union-attr]
-            fields.append(f"{quote_name(name)} {self.read(depth + 1)}")
-            if self.text[self.at : self.at + 1] != ",":
-                return fields
-            self._expect(",")
-
-    def _primitive(self) -> str:
-        match = _PRIMITIVE.match(self.text, self.at)
-        if match is None:
-            raise self.wrong("a type")
-        name = " ".join(match[1].lower().split())
-        if name in {"decimal", "numeric", "dec"}:
-            precision, scale = int(match[2] or 10), int(match[3] or 0)
-            if not (1 <= precision <= 38 and scale <= precision):
-                raise self.wrong("a decimal of 1 to 38 digits")
-            result = f"DECIMAL({precision},{scale})"
-        elif name in _PRIMITIVES:
-            result = _PRIMITIVES[name]
-        else:
-            raise self.wrong("a type that can be read from Parquet")
-        self.at = match.end()
-        return result
-
-    def _expect(self, mark: str) -> None:
-        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
-        if self.text[self.at : self.at + 1] != mark:
-            raise self.wrong(f"'{mark}'")
-        self.at = _SPACE.match(self.text, self.at + 1).end()  # type: ignore[union-attr]
-
-    def wrong(self, expected: str) -> StatementError:
-        return StatementError(
-            "HIVE_INVALID_METADATA",
-            f"The type '{self.text[:200]}' cannot be read: expected {expected} at character {self.at + 1}.",
-            remedy="Correct the column's type in the catalog.",
-        )
+def _rendered(kind: HiveType) -> str:
+    if kind.name == "array":
+        return f"{_rendered(kind.inner[0])}[]"
+    if kind.name == "map":
+        return f"MAP({', '.join(map(_rendered, kind.inner))})"
+    if kind.name == "struct":
+        named = zip(kind.fields, kind.inner, strict=True)
+        return f"STRUCT({', '.join(f'{quote_name(name)} {_rendered(each)}' for name, each in named)})"
+    if kind.name == "decimal":
+        return f"DECIMAL({kind.numbers[0]},{kind.numbers[1]})"
+    return _DUCKDB[kind.name]
 
 
 ZONED_FIELDS = ["$utc", "$zone"]

@@ -16,6 +16,7 @@ from sqlglot import exp
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.types import duckdb_type, quote_name, quote_text, result_column
+from penstock.query.errors import StatementError
 from penstock.query.execution.failures import translate_error
 from penstock.query.execution.spares import spares
 from penstock.query.planning.planner import Plan
@@ -103,7 +104,7 @@ class EngineSession:
         """Translate the engine's errors to :class:`StatementError`, with positions from ``tree``."""
         try:
             yield
-        except (duckdb.Error, OSError, pa.ArrowException) as error:
+        except (StatementError, duckdb.Error, OSError, pa.ArrowException) as error:
             raise translate_error(error, tree, self._lake.root) from error
 
     def _install(self, plan: Plan) -> None:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from penstock.query.dialect.positions import position_of
 from penstock.query.errors import Position, StatementCancelled, StatementError, memory_exceeded
+from penstock.query.tables.formats.faults import carried_in
 
 __all__ = ["translate_error"]
 
@@ -42,7 +43,13 @@ _CODES: tuple[tuple[type[Exception], str], ...] = (
 
 def translate_error(error: Exception, tree: exp.Query | None, lake: Path) -> StatementError | StatementCancelled:
     """Return the error for the caller that stands for the engine's ``error``."""
-    text = _clean_text(str(error), lake)
+    text = _clean_text(error.message if isinstance(error, StatementError) else str(error), lake)
+    if isinstance(error, StatementError):
+        message = text.removeprefix(f"{error.code}: ")
+        return StatementError(error.code, message, remedy=error.remedy) if error.position is None else error
+    carried = carried_in(text)
+    if carried is not None:
+        return carried
     if isinstance(error, duckdb.InterruptException) or "INTERRUPT" in text:
         return StatementCancelled("The statement was interrupted.")
     ours = _OURS.search(text)

@@ -18,7 +18,16 @@ from penstock.query.errors import StatementError
 from penstock.query.planning.pruning import conditions_on, has_outer_join
 from penstock.query.ports import CatalogReader
 from penstock.query.tables.kinds import find_source
-from penstock.query.tables.port import SCHEMA, LakeReader, PruneWith, Scan, ScanRequest, TableReference, TableSource
+from penstock.query.tables.port import (
+    SCHEMA,
+    LakeReader,
+    PruneWith,
+    Scan,
+    ScanRequest,
+    TableReference,
+    TableSource,
+    hidden_columns,
+)
 
 __all__ = ["POSITIONS", "Plan", "Planner"]
 
@@ -61,6 +70,7 @@ class Planner:
             to_engine(tree)
             sources = self._sources(tree, database)
             scans = self._scans(tree, sources, prune)
+            _hide(sources, scans)
             _rewrite(sources)
             _check_rewritten(tree, sources)
             _name_columns(tree)
@@ -95,6 +105,7 @@ class Planner:
         scans: list[Scan] = []
         budget = self._max_files
         mentioned = _mentioned(tree)
+        hidden = frozenset(each.name.lower() for each in tree.find_all(exp.Identifier) if each.name.startswith("$"))
         for number, each in enumerate(sources):
             peers = {other.alias: other.source.table for other in sources if other.scope is each.scope}
             request = ScanRequest(
@@ -102,6 +113,7 @@ class Planner:
                 conditions=partial(conditions_on, each.scope, each.alias, peers),
                 outer=has_outer_join(each.scope),
                 columns=mentioned,
+                hidden=hidden,
                 prune=prune,
                 max_files=budget,
             )
@@ -126,6 +138,19 @@ def _mentioned(tree: exp.Query) -> frozenset[str] | None:
         if isinstance(node, exp.Identifier):
             names.add(node.name.lower())
     return frozenset(names)
+
+
+def _hide(sources: Sequence[_Source], scans: Sequence[Scan]) -> None:
+    """Take hidden columns out of each star over a table that has them."""
+    by_scope: dict[int, tuple[exp.Expr, set[str]]] = {}
+    for each, scan in zip(sources, scans, strict=True):
+        if hidden_columns(scan):
+            by_scope.setdefault(id(each.scope), (each.scope.expression, set()))[1].update(hidden_columns(scan))
+    for query, names in by_scope.values():
+        for projection in query.expressions if isinstance(query, exp.Select) else ():
+            star = projection.this if isinstance(projection, exp.Column) else projection
+            if isinstance(star, exp.Star):
+                star.set("except_", [exp.to_identifier(name, quoted=True) for name in sorted(names)])
 
 
 def _rewrite(sources: Sequence[_Source]) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "ScanRequest",
     "TableReference",
     "TableSource",
+    "hidden_columns",
 ]
 
 SCHEMA = "lake"  # the engine's schema of the scans' views
@@ -83,6 +84,8 @@ class ScanRequest:
     """Whether an outer join may put NULLs in the place of the table's rows."""
     columns: frozenset[str] | None
     """The names (lower case) that the query mentions anywhere; None if it may use every column."""
+    hidden: frozenset[str] = frozenset()
+    """The names (lower case) in the query that begin with ``$``: hidden columns, if the table has them."""
     prune: PruneWith
     max_files: int
     """How many more files the statement may read."""
@@ -117,6 +120,12 @@ class Scan(Protocol):
         Raises :class:`penstock.query.errors.StatementError`.
         """
         ...
+
+
+def hidden_columns(scan: Scan) -> Sequence[str]:
+    """Return the columns of the scan's view that ``*`` does not stand for: its attribute ``hidden``, if it has any."""
+    found: Sequence[str] = getattr(scan, "hidden", ())
+    return found
 
 
 class TableSource(Protocol):

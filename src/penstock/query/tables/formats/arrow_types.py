@@ -1,0 +1,37 @@
+"""Hive's types as Arrow's, for rows that Python makes."""
+
+import pyarrow as pa
+
+from penstock.query.dialect.hive_types import HiveType
+
+__all__ = ["arrow_type"]
+
+_SIMPLE = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "varchar": pa.string(),
+    "char": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", "UTC"),
+}
+
+
+def arrow_type(kind: HiveType) -> pa.DataType:
+    """Return the Arrow type whose values are those of ``kind``."""
+    if kind.name == "array":
+        return pa.list_(arrow_type(kind.inner[0]))
+    if kind.name == "map":
+        return pa.map_(arrow_type(kind.inner[0]), arrow_type(kind.inner[1]))
+    if kind.name == "struct":
+        return pa.struct([(name, arrow_type(each)) for name, each in zip(kind.fields, kind.inner, strict=True)])
+    if kind.name == "decimal":
+        return pa.decimal128(*kind.numbers)
+    return _SIMPLE[kind.name]

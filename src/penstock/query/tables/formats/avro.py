@@ -1,0 +1,148 @@
+"""Avro files, whose schema is in each file: columns by name, in the types of the catalog.
+
+Rules: Avro specification, "Object Container Files" and "Schema Resolution"; Apache Hive's AvroSerDe.
+"""
+
+import datetime
+import json
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+
+from penstock.catalog.model import Column
+from penstock.query.dialect.hive_types import HiveType, parse_hive_type
+from penstock.query.dialect.types import quote_name
+from penstock.query.errors import StatementError
+from penstock.query.tables.formats.arrow_types import arrow_type
+from penstock.query.tables.formats.faults import bad_data
+from penstock.query.tables.formats.port import FILE_COLUMN, NumberedFile, Relation
+from penstock.query.tables.formats.streams import register_stream
+
+__all__ = ["AvroFormat"]
+
+_ROWS = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class AvroFormat:
+    """Avro; ``reader_schema`` is the text of ``avro.schema.literal``, to which each file's schema is resolved."""
+
+    reader_schema: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The format."""
+        return "Avro"
+
+    def relations(
+        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+    ) -> Sequence[Relation]:
+        """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
+        _ = with_file
+        kinds = [parse_hive_type(column.type or "string") for column in wanted]
+        names = [column.name.lower() for column in wanted]
+        schema = pa.schema(
+            [*((name, arrow_type(kind)) for name, kind in zip(names, kinds, strict=True)), (FILE_COLUMN, pa.int32())]
+        )
+        shapes = [_shape(kind) for kind in kinds]
+        reader = self._reader()
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for number, file in files:
+                for rows in _records(file.path, reader):
+                    folded = [{key.lower(): value for key, value in row.items()} for row in rows]
+                    arrays = [
+                        _array(file.path, name, kind, [shape(row.get(name)) for row in folded])
+                        for name, kind, shape in zip(names, schema.types, shapes, strict=False)
+                    ]
+                    yield pa.record_batch([*arrays, pa.array([number] * len(rows), pa.int32())], schema=schema)
+
+        source = register_stream(engine, view, schema, batches)
+        return [Relation(source, {name: f"f.{quote_name(name)}" for name in names})]
+
+    def _reader(self) -> Any:
+        if self.reader_schema is None:
+            return None
+        try:
+            return fastavro.parse_schema(json.loads(self.reader_schema))
+        except Exception as error:  # noqa: BLE001 fastavro raises errors of several kinds for a schema that is not one
+            raise StatementError(
+                "HIVE_INVALID_METADATA",
+                f"avro.schema.literal is not a schema: {error}.",
+                remedy="Correct the SerDe's property.",
+            ) from None
+
+
+def _records(path: str, reader: Any) -> Iterator[list[dict[str, Any]]]:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a name, not a Path
+            rows: list[dict[str, Any]] = []
+            for row in fastavro.reader(file, reader_schema=reader):
+                if not isinstance(row, dict):
+                    raise bad_data(path, "Its schema is not a record.")
+                rows.append(row)
+                if len(rows) == _ROWS:
+                    yield rows
+                    rows = []
+            if rows:
+                yield rows
+    except (StatementError, FileNotFoundError, GeneratorExit, MemoryError):
+        raise
+    except Exception as error:
+        # fastavro raises errors of many kinds for damaged data.
+        raise bad_data(path, f"The file cannot be read as Avro: {error}.") from error
+
+
+def _array(path: str, name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        what = str(error).splitlines()[0][:200]
+        raise bad_data(path, f"Column '{name}' cannot be read as the table's type: {what}") from None
+
+
+def _shape(kind: HiveType) -> Callable[[Any], Any]:
+    """Return the function from a value as fastavro reads it to what Arrow takes."""
+    if kind.name == "map":
+        inner = _shape(kind.inner[1])
+        return lambda value: None if value is None else [(key, inner(each)) for key, each in _expected(value, dict).items()]
+    if kind.name == "array":
+        item = _shape(kind.inner[0])
+        return lambda value: None if value is None else [item(each) for each in _expected(value, list)]
+    if kind.name == "struct":
+        fields = [(name, name.lower(), _shape(each)) for name, each in zip(kind.fields, kind.inner, strict=True)]
+
+        def struct(value: Any) -> Any:
+            if value is None:
+                return None
+            folded = {key.lower(): each for key, each in _expected(value, dict).items()}
+            return {name: inner(folded.get(key)) for name, key, inner in fields}
+
+        return struct
+    if kind.name in {"string", "varchar", "char"}:
+        length = kind.numbers[0] if kind.numbers else None
+        return lambda value: _text(value)[:length] if isinstance(value, str | uuid.UUID) else value
+    if kind.name in {"timestamp", "timestamptz"}:
+        return _instant
+    return lambda value: value
+
+
+def _expected(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"a {kind.__name__} was expected, and a {type(value).__name__} found")
+    return value
+
+
+def _text(value: Any) -> str:
+    return str(value)
+
+
+def _instant(value: Any) -> Any:
+    """Return a time; a number without a logical type is not one."""
+    if value is None or isinstance(value, datetime.datetime):
+        return value
+    raise ValueError(f"a timestamp was expected, and a {type(value).__name__} found")

@@ -1,0 +1,66 @@
+"""From a column as a file has it to the column's type in the catalog; values are not read as what they are not.
+
+Readers of Parquet and ORC convert within a family of types (Trino's documentation, "Hive connector", coercions), and fail
+for all else: a file of text under a column of integers is not of the table.
+"""
+
+from penstock.catalog.model import Column
+from penstock.query.dialect.hive_types import parse_hive_type
+from penstock.query.dialect.types import duckdb_type, quote_name
+from penstock.query.errors import StatementError
+
+__all__ = ["column_type", "converted", "nothing"]
+
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT"}
+_NUMBERS = {*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL"}
+_TIMES = {"TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"}
+_TEXTS = {"VARCHAR", "BLOB", "ENUM", "UUID", "JSON"}
+_FAMILIES = (_NUMBERS, _TIMES, _TEXTS, {"BOOLEAN"})
+
+
+def column_type(column: Column) -> str:
+    """Return the engine's type of the column."""
+    return duckdb_type(column.type or "string")
+
+
+def nothing(column: Column) -> str:
+    """Return NULL of the column's type."""
+    return f"CAST(NULL AS {column_type(column)})"
+
+
+def converted(column: Column, found: str, expression: str, *, where: str) -> str:
+    """Return ``expression``, of the engine's type ``found``, in the column's type. ``where`` names the files in an error."""
+    wanted = column_type(column)
+    if _family(found) != _family(wanted):
+        raise StatementError(
+            "HIVE_BAD_DATA",
+            f"Column '{column.name}' is {found} in {where}, which cannot be read as {column.type or 'string'}.",
+            remedy="Correct the column's type in the catalog, or rewrite the file.",
+        )
+    kind = parse_hive_type(column.type or "string")
+    if found == wanted:
+        text = expression
+    elif found == "BLOB" and wanted == "VARCHAR":  # strings written without their UTF8 annotation
+        text = f"decode({expression})"
+    elif found == "VARCHAR" and wanted == "BLOB":
+        text = f"encode({expression})"
+    else:
+        text = f"CAST({expression} AS {wanted})"
+    return f"left({text}, {kind.numbers[0]})" if kind.name == "varchar" and kind.numbers else text
+
+
+def _family(kind: str) -> str:
+    """Return a name for the types that can be read as each other."""
+    for shape, start in (("list", "]"), ("map", "MAP("), ("struct", "STRUCT(")):
+        if kind.endswith(start) if start == "]" else kind.startswith(start):
+            return shape
+    head = kind.partition("(")[0].strip()
+    for number, family in enumerate(_FAMILIES):
+        if head in family:
+            return str(number)
+    return head
+
+
+def field(name: str) -> str:
+    """Return the column ``name`` of the alias ``f``."""
+    return f"f.{quote_name(name)}"

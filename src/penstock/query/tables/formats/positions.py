@@ -1,0 +1,76 @@
+"""Formats whose lines are split into texts by position: each text becomes the column at its place in the files' layout."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import Column
+from penstock.query.dialect.hive_types import HiveType, parse_hive_type
+from penstock.query.errors import StatementError
+from penstock.query.tables.formats.casts import column_type, nothing
+from penstock.query.tables.formats.lines import LineOptions, read_lines
+from penstock.query.tables.formats.port import FILE_COLUMN, Layout, NumberedFile, Relation
+from penstock.query.tables.formats.streams import register_stream
+
+__all__ = ["Split", "placed_columns", "text_relation"]
+
+Split = Callable[[NumberedFile, int, list[str]], pa.Array]
+"""The function from lines (with their file and the number of the first) to their texts: a list of strings for each."""
+
+_ROWS = 8_192
+
+
+def text_relation(
+    engine: Any, view: str, files: Sequence[NumberedFile], options: LineOptions, split: Split | None
+) -> Relation:
+    """Return the lines as a relation of ``v``, the texts of each line, or of ``line`` without ``split``; no columns yet."""
+    kind, name = (pa.string(), "line") if split is None else (pa.list_(pa.string()), "v")
+    schema = pa.schema([(name, kind), (FILE_COLUMN, pa.int32())])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for file, first, lines in read_lines(files, options):
+            for start in range(0, len(lines), _ROWS):
+                part = lines[start : start + _ROWS]
+                texts = pa.array(part, pa.string()) if split is None else split(file, first + start, part)
+                numbers = pa.array([file[0]] * len(part), pa.int32())
+                yield pa.record_batch([texts, numbers], schema=schema)
+
+    return Relation(register_stream(engine, view, schema, batches), {})
+
+
+def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[HiveType, str], str]) -> dict[str, str]:
+    """Return the SQL of each wanted column: its text, ``f.v[n]``, decoded as the layout's type and cast to the wanted one.
+
+    Raises :class:`StatementError` if the layout, which is a partition's, has another kind of type than the table.
+    """
+    places = {name: (number, own) for number, (name, own) in enumerate(layout, start=1)}
+    found = {}
+    for column in wanted:
+        name = column.name.lower()
+        if name not in places:
+            found[name] = nothing(column)
+            continue
+        number, own = places[name]
+        kind, target = parse_hive_type(own), parse_hive_type(column.type or "string")
+        if kind != target and not _widens(kind, target):
+            raise StatementError(
+                "HIVE_PARTITION_SCHEMA_MISMATCH",
+                f"Column '{column.name}' is {own} in a partition, and {column.type} in the table.",
+                remedy="Give the partition the table's column types.",
+            )
+        text = decode(kind, f"f.v[{number}]")
+        found[name] = text if kind == target else f"CAST({text} AS {column_type(column)})"
+    return found
+
+
+_ORDER = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "string")
+
+
+def _widens(own: HiveType, target: HiveType) -> bool:
+    """Return whether every value of ``own`` is one of ``target``: only integers, reals and texts do."""
+    if own.name in {"char", "varchar", "string"} and target.name == "string":
+        return True
+    if own.name in _ORDER[:4] and target.name in _ORDER[:4]:
+        return _ORDER.index(own.name) < _ORDER.index(target.name)
+    return (own.name, target.name) == ("float", "double")

@@ -1,0 +1,82 @@
+"""Lines that a regular expression takes apart (RegexSerDe): a line that does not match as a whole is a row of NULLs.
+
+Patterns are Java's. What Java and Python read in the same way is used; what they do not is refused by name.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import Column
+from penstock.query.dialect.hive_types import HiveType
+from penstock.query.errors import StatementError
+from penstock.query.tables.formats.lines import LineOptions
+from penstock.query.tables.formats.port import Layout, NumberedFile, Relation
+from penstock.query.tables.formats.positions import placed_columns, text_relation
+from penstock.query.tables.formats.text import scalar
+
+__all__ = ["RegexFormat"]
+
+_NAMED = re.compile(r"\(\?<([a-zA-Z]\w*)>")
+
+
+@dataclass(frozen=True, slots=True)
+class RegexFormat:
+    """Lines, and the groups of a pattern."""
+
+    pattern: re.Pattern[str]
+    lines: LineOptions
+    columns: Layout
+
+    @classmethod
+    def compiled(
+        cls,
+        pattern: str,
+        lines: LineOptions,
+        columns: Layout,
+        *,
+        fold: bool,
+        refused: Callable[[str], StatementError],
+    ) -> "RegexFormat":
+        """Return the format. ``refused`` makes the error for a pattern that cannot be used."""
+        try:
+            with warnings.catch_warnings():
+                # Python warns of classes within classes, which Java reads in another way.
+                warnings.simplefilter("error")
+                made = re.compile(_NAMED.sub(r"(?P<\1>", pattern), re.ASCII | (re.IGNORECASE if fold else 0))
+        except (re.error, Warning, RecursionError, OverflowError) as error:
+            raise refused(f"input.regex cannot be used: {error}.") from None
+        if made.groups != len(columns):
+            raise refused(f"input.regex has {made.groups} groups for {len(columns)} columns.")
+        return cls(made, lines, columns)
+
+    @property
+    def name(self) -> str:
+        """The format."""
+        return "regular expression"
+
+    def relations(
+        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+    ) -> Sequence[Relation]:
+        """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
+        _ = with_file
+        found = text_relation(engine, view, files, self.lines, self._split)
+        return [replace(found, columns=placed_columns(self.columns, wanted, _decoded))]
+
+    def _split(self, _file: NumberedFile, _first: int, lines: list[str]) -> pa.Array:
+        matches = map(self.pattern.fullmatch, lines)
+        return pa.array([None if each is None else each.groups() for each in matches], pa.list_(pa.string()))
+
+
+def _decoded(kind: HiveType, text: str) -> str:
+    if kind.name in {"string", "varchar", "char"}:
+        return f"left({text}, {kind.numbers[0]})" if kind.numbers else text
+    if kind.name in {"array", "map", "struct", "binary"}:
+        raise StatementError(
+            "HIVE_UNSUPPORTED_FORMAT", f"A column of type {kind.name} cannot be read by a regular expression."
+        )
+    return scalar(kind, text)

@@ -1,0 +1,200 @@
+"""A table's data files as one view of the engine: the catalog's columns by name and type, partition values from the catalog.
+
+Files are named one by one, so that the engine opens no others. Beside the table's columns a view has those of Trino's hidden
+columns that the query names: ``$path``, ``$file_size``, ``$file_modified_time``, ``$partition``, ``$bucket``.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import Column, Partition, Table
+from penstock.lake.locations import LakeFolder
+from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
+from penstock.query.dialect.types import quote_name, quote_text
+from penstock.query.errors import StatementError
+from penstock.query.tables.formats.casts import column_type, nothing
+from penstock.query.tables.formats.layouts import file_format
+from penstock.query.tables.formats.port import FILE_COLUMN, FileFormat, NumberedFile, Relation
+from penstock.query.tables.partition_values import make_partition_table
+from penstock.query.tables.port import SCHEMA, DataFile
+
+__all__ = ["HIDDEN_COLUMNS", "HiveScan"]
+
+HIDDEN_COLUMNS = {
+    "$path": "VARCHAR",
+    "$file_size": "BIGINT",
+    "$file_modified_time": "TIMESTAMPTZ",
+    "$partition": "VARCHAR",
+    "$bucket": "INTEGER",
+}
+"""Columns that a query can name and that ``*`` does not stand for, with the engine's types.
+
+Source: Trino's documentation, "Hive connector".
+"""
+
+_BUCKET = re.compile(r"0*(\d{1,9})_\d+|.*_(\d{5})(?:\.\w+)*", re.ASCII)  # Hive's names of a bucket's files, and Spark's
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiveScan:
+    """One reference to a table in a query: the files that are read for it, under the view's name."""
+
+    view: str
+    table: Table
+    lake: LakeFolder
+    partitions: Sequence[Partition] = ()
+    partitions_total: int = 0
+    files: Sequence[DataFile] = field(default_factory=tuple)
+    columns: frozenset[str] | None = None
+    """The names (lower case) that the query mentions, None for all."""
+    hidden: Sequence[str] = ()
+    """The hidden columns that the view has."""
+
+    @property
+    def name(self) -> str:
+        """database.table"""
+        return f"{self.table.database}.{self.table.name}"
+
+    @property
+    def partitions_read(self) -> int:
+        """How many partitions are read."""
+        return len(self.partitions)
+
+    @property
+    def route(self) -> str:
+        """How EXPLAIN describes the scan."""
+        kinds = sorted({each.name for each, _ in self._groups()}) or ["data"]
+        return f"DuckDB reads {len(self.files)} {' and '.join(kinds)} files of {self.name}"
+
+    def install(self, engine: Any) -> None:
+        """Make the view; the files' own columns are read for it."""
+        if not self._own and not self.table.partition_keys:
+            raise StatementError("HIVE_INVALID_METADATA", f"Table '{self.name}' has no columns.")
+        wanted = [column for column in self._own if self._used(column)]
+        relations = [
+            relation
+            for number, (kind, files) in enumerate(self._groups())
+            for relation in kind.relations(engine, f"{self.view}_{number}", files, wanted, with_file=self._with_files)
+        ]
+        if relations and self._with_files:
+            self._make_file_table(engine)
+        selects = [self._select(relation) for relation in relations] or [self._nothing()]
+        engine.execute(f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS {' UNION ALL '.join(selects)}")
+
+    @property
+    def _own(self) -> Sequence[Column]:
+        keys = {column.name.lower() for column in self.table.partition_keys}
+        return [column for column in self.table.storage.columns if column.name.lower() not in keys]
+
+    def _used(self, column: Column) -> bool:
+        return self.columns is None or column.name.lower() in self.columns
+
+    @property
+    def _keys(self) -> Sequence[Column]:
+        return [column for column in self.table.partition_keys if self._used(column)]
+
+    @property
+    def _with_files(self) -> bool:
+        """Whether rows need what belongs to their file."""
+        return bool(self.hidden) or (bool(self._keys) and len({file.partition for file in self.files}) > 1)
+
+    @property
+    def _file_table(self) -> str:
+        return f"{SCHEMA}.{quote_name(f'{self.view}_files')}"
+
+    def _groups(self) -> Sequence[tuple[FileFormat, Sequence[NumberedFile]]]:
+        """Return the files by the format of their partition."""
+        own = file_format(self.name, self.table.storage, self.table.parameters) if self.files else None
+        formats: dict[int, FileFormat] = {}
+        groups: dict[FileFormat, list[NumberedFile]] = {}
+        for number, file in enumerate(self.files):
+            kind = own if file.partition < 0 else formats.get(file.partition)
+            if kind is None:
+                storage = self.partitions[file.partition].storage
+                described = storage.serde_info is not None or storage.input_format
+                kind = file_format(self.name, storage, self.table.parameters) if described else own
+                assert kind is not None
+                formats[file.partition] = kind
+            groups.setdefault(kind, []).append((number, file))
+        return list(groups.items())
+
+    def _make_file_table(self, engine: Any) -> None:
+        """Make the table of files: path, number, partition keys and the hidden columns."""
+        keys = f"{SCHEMA}.{quote_name(f'{self.view}_keys')}"
+        if self._keys:
+            places = [(at, each) for at, each in enumerate(self.partitions)]
+            make_partition_table(engine, keys, self.table, places, index="place", kind="INTEGER")
+        known: dict[str, pa.Array] = {
+            "path": pa.array([file.path for file in self.files]),
+            "number": pa.array(range(len(self.files)), pa.int32()),
+            "part": pa.array([file.partition for file in self.files], pa.int32()),
+        }
+        known |= {name: self._hidden_values(name) for name in self.hidden}
+        engine.register("file_rows", pa.table(known))
+        try:
+            chosen = ", ".join(f"k.{quote_name(column.name)}" for column in self._keys)
+            joined = f"SELECT r.*, {chosen} FROM file_rows AS r JOIN {keys} AS k ON r.part = k.place"  # noqa: S608 quoted names
+            query = joined if self._keys else "SELECT * FROM file_rows"
+            engine.execute(f"CREATE TABLE {self._file_table} AS {query}")
+        finally:
+            engine.unregister("file_rows")
+
+    def _hidden_values(self, name: str) -> pa.Array:
+        if name == "$path":
+            return pa.array([self.lake.uri(Path(file.path)) for file in self.files], pa.string())
+        if name == "$file_size":
+            return pa.array([file.size for file in self.files], pa.int64())
+        if name == "$file_modified_time":
+            times = [Path(file.path).stat().st_mtime_ns // 1_000_000 for file in self.files]
+            return pa.array(times, pa.int64()).cast(pa.timestamp("ms", "UTC"))
+        if name == "$partition":
+            names = [key.name for key in self.table.partition_keys]
+            paths = [partition_path(names, each.values) for each in self.partitions]
+            return pa.array([paths[file.partition] if paths else "" for file in self.files], pa.string())
+        return pa.array([self._bucket(file) for file in self.files], pa.int32())
+
+    def _bucket(self, file: DataFile) -> int:
+        match = _BUCKET.fullmatch(Path(file.path).name)
+        number = int(match[1] or match[2]) if match else -1
+        if not 0 <= number < int(str(self.table.storage.extra.get("NumberOfBuckets", 0))):
+            raise StatementError(
+                "HIVE_INVALID_BUCKET_FILES",
+                f"{file.path} is not named after a bucket of '{self.name}'.",
+                remedy="Leave $bucket out; the table can be read without it.",
+            )
+        return number
+
+    def _select(self, relation: Relation) -> str:
+        """Return the SELECT of one relation, with all columns of the view in their order."""
+        chosen = []
+        for column in self._own:
+            text = relation.columns[column.name.lower()] if self._used(column) else nothing(column)
+            chosen.append(f"{text} AS {quote_name(column.name)}")
+        for column in self.table.partition_keys:
+            text = self._key(column) if self._used(column) else nothing(column)
+            chosen.append(f"{text} AS {quote_name(column.name)}")
+        chosen += [f"p.{quote_name(name)}" for name in self.hidden]
+        query = f"SELECT {', '.join(chosen)} FROM {relation.source} AS f"  # noqa: S608 every name is quoted
+        if not self._with_files:
+            return query
+        place = "path" if relation.by_path else "number"
+        return f"{query} JOIN {self._file_table} AS p ON f.{quote_name(FILE_COLUMN)} = p.{place}"
+
+    def _key(self, column: Column) -> str:
+        """Return the SQL of a partition key: a constant where all files are in one partition."""
+        if self._with_files:
+            return f"p.{quote_name(column.name)}"
+        values = self.partitions[self.files[0].partition].values
+        value = dict(zip((key.name for key in self.table.partition_keys), values, strict=True))[column.name]
+        literal = "NULL" if value == HIVE_DEFAULT_PARTITION else quote_text(value)
+        return f"CAST({literal} AS {column_type(column)})"
+
+    def _nothing(self) -> str:
+        columns = [f"{nothing(column)} AS {quote_name(column.name)}" for column in (*self._own, *self.table.partition_keys)]
+        columns += [f"CAST(NULL AS {HIDDEN_COLUMNS[name]}) AS {quote_name(name)}" for name in self.hidden]
+        return f"SELECT {', '.join(columns)} WHERE false"
