@@ -16,7 +16,6 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     TableAlreadyExistsError,
 )
-from pyiceberg.expressions import EqualTo
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.sorting import SortField, SortOrder
@@ -40,7 +39,7 @@ def test_rows_are_appended_overwritten_and_deleted(catalog: RestCatalog, namespa
     table.append(ROWS)
     table.append(ROWS)
     assert table.scan().to_arrow().num_rows == 6
-    table.delete(EqualTo("id", 2))
+    table.delete("id == 2")
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [1, 1, 3, 3]
     table.overwrite(ROWS)
     again = catalog.load_table(f"{namespace}.t")
@@ -55,9 +54,7 @@ def test_tables_start_with_fresh_ids(catalog: RestCatalog, namespace: str) -> No
         PartitionField(source_id=10, field_id=1009, transform=BucketTransform(4), name="bucket"),
     )
     order = SortOrder(SortField(source_id=20, transform=IdentityTransform()))
-    table = catalog.create_table(
-        f"{namespace}.t", SCHEMA, partition_spec=spec, sort_order=order, properties={"owner": "me"}
-    )
+    table = catalog.create_table(f"{namespace}.t", SCHEMA, partition_spec=spec, sort_order=order, properties={"owner": "me"})
     assert {field.name: field.field_id for field in table.schema().fields} == {"id": 1, "name": 2, "at": 3, "point": 4}
     assert table.schema().find_field("point.x").field_id == 5
     assert table.schema().identifier_field_ids == [1]

@@ -39,7 +39,7 @@ _V3_TYPES = {
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", re.ASCII)
 _FIXED = re.compile(r"fixed\[(\d{1,9})\]", re.ASCII)
 _GEO = re.compile(r"(geometry|geography)\([^()]{0,200}\)")
-_MAX_DEPTH = 60
+_MAX_DEPTH = 40
 _MAX_FIELDS = 50_000
 _MAX_PRECISION = 38
 
