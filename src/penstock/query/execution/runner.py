@@ -7,9 +7,25 @@ from typing import Any
 
 from penstock.query.dialect.checks import is_repeatable
 from penstock.query.dialect.parse import parse
-from penstock.query.dialect.statements.model import Describe, Explain, Select, Show
+from penstock.query.dialect.statements.model import (
+    AlterDatabase,
+    AlterTable,
+    CreateDatabase,
+    CreateTable,
+    Describe,
+    DropDatabase,
+    DropTable,
+    Explain,
+    RepairTable,
+    Select,
+    Show,
+)
 from penstock.query.errors import InvalidRequest, StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome, Task, milliseconds_since
+from penstock.query.execution.ddl.altering import alter_table
+from penstock.query.execution.ddl.databases import alter_database, create_database, drop_database
+from penstock.query.execution.ddl.repair import repair_table
+from penstock.query.execution.ddl.tables import create_table, drop_table
 from penstock.query.execution.explain import explain
 from penstock.query.execution.results import write_csv, write_lines, write_metadata
 from penstock.query.ports import StatementHost
@@ -72,6 +88,13 @@ _EXECUTORS: Mapping[type, Callable[[ExecutionContext, Any], Outcome]] = {
     Select: _select,
     Show: _show,
     Describe: _show,
+    CreateDatabase: create_database,
+    DropDatabase: drop_database,
+    AlterDatabase: alter_database,
+    CreateTable: create_table,
+    DropTable: drop_table,
+    AlterTable: alter_table,
+    RepairTable: repair_table,
     Explain: lambda context, statement: explain(context, statement, RESULT),
 }
 """How each kind of statement runs, by the class that it is parsed to. An executor writes its rows, if any, to RESULT."""

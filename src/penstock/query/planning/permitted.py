@@ -50,6 +50,10 @@ class PermittedCatalog:
 
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         self._check(operation, request)
+        if operation == "DeleteDatabase":
+            # It removes the database's tables, too, also those that the caller does not see.
+            for each in self._catalog.tables(str(request["Name"])) if self._access is not None else ():
+                self._check("DeleteTable", {"DatabaseName": each.database, "Name": each.name})
         return self._changes.change(operation, request)
 
     def check_object(self, action: str, uri: str) -> None:

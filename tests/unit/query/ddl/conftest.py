@@ -1,0 +1,65 @@
+"""A service over a real catalog in memory, whose database ``db`` is empty."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from penstock.api.aws.catalog.changes import CatalogOperations
+from penstock.catalog.inputs import DatabaseInput
+from penstock.catalog.service import CatalogService
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.sinks import LakeSink
+from penstock.query.service import QueryService
+from penstock.query.settings import QuerySettings
+from penstock.statements.model import Statement
+from penstock.store.memory.catalog import MemoryCatalogStore
+from penstock.store.memory.resources import MemoryResourceStore
+from penstock.store.memory.statements import MemoryStatementStore
+from tests.unit.query.lake_of_flights import Ask, Lake
+
+
+@pytest.fixture
+def catalog() -> CatalogService:
+    made = CatalogService(MemoryCatalogStore())
+    made.create_database(DatabaseInput(name="db"))
+    return made
+
+
+@pytest.fixture
+def service(lake: Lake, catalog: CatalogService, settings: QuerySettings, children: ChildPool) -> Iterator[QueryService]:
+    made = QueryService(
+        store=MemoryStatementStore(),
+        catalog=catalog,
+        changes=CatalogOperations(catalog, account="000000000000", region="us-east-1"),
+        lake=lake.folder,
+        settings=settings,
+        sink=LakeSink(lake.folder),
+        children=children,
+        resources=MemoryResourceStore(),
+    )
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def done(ask: Ask) -> Ask:
+    """Return a function that runs a statement in database ``db``, which must succeed."""
+
+    def run(sql: str, **request: object) -> Statement:
+        statement = ask(sql, **({"database": "db"} | request))
+        assert statement.state == "SUCCEEDED", statement.reason
+        return statement
+
+    return run
+
+
+@pytest.fixture
+def refused(ask: Ask) -> "Ask":
+    """Return a function that runs a statement in database ``db``, which must fail, and returns it."""
+
+    def run(sql: str, **request: object) -> Statement:
+        statement = ask(sql, **({"database": "db"} | request))
+        assert statement.state == "FAILED"
+        return statement
+
+    return run
