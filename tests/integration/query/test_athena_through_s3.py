@@ -1,56 +1,25 @@
 """Results through the S3 endpoint: written by PUT, read back by boto3 and pyathena."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyathena import connect
 from pyathena.error import OperationalError
 
 from penstock.local.objectstore import ObjectStore
-from penstock.local.processes.ports import free_ports
-from penstock.testing.server import RunningServer, start_server
-
-KEY, SECRET = "AKIATESTTESTTESTTEST", "gateway-and-server-tests"
+from penstock.testing.server import RunningServer
+from tests.integration.query.conftest import KEY, SECRET, Lakehouse
 
 
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
-    home = tmp_path_factory.mktemp("athena-s3")
-    store = ObjectStore(
-        lake=home / "lake", folder=home / "run", port=free_ports(1)[0], access_key_id=KEY, secret_access_key=SECRET
-    )
-    with store:
-        yield store
+@pytest.fixture
+def server(lakehouse: Lakehouse) -> RunningServer:
+    return lakehouse.server
 
 
-@pytest.fixture(scope="module")
-def server(gateway: ObjectStore) -> Iterator[RunningServer]:
-    running = start_server(
-        gateway.lake.parent,
-        arguments=["--s3-endpoint-url", gateway.endpoint_url],
-        access_key_id=KEY,
-        secret_access_key=SECRET,
-    )
-    glue = running.client("glue")
-    glue.create_database(DatabaseInput={"Name": "db"})
-    storage = {
-        "Columns": [{"Name": "carrier", "Type": "string"}, {"Name": "flights", "Type": "bigint"}],
-        "Location": "s3://lake/carriers/",
-        "InputFormat": "org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
-        "SerdeInfo": {"SerializationLibrary": "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"},
-    }
-    glue.create_table(
-        DatabaseName="db", TableInput={"Name": "carriers", "TableType": "EXTERNAL_TABLE", "StorageDescriptor": storage}
-    )
-    folder: Path = gateway.lake / "lake" / "carriers"
-    folder.mkdir(parents=True)
-    pq.write_table(pa.table({"carrier": ["UA", "AA", None], "flights": [58665, 32729, 1]}), folder / "a.parquet")
-    yield running
-    running.stop()
+@pytest.fixture
+def gateway(lakehouse: Lakehouse) -> ObjectStore:
+    return lakehouse.gateway
 
 
 @pytest.fixture

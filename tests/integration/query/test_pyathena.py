@@ -1,0 +1,161 @@
+"""PyAthena's cursors and its SQLAlchemy dialect, which Superset uses, over results in the S3 endpoint."""
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+from urllib.parse import quote_plus
+
+import pyarrow.fs
+import pytest
+from pyathena import aio_connect, connect
+from pyathena.arrow.async_cursor import AsyncArrowCursor
+from pyathena.arrow.cursor import ArrowCursor
+from pyathena.async_cursor import AsyncCursor, AsyncDictCursor
+from pyathena.cursor import DictCursor
+from pyathena.pandas.async_cursor import AsyncPandasCursor
+from pyathena.pandas.cursor import PandasCursor
+from pyathena.polars.cursor import PolarsCursor
+from pyathena.s3fs.cursor import S3FSCursor
+from sqlalchemy import Engine, MetaData, Table, create_engine, func, inspect, select, text
+
+from tests.integration.query.conftest import Lakehouse
+
+CARRIERS = "SELECT carrier, flights FROM carriers ORDER BY flights"
+ROWS = [(None, 1), ("AA", 32729), ("UA", 58665)]
+COLUMNS = {"carrier": [None, "AA", "UA"], "flights": [1, 32729, 58665]}
+
+
+@pytest.fixture(autouse=True)
+def environment(lakehouse: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in lakehouse.environment().items():
+        monkeypatch.setenv(name, value)
+    # Arrow's own S3 client, which reads no AWS_ENDPOINT_URL (apache/arrow issue 49643), and gets no endpoint from PyAthena.
+    endpoint = partial(pyarrow.fs.S3FileSystem, endpoint_override=lakehouse.gateway.endpoint_url)
+    monkeypatch.setattr(pyarrow.fs, "S3FileSystem", endpoint)
+
+
+def opened(cursor: Any = None, **settings: Any) -> Any:
+    """Return a new cursor."""
+    place: dict[str, Any] = {"s3_staging_dir": "s3://lake/staging/", "schema_name": "db", "poll_interval": 0.02}
+    return connect(**place, **({} if cursor is None else {"cursor_class": cursor})).cursor(**settings)
+
+
+@pytest.mark.parametrize("kind", [None, S3FSCursor])
+def test_rows(kind: Any) -> None:
+    cursor = opened(kind)
+    assert cursor.execute(CARRIERS).fetchmany(2) == ROWS[:2]
+    assert cursor.fetchall() == ROWS[2:]
+    assert [each[:2] for each in cursor.description] == [("carrier", "varchar"), ("flights", "bigint")]
+
+
+def test_rows_as_dictionaries() -> None:
+    found = opened(DictCursor).execute(CARRIERS).fetchall()
+    assert found == [dict(zip(COLUMNS, row, strict=True)) for row in ROWS]
+
+
+def test_data_frames() -> None:
+    frame = opened(PandasCursor).execute(CARRIERS).as_pandas()
+    assert frame["flights"].tolist() == COLUMNS["flights"]
+    assert frame["carrier"].isna().tolist() == [True, False, False]
+    assert [len(each) for each in opened(PandasCursor).execute(CARRIERS, chunksize=2).as_pandas()] == [2, 1]
+    # This cursor reads a NULL string as an empty one, whatever the server is.
+    assert opened(ArrowCursor).execute(CARRIERS).as_arrow().to_pydict() == {**COLUMNS, "carrier": ["", "AA", "UA"]}
+    assert opened(PolarsCursor).execute(CARRIERS).as_polars().to_dict(as_series=False) == COLUMNS
+
+
+@pytest.mark.parametrize("kind", [AsyncCursor, AsyncDictCursor, AsyncPandasCursor, AsyncArrowCursor])
+def test_results_of_futures(kind: Any) -> None:
+    cursor = opened(kind)
+    query_id, future = cursor.execute(CARRIERS)
+    found = future.result(timeout=60)
+    assert (found.state, found.query_id) == ("SUCCEEDED", query_id)
+    assert len(found.fetchall()) == 3
+    cursor.close()
+
+
+def test_rows_of_asyncio() -> None:
+    async def rows() -> Any:
+        async with await aio_connect(s3_staging_dir="s3://lake/staging/", schema_name="db", poll_interval=0.02) as made:
+            cursor = made.cursor()
+            await cursor.execute(CARRIERS)
+            return await cursor.fetchall()
+
+    assert asyncio.run(rows()) == ROWS
+
+
+def test_a_result_is_reused_and_that_is_told() -> None:
+    sql = "SELECT max(flights) FROM carriers"
+    again = {"result_reuse_enable": True, "result_reuse_minutes": 60}
+    cursor = opened()
+    assert cursor.execute(sql).reused_previous_result is False
+    assert cursor.execute(sql, **again).fetchall() == [(58665,)]
+    assert cursor.reused_previous_result is True
+    cached = opened().execute(sql, cache_size=20)
+    assert cached.query_id == cursor.query_id
+
+
+def test_a_work_group_gives_the_location(lakehouse: Lakehouse) -> None:
+    results = {"ResultConfiguration": {"OutputLocation": "s3://lake/of-the-team/"}}
+    lakehouse.client("athena").create_work_group(Name="team", Configuration=results)
+    cursor = connect(work_group="team", schema_name="db", poll_interval=0.02).cursor()
+    assert cursor.execute(CARRIERS).fetchall() == ROWS
+    assert str(cursor.output_location).startswith("s3://lake/of-the-team/")
+    assert cursor.work_group == "team"
+
+
+def test_a_work_group_manages_the_results(lakehouse: Lakehouse) -> None:
+    managed = {"ManagedQueryResultsConfiguration": {"Enabled": True}}
+    lakehouse.client("athena").create_work_group(Name="managed", Configuration=managed)
+    cursor = connect(work_group="managed", schema_name="db", poll_interval=0.02).cursor()
+    assert cursor.execute(CARRIERS).fetchall() == ROWS
+    assert cursor.output_location is None
+
+
+def test_metadata_of_the_catalog() -> None:
+    cursor = opened()
+    assert "db" in [each.name for each in cursor.list_databases("AwsDataCatalog")]
+    [found] = cursor.list_table_metadata("AwsDataCatalog", "db", expression="carr.*")
+    table = cursor.get_table_metadata("carriers")
+    assert (found.name, table.table_type, table.location) == ("carriers", "EXTERNAL_TABLE", "s3://lake/carriers/")
+    assert [(each.name, each.type, each.comment) for each in table.columns] == [
+        ("carrier", "string", "two letters"),
+        ("flights", "bigint", None),
+    ]
+
+
+@pytest.fixture(params=["rest", "pandas", "arrow", "polars"])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    place = f"s3_staging_dir={quote_plus('s3://lake/staging/')}&poll_interval=0.02"
+    # Without a key in the URL, the environment has it, and the endpoints.
+    made = create_engine(f"awsathena+{request.param}://:@athena.us-east-1.amazonaws.com:443/db?{place}")
+    yield made
+    made.dispose()
+
+
+def test_sqlalchemy_runs_text_and_expressions_with_parameters(engine: Engine) -> None:
+    carriers = Table("carriers", MetaData(), autoload_with=engine)
+    assert {each.name: str(each.type) for each in carriers.columns} == {"carrier": "VARCHAR", "flights": "BIGINT"}
+    chosen = select(func.count(), func.sum(carriers.c.flights)).where(carriers.c.carrier == "UA")
+    with engine.connect() as connection:
+        assert [tuple(map(int, row)) for row in connection.execute(chosen)] == [(1, 58665)]
+        found = connection.execute(text("SELECT flights FROM carriers WHERE carrier = :name"), {"name": "AA"})
+        assert [int(row[0]) for row in found] == [32729]
+
+
+@pytest.mark.parametrize("engine", ["rest"], indirect=True)
+def test_sqlalchemy_inspects_the_catalog(engine: Engine) -> None:
+    found = inspect(engine)
+    assert "db" in found.get_schema_names()
+    assert "carriers" in found.get_table_names()
+    assert (found.has_table("carriers"), found.has_table("nothing"), found.has_table("carriers", schema="none")) == (
+        True,
+        False,
+        False,
+    )
+    assert [(each["name"], each["comment"]) for each in found.get_columns("carriers")] == [
+        ("carrier", "two letters"),
+        ("flights", None),
+    ]
+    assert found.get_table_options("carriers")["awsathena_location"] == "s3://lake/carriers/"
+    assert found.get_pk_constraint("carriers")["constrained_columns"] == []
