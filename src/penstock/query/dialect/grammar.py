@@ -49,7 +49,15 @@ _LITERALS = {
 }
 
 
+_WRAPPERS = [
+    ("WRAPPER",),
+    ("ARRAY", "WRAPPER"),
+    *((kind, *rest) for kind in ("CONDITIONAL", "UNCONDITIONAL") for rest in (("WRAPPER",), ("ARRAY", "WRAPPER"))),
+]
+
+
 class _Parser(TrinoParser):
+    JSON_QUERY_OPTIONS: ClassVar[dict[str, Any]] = {"WITH": _WRAPPERS, "WITHOUT": _WRAPPERS}
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = _LITERALS
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _CALLS

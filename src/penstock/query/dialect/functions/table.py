@@ -5,6 +5,7 @@ from types import ModuleType
 
 from sqlglot import exp
 
+from penstock.query.dialect.functions.json import functions as json_functions
 from penstock.query.dialect.functions.nested import arrays, maps, records
 from penstock.query.dialect.functions.rows import Definition, Row
 from penstock.query.dialect.functions.scalars import (
@@ -15,6 +16,8 @@ from penstock.query.dialect.functions.scalars import (
     conditional,
     conversion,
     numbers,
+    others,
+    regexp,
     strings,
     urls,
 )
@@ -29,12 +32,15 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Conversion": (conversion,),
     "Mathematical and bitwise": (arithmetic, numbers),
     "String": (strings, concatenation),
+    "Regular expression": (regexp,),
+    "JSON": (json_functions,),
     "Binary": (binary,),
     "URL": (urls,),
     "Array": (arrays,),
     "Map": (maps,),
     "Row": (records,),
     "Date and time": (times_arithmetic, clock, fields, moments, units, zones),
+    "Session, formats, and areas that are not served": (others,),
 }
 """The chapters of Trino's reference, and the modules that have their rows."""
 

@@ -271,14 +271,6 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_split_to_map",
         [f"(x, entries, pairs) AS map_from_entries(list_transform({_CHECKED_PAIRS}, lambda pair: (pair[1], pair[2])))"],
     ),
-    Macro(
-        "trino_split_to_multimap",
-        [
-            "(x, entries, pairs) AS map_from_entries(list_transform("
-            f"list_distinct(list_transform({_CHECKED_PAIRS}, lambda pair: pair[1])), lambda name: (name, "
-            f"list_transform(list_filter({_CHECKED_PAIRS}, lambda each: each[1] = name), lambda each: each[2]))))"
-        ],
-    ),
     # The engine counts 0 and starts before the text as Trino does not.
     Macro(
         "trino_substring2",

@@ -8,7 +8,7 @@ from decimal import Decimal
 from penstock.query.dialect.functions.python import each_row, invalid
 from penstock.query.dialect.functions.rows import ArrowFunction, Definition
 
-__all__ = ["DEFINITIONS", "java_double"]
+__all__ = ["DEFINITIONS", "java_double", "java_text"]
 
 _SOUNDEX = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230120022455012623010202", strict=True))
 
@@ -38,6 +38,18 @@ def _luhn(value: str) -> bool:
         raise invalid("Input string must only contain digits")
     doubled = [int(each) * (1 + number % 2) for number, each in enumerate(reversed(value))]
     return sum(each // 10 + each % 10 for each in doubled) % 10 == 0
+
+
+def _multimap(value: str, entries: str, pairs: str) -> list[tuple[str, list[str]]]:
+    if not entries or not pairs or entries == pairs:
+        raise invalid("entryDelimiter and keyValueDelimiter must not be the same, and not be empty")
+    found: dict[str, list[str]] = {}
+    for entry in value.split(entries) if value else ():
+        parts = entry.split(pairs)
+        if len(parts) != 2:
+            raise invalid(f"Key-value delimiter must appear exactly once in each entry. Bad input: '{entry}'")
+        found.setdefault(parts[0], []).append(parts[1])
+    return list(found.items())
 
 
 def _strpos(value: str, part: str, instance: int) -> int:
@@ -137,6 +149,13 @@ def java_double(value: float, *, digits: Callable[[float], str] = repr) -> str:
     return f"{'-' if sign else ''}{number[0]}{'.' + number[1:] if number[1:] else '.0'}E{power}"
 
 
+def java_text(value: float) -> str:
+    """Return a double as Java's ``Double.toString``: plain between 0.001 and 10,000,000."""
+    if value == 0 or not math.isfinite(value) or not 1e-3 <= abs(value) < 1e7:
+        return {"0E0": "0.0", "-0E0": "-0.0"}.get(java_double(value), java_double(value))
+    return format(Decimal(repr(value)), "f") if "e" in repr(value) else repr(value)
+
+
 def _real(value: float) -> str:
     from numpy import float32  # noqa: PLC0415 - only for reals
 
@@ -150,6 +169,7 @@ def _function(name: str, parameters: Sequence[str], returns: str, function: Call
 DEFINITIONS: Sequence[Definition] = [
     _function("hamming_distance", ["VARCHAR"] * 2, "BIGINT", _hamming),
     _function("levenshtein_unicode", ["VARCHAR"] * 2, "BIGINT", _levenshtein),
+    _function("split_to_multimap", ["VARCHAR"] * 3, "MAP(VARCHAR, VARCHAR[])", _multimap),
     _function("luhn_check", ["VARCHAR"], "BOOLEAN", _luhn),
     _function("strpos_instance", ["VARCHAR", "VARCHAR", "BIGINT"], "BIGINT", _strpos),
     _function("reverse_unicode", ["VARCHAR"], "VARCHAR", _reverse),

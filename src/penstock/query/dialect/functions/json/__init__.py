@@ -1,0 +1,1 @@
+"""JSON functions: documents, the two path languages, and their rows."""
