@@ -58,9 +58,15 @@ def _printed(batches: "pa.RecordBatchReader", threads: int) -> "Iterator[tuple[i
     """Yield each batch's number of rows and their lines, in order; batches are printed on ``threads`` threads."""
     from penstock.query.execution.values import csv_lines  # noqa: PLC0415 - it imports pyarrow, which reading results does not need
 
+    chunks = _together(batches)
+    first = next(chunks, None)
+    if first is None:
+        return
+    # Most results are one chunk, for which starting threads takes longer than printing.
+    yield len(first[0]), csv_lines(first)
     with ThreadPoolExecutor(threads) as pool:
         pending: deque[tuple[int, Future[pa.Buffer]]] = deque()
-        for columns in _together(batches):
+        for columns in chunks:
             pending.append((len(columns[0]), pool.submit(csv_lines, columns)))
             if len(pending) > threads:
                 count, printed = pending.popleft()
