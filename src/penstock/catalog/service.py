@@ -1,45 +1,28 @@
 """The catalog: databases and tables, and the partitions of tables, by Glue's rules."""
 
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from penstock.catalog.errors import DefinitionTooLarge, PartitionExists, PartitionNotFound
-from penstock.catalog.expressions import PartitionExpression
 from penstock.catalog.functions import Functions
 from penstock.catalog.indexes import PartitionIndexes
 from penstock.catalog.inputs import PartitionInput
 from penstock.catalog.model import Partition, Table
+from penstock.catalog.partitions.filters import PartitionFilter, Segment, partition_filter
+from penstock.catalog.partitions.keys import PartitionValues, partition_key
 from penstock.catalog.sizes import check_size, weigh
 from penstock.catalog.statistics import ColumnStatistics
-from penstock.catalog.store import Accept, PartitionValues, partition_key
 from penstock.catalog.tables import Tables
 from penstock.errors import InvalidInput, PenstockError
 from penstock.paging import Page, fitting, page
 
-__all__ = ["CatalogService", "Segment"]
+__all__ = ["CatalogService"]
 
 _BATCH = 100  # partitions in memory at once that a page may have no room for
 
 Failures = Sequence[tuple[PartitionValues, PenstockError]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
-    """One of ``total`` disjoint shares of a table's partitions, for readers in parallel; ``number`` counts from 0."""
-
-    number: int
-    total: int
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.number < self.total:
-            raise InvalidInput(
-                f"Segment {self.number} of {self.total} does not exist.", remedy="Segments are numbered from 0 to total - 1."
-            )
-
-    def holds(self, values: PartitionValues) -> bool:
-        """Return whether the partition with ``values`` is in this share."""
-        return zlib.crc32(partition_key(values).encode()) % self.total == self.number
 
 
 class CatalogService(Tables):
@@ -66,8 +49,8 @@ class CatalogService(Tables):
         Raises :class:`NotFound`, :class:`InvalidInput`.
         """
         home = self._existing(database, table)
-        accept = _accept(home, expression, None)
-        return self._store.list_partitions(home.database, home.name, after=None, limit=None, accept=accept)
+        wanted = partition_filter(home, expression)
+        return self._store.list_partitions(home.database, home.name, after=None, limit=None, wanted=wanted)
 
     def partitions_page(
         self,
@@ -83,12 +66,33 @@ class CatalogService(Tables):
         home = self._existing(database, table)
         share = f"{segment.number}/{segment.total}" if segment else ""
         listing = f"partitions:{home.database}:{home.name}:{share}:{zlib.crc32((expression or '').encode()):x}"
-        accept = _accept(home, expression, segment)
+        wanted = partition_filter(home, expression, segment)
 
         def read(after: str | None, count: int) -> Sequence[Partition]:
-            return self._store.list_partitions(home.database, home.name, after=after, limit=count, accept=accept)
+            return self._store.list_partitions(home.database, home.name, after=after, limit=count)
 
+        if wanted is not None:
+            read = self._reader(home, wanted, limit)
         return page(listing, token, limit, read, lambda each: partition_key(each.values), kind=str, weigh=weigh)
+
+    def _reader(self, home: Table, wanted: PartitionFilter, limit: int) -> Callable[[str | None, int], Sequence[Partition]]:
+        """Return the reads of one page: what matches is looked up once, and its bodies as they are asked for."""
+        left: deque[PartitionValues] | None = None
+
+        def read(after: str | None, count: int) -> Sequence[Partition]:
+            nonlocal left
+            if left is None:
+                known = self._store.list_values(home.database, home.name, after=after, limit=limit + 1, wanted=wanted)
+                left = deque(known)
+            found: list[Partition] = []
+            # A partition may have been deleted since.
+            while left and len(found) < count:
+                batch = [left.popleft() for _ in range(min(count - len(found), len(left)))]
+                rows = {tuple(each.values): each for each in self._store.partitions_of(home.database, home.name, batch)}
+                found += [rows[values] for values in batch if values in rows]
+            return found
+
+        return read
 
     def partition(self, database: str, table: str, values: Sequence[str]) -> Partition:
         """Return one partition. Raises :class:`NotFound`."""
@@ -224,15 +228,3 @@ def _too_large(partition: Partition) -> DefinitionTooLarge | None:
     except DefinitionTooLarge as error:
         return error
     return None
-
-
-def _accept(table: Table, expression: str | None, segment: Segment | None) -> Accept | None:
-    """Return the filter of the table's partitions, None for all."""
-    tests: list[Accept] = []
-    if segment is not None and segment.total > 1:
-        tests.append(segment.holds)
-    if expression and expression.strip():
-        tests.append(PartitionExpression.parse(expression, table.partition_keys).matches)
-    if len(tests) < 2:
-        return tests[0] if tests else None
-    return lambda values: all(test(values) for test in tests)

@@ -4,31 +4,17 @@ Names are in lower case. A store raises the errors of :mod:`penstock.catalog.err
 check all else. Lists are sorted by key, ascending unless documented otherwise, and start after ``after``.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from penstock.catalog.details import Body, Change, DetailKind, Home
 from penstock.catalog.model import Database, Partition, Table
+from penstock.catalog.partitions.filters import PartitionFilter
+from penstock.catalog.partitions.keys import PartitionValues
 from penstock.errors import InvalidInput
 
-__all__ = [
-    "Accept",
-    "CatalogLimits",
-    "CatalogStore",
-    "PartitionValues",
-    "TableChange",
-    "keys_changed",
-    "partition_key",
-    "split_key",
-]
-
-PartitionValues: TypeAlias = tuple[str, ...]
-Accept: TypeAlias = Callable[[PartitionValues], bool]
-
-_ESCAPED = re.compile("\x02[\x02\x03]")
-_UNESCAPED = {"\x02\x02": "\x02", "\x02\x03": "\x01"}
+__all__ = ["CatalogLimits", "CatalogStore", "TableChange", "keys_changed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,21 +38,6 @@ class TableChange:
     name: str
     table: Table | None
     expected: str | None = None
-
-
-def partition_key(values: Sequence[str]) -> str:
-    """Return a text for a partition's values, by which stores order them; it is unique among lists of one length.
-
-    The separator sorts before every printable character, so that keys sort as the lists of values do.
-    """
-    return "\x01".join(value.replace("\x02", "\x02\x02").replace("\x01", "\x02\x03") for value in values)
-
-
-def split_key(key: str) -> PartitionValues:
-    """Return the values of a text from :func:`partition_key`."""
-    if "\x02" not in key:
-        return tuple(key.split("\x01"))
-    return tuple(_ESCAPED.sub(lambda match: _UNESCAPED[match[0]], part) for part in key.split("\x01"))
 
 
 def keys_changed(table: Table) -> InvalidInput:
@@ -147,9 +118,17 @@ class CatalogStore(Protocol):
         """Return the partitions of ``values`` that exist, in any order."""
 
     def list_partitions(
-        self, database: str, table: str, *, after: str | None, limit: int | None, accept: Accept | None = None
+        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
     ) -> Sequence[Partition]:
-        """Return up to ``limit`` (None: all) partitions that ``accept`` selects, by :func:`partition_key`."""
+        """Return up to ``limit`` (None: all) partitions that ``wanted`` matches, by their keys.
+
+        The key is :func:`~penstock.catalog.partitions.keys.partition_key`; ``after`` is one.
+        """
+
+    def list_values(
+        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
+    ) -> Sequence[PartitionValues]:
+        """Return the values of the partitions that :meth:`list_partitions` returns."""
 
     def details(self, home: Home, kind: DetailKind) -> Mapping[str, Body]:
         """Return the details of ``home``, sorted by name. Raises DatabaseNotFound, TableNotFound, PartitionNotFound."""

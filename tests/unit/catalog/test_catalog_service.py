@@ -18,7 +18,8 @@ from penstock.catalog.errors import (
 )
 from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import Column, SchemaReference, StorageDescriptor
-from penstock.catalog.service import CatalogService, Segment
+from penstock.catalog.partitions.filters import Segment
+from penstock.catalog.service import CatalogService
 from penstock.catalog.store import CatalogLimits
 from penstock.errors import AlreadyExists, InvalidInput, LimitExceeded, NotFound, PenstockError
 from penstock.store.memory.catalog import MemoryCatalogStore

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.catalog.expressions import PartitionExpression
+from penstock.catalog.partitions.expressions import PartitionExpression
 from penstock.catalog.model import Column
 from penstock.errors import InvalidInput
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.catalog.store import CatalogStore, partition_key, split_key
+from penstock.catalog.partitions.keys import partition_key, split_key
+from penstock.catalog.store import CatalogStore
 from penstock.store.memory.catalog import MemoryCatalogStore
 from penstock.store.sql.backup import back_up, restore
 from penstock.store.sql.catalog.store import SqlCatalogStore

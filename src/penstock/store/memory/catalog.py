@@ -18,7 +18,9 @@ from penstock.catalog.errors import (
 )
 from penstock.catalog.indexes import check_keys
 from penstock.catalog.model import Database, Partition, Table
-from penstock.catalog.store import Accept, PartitionValues, TableChange, keys_changed, partition_key
+from penstock.catalog.partitions.filters import PartitionFilter
+from penstock.catalog.partitions.keys import PartitionValues, partition_key
+from penstock.catalog.store import TableChange, keys_changed
 
 __all__ = ["MemoryCatalogStore"]
 
@@ -182,7 +184,7 @@ class MemoryCatalogStore:
             return [entry.partitions[each] for each in values if each in entry.partitions] if entry else []
 
     def list_partitions(
-        self, database: str, table: str, *, after: str | None, limit: int | None, accept: Accept | None = None
+        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
     ) -> Sequence[Partition]:
         with self._lock:
             entry = self._tables.get(database, {}).get(table)
@@ -191,9 +193,16 @@ class MemoryCatalogStore:
             for key, values in keys:
                 if limit is not None and len(found) >= limit:
                     break
-                if entry and (after is None or key > after) and (accept is None or accept(values)):
+                if entry and (after is None or key > after) and (wanted is None or wanted.matches(values)):
                     found.append(entry.partitions[values])
             return found
+
+    def list_values(
+        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
+    ) -> Sequence[PartitionValues]:
+        return [
+            tuple(each.values) for each in self.list_partitions(database, table, after=after, limit=limit, wanted=wanted)
+        ]
 
     def details(self, home: Home, kind: DetailKind) -> Mapping[str, Body]:
         with self._lock:

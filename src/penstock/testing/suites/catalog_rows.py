@@ -25,7 +25,9 @@ from penstock.catalog.model import (
     StorageDescriptor,
     Table,
 )
-from penstock.catalog.store import CatalogStore, TableChange, partition_key
+from penstock.catalog.partitions.filters import PartitionFilter
+from penstock.catalog.partitions.keys import partition_key
+from penstock.catalog.store import CatalogStore, TableChange
 from penstock.errors import InvalidInput
 
 __all__ = ["CatalogRows"]
@@ -286,9 +288,12 @@ class CatalogRows:
         values = [tuple(each.values) for each in [*first, *rest]]
         assert values == sorted(values)
         assert len(values) == 1400
-        odd = store.list_partitions("sales", "orders", after=None, limit=None, accept=lambda v: int(v[1]) % 2 == 1)
+        odd = store.list_partitions(
+            "sales", "orders", after=None, limit=None, wanted=PartitionFilter(matches=lambda v: int(v[1]) % 2 == 1)
+        )
         assert [tuple(each.values) for each in odd] == [each for each in values if int(each[1]) % 2]
-        few = store.list_partitions("sales", "orders", after=values[0][0] + "\x01", limit=3, accept=lambda v: v[1] != "001")
+        not_one = PartitionFilter(matches=lambda v: v[1] != "001")
+        few = store.list_partitions("sales", "orders", after=values[0][0] + "\x01", limit=3, wanted=not_one)
         assert [each.values[1] for each in few] == ["000", "002", "003"]
 
     def test_of_writers_at_the_same_version_one_wins(self, store: CatalogStore) -> None:

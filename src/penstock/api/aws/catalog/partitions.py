@@ -3,7 +3,8 @@
 from penstock.api.aws.catalog.shapes import error_detail, partition_input, partition_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
-from penstock.catalog.service import CatalogService, Segment
+from penstock.catalog.partitions.filters import Segment
+from penstock.catalog.service import CatalogService
 
 __all__ = ["partition_handlers"]
 

@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import Row
 
 from penstock.catalog.model import Column, Database, Partition, SchemaReference, SerDeInfo, StorageDescriptor, Table
-from penstock.catalog.store import split_key
+from penstock.catalog.partitions.keys import split_key
 
 __all__ = [
     "ColumnsCache",

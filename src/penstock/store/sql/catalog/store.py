@@ -6,25 +6,10 @@ once a read, however many rows have it.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Connection,
-    ForeignKey,
-    Index,
-    Integer,
-    Row,
-    String,
-    Text,
-    delete,
-    func,
-    insert,
-    select,
-    tuple_,
-    update,
-)
+from sqlalchemy import Connection, Row, delete, func, insert, select, tuple_, update
 from sqlalchemy import Table as SqlTable
 from sqlalchemy.exc import IntegrityError
 
@@ -41,7 +26,9 @@ from penstock.catalog.errors import (
 )
 from penstock.catalog.indexes import check_keys
 from penstock.catalog.model import Database, Partition, Table
-from penstock.catalog.store import Accept, PartitionValues, TableChange, keys_changed, partition_key, split_key
+from penstock.catalog.partitions.filters import PartitionFilter
+from penstock.catalog.partitions.keys import PartitionValues, partition_key, split_key
+from penstock.catalog.store import TableChange, keys_changed
 from penstock.store.sql.catalog.codec import (
     SharedStorage,
     dump_database,
@@ -60,47 +47,14 @@ from penstock.store.sql.catalog.details import (
     read_details,
     table_details,
 )
+from penstock.store.sql.catalog.partition_index import add_keys, remove_keys
+from penstock.store.sql.catalog.partition_search import find_keys
+from penstock.store.sql.catalog.tables import databases, partitions, tables, versions
 from penstock.store.sql.database import Database as SqlDatabase
-from penstock.store.sql.database import metadata
 
-__all__ = ["SqlCatalogStore", "databases", "partitions", "tables", "versions"]
+__all__ = ["SqlCatalogStore"]
 
-_ID = BigInteger().with_variant(Integer, "sqlite")
-_NAME = String(255)
 _CHUNK = 500
-
-databases = SqlTable(
-    "catalog_database", metadata, Column("name", _NAME, primary_key=True), Column("body", Text, nullable=False)
-)
-tables = SqlTable(
-    "catalog_table",
-    metadata,
-    Column("id", _ID, primary_key=True, autoincrement=True),
-    Column("database", _NAME, ForeignKey("catalog_database.name", ondelete="CASCADE"), nullable=False),
-    Column("name", _NAME, nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("body", Text, nullable=False),
-    Index("ix_catalog_table_database_name", "database", "name", unique=True),
-    sqlite_autoincrement=True,
-)
-versions = SqlTable(
-    "catalog_table_version",
-    metadata,
-    Column("table_id", _ID, ForeignKey("catalog_table.id", ondelete="CASCADE"), primary_key=True),
-    Column("version", Integer, primary_key=True),
-    Column("body", Text, nullable=False),
-)
-partitions = SqlTable(
-    "catalog_partition",
-    metadata,
-    Column("id", _ID, primary_key=True),
-    Column("table_id", _ID, ForeignKey("catalog_table.id", ondelete="CASCADE"), nullable=False),
-    Column("key", Text, nullable=False),
-    Column("shared", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    # Expressions are matched over this index alone; bodies are read for what they take.
-    Index("ix_catalog_partition_table_id_key", "table_id", "key", unique=True),
-)
 
 
 class SqlCatalogStore:
@@ -269,6 +223,7 @@ class SqlCatalogStore:
             known = _known_keys(connection, table_id, [partition_key(each) for each in values])
             for chunk in _chunks(sorted(known)):
                 connection.execute(delete(partitions).where(partitions.c.table_id == table_id, partitions.c.key.in_(chunk)))
+            remove_keys(connection, table_id, sorted(known))
             return [each for each in values if partition_key(each) not in known]
 
     def partitions_of(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[Partition]:
@@ -281,23 +236,32 @@ class SqlCatalogStore:
             return [load_partition(database, table, row, shared) for row in rows]
 
     def list_partitions(
-        self, database: str, table: str, *, after: str | None, limit: int | None, accept: Accept | None = None
+        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
     ) -> Sequence[Partition]:
         with self._sql.read() as connection:
             found = self._find(connection, database, table)
             if found is None:
                 return []
-            where = [partitions.c.table_id == found.id]
-            if after is not None:
-                where.append(partitions.c.key > after)
             rows: Iterable[Row[Any]]
-            if accept is None:
+            if wanted is None:
+                where = [partitions.c.table_id == found.id]
+                if after is not None:
+                    where.append(partitions.c.key > after)
                 rows = connection.execute(select(partitions).where(*where).order_by(partitions.c.key).limit(limit))
             else:
-                keys = connection.execute(select(partitions.c.key).where(*where).order_by(partitions.c.key))
-                rows = _rows_of(connection, found.id, _accepted(keys.scalars(), accept, limit))
+                keys = find_keys(connection, found.id, after=after, wanted=wanted)
+                rows = _rows_of(connection, found.id, list(islice(keys, limit)))
             shared = SharedStorage()
             return [load_partition(database, table, row, shared) for row in rows]
+
+    def list_values(
+        self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
+    ) -> Sequence[PartitionValues]:
+        with self._sql.read() as connection:
+            found = self._find(connection, database, table)
+            if found is None:
+                return []
+            return [split_key(key) for key in islice(find_keys(connection, found.id, after=after, wanted=wanted), limit)]
 
     def details(self, home: Home, kind: DetailKind) -> Mapping[str, Body]:
         with self._sql.read() as connection:
@@ -346,6 +310,7 @@ class SqlCatalogStore:
                 fresh = [_partition_row(table_id, key, each) for key, each in keyed.items() if key not in known]
                 if fresh:
                     connection.execute(insert(partitions), fresh)
+                    add_keys(connection, table_id, [row["key"] for row in fresh])
             return [tuple(each.values) for key, each in keyed.items() if (key in known) is not existing]
 
     def _replace(self, connection: Connection, table_id: int, keyed: Mapping[str, Partition]) -> set[str]:
@@ -392,16 +357,6 @@ def _known_keys(connection: Connection, table_id: int, keys: Sequence[str]) -> s
     for chunk in _chunks(keys):
         query = select(partitions.c.key).where(partitions.c.table_id == table_id, partitions.c.key.in_(chunk))
         found.update(connection.execute(query).scalars())
-    return found
-
-
-def _accepted(keys: Iterator[str], accept: Accept, limit: int | None) -> list[str]:
-    found: list[str] = []
-    for key in keys:
-        if accept(split_key(key)):
-            found.append(key)
-            if limit is not None and len(found) >= limit:
-                break
     return found
 
 

@@ -14,18 +14,21 @@ The grammar is that of GetPartitions in the Glue API reference::
 
 A literal has the type of the key that it is compared with. ``"text"`` is a literal, unless it is on the left and names a
 key. Null (``__HIVE_DEFAULT_PARTITION__``) follows SQL's three-valued logic: a comparison with it is neither true nor
-false. ADR 28 explains why sqlglot does not parse this.
+false. The conditions also say which values a store can look up (:mod:`.conditions`). ADR 28 explains why sqlglot does
+not parse this.
 """
 
 import operator
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from penstock.catalog.model import Column
-from penstock.catalog.values import NULL_VALUE, Scalar, article, family, reader
+from penstock.catalog.partitions.conditions import Branch, Condition, Span, Test, all_of, any_of, branches, negation
+from penstock.catalog.partitions.values import NULL_VALUE, Scalar, article, family, order_text, reader
 from penstock.errors import InvalidInput
 
 __all__ = ["PartitionExpression"]
@@ -35,7 +38,6 @@ _MAX_DEPTH = 100
 _VALUE_CACHE = 65_536
 
 _Row: TypeAlias = Sequence[str]
-_Test: TypeAlias = Callable[[_Row], bool | None]
 _Read: TypeAlias = Callable[[_Row], Scalar | None]
 
 _COMPARISONS: dict[str, Callable[[Scalar, Scalar], bool]] = {
@@ -79,10 +81,14 @@ class _Operand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionExpression:
-    """A compiled filter; ``test`` gives True, False or None for one list of values."""
+    """A compiled filter; ``test`` gives True, False or None for one list of values.
+
+    ``branches`` are its alternatives, for a store that can look values up; none for an expression that matches all.
+    """
 
     text: str
-    test: _Test
+    test: Test
+    branches: Sequence[Branch] = ()
 
     @classmethod
     def parse(cls, text: str, keys: Sequence[Column]) -> "PartitionExpression":
@@ -95,7 +101,8 @@ class PartitionExpression:
             raise InvalidInput(f"The partition expression is {len(text):,} characters long, more than {_MAX_LENGTH:,}.")
         if not text.strip():
             return cls(text, lambda _row: True)
-        return cls(text, _Parser(text, keys).parse())
+        parsed = _Parser(text, keys).parse()
+        return cls(text, parsed.test, branches(parsed))
 
     def matches(self, values: Sequence[str]) -> bool:
         """Return whether the partition with ``values`` matches."""
@@ -111,7 +118,7 @@ class _Parser:
         self._at = 0
         self._depth = 0
 
-    def parse(self) -> _Test:
+    def parse(self) -> Condition:
         test = self._or()
         if self._peek().kind != "end":
             raise self._error("an operator or the end")
@@ -134,25 +141,25 @@ class _Parser:
                 return tokens
             position = match.end()
 
-    def _or(self) -> _Test:
+    def _or(self) -> Condition:
         tests = [self._and()]
         while self._take("keyword", "OR"):
             tests.append(self._and())
-        return tests[0] if len(tests) == 1 else _any(tests)
+        return any_of(tests)
 
-    def _and(self) -> _Test:
+    def _and(self) -> Condition:
         tests = [self._not()]
         while self._take("keyword", "AND"):
             tests.append(self._not())
-        return tests[0] if len(tests) == 1 else _all(tests)
+        return all_of(tests)
 
-    def _not(self) -> _Test:
+    def _not(self) -> Condition:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise self._refuse(f"it is nested more than {_MAX_DEPTH} levels deep")
         try:
             if self._take("keyword", "NOT"):
-                return _negate(self._not())
+                return negation(self._not())
             if self._take("symbol", "("):
                 test = self._or()
                 self._expect("symbol", ")")
@@ -161,13 +168,12 @@ class _Parser:
         finally:
             self._depth -= 1
 
-    def _comparison(self) -> _Test:
+    def _comparison(self) -> Condition:
         left = self._operand(leading=True)
         token = self._peek()
         if token.kind == "symbol" and token.text in _COMPARISONS:
             self._at += 1
-            first, second = self._comparable(left, self._operand())
-            return _compare(_COMPARISONS[token.text], first, second)
+            return self._compared(token.text, left, self._operand())
         if self._take("keyword", "IS"):
             negated = self._take("keyword", "NOT")
             self._expect("keyword", "NULL")
@@ -181,27 +187,22 @@ class _Parser:
             test = self._like(left)
         else:
             raise self._error("a comparison, BETWEEN, IN, LIKE or IS NULL")
-        return _negate(test) if negated else test
+        return negation(test) if negated else test
 
-    def _between(self, left: _Operand) -> _Test:
+    def _between(self, left: _Operand) -> Condition:
         low = self._operand()
         self._expect("keyword", "AND")
         high = self._operand()
-        return _all(
-            [
-                _compare(operator.ge, *self._comparable(left, low)),
-                _compare(operator.le, *self._comparable(left, high)),
-            ]
-        )
+        return all_of([self._compared(">=", left, low), self._compared("<=", left, high)])
 
-    def _in(self, left: _Operand) -> _Test:
+    def _in(self, left: _Operand) -> Condition:
         self._expect("symbol", "(")
         items = [self._operand()]
         while self._take("symbol", ","):
             items.append(self._operand())
         self._expect("symbol", ")")
         if left.column < 0 or any(item.column >= 0 for item in items):
-            return _any([_compare(operator.eq, *self._comparable(left, item)) for item in items])
+            return any_of([self._compared("=", left, item) for item in items])
         read, convert = self._column(left), reader(left.name, left.kind)
         wanted = {convert(item.name) for item in items}
 
@@ -209,9 +210,10 @@ class _Parser:
             value = read(row)
             return None if value is None else value in wanted
 
-        return test
+        ends = [order_text(value) for value in wanted]
+        return Condition(test=test, keys=frozenset({left.column}), spans=[Span(left.kind, each, each) for each in ends])
 
-    def _like(self, left: _Operand) -> _Test:
+    def _like(self, left: _Operand) -> Condition:
         pattern = self._operand()
         if left.column < 0 or left.kind != "string" or pattern.column >= 0:
             raise self._refuse("LIKE takes a key of type string and a literal")
@@ -222,26 +224,41 @@ class _Parser:
             value = row[position]
             return None if value == NULL_VALUE else regex(value)
 
-        return test
+        return Condition(test=test, keys=frozenset({position}), spans=_like_spans(pattern.name))
 
-    def _is_null(self, operand: _Operand, negated: bool) -> _Test:
+    def _is_null(self, operand: _Operand, negated: bool) -> Condition:
         position = operand.column
         if position < 0:
-            return lambda _row: negated
-        return lambda row: (row[position] == NULL_VALUE) is not negated
+            return Condition(test=lambda _row: negated, keys=frozenset())
+        return Condition(
+            test=lambda row: (row[position] == NULL_VALUE) is not negated,
+            keys=frozenset({position}),
+            spans=None if negated else [Span("string", NULL_VALUE, NULL_VALUE)],
+        )
 
-    def _comparable(self, left: _Operand, right: _Operand) -> tuple[_Read, _Read]:
-        """Return readers of both sides in one family: that of the key, or of the left key if both are keys."""
+    def _compared(self, symbol: str, left: _Operand, right: _Operand) -> Condition:
+        first, second, literal = self._comparable(left, right)
+        return Condition(
+            test=_compare(_COMPARISONS[symbol], first, second),
+            keys=frozenset({left.column, right.column} - {-1}),
+            spans=None if literal is None else _spans(symbol, left, right, literal),
+        )
+
+    def _comparable(self, left: _Operand, right: _Operand) -> tuple[_Read, _Read, Scalar | None]:
+        """Return readers of both sides in one family: that of the key, or of the left key if both are keys.
+
+        The third value is the literal, None if both are keys.
+        """
         if left.column < 0 and right.column < 0:
             raise self._refuse(f"it compares two literals, '{left.name}' and '{right.name}'")
         if left.column >= 0 and right.column >= 0:
             if left.kind != right.kind:
                 raise self._refuse(f"{left.name} is {article(left.kind)} and {right.name} {article(right.kind)}")
-            return self._column(left), self._column(right)
+            return self._column(left), self._column(right), None
         column = left if left.column >= 0 else right
         literal = reader(column.name, column.kind)((right if left.column >= 0 else left).name)
-        sides = (self._column(column), _constant(literal))
-        return sides if left.column >= 0 else (sides[1], sides[0])
+        read, constant = self._column(column), _constant(literal)
+        return (read, constant, literal) if left.column >= 0 else (constant, read, literal)
 
     def _column(self, operand: _Operand) -> _Read:
         # One reader for all comparisons of a key, because it caches the values that it has read.
@@ -325,7 +342,7 @@ def _constant(value: Scalar) -> _Read:
     return lambda _row: value
 
 
-def _compare(compare: Callable[[Scalar, Scalar], bool], left: _Read, right: _Read) -> _Test:
+def _compare(compare: Callable[[Scalar, Scalar], bool], left: _Read, right: _Read) -> Test:
     def test(row: _Row) -> bool | None:
         first, second = left(row), right(row)
         return None if first is None or second is None else compare(first, second)
@@ -333,40 +350,32 @@ def _compare(compare: Callable[[Scalar, Scalar], bool], left: _Read, right: _Rea
     return test
 
 
-def _negate(test: _Test) -> _Test:
-    def negated(row: _Row) -> bool | None:
-        result = test(row)
-        return None if result is None else not result
-
-    return negated
-
-
-def _all(tests: Sequence[_Test]) -> _Test:
-    def test(row: _Row) -> bool | None:
-        result: bool | None = True
-        for each in tests:
-            match each(row):
-                case False:
-                    return False
-                case None:
-                    result = None
-        return result
-
-    return test
+def _spans(symbol: str, left: _Operand, right: _Operand, literal: Scalar) -> Sequence[Span] | None:
+    """Return the spans of a comparison of a key with a literal; a strict one has the end that it leaves out, too."""
+    column = left if left.column >= 0 else right
+    end = order_text(literal)
+    if symbol in {"=", "=="}:
+        return [Span(column.kind, end, end)]
+    if symbol in {"<>", "!="}:
+        return None
+    upwards = symbol.startswith(">") is (left.column >= 0)
+    return [Span(column.kind, end, None) if upwards else Span(column.kind, None, end)]
 
 
-def _any(tests: Sequence[_Test]) -> _Test:
-    def test(row: _Row) -> bool | None:
-        result: bool | None = False
-        for each in tests:
-            match each(row):
-                case True:
-                    return True
-                case None:
-                    result = None
-        return result
+def _like_spans(pattern: str) -> Sequence[Span] | None:
+    """Return the span of the text before the first wildcard; None if there is none."""
+    start = re.split("[%_]", pattern, maxsplit=1)[0]
+    if start == pattern:
+        return [Span("string", pattern, pattern)]
+    return [Span("string", start, _behind(start))] if start else None
 
-    return test
+
+def _behind(start: str) -> str | None:
+    """Return a text behind all that begin with ``start``; None if the last character has no successor."""
+    code = ord(start[-1]) + 1
+    if code > sys.maxunicode:
+        return None
+    return start[:-1] + chr(0xE000 if 0xD800 <= code < 0xE000 else code)  # no text has a surrogate
 
 
 def _like_pattern(pattern: str) -> Callable[[str], bool]:

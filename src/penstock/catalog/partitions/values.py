@@ -4,14 +4,14 @@ The types are those of GetPartitions in the Glue API reference; an expression ov
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
 from penstock.errors import InvalidInput
 
-__all__ = ["NULL_VALUE", "Scalar", "article", "family", "reader"]
+__all__ = ["KINDS", "NULL_VALUE", "Scalar", "article", "family", "kind_of", "order_text", "reader"]
 
 NULL_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The text of a null partition value, as in Hive."""
@@ -26,10 +26,22 @@ _FAMILIES = {
     "date": "date",
     "timestamp": "timestamp",
 }
+KINDS: Mapping[str, Sequence[str]] = {
+    "integer": ("integer",),
+    "decimal": ("integer", "decimal"),
+    "date": ("date",),
+    "timestamp": ("date", "timestamp"),
+}
+"""The kinds of text (:func:`kind_of`) that are values of each family but ``string``, of which any text is one."""
+
 _INTEGER = re.compile(r"[+-]?\d{1,40}")
 _DECIMAL = re.compile(r"[+-]?(\d{1,60}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,2})?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?")
+
+
+_MOST_PLACES = 500  # more than any number has on either side of its point
+_COMPLEMENT = str.maketrans("0123456789", "9876543210")
 
 
 def family(name: str, hive_type: str | None) -> str:
@@ -53,7 +65,7 @@ def article(kind: str) -> str:
 
 def reader(name: str, kind: str) -> Callable[[str], Scalar]:
     """Return a parser of values of family ``kind``; it raises :class:`InvalidInput` for text of another."""
-    convert = _CONVERTERS[kind]
+    convert = _CONVERTERS.get(kind, str)
 
     def read(text: str) -> Scalar:
         try:
@@ -65,6 +77,50 @@ def reader(name: str, kind: str) -> Callable[[str], Scalar]:
             ) from None
 
     return read
+
+
+def kind_of(text: str) -> tuple[str, str]:
+    """Return the narrowest kind of value that ``text`` is, whatever its key's type, and its :func:`order_text`.
+
+    The kinds are ``null``, ``integer``, ``decimal``, ``date``, ``timestamp``, and ``text`` for all else; those of
+    ``null`` and ``text`` have no order but the text itself, so theirs is empty.
+    """
+    if text == NULL_VALUE:
+        return "null", ""
+    for kind, convert in _CONVERTERS.items():
+        try:
+            return kind, order_text(convert(text))
+        except (ValueError, InvalidOperation):
+            continue
+    return "text", ""
+
+
+def order_text(value: Scalar) -> str:
+    """Return a text for a typed value: texts of one family sort as the values do, and equal values have equal texts.
+
+    A number is its sign, its digits before the point and its digits; of a negative one both are complements, because more
+    is less there. A date is the timestamp of its midnight.
+    """
+    match value:
+        case str():
+            return value
+        case (datetime() as second, int(nanos)):
+            return f"{second.isoformat(sep=' ')}.{nanos:09}"
+        case date():
+            return f"{value.isoformat()} 00:00:00.{0:09}"
+        case _:
+            return _number_text(Decimal(value))
+
+
+def _number_text(number: Decimal) -> str:
+    if not number:
+        return "o"
+    sign, digits, _ = number.as_tuple()
+    text = "".join(map(str, digits)).lstrip("0").rstrip("0")
+    places = number.adjusted() + _MOST_PLACES
+    if not sign:
+        return f"p{places:04}{text}"
+    return f"n{9999 - places:04}{text.translate(_COMPLEMENT)}~"
 
 
 def _integer(text: str) -> int:
@@ -96,7 +152,6 @@ def _timestamp(text: str) -> tuple[datetime, int]:
 
 
 _CONVERTERS: dict[str, Callable[[str], Scalar]] = {
-    "string": str,
     "integer": _integer,
     "decimal": _decimal,
     "date": _date,
