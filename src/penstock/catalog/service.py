@@ -68,11 +68,10 @@ class CatalogService(Tables):
         listing = f"partitions:{home.database}:{home.name}:{share}:{zlib.crc32((expression or '').encode()):x}"
         wanted = partition_filter(home, expression, segment)
 
-        def read(after: str | None, count: int) -> Sequence[Partition]:
+        def read_all(after: str | None, count: int) -> Sequence[Partition]:
             return self._store.list_partitions(home.database, home.name, after=after, limit=count)
 
-        if wanted is not None:
-            read = self._reader(home, wanted, limit)
+        read = read_all if wanted is None else self._reader(home, wanted, limit)
         return page(listing, token, limit, read, lambda each: partition_key(each.values), kind=str, weigh=weigh)
 
     def _reader(self, home: Table, wanted: PartitionFilter, limit: int) -> Callable[[str | None, int], Sequence[Partition]]:

@@ -169,7 +169,7 @@ def test_the_index_of_values_goes_with_the_partitions(store: SqlCatalogStore) ->
     def counted() -> tuple[list[tuple[int, str, int]], int]:
         with store._sql.read() as connection:
             values = connection.execute(partition_values.select()).all()
-            return sorted((row.position, row.value, row.count) for row in values), len(
+            return sorted((row.position, row.value, row._mapping["count"]) for row in values), len(
                 connection.execute(partition_postings.select()).all()
             )
 

@@ -3,16 +3,28 @@
 For each alternative of an expression, the conditions on single keys are tested on the distinct values of those keys.
 That leaves either ranges of keys, from the values of the first keys, or the partitions that have one of few values of a
 later key, or both; a walk over those tests each partition with the whole expression. What nothing narrows is a walk over
-the table's keys. ADR 67 gives the figures.
+the table's keys. ADR 35 gives the reasons.
 """
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import NamedTuple
+from functools import lru_cache
+from itertools import chain, groupby
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, false, or_, select
-from sqlalchemy import Table as SqlTable
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    false,
+    literal_column,
+    or_,
+    select,
+    union_all,
+)
 
 from penstock.catalog.partitions.conditions import Branch, Condition, Span
 from penstock.catalog.partitions.filters import PartitionFilter
@@ -28,22 +40,22 @@ _FEW = 20_000  # partitions that are read and sorted
 _MOST_RANGES = 1_000  # of combinations of values of several keys
 _MOST_SEEKS = 64  # streams that are merged
 _GROUP = 50  # ranges in one statement
-_SMALLEST, _FIRST, _LARGEST = 20, 250, 5_000  # keys in one statement
+_SMALLEST, _FIRST, _LARGEST = 25, 250, 5_000  # keys in one statement
 _CHUNK = 500  # values in one statement
 
 
 class _Value(NamedTuple):
     id: int
     value: str
-    count: int
+    partitions: int
 
 
 class _Range(NamedTuple):
-    """Keys from ``low`` to below ``high`` (None: to the end), at most about ``count`` of them."""
+    """Keys from ``low`` to below ``high`` (None: to the end), at most about ``partitions`` of them."""
 
     low: str
     high: str | None
-    count: int
+    partitions: int
 
 
 _MANY = 1 << 60
@@ -67,30 +79,26 @@ class _Search:
         self._connection = connection
         self._table = table_id
         self._after = after
+        self._here = select(partitions.c.key).where(partitions.c.table_id == table_id)
 
     def of_branch(self, branch: Branch) -> Iterator[str]:
-        """Yield the keys of all partitions that ``branch`` can match."""
+        """Return the keys of all partitions that ``branch`` can match."""
         known = self._values(branch)
         if any(not values for values in known.values()):
-            return
+            return iter(())
         ranges, used = _ranges(known)
         if not ranges:
             ranges = _text_ranges(branch.get(0))
-        later = {position: values for position, values in known.items() if position >= max(used, 1)}
-        if not later:
-            yield from self.walk(ranges)
-            return
-        driver = min(later.values(), key=_total)
-        total, within = _total(driver), sum(each.count for each in ranges)
-        if within <= _LARGEST:
-            yield from self.walk(ranges)
-        elif len(driver) * len(ranges) <= _MOST_SEEKS:
-            for each in ranges:
-                yield from self._merged(driver, each)
-        elif total <= min(_FEW, within):
-            yield from self._collected(driver)
-        else:
-            yield from self.walk(ranges)
+        within = sum(each.partitions for each in ranges)
+        indexed = {position: values for position, values in known.items() if position}
+        if within <= _LARGEST or not indexed:
+            return self.walk(ranges)
+        # The later key with the fewest partitions, and the same of those that the ranges do not have.
+        few = min(indexed.values(), key=_total)
+        free = min((values for position, values in indexed.items() if position >= used), key=_total, default=None)
+        if free is not None and len(free) * len(ranges) <= _MOST_SEEKS:
+            return chain.from_iterable(self._merged(free, each) for each in ranges)
+        return self._collected(few) if _total(few) <= min(_FEW, within) else self.walk(ranges)
 
     def _values(self, branch: Branch) -> Mapping[int, Sequence[_Value]]:
         """Return by key position the values that its condition allows, as far as they are few enough to be tested."""
@@ -120,16 +128,29 @@ class _Search:
     def walk(self, ranges: Sequence[_Range]) -> Iterator[str]:
         """Yield the table's keys in ``ranges``, which are disjoint and ascending; small ones are read together."""
         last = self._after
-        for group in _grouped([each for each in ranges if each.high is None or each.high > self._after]):
-            for key in self._keys(partitions, partitions.c.table_id == self._table, group):
+        left = [each for each in ranges if each.high is None or each.high > self._after]
+        for start in range(0, len(left), _GROUP):
+            for key in self._together(left[start : start + _GROUP]) if len(left) > 1 else self._keys(self._here, left[0]):
                 if key > last:
                     yield (last := key)
 
+    def _together(self, group: Sequence[_Range]) -> Iterator[str]:
+        """Yield the keys in each range: the first of all of them are read at once, because most have few."""
+        values = {f"low{number}": max(each.low, self._after) for number, each in enumerate(group)}
+        values |= {f"high{number}": each.high or "" for number, each in enumerate(group)}
+        statement = _first_of_each(len(group), group[-1].high is None)
+        rows = self._connection.execute(statement, {"table_id": self._table, "size": _SMALLEST, **values}).all()
+        found = {number: [row.key for row in each] for number, each in groupby(rows, key=lambda row: row.number)}
+        for number, each in enumerate(group):
+            keys = found.get(number, [])
+            yield from keys
+            if len(keys) == _SMALLEST:
+                yield from self._keys(self._here, each, after=keys[-1])
+
     def _merged(self, values: Sequence[_Value], within: _Range) -> Iterator[str]:
         size = max(_FIRST // len(values), _SMALLEST)
-        streams = [
-            self._keys(partition_postings, partition_postings.c.value_id == each.id, [within], size) for each in values
-        ]
+        columns = partition_postings.c
+        streams = [self._keys(select(columns.key).where(columns.value_id == each.id), within, size=size) for each in values]
         return streams[0] if len(streams) == 1 else heapq.merge(*streams)
 
     def _collected(self, values: Sequence[_Value]) -> Iterator[str]:
@@ -141,38 +162,45 @@ class _Search:
             found += self._connection.execute(query).scalars()
         return iter(sorted(found))
 
-    def _keys(
-        self, rows: SqlTable, where: ColumnElement[bool], group: Sequence[_Range], size: int = _FIRST
-    ) -> Iterator[str]:
-        after = self._after
+    def _keys(self, rows: Select[Any], within: _Range, *, after: str | None = None, size: int = _FIRST) -> Iterator[str]:
+        """Yield the keys of ``rows`` in one range, in statements of more and more of them."""
+        column: ColumnElement[str] = rows.selected_columns["key"]
+        last = self._after if after is None else after
+        rows = rows.order_by(column)
+        rows = rows if within.high is None else rows.where(column < within.high)
         while True:
-            spans = [
-                and_(rows.c.key > after, *(_in_range(rows, each)))
-                for each in group
-                if each.high is None or each.high > after
-            ]
-            if not spans:
-                return
-            query = select(rows.c.key).where(where, or_(*spans)).order_by(rows.c.key).limit(size)
-            found = self._connection.execute(query).scalars().all()
+            start = column > last if last >= within.low else column >= within.low
+            found: Sequence[str] = self._connection.execute(rows.where(start).limit(size)).scalars().all()
             yield from found
             if len(found) < size:
                 return
-            after, size = found[-1], min(size * 4, _LARGEST)
+            last, size = found[-1], min(size * 4, _LARGEST)
 
 
-def _in_range(rows: SqlTable, wanted: _Range) -> Iterator[ColumnElement[bool]]:
-    if wanted.low:
-        yield rows.c.key >= wanted.low
-    if wanted.high is not None:
-        yield rows.c.key < wanted.high
+@lru_cache
+def _first_of_each(count: int, endless: bool) -> CompoundSelect[Any]:
+    """Return a statement for the first keys of each of ``count`` ranges; the last one has no end if ``endless``.
+
+    One condition with OR would be a scan of the whole table on SQLite, which sorts by the index instead of seeking in it.
+    """
+    columns = partitions.c
+    parts = []
+    for number in range(count):
+        found = select(columns.key).where(
+            columns.table_id == bindparam("table_id"), columns.key >= bindparam(f"low{number}")
+        )
+        if not endless or number < count - 1:
+            found = found.where(columns.key < bindparam(f"high{number}"))
+        rows = found.order_by(columns.key).limit(bindparam("size")).subquery()
+        parts.append(select(literal_column(str(number)).label("number"), rows.c.key))
+    return union_all(*parts)
 
 
 def _within(span: Span) -> ColumnElement[bool]:
     columns = partition_values.c
-    text = span.kind == "string"
-    column = columns.value if text else columns.sort
-    where = [] if text else [columns.kind.in_(KINDS[span.kind])]
+    plain = span.kind == "string"
+    column = columns.value if plain else columns.sort
+    where = [] if plain else [columns.kind.in_(KINDS[span.kind])]
     if span.low is not None and span.low == span.high:
         return and_(*where, column == span.low)
     ends = [column >= span.low] if span.low is not None else []
@@ -195,7 +223,7 @@ def _allows(condition: Condition, position: int, value: str) -> bool:
 
 
 def _total(values: Sequence[_Value]) -> int:
-    return sum(each.count for each in values)
+    return sum(each.partitions for each in values)
 
 
 def _ranges(known: Mapping[int, Sequence[_Value]]) -> tuple[Sequence[_Range], int]:
@@ -203,7 +231,9 @@ def _ranges(known: Mapping[int, Sequence[_Value]]) -> tuple[Sequence[_Range], in
     combined: list[tuple[tuple[str, ...], int]] = [((), _MANY)]
     used = 0
     while used in known and (used == 0 or len(combined) * len(known[used]) <= _MOST_RANGES):
-        combined = [((*values, each.value), min(count, each.count)) for values, count in combined for each in known[used]]
+        combined = [
+            ((*values, each.value), min(count, each.partitions)) for values, count in combined for each in known[used]
+        ]
         used += 1
     if not used:
         return (), 0
@@ -233,14 +263,3 @@ def _text_ranges(first: Condition | None) -> Sequence[_Range]:
 def _separates(text: str | None) -> bool:
     # What partition_key writes otherwise does not sort as the values do.
     return text is not None and ("\x01" in text or "\x02" in text)
-
-
-def _grouped(ranges: Sequence[_Range]) -> Iterator[Sequence[_Range]]:
-    group: list[_Range] = []
-    for each in ranges:
-        if group and (len(group) >= _GROUP or sum(one.count for one in group) + each.count > _LARGEST):
-            yield group
-            group = []
-        group.append(each)
-    if group:
-        yield group
