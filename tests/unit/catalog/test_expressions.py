@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.catalog.partitions.expressions import PartitionExpression
 from penstock.catalog.model import Column
+from penstock.catalog.partitions.expressions import PartitionExpression
 from penstock.errors import InvalidInput
 
 KEYS = (

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.catalog.partitions.expressions import PartitionExpression
 from penstock.catalog.model import Column, Database, Partition, SerDeInfo, StorageDescriptor, Table
+from penstock.catalog.partitions.expressions import PartitionExpression
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import LakeFolder
 from penstock.query.ports import Publication

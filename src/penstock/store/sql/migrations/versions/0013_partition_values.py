@@ -7,8 +7,8 @@ from alembic import op
 
 from penstock.store.sql.catalog.partition_index import add_keys
 
-revision: str = "0012"
-down_revision: str | None = "0011"
+revision: str = "0013"
+down_revision: str | None = "0012"
 branch_labels: Sequence[str] | None = None
 depends_on: Sequence[str] | None = None
 
