@@ -89,7 +89,8 @@ class StatementStatistics:
     service_ms: int = 0
     total_ms: int = 0
     scanned_bytes: int = 0
-    scanned_rows: int = 0
+    scanned_rows: int | None = None
+    """None if the engine did not count them."""
     files_scanned: int = 0
     partitions_scanned: int = 0
     partitions_total: int = 0

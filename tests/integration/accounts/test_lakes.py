@@ -1,7 +1,7 @@
 """The files of an account are its own: another account's administrator cannot read them under any name."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -74,6 +74,25 @@ def test_each_account_has_its_own_bucket_of_a_name(server: RunningServer, consum
     own = next((server.home / "lakes").iterdir())
     assert sorted((own / "lake" / "athena-results").glob("*.csv"))
     assert not (server.lake / "lake" / "athena-results").exists()
+
+
+def test_work_groups_and_saved_statements_are_the_accounts_own(server: RunningServer, consumer: Identity) -> None:
+    own, first = consumer.client("athena"), server.client("athena")
+    own.create_work_group(Name="team", Configuration={"ResultConfiguration": {"OutputLocation": "s3://lake/team/"}})
+    own.create_prepared_statement(StatementName="by_id", WorkGroup="primary", QueryStatement="SELECT ?")
+    saved = own.create_named_query(Name="saved", Database="d", QueryString="SELECT 1")["NamedQueryId"]
+    started = own.start_query_execution(QueryString="SELECT 1", WorkGroup="team")["QueryExecutionId"]
+    assert [each["Name"] for each in own.list_work_groups()["WorkGroups"]] == ["primary", "team"]
+    assert [each["Name"] for each in first.list_work_groups()["WorkGroups"]] == ["primary"]
+    assert first.list_prepared_statements(WorkGroup="primary")["PreparedStatements"] == []
+    asked: list[Callable[[], Any]] = [
+        lambda: first.get_work_group(WorkGroup="team"),
+        lambda: first.get_named_query(NamedQueryId=saved),
+        lambda: first.get_query_execution(QueryExecutionId=started),
+    ]
+    for ask in asked:
+        with pytest.raises(ClientError, match="not found"):
+            ask()
 
 
 @pytest.mark.parametrize("lead", ["link", "bucket-link"])

@@ -108,17 +108,14 @@ class _Statements:
     def runtime_statistics(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         statement = self._service.get(request["QueryExecutionId"])
         took = statement.statistics
-        return {
-            "QueryRuntimeStatistics": {
-                "Timeline": _timeline(statement),
-                "Rows": {
-                    "InputRows": took.scanned_rows,
-                    "InputBytes": took.scanned_bytes,
-                    "OutputRows": took.output_rows,
-                    "OutputBytes": took.output_bytes,
-                },
-            }
+        rows = {
+            "InputBytes": took.scanned_bytes,
+            "OutputRows": took.output_rows,
+            "OutputBytes": took.output_bytes,
         }
+        if took.scanned_rows is not None:
+            rows["InputRows"] = took.scanned_rows
+        return {"QueryRuntimeStatistics": {"Timeline": _timeline(statement), "Rows": rows}}
 
 
 def _reuse_minutes(request: Mapping[str, Any]) -> int | None:

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.unit.api.aws.athena.conftest import Run
+
 PRIMARY = {"WorkGroup": "primary"}
 
 
@@ -89,3 +91,12 @@ def test_notebooks_and_reservations_are_refused_by_name(athena: Any, operation: 
     arguments = {"WorkGroup": "primary"} if operation == "list_notebook_metadata" else {}
     with pytest.raises(ClientError, match=f"(?i){operation.replace('_', '')}"):
         getattr(athena, operation)(**arguments)
+
+
+def test_runtime_statistics_say_what_was_read_and_written(athena: Any, run: Run) -> None:
+    done = run("SELECT n FROM numbers WHERE n < 10", QueryExecutionContext={"Database": "flights_db"})
+    found = athena.get_query_runtime_statistics(QueryExecutionId=done["QueryExecutionId"])["QueryRuntimeStatistics"]
+    assert found["Rows"]["OutputRows"] == 10
+    assert found["Rows"]["InputBytes"] == done["Statistics"]["DataScannedInBytes"] > 0
+    assert "InputRows" not in found["Rows"], "they are not counted"
+    assert found["Timeline"]["TotalExecutionTimeInMillis"] == done["Statistics"]["TotalExecutionTimeInMillis"]
