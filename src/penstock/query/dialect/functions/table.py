@@ -22,7 +22,7 @@ from penstock.query.dialect.functions.scalars import (
     urls,
 )
 from penstock.query.dialect.functions.times import arithmetic as times_arithmetic
-from penstock.query.dialect.functions.times import clock, fields, moments, units, zones
+from penstock.query.dialect.functions.times import clock, fields, formats, moments, units, zones
 
 __all__ = ["AREAS", "BY_NAME", "BY_NODE", "DEFINITIONS", "is_repeatable", "row_of"]
 
@@ -39,7 +39,7 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Array": (arrays,),
     "Map": (maps,),
     "Row": (records,),
-    "Date and time": (times_arithmetic, clock, fields, moments, units, zones),
+    "Date and time": (times_arithmetic, clock, fields, formats, moments, units, zones),
     "Session, formats, and areas that are not served": (others,),
 }
 """The chapters of Trino's reference, and the modules that have their rows."""
