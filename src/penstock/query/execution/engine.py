@@ -15,6 +15,8 @@ from sqlglot import exp
 
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
+from penstock.query.dialect.engine_types import type_of_engine
+from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.types import duckdb_type, quote_name, quote_text, result_column
 from penstock.query.errors import StatementError
 from penstock.query.execution.failures import translate_error
@@ -88,6 +90,13 @@ class EngineSession:
             relation = self._connection.sql(plan.sql)
             columns = [result_column(name, kind) for name, kind in zip(relation.columns, relation.types, strict=True)]
             return EngineResult(columns, relation.to_arrow_reader(_BATCH_ROWS))
+
+    def described(self, plan: Plan) -> Sequence[tuple[str, Type]]:
+        """Return the names and Trino's types of the plan's columns. Raises :class:`StatementError`."""
+        with self.failures(plan.tree):
+            self._install(plan)
+            relation = self._connection.sql(plan.sql)
+            return [(name, type_of_engine(kind)) for name, kind in zip(relation.columns, relation.types, strict=True)]
 
     def explained(self, plan: Plan, *, analyze: bool = False, form: str = "text") -> Sequence[str]:
         """Return the lines of the engine's own plan, which runs if ``analyze``, in DuckDB's format ``form``.

@@ -12,9 +12,11 @@ from penstock.query.dialect.statements.model import (
     AlterTable,
     CreateDatabase,
     CreateTable,
+    CreateView,
     Describe,
     DropDatabase,
     DropTable,
+    DropView,
     Explain,
     RepairTable,
     Select,
@@ -26,6 +28,7 @@ from penstock.query.execution.ddl.altering import alter_table
 from penstock.query.execution.ddl.databases import alter_database, create_database, drop_database
 from penstock.query.execution.ddl.repair import repair_table
 from penstock.query.execution.ddl.tables import create_table, drop_table
+from penstock.query.execution.ddl.views import create_view, drop_view
 from penstock.query.execution.explain import explain
 from penstock.query.execution.results import write_csv, write_lines, write_metadata
 from penstock.query.ports import StatementHost
@@ -72,7 +75,7 @@ def _select(context: ExecutionContext, statement: Select) -> Outcome:
     reusable = task.reuse and is_repeatable(statement.tree)
     file = task.folder / RESULT
     with context.planned(statement) as (session, plan, statistics):
-        if reusable:
+        if reusable and all(getattr(scan, "repeatable", True) for scan in plan.scans):
             return Outcome((), StatementStatistics(planning_ms=statistics.planning_ms, reused=True))
         context.on_planned(statistics)
         computing = time.monotonic()
@@ -95,6 +98,8 @@ _EXECUTORS: Mapping[type, Callable[[ExecutionContext, Any], Outcome]] = {
     DropTable: drop_table,
     AlterTable: alter_table,
     RepairTable: repair_table,
+    CreateView: create_view,
+    DropView: drop_view,
     Explain: lambda context, statement: explain(context, statement, RESULT),
 }
 """How each kind of statement runs, by the class that it is parsed to. An executor writes its rows, if any, to RESULT."""

@@ -15,8 +15,9 @@ from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import StatementError
+from penstock.query.planning.narrowing import narrow
 from penstock.query.planning.pruning import conditions_on, has_outer_join
-from penstock.query.ports import CatalogReader
+from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.tables.kinds import find_source
 from penstock.query.tables.port import (
     SCHEMA,
@@ -30,6 +31,8 @@ from penstock.query.tables.port import (
 )
 
 __all__ = ["POSITIONS", "Plan", "Planner"]
+
+_MAX_VIEWS = 20
 
 POSITIONS = "penstock_positions"
 """A table's node with this in its ``meta`` gets the columns of :attr:`TableReference.positions`."""
@@ -59,19 +62,29 @@ class _Source:
 class Planner:
     """Plans queries against one catalog and one lake."""
 
-    def __init__(self, catalog: CatalogReader, lake: LakeFolder, *, max_files: int) -> None:
-        self._reader = LakeReader(catalog, lake)
+    def __init__(
+        self, catalog: CatalogReader, lake: LakeFolder, *, max_files: int, views: tuple[str, ...] = (), prefix: str = "s"
+    ) -> None:
+        """``views`` are those that the query is inside of; ``prefix`` begins the names of its scans' views."""
+        self._reader = LakeReader(catalog, lake, self._plan_view)
         self._max_files = max_files
+        self._views = views
+        self._prefix = prefix
 
-    def plan(self, select: Select, *, database: str | None, prune: PruneWith) -> Plan:
-        """Plan ``select``, whose tree becomes the plan's. Raises :class:`StatementError` if a name does not resolve."""
+    def plan(self, select: Select, *, database: str | None, prune: PruneWith, outside: ScanRequest | None = None) -> Plan:
+        """Plan ``select``, whose tree becomes the plan's. Raises :class:`StatementError` if a name does not resolve.
+
+        ``outside`` is what the query around a view needs of it.
+        """
         tree = select.tree
         try:
             to_engine(tree)
+            if outside is not None and not outside.outer:
+                narrow(tree, outside.conditions)
             sources = self._sources(tree, database)
             scans = self._scans(tree, sources, prune)
             _hide(sources, scans)
-            _rewrite(sources)
+            self._rewrite(sources)
             _check_rewritten(tree, sources)
             _name_columns(tree)
             sql = tree.sql("duckdb", comments=False)
@@ -80,6 +93,15 @@ class Planner:
         except SqlglotError as error:
             raise StatementError("SYNTAX_ERROR", str(error)[:500]) from error
         return Plan(sql=sql, scans=scans, names=[_full_name(each.source.table) for each in sources], tree=tree)
+
+    def _plan_view(self, name: str, query: Select, database: str | None, request: ScanRequest, /) -> Plan:
+        views = (*self._views, name)
+        if name in self._views or len(views) > _MAX_VIEWS:
+            why = "it reads itself" if name in self._views else f"more than {_MAX_VIEWS} views are inside each other"
+            raise StatementError("INVALID_VIEW", f"View '{CATALOG_NAME.lower()}.{name}' cannot be read: {why}.")
+        reader = self._reader
+        planner = Planner(reader.catalog, reader.lake, max_files=request.max_files, views=views, prefix=f"{request.view}_")
+        return planner.plan(query, database=database, prune=request.prune, outside=request)
 
     def _sources(self, tree: exp.Query, database: str | None) -> list[_Source]:
         known: dict[tuple[str, str, str], TableSource] = {}
@@ -109,7 +131,7 @@ class Planner:
         for number, each in enumerate(sources):
             peers = {other.alias: other.source.table for other in sources if other.scope is each.scope}
             request = ScanRequest(
-                view=f"s{number}",
+                view=f"{self._prefix}{number}",
                 conditions=partial(conditions_on, each.scope, each.alias, peers),
                 outer=has_outer_join(each.scope),
                 columns=mentioned,
@@ -121,6 +143,20 @@ class Planner:
             budget -= len(scan.files)
             scans.append(scan)
         return scans
+
+    def _rewrite(self, sources: Sequence[_Source]) -> None:
+        """Replace each table by its view, under the alias that the query uses."""
+        for number, source in enumerate(sources):
+            _strip_schema(source)
+            node = source.node
+            if not node.alias:
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(source.node.name, quoted=True)))
+            else:
+                node.args["alias"].this.set("quoted", True)
+            node.set("this", exp.to_identifier(f"{self._prefix}{number}", quoted=True))
+            node.set("db", exp.to_identifier(SCHEMA, quoted=True))
+            node.set("catalog", None)
+            node.set("version", None)
 
 
 def _full_name(table: Table) -> str:
@@ -151,21 +187,6 @@ def _hide(sources: Sequence[_Source], scans: Sequence[Scan]) -> None:
             star = projection.this if isinstance(projection, exp.Column) else projection
             if isinstance(star, exp.Star):
                 star.set("except_", [exp.to_identifier(name, quoted=True) for name in sorted(names)])
-
-
-def _rewrite(sources: Sequence[_Source]) -> None:
-    """Replace each table by its view, under the alias that the query uses."""
-    for number, source in enumerate(sources):
-        _strip_schema(source)
-        node = source.node
-        if not node.alias:
-            node.set("alias", exp.TableAlias(this=exp.to_identifier(source.node.name, quoted=True)))
-        else:
-            node.args["alias"].this.set("quoted", True)
-        node.set("this", exp.to_identifier(f"s{number}", quoted=True))
-        node.set("db", exp.to_identifier(SCHEMA, quoted=True))
-        node.set("catalog", None)
-        node.set("version", None)
 
 
 def _strip_schema(source: _Source) -> None:

@@ -10,6 +10,7 @@ from penstock.query.iceberg.kind import iceberg_table
 from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.tables.hive import hive_table
 from penstock.query.tables.port import LakeReader, TableReference, TableSource
+from penstock.query.tables.views import view_table
 
 __all__ = ["find_source", "find_table"]
 
@@ -19,7 +20,11 @@ Kind = Callable[[TableReference, LakeReader], TableSource | None]
 _VIRTUAL: Sequence[Kind] = ()
 """Kinds whose names are not tables of the catalog: ``information_schema.tables``, ``"flights$partitions"``."""
 
-_STORED: Sequence[Callable[[Table, TableReference, LakeReader], TableSource | None]] = (iceberg_table, hive_table)
+_STORED: Sequence[Callable[[Table, TableReference, LakeReader], TableSource | None]] = (
+    view_table,
+    iceberg_table,
+    hive_table,
+)
 """Kinds of the catalog's tables. The last one takes or refuses every table."""
 
 

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
+from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position
 from penstock.query.ports import CatalogReader
@@ -20,6 +21,8 @@ __all__ = [
     "Conditions",
     "DataFile",
     "LakeReader",
+    "Nested",
+    "PlanView",
     "PruneWith",
     "Scan",
     "ScanRequest",
@@ -46,6 +49,8 @@ class LakeReader:
 
     catalog: CatalogReader
     lake: LakeFolder
+    plan_view: "PlanView"
+    """Plans the query of a view within the query that reads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +131,36 @@ def hidden_columns(scan: Scan) -> Sequence[str]:
     """Return the columns of the scan's view that ``*`` does not stand for: its attribute ``hidden``, if it has any."""
     found: Sequence[str] = getattr(scan, "hidden", ())
     return found
+
+
+class Nested(Protocol):
+    """The plan of a view's query: SQL of the engine over the views of its scans."""
+
+    @property
+    def sql(self) -> str:
+        """The query in the engine's SQL."""
+        ...
+
+    @property
+    def scans(self) -> Sequence[Scan]:
+        """What it reads."""
+        ...
+
+    @property
+    def names(self) -> Sequence[str]:
+        """``database.table`` of each scan."""
+        ...
+
+
+class PlanView(Protocol):
+    """Plans views."""
+
+    def __call__(self, name: str, query: Select, database: str | None, request: ScanRequest, /) -> Nested:
+        """Plan the query of the view ``name`` (``database.view``), whose own names are in ``database``.
+
+        Raises :class:`StatementError` for a view that reads itself, or is one of too many inside each other.
+        """
+        ...
 
 
 class TableSource(Protocol):

@@ -18,7 +18,8 @@ from penstock.query.execution.ddl.requests import (
     storage_request,
     table_request,
 )
-from penstock.query.execution.ddl.tables import VIEW, refuse_iceberg
+from penstock.query.execution.ddl.tables import refuse_iceberg
+from penstock.query.tables.views import VIEW_TYPE
 
 __all__ = ["alter_table"]
 
@@ -29,7 +30,7 @@ def alter_table(context: ExecutionContext, statement: AlterTable) -> Outcome:
     """Carry out the statement's action. Raises :class:`StatementError`."""
     table = table_of(context.host, statement.table, context.task.database)
     action = statement.action
-    if table.table_type == VIEW:
+    if table.table_type == VIEW_TYPE:
         raise semantic_error(f"{table.database}.{table.name} is a view; ALTER TABLE is for tables.")
     refuse_iceberg(table.parameters, "ALTER TABLE")
     if isinstance(action, alter.AddPartitions):

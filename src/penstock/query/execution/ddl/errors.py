@@ -10,7 +10,7 @@ from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import StatementError
 from penstock.query.ports import CATALOG_NAME, CatalogReader
 
-__all__ = ["check_location", "execution_error", "hive_errors", "home_of", "semantic_error", "table_of"]
+__all__ = ["check_location", "execution_error", "hive_errors", "home_of", "semantic_error", "table_of", "trino_errors"]
 
 _TASK = "Execution Error, return code 1 from org.apache.hadoop.hive.ql.exec.DDLTask."
 
@@ -39,6 +39,15 @@ def hive_errors() -> Iterator[None]:
         raise execution_error("ConcurrentModificationException", error.message, remedy="Run the statement again.") from error
     except (InvalidInput, LimitExceeded) as error:
         raise execution_error("MetaException", error.message, remedy=error.remedy) from error
+
+
+@contextmanager
+def trino_errors() -> Iterator[None]:
+    """Translate the catalog's errors in statements of Trino's."""
+    try:
+        yield
+    except (AlreadyExists, NotFound, ConcurrentModification, InvalidInput, LimitExceeded) as error:
+        raise StatementError("HIVE_METASTORE_ERROR", error.message, remedy=error.remedy) from error
 
 
 def check_location(location: str) -> None:

@@ -14,7 +14,8 @@ from penstock.query.execution.ddl.errors import semantic_error, table_of
 from penstock.query.execution.ddl.outcome import changed
 from penstock.query.execution.ddl.partitions import create_partitions
 from penstock.query.execution.ddl.requests import storage_request
-from penstock.query.execution.ddl.tables import VIEW, refuse_iceberg
+from penstock.query.execution.ddl.tables import refuse_iceberg
+from penstock.query.tables.views import VIEW_TYPE
 
 __all__ = ["MAX_FOLDERS", "repair_table"]
 
@@ -28,7 +29,7 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
     Folders count if they are named ``key=value`` after the table's keys in their order. Raises :class:`StatementError`.
     """
     table = table_of(context.host, statement.table, context.task.database)
-    if table.table_type == VIEW:
+    if table.table_type == VIEW_TYPE:
         raise semantic_error(f"{table.database}.{table.name} is a view; MSCK REPAIR TABLE is for tables.")
     refuse_iceberg(table.parameters, "MSCK REPAIR TABLE")
     if not table.partition_keys:

@@ -22,10 +22,9 @@ from penstock.query.execution.ddl.errors import (
 from penstock.query.execution.ddl.outcome import changed
 from penstock.query.execution.ddl.requests import column_request
 from penstock.query.tables.storage_classes import LAZY_SIMPLE, STORAGE_CLASSES
+from penstock.query.tables.views import VIEW_TYPE
 
 __all__ = ["create_table", "drop_table", "refuse_iceberg"]
-
-VIEW = "VIRTUAL_VIEW"
 
 
 def create_table(context: ExecutionContext, statement: CreateTable) -> Outcome:
@@ -51,7 +50,7 @@ def drop_table(context: ExecutionContext, statement: DropTable) -> Outcome:
         if statement.if_exists and error.code == "FAILED":
             return changed(context)
         raise
-    if table.table_type == VIEW:
+    if table.table_type == VIEW_TYPE:
         raise semantic_error("Cannot drop a view with DROP TABLE", remedy="Use DROP VIEW.")
     refuse_iceberg(table.parameters, "DROP TABLE")
     with hive_errors():

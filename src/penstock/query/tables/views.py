@@ -1,0 +1,214 @@
+"""Views as Athena stores them: ``/* Presto View: ... */`` in ViewOriginalText, with Base64 of a JSON document in it.
+
+The document has the query (``originalSql``), the database that it was written in (``schema``), and the names and Trino's
+types of its columns. A query reads the view as a query of its own, with the rights of the caller.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from penstock.catalog.model import Table
+from penstock.query.dialect.checks import is_repeatable
+from penstock.query.dialect.engine_types import engine_type, type_of_engine, type_of_text
+from penstock.query.dialect.kinds import Type, common
+from penstock.query.dialect.parse import parse
+from penstock.query.dialect.statements.model import Select
+from penstock.query.dialect.types import quote_name
+from penstock.query.errors import InvalidRequest, Position, StatementError
+from penstock.query.ports import CATALOG_NAME
+from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, Nested, ScanRequest, TableReference, TableSource
+
+__all__ = ["VIEW_TYPE", "StoredView", "read_view", "view_table", "view_text"]
+
+VIEW_TYPE = "VIRTUAL_VIEW"
+_STORED = re.compile(r"\s*/\*\s*Presto View:\s*([A-Za-z0-9+/=\s]+?)\s*\*/\s*")
+_UNFIT = frozenset(
+    {"SYNTAX_ERROR", "TABLE_NOT_FOUND", "SCHEMA_NOT_FOUND", "COLUMN_NOT_FOUND", "MISSING_SCHEMA_NAME", "CATALOG_NOT_FOUND"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredView:
+    """A view's query, its database, and its columns' names and types in Trino's words."""
+
+    sql: str
+    database: str | None
+    columns: Sequence[tuple[str, str]]
+
+
+def view_text(view: StoredView) -> str:
+    """Return the ViewOriginalText of ``view``."""
+    document = {
+        "originalSql": view.sql,
+        "catalog": CATALOG_NAME.lower(),
+        "schema": view.database,
+        "columns": [{"name": name, "type": kind} for name, kind in view.columns],
+    }
+    return f"/* Presto View: {base64.b64encode(json.dumps(document).encode()).decode()} */"
+
+
+def read_view(table: Table) -> StoredView:
+    """Read the view. Raises :class:`StatementError` if it is one of another engine, or not what it should be."""
+    match = _STORED.fullmatch(table.view_original_text or "")
+    if match is None:
+        raise StatementError(
+            "NOT_SUPPORTED",
+            f"'{table.database}.{table.name}' is a view of another engine's SQL.",
+            remedy="Make it with CREATE VIEW here.",
+        )
+    try:
+        document = json.loads(base64.b64decode(match[1], validate=False))
+        columns = [(str(each["name"]), str(each["type"])) for each in document["columns"]]
+        sql, catalog, database = document["originalSql"], document.get("catalog"), document.get("schema")
+        if not isinstance(sql, str) or not isinstance(database, str | None) or not isinstance(catalog, str | None):
+            raise TypeError("its texts are of another type")
+    except (binascii.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _invalid(table, f"its definition cannot be read ({type(error).__name__})") from None
+    if catalog is not None and catalog.lower() != CATALOG_NAME.lower():
+        raise StatementError(
+            "CATALOG_NOT_FOUND", f"Catalog '{catalog}' of view '{table.database}.{table.name}' does not exist"
+        )
+    return StoredView(sql, database.lower() if database else None, columns)
+
+
+def view_table(table: Table, reference: TableReference, reader: LakeReader) -> TableSource | None:
+    """Return the source of a view, None for other tables. Raises :class:`StatementError`."""
+    if table.table_type != VIEW_TYPE:
+        return None
+    if reference.version is not None:
+        raise StatementError(
+            "NOT_SUPPORTED", "FOR VERSION and FOR TIMESTAMP are for Iceberg tables.", position=reference.position
+        )
+    return _View(table, read_view(table), reader, reference.position)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A view in a query."""
+
+    table: Table
+    view: StoredView
+    reader: LakeReader
+    position: Position | None
+
+    def scan(self, request: ScanRequest) -> "_ViewScan":
+        try:
+            parsed = parse(self.view.sql)
+            if not isinstance(parsed, Select):
+                raise InvalidRequest("it is not a query")
+            repeatable = is_repeatable(parsed.tree)
+            name = f"{self.table.database}.{self.table.name}"
+            nested = self.reader.plan_view(name, parsed, self.view.database, request)
+        except InvalidRequest as error:
+            raise _invalid(self.table, error.message, self.position) from error
+        except StatementError as error:
+            if error.code not in _UNFIT:
+                raise
+            raise _invalid(self.table, error.message.removeprefix(f"{error.code}: "), self.position) from error
+        return _ViewScan(self.table, self.view, nested, request.view, self.position, repeatable)
+
+
+@dataclass(frozen=True, slots=True)
+class _ViewScan:
+    """A view's own plan, which becomes a view of the engine."""
+
+    table: Table
+    view: StoredView
+    plan: Nested
+    name: str
+    position: Position | None
+    own_repeatable: bool
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the view's query returns the same rows over the same data."""
+        return self.own_repeatable and all(getattr(scan, "repeatable", True) for scan in self.plan.scans)
+
+    @property
+    def files(self) -> Sequence[DataFile]:
+        return [file for scan in self.plan.scans for file in scan.files]
+
+    @property
+    def partitions_read(self) -> int:
+        return sum(scan.partitions_read for scan in self.plan.scans)
+
+    @property
+    def partitions_total(self) -> int:
+        return sum(scan.partitions_total for scan in self.plan.scans)
+
+    @property
+    def route(self) -> str:
+        inner = (f"{name}: {scan.route}" for name, scan in zip(self.plan.names, self.plan.scans, strict=True))
+        return f"view ({'; '.join(inner)})"
+
+    def install(self, engine: Any) -> None:
+        for scan in self.plan.scans:
+            scan.install(engine)
+        try:
+            relation = engine.sql(self.plan.sql)
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            raise _invalid(self.table, str(error).splitlines()[0][:500], self.position) from error
+        inner = [quote_name(f"c{number}") for number in range(len(relation.columns))]
+        found = [type_of_engine(each) for each in relation.types]
+        if len(self.view.columns) != len(found):
+            raise self._stale(f"it has {len(self.view.columns)} columns, and its query {len(found)}")
+        projections = [
+            f"{self._converted(column, kind, at, source)} AS {quote_name(name)}"
+            for at, ((name, column), kind, source) in enumerate(zip(self.view.columns, found, inner, strict=True))
+        ]
+        engine.execute(
+            f"CREATE VIEW {SCHEMA}.{quote_name(self.name)} AS SELECT {', '.join(projections)} "  # noqa: S608 checked SQL
+            f"FROM ({self.plan.sql}) AS v({', '.join(inner)})"
+        )
+
+    def _converted(self, declared: str, found: Type, at: int, source: str) -> str:
+        """Return the column ``source`` in the declared type."""
+        wanted = type_of_text(declared)
+        if wanted is None or wanted == found or _is_same(wanted, found):
+            return source
+        target = engine_type(declared)
+        if target is not None and common([wanted, found]) == wanted:
+            return f"CAST({source} AS {target})"
+        name = self.view.columns[at][0]
+        raise self._stale(
+            f"column [{name}] of type {found} projected from query view at position {at} cannot be coerced to "
+            f"column [{name}] of type {declared} stored in view definition"
+        )
+
+    def _stale(self, why: str) -> StatementError:
+        name = f"{CATALOG_NAME.lower()}.{self.table.database}.{self.table.name}"
+        return StatementError(
+            "VIEW_IS_STALE",
+            f"View '{name}' is stale or in invalid state: {why}",
+            position=self.position,
+            remedy="Make it again with CREATE OR REPLACE VIEW.",
+        )
+
+
+def _is_same(wanted: Type, found: Type) -> bool:
+    """Return whether the engine has both as one type: it has no lengths of texts, and no precisions of times."""
+    if wanted.name in {"varchar", "char"} and found.name == "varchar":
+        return not found.numbers or wanted.numbers == found.numbers or not wanted.numbers
+    if wanted.name == found.name and wanted.name.startswith("time"):
+        return True
+    if wanted.name != found.name or len(wanted.inner) != len(found.inner) or wanted.name in {"decimal"}:
+        return False
+    pairs = zip(wanted.inner, found.inner, strict=True)
+    return all(one is None or other is None or _is_same(one, other) for one, other in pairs)
+
+
+def _invalid(table: Table, why: str, position: Position | None = None) -> StatementError:
+    name = f"{CATALOG_NAME.lower()}.{table.database}.{table.name}"
+    return StatementError(
+        "INVALID_VIEW",
+        f"Failed analyzing stored view '{name}': {why}",
+        position=position,
+        remedy="Make it again with CREATE OR REPLACE VIEW.",
+    )
