@@ -4,7 +4,7 @@ from typing import Any
 
 import requests
 
-from tests.integration.iceberg.conftest import KEY, SECRET, World
+from tests.integration.iceberg.world import KEY, SECRET, World
 
 __all__ = ["SCHEMA", "Client", "get_token"]
 

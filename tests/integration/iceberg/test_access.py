@@ -12,8 +12,8 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import ForbiddenError, OAuthError, UnauthorizedError
 
 from penstock.testing.polling import eventually
-from tests.integration.iceberg.conftest import KEY, SECRET, World
 from tests.integration.iceberg.requests_to import Client, get_token
+from tests.integration.iceberg.world import KEY, SECRET, World
 
 ROWS = pa.table({"id": [1, 2, 3]})
 READER: dict[str, Any] = {

@@ -9,7 +9,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.types import LongType
 
-from tests.integration.iceberg.conftest import KEY, SECRET, World
+from tests.integration.iceberg.world import KEY, SECRET, World
 
 ROWS = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]})
 

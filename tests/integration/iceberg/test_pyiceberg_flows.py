@@ -22,7 +22,7 @@ from pyiceberg.table.sorting import SortField, SortOrder
 from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType, StructType, TimestampType
 
-from tests.integration.iceberg.conftest import World
+from tests.integration.iceberg.world import World
 
 ROWS = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]})
 SCHEMA = Schema(

@@ -7,8 +7,8 @@ import pytest
 import requests
 from pyiceberg.catalog.rest import RestCatalog
 
-from tests.integration.iceberg.conftest import World
 from tests.integration.iceberg.requests_to import SCHEMA, Client
+from tests.integration.iceberg.world import World
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,17 @@ def test_the_configuration_names_prefix_routes_and_the_s3_endpoint(world: World,
         timeout=10,
     )
     assert error_of(answer) == (400, "BadRequestException")
+
+
+def test_the_prefix_may_be_one_part_of_the_path_or_missing(world: World, client: Client, namespace: str) -> None:
+    account = world.server.account
+    for prefix in ("", "catalogs/:/", f"catalogs/{account}/", f"catalogs%2F{account}/", f"catalogs%2f{account}/"):
+        answer = requests.get(
+            f"{world.uri}/v1/{prefix}namespaces/{namespace}",
+            headers={"Authorization": f"Bearer {client._token}"},
+            timeout=10,
+        )
+        assert answer.json()["namespace"] == [namespace]
 
 
 def test_lists_come_in_pages(client: Client, namespace: str) -> None:

@@ -69,6 +69,10 @@ class Router:
         if len(segments) > 3 and segments[1] == _CATALOGS:
             catalog = segments[2]
             segments = [segments[0], *segments[3:]]
+        elif len(segments) > 2 and segments[1].startswith(f"{_CATALOGS}/"):
+            # DuckDB encodes the prefix as one part of the path.
+            catalog = segments[1].removeprefix(f"{_CATALOGS}/")
+            segments = [segments[0], *segments[2:]]
         for pattern, methods in self._by_length.get(len(segments), ()):
             parts = _match(pattern, segments)
             if parts is None:
