@@ -40,6 +40,9 @@ class _Everything:
     def check_object(self, _action: str, _location: str, /) -> None:
         """Allow it."""
 
+    def require_object(self, _action: str, _location: str, /) -> None:
+        """Allow it."""
+
 
 def build_iceberg(
     settings: ServerSettings,

@@ -172,6 +172,43 @@ def test_policies_hold_for_each_route(world: World, catalog: RestCatalog, reader
     assert catalog.load_table(f"{namespace}.t").metadata_location == table.metadata_location
 
 
+def test_a_purge_needs_the_right_to_delete_objects(world: World, catalog: RestCatalog, iam: Any, namespace: str) -> None:
+    table = catalog.create_table(f"{namespace}.t", ROWS.schema)
+    table.append(ROWS)
+    iam.create_user(UserName="dropper")
+    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "glue:*", "Resource": "*"}]}
+    iam.put_user_policy(UserName="dropper", PolicyName="glue", PolicyDocument=json.dumps(policy))
+    key = iam.create_access_key(UserName="dropper")["AccessKey"]
+    client = Client(world, get_token(world, key["AccessKeyId"], key["SecretAccessKey"]))
+    path = f"/namespaces/{namespace}/tables/t"
+    refusal = client.send("DELETE", f"{path}?purgeRequested=true")
+    assert (refusal.status_code, "s3:DeleteObject" in refusal.text) == (403, True)
+    assert catalog.load_table(f"{namespace}.t").scan().to_arrow().num_rows == 3
+    assert client.send("DELETE", path).status_code == 204
+
+
+def test_a_table_cannot_show_or_purge_files_of_others(world: World, catalog: RestCatalog, namespace: str) -> None:
+    victim = catalog.create_table(f"{namespace}.victim", ROWS.schema)
+    victim.append(ROWS)
+    secret = world.server.lake / "lake" / "secret.json"
+    secret.write_text('{"password": "hidden"}')
+    world.server.client("glue").create_table(
+        DatabaseName=namespace,
+        TableInput={"Name": "t", "Parameters": {"table_type": "ICEBERG", "metadata_location": "s3://lake/secret.json"}},
+    )
+    shown = Client(world).get(f"/namespaces/{namespace}/tables/t")
+    assert (shown.status_code, "hidden" in shown.text) == (400, False)
+
+    assert victim.metadata_location is not None
+    text = (world.server.lake / victim.metadata_location.removeprefix("s3://")).read_text()
+    document = {**json.loads(text), "location": f"s3://lake/{namespace}/thief"}
+    forged = world.server.lake / "lake" / "forged.metadata.json"
+    forged.write_text(json.dumps(document))
+    catalog.register_table(f"{namespace}.thief", "s3://lake/forged.metadata.json")
+    catalog.purge_table(f"{namespace}.thief")
+    assert catalog.load_table(f"{namespace}.victim").scan().to_arrow().num_rows == 3
+
+
 def test_another_accounts_catalog_is_not_open(world: World) -> None:
     organizations = world.server.client("organizations")
     made = organizations.create_account(Email="other@example.com", AccountName="other")

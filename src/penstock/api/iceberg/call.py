@@ -45,6 +45,9 @@ class CatalogAccess(Protocol):
     def check_object(self, action: str, location: str, /) -> None:
         """Raise :class:`penstock.errors.AccessDenied` if the caller is denied S3's ``action`` on an ``s3://`` location."""
 
+    def require_object(self, action: str, location: str, /) -> None:
+        """Raise :class:`penstock.errors.AccessDenied` unless the caller is allowed S3's ``action`` there."""
+
 
 class Vendor(Protocol):
     """Makes temporary credentials for parts of the lake."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.api.iceberg.call import Answer, Call, checked_name, identifier, no_content
 from penstock.api.iceberg.commits import Change, commit, create_plan, publish
-from penstock.api.iceberg.credentials import storage_of, table_credentials
+from penstock.api.iceberg.credentials import storage_of, table_credentials, table_locations
 from penstock.api.iceberg.errors import UnknownPath
 from penstock.api.iceberg.lookup import (
     Loaded,
@@ -148,6 +148,8 @@ def _load(call: Call) -> Answer:
     if mode not in {"all", "refs"}:
         raise InvalidInput(f"'snapshots' is {mode[:50]!r}; it has to be 'all' or 'refs'.")
     _, loaded = load(call, database, name)
+    # A table's parameters may name any file: what is not a table's metadata is not shown.
+    read_table(loaded.document)
     tag = f'"{hashlib.sha256(f"{loaded.location} {mode}".encode()).hexdigest()[:32]}"'
     if tag in call.headers.get("if-none-match", ""):
         return Answer(status=304, headers={"etag": tag})
@@ -198,10 +200,12 @@ def _drop(call: Call) -> Answer:
     loaded: Loaded | None = None
     if purge:
         _, loaded = load(call, database, name)
-        call.access.check_object("s3:DeleteObject", f"{loaded.document['location']}/*")
+        # Else the right to drop any table would be one to delete any file: who registers a table chooses what it refers to.
+        for location in sorted(table_locations(loaded.document)):
+            call.access.require_object("s3:DeleteObject", f"{location}*")
     call.tables.change_tables([TableWrite(database=database, name=name, wanted=None, version=table.version_id)])
     if loaded is not None:
-        remove_files(call.files, read_table(loaded.document), loaded.location)
+        remove_files(call.files, read_table(loaded.document), loaded.location, below=table_locations(loaded.document))
     return no_content()
 
 

@@ -6,7 +6,7 @@ Source: Iceberg table specification, "Manifest Lists" and "Manifests"; what is r
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,11 @@ __all__ = ["remove_files"]
 _log = logging.getLogger("penstock.server")
 
 
-def remove_files(files: MetadataFiles, table: Document, location: str) -> None:
+def remove_files(files: MetadataFiles, table: Document, location: str, *, below: Collection[str]) -> None:
     """Remove the table's data, delete, manifest, statistics and metadata files; ``location`` is its metadata file.
 
-    With ``gc.enabled=false`` only metadata is removed. A file that cannot be read or removed is logged, and stays.
+    Files that are not ``below`` one of these locations stay. With ``gc.enabled=false`` only metadata is removed. A file that
+    cannot be read or removed is logged, and stays.
     """
     collects = str(table["properties"].get("gc.enabled", "true")).lower() != "false"
     # Lists are read before anything is removed; a list that was removed would hide what it refers to.
@@ -32,6 +33,9 @@ def remove_files(files: MetadataFiles, table: Document, location: str) -> None:
     found |= dict.fromkeys(entry["metadata-file"] for entry in table["metadata-log"] if entry.get("metadata-file"))
     found[location] = None
     for each in found:
+        if not each.startswith(tuple(below)):
+            _log.warning("a file of a dropped table stays, because it is outside the table's location: %s", each)
+            continue
         try:
             files.remove(each)
         except (OSError, PenstockError) as error:

@@ -392,7 +392,7 @@ _GLUE: dict[str, Builder] = {
     "GetResourcePolicies": _catalog,
     **_each(_database, "CreateDatabase", "GetDatabase", "UpdateDatabase"),
     "DeleteDatabase": _database_and_all_in_it,
-    **_each(_catalog, "GetDatabases", "SearchTables"),
+    **_each(_catalog, "GetCatalog", "GetDatabases", "SearchTables"),
     **_each(_table, "CreateTable", "DeleteTable", "GetTable", "UpdateTable"),
     **_each(_table, "BatchDeleteTableVersion", "DeleteTableVersion", "GetTableVersion", "GetTableVersions"),
     **_each(_table, "BatchCreatePartition", "BatchDeletePartition", "BatchGetPartition", "BatchUpdatePartition"),

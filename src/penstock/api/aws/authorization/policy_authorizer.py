@@ -256,6 +256,10 @@ class _CallerCatalogAccess:
         if denied is not None:
             raise denial(self._decisions.caller, action, resource, denied.reason)
 
+    def require_object(self, action: str, uri: str, /) -> None:
+        """Raise unless the caller may do S3's ``action`` on an object, or on all that match ``uri``."""
+        self._decisions._replace(tenant=None).check(action, (f"arn:aws:s3:::{uri.partition('://')[2]}",))
+
     def is_visible(self, operation: str, item: Request, /) -> bool:
         return all(self._decisions.is_visible(listed, item, item) for listed in LISTED["glue", operation])
 
