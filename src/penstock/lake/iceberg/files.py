@@ -19,7 +19,7 @@ from penstock.lake.etags import tag_file
 from penstock.lake.iceberg.errors import BadDocument
 from penstock.lake.locations import LakeFolder, parse_uri
 
-__all__ = ["MetadataFiles"]
+__all__ = ["MetadataFiles", "encode"]
 
 _MAX_BYTES = 256 * 1024 * 1024
 _NUMBER = re.compile(r"(\d{1,9})-[^/]*", re.ASCII)
@@ -66,18 +66,12 @@ class MetadataFiles:
 
         ``previous`` is the file that it replaces, from which the new one's number follows.
         """
-        properties = document.get("properties") or {}
-        codec = str(properties.get(_CODEC, "none")).lower()
-        if codec not in _SUFFIXES:
-            raise BadDocument(f"The property {_CODEC} is '{codec[:50]}'; known are {', '.join(_SUFFIXES)}.")
-        folder = str(properties.get(_FOLDER) or f"{document['location']}/metadata").rstrip("/")
-        self.check(folder)
-        location = f"{folder}/{_next_number(previous):05d}-{uuid.uuid4()}{_SUFFIXES[codec]}"
-        content = orjson.dumps(document)
+        location, content = encode(document, previous=previous)
+        self.check(location.rpartition("/")[0])
         path = self._lake.path(location)
         durable.make_folder(path.parent)
         with durable.writing(path, new=True) as file:
-            file.write(gzip.compress(content, mtime=0) if codec == "gzip" else content)
+            file.write(content)
         tag_file(path)
         return location
 
@@ -88,6 +82,21 @@ class MetadataFiles:
     def path(self, location: str) -> Path:
         """Return the path of a location in the lake; raise :class:`InvalidInput`."""
         return self._lake.path(location)
+
+
+def encode(document: Mapping[str, Any], *, previous: str | None) -> tuple[str, bytes]:
+    """Return the location of a new metadata file after ``previous``, and its bytes.
+
+    Raises :class:`BadDocument` for a codec that is not known.
+    """
+    properties = document.get("properties") or {}
+    codec = str(properties.get(_CODEC, "none")).lower()
+    if codec not in _SUFFIXES:
+        raise BadDocument(f"The property {_CODEC} is '{codec[:50]}'; known are {', '.join(_SUFFIXES)}.")
+    folder = str(properties.get(_FOLDER) or f"{document['location']}/metadata").rstrip("/")
+    location = f"{folder}/{_next_number(previous):05d}-{uuid.uuid4()}{_SUFFIXES[codec]}"
+    content = orjson.dumps(document)
+    return location, gzip.compress(content, mtime=0) if codec == "gzip" else content
 
 
 def _next_number(previous: str | None) -> int:

@@ -31,6 +31,7 @@ from penstock.query.execution.ddl.tables import create_table, drop_table
 from penstock.query.execution.ddl.views import create_view, drop_view
 from penstock.query.execution.explain import explain
 from penstock.query.execution.results import write_csv, write_lines, write_metadata
+from penstock.query.iceberg.statements import run_iceberg
 from penstock.query.ports import StatementHost
 from penstock.query.tables.shows import describe, show
 from penstock.statements.model import StatementStatistics
@@ -51,10 +52,12 @@ def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStat
         parsed = parse(task.sql, task.parameters)
     except InvalidRequest as error:
         raise StatementError("SYNTAX_ERROR", error.message, remedy=error.remedy) from error
-    executor = _EXECUTORS.get(type(parsed))
-    if executor is None:
-        raise StatementError("NOT_SUPPORTED", f"{parsed.substatement.replace('_', ' ')} is not supported yet.")
-    outcome = executor(context, parsed)
+    outcome = run_iceberg(context, parsed)
+    if outcome is None:
+        executor = _EXECUTORS.get(type(parsed))
+        if executor is None:
+            raise StatementError("NOT_SUPPORTED", f"{parsed.substatement.replace('_', ' ')} is not supported yet.")
+        outcome = executor(context, parsed)
     result = task.folder / RESULT
     if not result.exists():
         result.touch()

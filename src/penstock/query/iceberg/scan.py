@@ -107,7 +107,7 @@ class IcebergScan:
         for task in self.plan.tasks:
             for each in (task.file, *(delete.file for delete in (*task.positions, *task.equalities))):
                 found[each.file_path] = each.file_size_in_bytes
-        return [DataFile(self._path(uri), size, -1) for uri, size in found.items()]
+        return [DataFile(self.path(uri), size, -1) for uri, size in found.items()]
 
     @property
     def partitions_read(self) -> int:
@@ -137,17 +137,18 @@ class IcebergScan:
         tasks = self.plan.tasks
         deleted = [task for task in tasks if task.positions]
         if deleted:
-            load_positions(engine, self._named("deleted"), deleted, self._path, self.io)
+            load_positions(engine, self._named("deleted"), deleted, self.path, self.io)
         known = self._every_field()
         for ids, deletes in equality_sets(tasks).items():
-            load_equalities(engine, f"{SCHEMA}.{quoted_set(ids, self.view)}", deletes, known, self._path)
+            load_equalities(engine, f"{SCHEMA}.{quoted_set(ids, self.view)}", deletes, known, self.path)
         if any(task.equalities for task in tasks):
             self._load_pairs(engine)
         parts = [self._group_sql(group) for group in self._groups(known)]
         sql = " UNION ALL ".join(parts) if parts else self._empty()
         engine.execute(f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS {sql}")
 
-    def _path(self, uri: str) -> str:
+    def path(self, uri: str) -> str:
+        """Return the path of a file of the lake."""
         return str(self.io.path(uri))
 
     def _named(self, what: str) -> str:
@@ -162,7 +163,7 @@ class IcebergScan:
         name = self._named("pairs")
         engine.execute(f"CREATE TABLE {name} (file VARCHAR, source VARCHAR)")
         pairs = [
-            [self._path(task.file.file_path), self._path(each.file.file_path)]
+            [self.path(task.file.file_path), self.path(each.file.file_path)]
             for task in self.plan.tasks
             for each in task.equalities
         ]
@@ -174,7 +175,7 @@ class IcebergScan:
         types = {number: each.field_type for number, each in known.items()}
         groups: dict[object, _Group] = {}
         for task in self.plan.tasks:
-            path = self._path(task.file.file_path)
+            path = self.path(task.file.file_path)
             self._check_format(task)
             layout = FileLayout(path, mapping)
             constants = identity_values(task.file, specs[task.file.spec_id], types)

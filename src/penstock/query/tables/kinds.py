@@ -12,7 +12,7 @@ from penstock.query.tables.hive import hive_table
 from penstock.query.tables.port import LakeReader, TableReference, TableSource
 from penstock.query.tables.views import view_table
 
-__all__ = ["find_source", "find_table"]
+__all__ = ["find_database", "find_source", "find_table"]
 
 Kind = Callable[[TableReference, LakeReader], TableSource | None]
 """Returns the source if the reference is of this kind, None if it is not. Raises :class:`StatementError`."""
@@ -42,8 +42,8 @@ def find_source(reference: TableReference, reader: LakeReader) -> TableSource:
     raise StatementError("NOT_SUPPORTED", f"'{table.database}.{table.name}' is a table of an unknown kind.")
 
 
-def find_table(catalog: CatalogReader, name: TableName, *, database: str | None, position: Position | None = None) -> Table:
-    """Return the catalog's table. Raises :class:`StatementError` if a part of the name does not exist."""
+def find_database(catalog: CatalogReader, name: TableName, database: str | None, *, position: Position | None = None) -> str:
+    """Return the database of a table's name, which may be a new one. Raises :class:`StatementError` if there is none."""
     if name.catalog is not None and name.catalog.lower() != CATALOG_NAME.lower():
         raise StatementError("CATALOG_NOT_FOUND", f"Catalog '{name.catalog}' does not exist", position=position)
     schema = name.database or database
@@ -59,6 +59,12 @@ def find_table(catalog: CatalogReader, name: TableName, *, database: str | None,
         catalog.database(schema)
     except NotFound:
         raise StatementError("SCHEMA_NOT_FOUND", f"Schema '{schema}' does not exist", position=position) from None
+    return schema
+
+
+def find_table(catalog: CatalogReader, name: TableName, *, database: str | None, position: Position | None = None) -> Table:
+    """Return the catalog's table. Raises :class:`StatementError` if a part of the name does not exist."""
+    schema = find_database(catalog, name, database, position=position)
     try:
         return catalog.table(schema, name.name)
     except NotFound:

@@ -1,0 +1,34 @@
+"""Which function carries out a statement about an Iceberg table."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from penstock.catalog.model import Table
+from penstock.query.dialect.statements import model
+from penstock.query.execution.context import ExecutionContext, Outcome
+from penstock.query.iceberg.changes.definitions import create_table, create_table_as
+from penstock.query.iceberg.changes.inserts import insert
+from penstock.query.iceberg.changes.row_changes import delete, merge, update
+
+__all__ = ["change_table", "create"]
+
+
+def create(context: ExecutionContext, statement: model.CreateTable | model.CreateTableAs) -> Outcome:
+    """Create an Iceberg table."""
+    if isinstance(statement, model.CreateTable):
+        return create_table(context, statement)
+    return create_table_as(context, statement)
+
+
+def change_table(context: ExecutionContext, statement: Any, table: Table) -> Outcome:
+    """Carry out a statement that changes the Iceberg table ``table``."""
+    return CHANGES[type(statement)](context, statement, table)
+
+
+CHANGES: Mapping[type, Callable[[ExecutionContext, Any, Table], Outcome]] = {
+    model.Insert: insert,
+    model.Delete: delete,
+    model.Update: update,
+    model.Merge: merge,
+}
+"""By the class of the statement."""

@@ -1,0 +1,159 @@
+"""Values of a query as a table's columns: the coercions that Trino makes when it assigns, and no others.
+
+Source: Trino documentation, "INSERT": the types have to be the table's, or coercible to them without loss.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+from penstock.query.errors import StatementError
+
+__all__ = ["coerced"]
+
+_T = pa.types
+
+
+def coerced(values: pa.Array, kind: IcebergType, column: str) -> pa.Array:
+    """Return ``values`` in the Arrow type of ``kind``, with its field ids.
+
+    Raises :class:`StatementError`: TYPE_MISMATCH if the types do not fit, INVALID_CAST_ARGUMENT if a value does not.
+    """
+    target = schema_to_pyarrow(kind)
+    try:
+        return _coerced(values, kind, target, column)
+    except pa.ArrowInvalid as error:
+        raise StatementError(
+            "INVALID_CAST_ARGUMENT", f"A value does not fit into column '{column}' of type {kind}: {error}"
+        ) from None
+
+
+def _coerced(values: pa.Array, kind: IcebergType, target: pa.DataType, column: str) -> pa.Array:
+    if _T.is_null(values.type):
+        return pa.nulls(len(values), target)
+    if isinstance(kind, StructType):
+        return _struct(values, kind, target, column)
+    if isinstance(kind, ListType):
+        if not (_T.is_list(values.type) or _T.is_large_list(values.type)):
+            raise _mismatch(values.type, kind, column)
+        items = _coerced(values.values, kind.element_type, target.value_type, column)
+        large = _T.is_large_list(target)
+        offsets = values.offsets.cast(pa.int64() if large else pa.int32())
+        return (pa.LargeListArray if large else pa.ListArray).from_arrays(offsets, items, type=target, mask=_nulls(values))
+    if isinstance(kind, MapType):
+        if not _T.is_map(values.type):
+            raise _mismatch(values.type, kind, column)
+        keys = _coerced(values.keys, kind.key_type, target.key_type, column)
+        items = _coerced(values.items, kind.value_type, target.item_type, column)
+        return pa.MapArray.from_arrays(values.offsets, keys, items, type=target, mask=_nulls(values))
+    fits = _FITS.get(type(kind))
+    if fits is None or not fits(values.type, kind):
+        raise _mismatch(values.type, kind, column)
+    if isinstance(kind, UUIDType):
+        return _uuids(values, target)
+    if isinstance(kind, DecimalType) and _T.is_floating(values.type):
+        raise _mismatch(values.type, kind, column)
+    return values.cast(target)
+
+
+def _struct(values: pa.Array, kind: StructType, target: pa.DataType, column: str) -> pa.Array:
+    if not _T.is_struct(values.type) or values.type.num_fields != len(kind.fields):
+        raise _mismatch(values.type, kind, column)
+    fields = [
+        _coerced(pc.struct_field(values, [at]), field.field_type, target.field(at).type, column)
+        for at, field in enumerate(kind.fields)
+    ]
+    return pa.StructArray.from_arrays(fields, fields=list(target), mask=_nulls(values))
+
+
+def _nulls(values: pa.Array) -> pa.Array | None:
+    # Arrow takes a mask only for arrays that are no slices; a query's batches are none.
+    return values.is_null() if values.null_count else None
+
+
+def _uuids(values: pa.Array, target: pa.DataType) -> pa.Array:
+    import uuid  # noqa: PLC0415 - of rare use
+
+    plain = values.storage if isinstance(values, pa.ExtensionArray) else values
+    if _T.is_string(plain.type):
+        found = [None if text is None else uuid.UUID(text).bytes for text in plain.to_pylist()]
+        plain = pa.array(found, pa.binary(16))
+    return pa.ExtensionArray.from_storage(target, plain) if isinstance(target, pa.BaseExtensionType) else plain.cast(target)
+
+
+def _mismatch(found: pa.DataType, kind: IcebergType, column: str) -> StatementError:
+    return StatementError(
+        "TYPE_MISMATCH",
+        f"Insert query has mismatched column types: column '{column}' is of type {kind}, the query's is {found}.",
+        remedy="Write a CAST.",
+    )
+
+
+def _whole(found: pa.DataType, bits: int) -> bool:
+    return bool(_T.is_integer(found)) and found.bit_width + _T.is_unsigned_integer(found) <= bits
+
+
+def _is_wide_count(found: pa.DataType) -> bool:
+    """Return whether this is the engine's HUGEINT, which a sum has where Trino's is a bigint."""
+    return bool(_T.is_decimal(found)) and (found.precision, found.scale) == (38, 0)
+
+
+def _fits_decimal(found: pa.DataType, kind: Any) -> bool:
+    if _T.is_integer(found):
+        digits = {8: 3, 16: 5, 32: 10, 64: 19}[found.bit_width]
+        return bool(digits <= kind.precision - kind.scale)
+    # The engine's constants have more digits than Trino's; a value that does not fit is an error of its own.
+    return bool(_T.is_decimal(found))
+
+
+def _fits_number(found: pa.DataType, _kind: Any) -> bool:
+    return bool(_T.is_integer(found) or _T.is_decimal(found) or _T.is_float32(found))
+
+
+def _fits_bytes(found: pa.DataType, _kind: Any) -> bool:
+    return bool(_T.is_binary(found) or _T.is_large_binary(found) or _T.is_fixed_size_binary(found))
+
+
+def _fits_uuid(found: pa.DataType, _kind: Any) -> bool:
+    return bool(_T.is_string(found)) or str(getattr(found, "extension_name", "")) == "arrow.uuid"
+
+
+_FITS: Mapping[type[IcebergType], Callable[[pa.DataType, Any], bool]] = {
+    BooleanType: lambda found, _: _T.is_boolean(found),
+    IntegerType: lambda found, _: _whole(found, 32),
+    LongType: lambda found, _: _whole(found, 64) or _is_wide_count(found),
+    FloatType: _fits_number,
+    DoubleType: lambda found, kind: _fits_number(found, kind) or _T.is_float64(found),
+    DecimalType: _fits_decimal,
+    StringType: lambda found, _: _T.is_string(found) or _T.is_large_string(found),
+    BinaryType: _fits_bytes,
+    FixedType: _fits_bytes,
+    UUIDType: _fits_uuid,
+    DateType: lambda found, _: _T.is_date32(found),
+    TimeType: lambda found, _: _T.is_time(found),
+    TimestampType: lambda found, _: _T.is_date32(found) or (_T.is_timestamp(found) and found.tz is None),
+    TimestamptzType: lambda found, _: _T.is_timestamp(found) and found.tz is not None,
+}
