@@ -11,12 +11,14 @@ from penstock.errors import InvalidInput
 from penstock.lake.locations import parse_uri
 from penstock.query.errors import InvalidRequest
 from penstock.query.execution.children import ChildPool
+from penstock.query.planning.permitted import PermittedStatements
 from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
 from penstock.query.settings import QuerySettings
+from penstock.statements.errors import ResourceNotFound
 from penstock.statements.model import ResultOptions, Statement, StatementId, StatementType
 from penstock.statements.work_groups import PRIMARY, WorkGroup, WorkGroups
 
-__all__ = ["Acceptance", "StatementRequest", "check_same"]
+__all__ = ["Acceptance", "StatementRequest", "StatementText", "check_same"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,14 @@ class StatementRequest:
     """What the caller may read of the catalog; None lets the statement read all of it."""
 
 
+@dataclass(frozen=True, slots=True)
+class StatementText:
+    """What runs: SQL, and the constants for its question marks in order."""
+
+    sql: str
+    parameters: Sequence[str] = ()
+
+
 class Acceptance:
     """Makes statements of requests. ``owner`` is the process that will run them."""
 
@@ -57,9 +67,20 @@ class Acceptance:
             raise InvalidRequest(f"WorkGroup {found.name} is disabled.", remedy="Enable it by UpdateWorkGroup.")
         return found
 
-    def accept(self, request: StatementRequest, group: WorkGroup, *, at: datetime) -> Statement:
-        """Return the statement, which is not stored yet. Raises :class:`InvalidRequest` if it cannot run."""
-        parsed = self._children.read(request.sql, request.parameters)
+    def accept(
+        self, request: StatementRequest, group: WorkGroup, prepared: PermittedStatements, *, at: datetime
+    ) -> tuple[Statement, StatementText]:
+        """Return the statement, which is not stored yet, and what runs. Raises :class:`InvalidRequest` if it cannot."""
+        text = StatementText(request.sql, tuple(request.parameters))
+        parsed = self._children.read(text.sql, text.parameters)
+        if parsed.prepared is not None:
+            try:
+                text = StatementText(prepared.get(parsed.prepared), parsed.parameters)
+            except ResourceNotFound as error:
+                raise InvalidRequest(error.message, remedy="PREPARE makes one.") from error
+            parsed = self._children.read(text.sql, text.parameters)
+            if parsed.prepared is not None:
+                raise InvalidRequest("A prepared statement cannot be EXECUTE.")
         if request.catalog is not None and request.catalog.lower() != CATALOG_NAME.lower():
             raise InvalidRequest(
                 f"Catalog {request.catalog[:100]} does not exist.", remedy=f"{CATALOG_NAME} is the only one."
@@ -67,7 +88,7 @@ class Acceptance:
         location, options = self._results(request, group)
         statement_id = StatementId(str(uuid.uuid4()))
         is_dml = parsed.type is StatementType.DML
-        return Statement(
+        statement = Statement(
             id=statement_id,
             sql=request.sql,
             type=parsed.type,
@@ -83,11 +104,12 @@ class Acceptance:
             token=request.token,
             principal=request.principal,
             reuse_minutes=request.reuse_minutes if is_dml else None,
-            digest=_digest(request, group, location) if is_dml else None,
+            digest=_digest(request, text, group, location) if is_dml else None,
             submitted=at,
             owner=self._owner,
             heartbeat=at,
         )
+        return statement, text
 
     def _results(self, request: StatementRequest, group: WorkGroup) -> tuple[str, ResultOptions]:
         """Return where the result goes and how it is stored: the work group's settings, or those of the request."""
@@ -124,13 +146,13 @@ def _database(request: StatementRequest) -> str | None:
     return request.database.strip("`").lower() if request.database else None
 
 
-def _digest(request: StatementRequest, group: WorkGroup, location: str) -> str:
+def _digest(request: StatementRequest, text: StatementText, group: WorkGroup, location: str) -> str:
     """Return a digest that is equal for statements that may reuse each other's results.
 
     Source: Athena user guide, "Reuse query results": same text, database, work group and result location; here also the
     same caller.
     """
-    parts = [request.sql, list(request.parameters), _database(request), group.name, location, request.principal]
+    parts = [text.sql, list(text.parameters), _database(request), group.name, location, request.principal]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

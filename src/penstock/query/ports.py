@@ -52,7 +52,10 @@ Publication = tuple[str, str]
 
 
 class StatementHost(CatalogReader, CatalogChanges, Protocol):
-    """What a statement can do outside its process, each as its caller may: all else is denied to it."""
+    """What a statement can do outside its process, each as its caller may: all else is denied to it.
+
+    ``change`` takes Athena's CreatePreparedStatement and DeletePreparedStatement, too, in the statement's work group.
+    """
 
     def publish(self, files: Sequence[Publication]) -> None:
         """Store files as objects, in the given order; if one cannot be stored, those that were new are removed again."""
@@ -68,6 +71,10 @@ class CatalogAccess(Protocol):
 
     def check(self, operation: str, request: Mapping[str, Any], /) -> None:
         """Raise :class:`penstock.errors.AccessDenied` unless the caller may call Glue's ``operation`` with ``request``."""
+        ...
+
+    def check_athena(self, operation: str, request: Mapping[str, Any], /) -> None:
+        """Raise :class:`penstock.errors.AccessDenied` unless the caller may call Athena's ``operation``."""
         ...
 
     def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:

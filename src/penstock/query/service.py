@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from penstock.errors import NotFound, PenstockError
 from penstock.lake.locations import LakeFolder
 from penstock.owners import forget_owner, is_lost, new_owner
-from penstock.query.acceptance import Acceptance, StatementRequest, check_same
+from penstock.query.acceptance import Acceptance, StatementRequest, StatementText, check_same
 from penstock.query.errors import GaveWay, Interrupted, InvalidRequest, StatementError, TooManyRequests
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.results import ResultRows, read_rows
 from penstock.query.execution.watch import Watch
 from penstock.query.history import History
-from penstock.query.planning.permitted import PermittedCatalog
-from penstock.query.ports import CatalogAccess, CatalogChanges, CatalogReader, ResultSink
+from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
+from penstock.query.ports import CatalogChanges, CatalogReader, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import (
     FINAL_STATES,
@@ -97,7 +97,8 @@ class QueryService:
         the token was used before for the same statement, returns that statement's id.
         """
         group = self._acceptance.work_group(request.workgroup)
-        statement = self._acceptance.accept(request, group, at=self._clock())
+        prepared = PermittedStatements(self.prepared, group.name, request.catalog_access)
+        statement, text = self._acceptance.accept(request, group, prepared, at=self._clock())
         with self._lock:
             if self._closed:
                 raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")
@@ -119,7 +120,8 @@ class QueryService:
             check_same(stored, statement)
             return stored.id
         self._history.trim_hourly()
-        self._submit(statement, request.catalog_access, previous, cutoff=group.settings.bytes_cutoff)
+        catalog = PermittedCatalog(self.catalog, self._changes, request.catalog_access)
+        self._submit(statement, text, catalog, prepared, previous, cutoff=group.settings.bytes_cutoff)
         return statement.id
 
     def get(self, statement_id: str) -> Statement:
@@ -203,7 +205,9 @@ class QueryService:
     def _submit(
         self,
         statement: Statement,
-        catalog_access: CatalogAccess | None,
+        text: StatementText,
+        catalog: PermittedCatalog,
+        prepared: PermittedStatements,
         previous: Statement | None,
         *,
         cutoff: int | None,
@@ -212,7 +216,9 @@ class QueryService:
 
         run = Run(
             statement,
-            catalog=PermittedCatalog(self.catalog, self._changes, catalog_access),
+            text,
+            catalog=catalog,
+            prepared=prepared,
             lake=self._lake,
             sink=self._sink,
             settings=self.settings,

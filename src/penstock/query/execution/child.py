@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
 from penstock.query.dialect.parse import parse
+from penstock.query.dialect.statements.model import Execute
 from penstock.query.errors import InvalidRequest, StatementCancelled, StatementError, memory_exceeded
 from penstock.query.execution.remote import HostFailed, RemoteHost
 from penstock.query.settings import OUT_OF_MEMORY
@@ -93,7 +94,14 @@ def _read(sql: str, parameters: Sequence[str]) -> Mapping[str, Any]:
         parsed = parse(sql, parameters)
     except InvalidRequest as error:
         return {"kind": "refused", "message": error.message, "remedy": error.remedy, "code": error.athena_code}
-    return {"kind": "read", "type": parsed.type.value, "substatement": parsed.substatement}
+    execute = parsed if isinstance(parsed, Execute) else None
+    return {
+        "kind": "read",
+        "type": parsed.type.value,
+        "substatement": parsed.substatement,
+        "prepared": execute.name if execute else None,
+        "parameters": list(execute.parameters) if execute else [],
+    }
 
 
 def _run(task: "Task", channel: "Connection[Any, Any]") -> Mapping[str, Any]:

@@ -85,6 +85,10 @@ class StatementKind:
 
     type: StatementType
     substatement: str | None
+    prepared: str | None = None
+    """The name of the prepared statement that EXECUTE runs; then ``type`` is that one's, which is not known here."""
+    parameters: Sequence[str] = ()
+    """The values that EXECUTE gives it."""
 
 
 class Child:
@@ -138,7 +142,9 @@ class Child:
             raise InvalidRequest(answer["message"], remedy=answer["remedy"], athena_code=answer["code"])
         if answer["kind"] != "read":
             raise _unexpected(answer)
-        return StatementKind(StatementType(answer["type"]), answer["substatement"])
+        return StatementKind(
+            StatementType(answer["type"]), answer["substatement"], answer["prepared"], tuple(answer["parameters"])
+        )
 
     def run(self, task: "Task", host: StatementHost, on_planned: Callable[[StatementStatistics], None]) -> "Outcome":
         """Run ``task`` with ``host``, whose own errors pass through.

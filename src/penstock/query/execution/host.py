@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import InvalidInput
-from penstock.query.planning.permitted import PermittedCatalog
+from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
 from penstock.query.ports import Publication, ResultSink
 
 __all__ = ["CHANGES", "Host"]
@@ -28,10 +28,11 @@ class Host:
     Requests come from the process that runs the statement, so each is checked here.
     """
 
-    def __init__(self, catalog: PermittedCatalog, sink: ResultSink, folder: Path) -> None:
+    def __init__(self, catalog: PermittedCatalog, sink: ResultSink, folder: Path, prepared: PermittedStatements) -> None:
         self._catalog = catalog
         self._sink = sink
         self._folder = folder
+        self._prepared = prepared
 
     def databases(self) -> Sequence[Database]:
         return self._catalog.databases()
@@ -49,6 +50,12 @@ class Host:
         return self._catalog.partitions(database, table, expression)
 
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        if operation == "CreatePreparedStatement":
+            self._prepared.create(str(request["StatementName"]), str(request["QueryStatement"]))
+            return {}
+        if operation == "DeletePreparedStatement":
+            self._prepared.delete(str(request["StatementName"]))
+            return {}
         if operation not in CHANGES:
             raise InvalidInput(f"{operation} is not an operation of statements.")
         return self._catalog.change(operation, request)

@@ -13,11 +13,13 @@ from penstock.query.dialect.statements.model import (
     CreateDatabase,
     CreateTable,
     CreateView,
+    Deallocate,
     Describe,
     DropDatabase,
     DropTable,
     DropView,
     Explain,
+    Prepare,
     RepairTable,
     Select,
     Show,
@@ -26,6 +28,7 @@ from penstock.query.errors import InvalidRequest, StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome, Task, milliseconds_since
 from penstock.query.execution.ddl.altering import alter_table
 from penstock.query.execution.ddl.databases import alter_database, create_database, drop_database
+from penstock.query.execution.ddl.prepared import deallocate, prepare
 from penstock.query.execution.ddl.repair import repair_table
 from penstock.query.execution.ddl.tables import create_table, drop_table
 from penstock.query.execution.ddl.views import create_view, drop_view
@@ -103,6 +106,8 @@ _EXECUTORS: Mapping[type, Callable[[ExecutionContext, Any], Outcome]] = {
     RepairTable: repair_table,
     CreateView: create_view,
     DropView: drop_view,
+    Prepare: prepare,
+    Deallocate: deallocate,
     Explain: lambda context, statement: explain(context, statement, RESULT),
 }
 """How each kind of statement runs, by the class that it is parsed to. An executor writes its rows, if any, to RESULT."""

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
+from penstock.query.acceptance import StatementText
 from penstock.query.errors import GaveWay, Interrupted, StatementError
 from penstock.query.execution.children import Child, ChildEnded, ChildPool
 from penstock.query.execution.context import Outcome, Task, milliseconds_since
 from penstock.query.execution.host import Host
 from penstock.query.execution.results import write_metadata
 from penstock.query.execution.runner import METADATA, RESULT
-from penstock.query.planning.permitted import PermittedCatalog
+from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
 from penstock.query.ports import ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement, StatementStatistics
@@ -33,16 +34,21 @@ class Run:
     def __init__(
         self,
         statement: Statement,
+        text: StatementText,
         *,
         catalog: PermittedCatalog,
         lake: LakeFolder,
         sink: ResultSink,
         settings: QuerySettings,
         children: ChildPool,
+        prepared: PermittedStatements,
         previous: Statement | None = None,
         cutoff: int | None = None,
     ) -> None:
+        """``text`` is what runs: of EXECUTE it is the prepared statement's."""
         self.statement = statement
+        self._text = text
+        self._prepared = prepared
         self.started = time.monotonic()
         self.reason: StatementError | str | None = None
         """Why the statement was interrupted: an error, or the message of a user's stop."""
@@ -131,8 +137,8 @@ class Run:
         statement = self.statement
         task = Task(
             id=statement.id,
-            sql=statement.sql,
-            parameters=statement.parameters,
+            sql=self._text.sql,
+            parameters=self._text.parameters,
             database=statement.database,
             lake=self._lake,
             settings=self._settings,
@@ -144,7 +150,7 @@ class Run:
                 self._child = child
             try:
                 self.check()
-                return child.run(task, Host(self._catalog, self._sink, folder), self._planned)
+                return child.run(task, Host(self._catalog, self._sink, folder, self._prepared), self._planned)
             except ChildEnded as error:
                 self.check()
                 if self._gives_way:

@@ -12,8 +12,9 @@ from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import AccessDenied
 from penstock.query.errors import StatementError
 from penstock.query.ports import CatalogAccess, CatalogChanges, CatalogReader
+from penstock.statements.prepared import PreparedStatements
 
-__all__ = ["PermittedCatalog"]
+__all__ = ["PermittedCatalog", "PermittedStatements"]
 
 
 class PermittedCatalog:
@@ -71,6 +72,42 @@ class PermittedCatalog:
         if self._access is not None:
             with _as_statement_error():
                 self._access.check(operation, request)
+
+
+class PermittedStatements:
+    """The prepared statements of a work group for one caller, who may do all without ``access``."""
+
+    def __init__(self, prepared: PreparedStatements, work_group: str, access: CatalogAccess | None) -> None:
+        self._prepared = prepared
+        self._work_group = work_group
+        self._access = access
+
+    def get(self, name: str) -> str:
+        """Return the text of a prepared statement.
+
+        Raises :class:`AccessDenied`, and :class:`~penstock.statements.errors.ResourceNotFound`.
+        """
+        self._check("GetPreparedStatement", name)
+        return self._prepared.get(self._work_group, name).sql
+
+    def create(self, name: str, sql: str) -> None:
+        """Store a prepared statement.
+
+        Raises :class:`StatementError` if denied, and the errors of :meth:`PreparedStatements.create`.
+        """
+        with _as_statement_error():
+            self._check("CreatePreparedStatement", name)
+        self._prepared.create(self._work_group, name, sql)
+
+    def delete(self, name: str) -> None:
+        """Delete a prepared statement. Raises :class:`StatementError` if denied, and ResourceNotFound."""
+        with _as_statement_error():
+            self._check("DeletePreparedStatement", name)
+        self._prepared.delete(self._work_group, name)
+
+    def _check(self, operation: str, name: str) -> None:
+        if self._access is not None:
+            self._access.check_athena(operation, {"WorkGroup": self._work_group, "StatementName": name})
 
 
 @contextmanager

@@ -236,10 +236,14 @@ class _CallerCatalogAccess:
 
     def __init__(self, authorizer: PolicyAuthorizer, context: RequestContext, decisions: _Decisions) -> None:
         self._check = partial(authorizer.check_operation, "glue", context, decisions)
+        self._check_athena = partial(authorizer.check_operation, "athena", context, decisions)
         self._decisions = decisions
 
     def check(self, operation: str, request: Request, /) -> None:
         self._check(operation, request)
+
+    def check_athena(self, operation: str, request: Request, /) -> None:
+        self._check_athena(operation, request)
 
     def allows(self, operation: str, request: Request, /) -> bool:
         """Return whether :meth:`check` would pass; writes no audit event."""
