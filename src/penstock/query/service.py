@@ -93,12 +93,16 @@ class QueryService:
     def start(self, request: StatementRequest) -> StatementId:
         """Accept a statement and return its id; it runs as soon as a worker is free.
 
-        Raises :class:`InvalidRequest` for a statement that cannot run and :class:`TooManyRequests` if the queue is full. If
-        the token was used before for the same statement, returns that statement's id.
+        Raises :class:`InvalidRequest` for a statement that cannot run, :class:`TooManyRequests` if the queue is full, and
+        :class:`penstock.errors.AccessDenied` if its caller may not write the result. If the token was used before for the
+        same statement, returns that statement's id.
         """
         group = self._acceptance.work_group(request.workgroup)
         prepared = PermittedStatements(self.prepared, group.name, request.catalog_access)
         statement, text = self._acceptance.accept(request, group, prepared, at=self._clock())
+        if request.catalog_access is not None and not statement.managed:
+            # As at AWS, the caller writes the result, wherever its location was set.
+            request.catalog_access.check_object("s3:PutObject", statement.result_uri)
         with self._lock:
             if self._closed:
                 raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")

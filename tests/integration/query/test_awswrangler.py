@@ -27,6 +27,7 @@ EXPECTED: dict[str, Any] = {
     "prepared_statements": [["by_id"], []],
     "named_query": "SELECT * FROM sales",
     "enforced_work_group": [[[3]], "ENABLED", "s3://lake/of-wranglers"],
+    "repair_table": ["SUCCEEDED", [[4, "2024-01-03"]]],
 }
 
 

@@ -17,7 +17,7 @@ from pyathena.pandas.async_cursor import AsyncPandasCursor
 from pyathena.pandas.cursor import PandasCursor
 from pyathena.polars.cursor import PolarsCursor
 from pyathena.s3fs.cursor import S3FSCursor
-from sqlalchemy import Engine, MetaData, Table, create_engine, func, inspect, select, text
+from sqlalchemy import Column, Engine, Integer, MetaData, String, Table, create_engine, func, inspect, select, text
 
 from tests.integration.query.conftest import Lakehouse
 
@@ -159,3 +159,27 @@ def test_sqlalchemy_inspects_the_catalog(engine: Engine) -> None:
     ]
     assert found.get_table_options("carriers")["awsathena_location"] == "s3://lake/carriers/"
     assert found.get_pk_constraint("carriers")["constrained_columns"] == []
+
+
+@pytest.mark.parametrize("engine", ["rest"], indirect=True)
+def test_sqlalchemy_creates_and_drops_tables_and_inspects_views(engine: Engine) -> None:
+    columns = (
+        Column("id", Integer, comment="the key"),
+        Column("name", String),
+        Column("year", Integer, awsathena_partition=True),
+    )
+    made = Table("made", MetaData(), *columns, awsathena_location="s3://lake/made/", awsathena_file_format="PARQUET")
+    made.create(engine)
+    opened().execute("CREATE OR REPLACE VIEW by_name AS SELECT carrier AS name, flights FROM carriers")
+    found = inspect(engine)
+    assert {"carriers", "made"} <= set(found.get_table_names())
+    assert found.get_view_names() == ["by_name"]
+    assert [each["name"] for each in found.get_columns("made")] == ["id", "name", "year"]
+    assert [str(each["type"]) for each in found.get_columns("by_name")] == ["VARCHAR", "BIGINT"]
+    view = Table("by_name", MetaData(), autoload_with=engine)
+    with engine.connect() as connection:
+        assert connection.execute(select(view.c.name).where(view.c.flights > 40_000)).scalars().all() == ["UA"]
+        connection.execute(text("DROP VIEW by_name"))
+    made.drop(engine)
+    after = inspect(engine)
+    assert (after.has_table("made"), after.get_view_names()) == (False, [])

@@ -83,6 +83,14 @@ def show_create_table() -> Any:
     return wr.athena.show_create_table("sales", database=DB).partition("(")[0].strip()
 
 
+def repair_table() -> Any:
+    """A partition that others wrote is found."""
+    added = SALES.assign(id=SALES["id"] + 10).head(1).drop(columns="day")
+    wr.s3.to_parquet(added, path="s3://lake/wrangled/sales/day=2024-01-03/added.parquet")
+    state = wr.athena.repair_table("sales", database=DB)
+    return [state, rows(wr.athena.read_sql_query("SELECT count(*) AS n, max(day) AS day FROM sales", **READ))]
+
+
 def prepared_statements() -> Any:
     wr.athena.create_prepared_statement("SELECT name FROM sales WHERE id = ?", "by_id")
     wr.athena.create_prepared_statement("SELECT name FROM sales WHERE id > ?", "by_id", mode="update")
@@ -121,6 +129,7 @@ FLOWS: list[Callable[[], Any]] = [
     prepared_statements,
     named_query,
     enforced_work_group,
+    repair_table,
 ]
 
 

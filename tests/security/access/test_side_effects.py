@@ -124,6 +124,12 @@ def test_a_statement_does_not_write_its_result_where_its_caller_may_not(target: 
     athena.start_query_execution(
         QueryString="SELECT 1", ResultConfiguration={"OutputLocation": f"s3://lake/{name('open')}/"}
     )
+    # Nor through a work group that names the place.
+    group = name("group")
+    results = {"ResultConfiguration": {"OutputLocation": f"s3://lake/{closed}/"}}
+    athena.create_work_group(Name=group, Configuration=results)
+    denied("s3:PutObject", athena.start_query_execution, QueryString="SELECT 1", WorkGroup=group)
+    assert athena.list_query_executions(WorkGroup=group)["QueryExecutionIds"] == []
 
 
 def test_no_location_names_the_folder_of_uploads_in_progress(platform: Platform) -> None:

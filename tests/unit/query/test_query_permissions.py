@@ -27,6 +27,8 @@ class RecordedAccess:
         if operation in self.refused:
             raise AccessDenied(f"User: ana is not authorized to perform: glue:{operation}")
 
+    def check_object(self, _action: str, _uri: str, /) -> None: ...
+
     def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
         return item["Name"] not in self.refused
 
