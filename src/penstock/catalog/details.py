@@ -16,10 +16,11 @@ Change: TypeAlias = Callable[[Mapping[str, Body]], Mapping[str, Body]]
 
 
 class DetailKind(StrEnum):
-    """The kind of a detail: databases have functions, tables have indexes, tables and partitions have statistics."""
+    """The kind of a detail. Databases have functions; tables indexes, optimizers and statistics; partitions statistics."""
 
     FUNCTION = "function"
     INDEX = "index"
+    OPTIMIZER = "optimizer"
     STATISTICS = "statistics"
 
 

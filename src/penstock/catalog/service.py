@@ -10,6 +10,7 @@ from penstock.catalog.functions import Functions
 from penstock.catalog.indexes import PartitionIndexes
 from penstock.catalog.inputs import PartitionInput
 from penstock.catalog.model import Partition, Table
+from penstock.catalog.optimizers import TableOptimizers
 from penstock.catalog.partitions.filters import PartitionFilter, Segment, partition_filter
 from penstock.catalog.partitions.keys import PartitionValues, partition_key
 from penstock.catalog.sizes import check_size, weigh
@@ -37,6 +38,11 @@ class CatalogService(Tables):
     def indexes(self) -> PartitionIndexes:
         """The partition indexes of tables."""
         return PartitionIndexes(self._store)
+
+    @property
+    def optimizers(self) -> TableOptimizers:
+        """The settings of tables' optimizers."""
+        return TableOptimizers(self._store)
 
     @property
     def statistics(self) -> ColumnStatistics:

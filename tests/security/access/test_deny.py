@@ -104,6 +104,14 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "CreatePartitionIndex"): _of_table(PartitionIndex={"IndexName": "i", "Keys": ["p"]}),
     ("glue", "DeletePartitionIndex"): _of_table(IndexName="i"),
     ("glue", "GetPartitionIndexes"): _of_table(),
+    ("glue", "CreateTableOptimizer"): _of_table(Type="compaction", TableOptimizerConfiguration={}),
+    ("glue", "UpdateTableOptimizer"): _of_table(Type="compaction", TableOptimizerConfiguration={}),
+    ("glue", "DeleteTableOptimizer"): _of_table(Type="compaction"),
+    ("glue", "GetTableOptimizer"): _of_table(Type="compaction"),
+    ("glue", "ListTableOptimizerRuns"): _of_table(Type="compaction"),
+    ("glue", "BatchGetTableOptimizer"): lambda world: {
+        "Entries": [{"databaseName": world.database, "tableName": "Hushed", "type": "compaction"}]
+    },
     ("glue", "DeleteColumnStatisticsForPartition"): _of_table(PartitionValues=["1"], ColumnName="c"),
     ("glue", "DeleteColumnStatisticsForTable"): _of_table(ColumnName="c"),
     ("glue", "GetColumnStatisticsForPartition"): _of_table(PartitionValues=["1"], ColumnNames=["c"]),
@@ -206,6 +214,12 @@ NEITHER = {
     # Has no resource, or one that there is once.
     ("glue", "CheckSchemaVersionValidity"),
     ("glue", "GetResourcePolicies"),
+    ("glue", "GetCatalog"),
+    ("glue", "GetCatalogs"),
+    ("glue", "GetCatalogImportStatus"),
+    ("glue", "ImportCatalogToGlue"),
+    ("glue", "GetDataCatalogEncryptionSettings"),
+    ("glue", "PutDataCatalogEncryptionSettings"),
     ("secretsmanager", "GetRandomPassword"),
     *denied_athena.NEITHER,
     *denied_identities.NEITHER,

@@ -75,6 +75,13 @@ VALUES: Mapping[str, Any] = {
     "DataFormat": "AVRO",
     "DataLakePrincipalIdentifier": "IAM_ALLOWED_PRINCIPALS",
     "DatabaseName": "air",
+    "BatchGetTableOptimizerEntry.catalogId": ACCOUNT,
+    "ParentCatalogId": ACCOUNT,
+    "CatalogEncryptionMode": "DISABLED",
+    "ReturnConnectionPasswordEncrypted": False,
+    "BatchGetTableOptimizerEntry.databaseName": "air",
+    "BatchGetTableOptimizerEntry.tableName": "flights",
+    "roleArn": ROLE,
     "Database": "air",
     "DurationSeconds": 900,
     "Email": "ana@example.org",
@@ -171,6 +178,9 @@ KEPT = {
         "DataLakePrincipal", "DatabaseIdentifier", "DatabaseInput", "Order", "PartitionInput",
         "PhysicalConnectionRequirements", "PrincipalPermissions", "S3Target", "SkewedInfo", "StorageDescriptor",
         "SchemaReference", "TableIdentifier", "TableInput",
+        "CompactionConfiguration", "IcebergCompactionConfiguration", "IcebergOrphanFileDeletionConfiguration",
+        "IcebergRetentionConfiguration", "OrphanFileDeletionConfiguration", "RetentionConfiguration",
+        "TableOptimizerConfiguration",
     }
 }  # fmt: skip
 

@@ -131,6 +131,17 @@ def glue(*resources: str, region: str = "us-east-1", account: str = A) -> list[s
         ("GetDatabase", {"Name": "D"}, glue("catalog", "database/d")),
         ("DeleteDatabase", {"Name": "D"}, glue("catalog", "database/d", "table/d/*", "userDefinedFunction/d/*")),
         ("DeleteTable", {"DatabaseName": "D", "Name": "T"}, glue("catalog", "database/d", "table/d/t")),
+        (
+            "BatchGetTableOptimizer",
+            {"Entries": [{"databaseName": "D", "tableName": "T"}, {"databaseName": "D", "tableName": "u"}]},
+            glue("catalog", "database/d", "table/d/t", "table/d/u"),
+        ),
+        (
+            "CreateTableOptimizer",
+            {"DatabaseName": "d", "TableName": "t", "Type": "compaction"},
+            glue("catalog", "database/d", "table/d/t"),
+        ),
+        ("GetCatalog", {"CatalogId": A}, glue("catalog")),
         ("BatchGetCrawlers", {"CrawlerNames": ["a", "b"]}, glue("crawler/a", "crawler/b")),
         ("GetCrawlerMetrics", {"CrawlerNameList": ["a", "b"]}, glue("crawler/a", "crawler/b")),
         ("GetCrawlerMetrics", {}, glue("crawler/*")),

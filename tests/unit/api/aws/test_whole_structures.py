@@ -69,7 +69,16 @@ def test_structures_that_are_kept_come_back_whole(world: World) -> None:
     found = world.call("glue", "GetUserDefinedFunction", **wanted)["UserDefinedFunction"]
     assert function.items() <= found.items()
 
+    optimizer_comes_back(world, {**made("TableOptimizerConfiguration"), "enabled": True})
     assert KEPT["glue"] <= seen
+
+
+def optimizer_comes_back(world: World, settings: dict[str, Any]) -> None:
+    table = {"Name": "i", "Parameters": {"table_type": "ICEBERG"}}
+    world.call("glue", "CreateTable", DatabaseName="whole", TableInput=table)
+    place = {"CatalogId": ACCOUNT, "DatabaseName": "whole", "TableName": "i", "Type": "retention"}
+    world.call("glue", "CreateTableOptimizer", **place, TableOptimizerConfiguration=settings)
+    assert world.call("glue", "GetTableOptimizer", **place)["TableOptimizer"]["configuration"] == settings
 
 
 def test_entities_of_iam_and_secrets_come_back_whole(world: World) -> None:

@@ -225,6 +225,14 @@ def _tables_of(request: Request, context: ResourceContext, names: Sequence[str])
     return (context.glue("catalog"), context.glue(f"database/{database}".lower()), *tables)
 
 
+def _optimizers(request: Request, context: ResourceContext) -> Sequence[str]:
+    named = [
+        _tables_of({"DatabaseName": entry.get("databaseName", "*")}, context, [entry.get("tableName", "*")])
+        for entry in request.get("Entries") or ()
+    ]
+    return list(dict.fromkeys(each for resources in named for each in resources)) or (context.glue("catalog"),)
+
+
 def _function(request: Request, context: ResourceContext) -> Sequence[str]:
     names = {request.get("FunctionName"), request.get("FunctionInput", {}).get("FunctionName")} - {None}
     return _functions_of(request, context, sorted(map(str, names)))
@@ -404,6 +412,10 @@ _GLUE: dict[str, Builder] = {
     **_each(_table, *(f"{verb}ColumnStatisticsForPartition" for verb in ("Delete", "Get", "Update"))),
     **_each(_function, *(f"{verb}UserDefinedFunction" for verb in ("Create", "Delete", "Get", "Update"))),
     "GetUserDefinedFunctions": _functions,
+    **_each(_table, *(f"{verb}TableOptimizer" for verb in ("Create", "Delete", "Get", "Update")), "ListTableOptimizerRuns"),
+    "BatchGetTableOptimizer": _optimizers,
+    **_each(_catalog, "GetCatalog", "GetCatalogs", "GetCatalogImportStatus", "ImportCatalogToGlue"),
+    **_each(_catalog, "GetDataCatalogEncryptionSettings", "PutDataCatalogEncryptionSettings"),
     **_each(_connection, "CreateConnection", "DeleteConnection", "GetConnection", "UpdateConnection"),
     **_each(_connections, "BatchDeleteConnection", "GetConnections"),
     **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),

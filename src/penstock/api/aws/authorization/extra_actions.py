@@ -34,7 +34,14 @@ ExtraActions = Sequence[tuple[str, Sequence[str]]]
 # Prefixes of operations that take a table, a partition or tags.
 _WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
 _DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
-_WITH_ROLE = frozenset({"CreateCrawler", "UpdateCrawler"})
+_WITH_ROLE: Mapping[str, Callable[[Request], str | None]] = {
+    **dict.fromkeys(("CreateCrawler", "UpdateCrawler"), lambda request: request.get("Role")),
+    **dict.fromkeys(
+        ("CreateTableOptimizer", "UpdateTableOptimizer"),
+        lambda request: request["TableOptimizerConfiguration"].get("roleArn"),
+    ),
+}
+"""Operations of Glue that pass a role to it, and the role's name or ARN."""
 
 _BOUNDED: Mapping[str, str] = {
     operation.format(kind.capitalize()): kind
@@ -100,7 +107,7 @@ def _named_in(service: str, operation: str, request: Request, context: ResourceC
     if service != "glue" or not operation.startswith(_WRITING):
         return ()
     if operation in _WITH_ROLE:
-        role = request.get("Role")
+        role = _WITH_ROLE[operation](request)
         return [] if role is None else [(PASS_ROLE, (_role_arn(role, context),))]
     needed = [_read("GetSchemaVersion", reference, context) for reference in _schema_references(request)]
     member = _DECLARING.get(operation)

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from penstock.api.aws.catalog.account import account_handlers
 from penstock.api.aws.catalog.details import detail_handlers, partition_index
+from penstock.api.aws.catalog.optimizers import optimizer_handlers
 from penstock.api.aws.catalog.partitions import partition_handlers
 from penstock.api.aws.catalog.shapes import database_input, database_shape, error_detail, table_input, table_shape
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
@@ -24,6 +26,7 @@ def operations(service: CatalogService) -> OperationSet:
     """Return every operation of Glue on the catalog that ``service`` answers."""
     handlers = {**_database_handlers(service), **_table_readers(service), **_table_writers(service)}
     handlers |= {**_version_handlers(service), **partition_handlers(service), **detail_handlers(service)}
+    handlers |= {**optimizer_handlers(service), **account_handlers()}
     return OperationSet(service="glue", handlers={name: own_catalog(each) for name, each in handlers.items()})
 
 

@@ -6,6 +6,8 @@ __all__ = ["MEMBERS"]
 
 _AUDIT = Harmless("It is for an engine's own audit log; it does not change answers.")
 _STATUS = Harmless("It asks for the status of views that are being created: here they are stored at once.")
+_ONE_CATALOG = Harmless("An account has one catalog, whatever is asked.")
+_NO_RUNS = Harmless("There are no runs to page through.")
 _SAMPLE = Harmless("It lets a crawler sample files to be faster: here all files are read.")
 
 _NAMES = {
@@ -94,6 +96,33 @@ _NAMES = {
     "DeletePartitionIndexRequest": "CatalogId DatabaseName TableName IndexName",
     "GetPartitionIndexesRequest": "CatalogId DatabaseName TableName",
     "PartitionIndex": "Keys IndexName",
+    # Table optimizers
+    "BatchGetTableOptimizerEntry": "catalogId databaseName tableName type",
+    "BatchGetTableOptimizerRequest": "Entries",
+    "CompactionConfiguration": "icebergConfiguration",
+    "CreateTableOptimizerRequest": "CatalogId DatabaseName TableName Type TableOptimizerConfiguration",
+    "DeleteTableOptimizerRequest": "CatalogId DatabaseName TableName Type",
+    "GetTableOptimizerRequest": "CatalogId DatabaseName TableName Type",
+    "IcebergCompactionConfiguration": "strategy minInputFiles deleteFileThreshold",
+    "IcebergOrphanFileDeletionConfiguration": "orphanFileRetentionPeriodInDays location runRateInHours",
+    "IcebergRetentionConfiguration": "snapshotRetentionPeriodInDays numberOfSnapshotsToRetain cleanExpiredFiles "
+    "runRateInHours",
+    "ListTableOptimizerRunsRequest": "CatalogId DatabaseName TableName Type",
+    "OrphanFileDeletionConfiguration": "icebergConfiguration",
+    "RetentionConfiguration": "icebergConfiguration",
+    "TableOptimizerConfiguration": "roleArn enabled compactionConfiguration retentionConfiguration "
+    "orphanFileDeletionConfiguration",
+    "UpdateTableOptimizerRequest": "CatalogId DatabaseName TableName Type TableOptimizerConfiguration",
+    # The account's catalog
+    "ConnectionPasswordEncryption": "ReturnConnectionPasswordEncrypted",
+    "DataCatalogEncryptionSettings": "EncryptionAtRest ConnectionPasswordEncryption",
+    "EncryptionAtRest": "CatalogEncryptionMode",
+    "GetCatalogImportStatusRequest": "CatalogId",
+    "GetCatalogRequest": "CatalogId",
+    "GetCatalogsRequest": "ParentCatalogId IncludeRoot",
+    "GetDataCatalogEncryptionSettingsRequest": "CatalogId",
+    "ImportCatalogToGlueRequest": "CatalogId",
+    "PutDataCatalogEncryptionSettingsRequest": "CatalogId DataCatalogEncryptionSettings",
     # Column statistics
     "BinaryColumnStatisticsData": "MaximumLength AverageLength NumberOfNulls",
     "BooleanColumnStatisticsData": "NumberOfTrues NumberOfFalses NumberOfNulls",
@@ -152,6 +181,11 @@ MEMBERS = Members(
     served=_NAMES,
     harmless={
         "BatchGetPartitionRequest": {"AuditContext": _AUDIT, "QuerySessionContext": _AUDIT},
+        "GetCatalogsRequest": {
+            "HasDatabases": _ONE_CATALOG,
+            "MaxResults": _ONE_CATALOG,
+            "Recursive": _ONE_CATALOG,
+        },
         "GetPartitionRequest": {"AuditContext": _AUDIT},
         "GetPartitionsRequest": {"AuditContext": _AUDIT},
         "GetSchemaVersionsDiffInput": {"SchemaDiffType": Harmless("AWS has one kind of diff.")},
@@ -162,6 +196,7 @@ MEMBERS = Members(
         "LineageConfiguration": {
             "CrawlerLineageSettings": Harmless("No lineage is recorded.", frozenset({"DISABLE"})),
         },
+        "ListTableOptimizerRunsRequest": {"MaxResults": _NO_RUNS},
         "PutResourcePolicyRequest": {
             "EnableHybrid": Harmless("It allows a policy beside grants of Lake Formation, of which there are none."),
         },
@@ -188,6 +223,9 @@ MEMBERS = Members(
         "SparkProperties": "Put them into ConnectionProperties.",
         "TransactionId": "Leave it out: governed tables are not served, and AWS has ended them.",
         "UpdateOpenTableFormatInput": "Write the table's metadata with the client (Iceberg, Spark) instead.",
+        "AwsKmsKeyId": "Leave it out: the master key seals what is sealed.",
+        "SseAwsKmsKeyId": "Leave it out: the master key seals what is sealed.",
+        "vpcConfiguration": "Leave it out: there is no VPC.",
         "ValidateCredentials": "Leave it out: the first job that uses the connection fails if they are wrong.",
         **dict.fromkeys(
             (

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.catalog.storage_classes import LAZY_SIMPLE, STORAGE_CLASSES
 from penstock.errors import AlreadyExists
 from penstock.query.dialect.statements.model import CreateTable, DropTable
 from penstock.query.errors import StatementError
@@ -21,7 +22,6 @@ from penstock.query.execution.ddl.errors import (
 )
 from penstock.query.execution.ddl.outcome import changed
 from penstock.query.execution.ddl.requests import column_request
-from penstock.query.tables.storage_classes import LAZY_SIMPLE, STORAGE_CLASSES
 from penstock.query.tables.views import VIEW_TYPE
 
 __all__ = ["create_table", "drop_table", "refuse_iceberg"]

@@ -1,0 +1,82 @@
+"""Glue's operations on table optimizers."""
+
+from typing import Any
+
+from penstock.api.aws.catalog.shapes import error_detail
+from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
+from penstock.catalog.details import Body
+from penstock.catalog.model import Table
+from penstock.catalog.service import CatalogService
+from penstock.errors import NotFound, PenstockError
+
+__all__ = ["optimizer_handlers"]
+
+
+def optimizer_handlers(service: CatalogService) -> dict[str, Handler]:
+    """Return the handlers by operation name."""
+    optimizers = service.optimizers
+
+    def table_of(request: Request) -> Table:
+        return service.table(request["DatabaseName"], request["TableName"])
+
+    def create(request: Request, _context: RequestContext) -> Response:
+        optimizers.create(table_of(request), request["Type"], request["TableOptimizerConfiguration"])
+        return {}
+
+    def get(request: Request, _context: RequestContext) -> Response:
+        table, kind = table_of(request), request["Type"]
+        return {**_named(table, request["CatalogId"]), "TableOptimizer": _shape(kind, optimizers.get(table, kind))}
+
+    def update(request: Request, _context: RequestContext) -> Response:
+        optimizers.update(table_of(request), request["Type"], request["TableOptimizerConfiguration"])
+        return {}
+
+    def remove(request: Request, _context: RequestContext) -> Response:
+        kind = request["Type"]
+        optimizers.delete(table_of(request), kind)
+        return {}
+
+    def runs(request: Request, _context: RequestContext) -> Response:
+        table = table_of(request)
+        optimizers.get(table, request["Type"])
+        # Penstock runs none by itself.
+        return {**_named(table, request["CatalogId"]), "TableOptimizerRuns": []}
+
+    return {
+        "CreateTableOptimizer": create,
+        "GetTableOptimizer": get,
+        "UpdateTableOptimizer": update,
+        "DeleteTableOptimizer": remove,
+        "ListTableOptimizerRuns": runs,
+        "BatchGetTableOptimizer": _several(service),
+    }
+
+
+def _several(service: CatalogService) -> Handler:
+    def one(entry: Request, context: RequestContext) -> dict[str, Any]:
+        if entry.get("catalogId", context.account) != context.account:
+            raise NotFound(f"Catalog {entry['catalogId']} not found.")
+        table, kind = service.table(entry.get("databaseName", ""), entry.get("tableName", "")), entry.get("type", "")
+        return _shape(kind, service.optimizers.get(table, kind))
+
+    def get_several(request: Request, context: RequestContext) -> Response:
+        found: list[dict[str, Any]] = []
+        failed: list[dict[str, Any]] = []
+        for entry in request["Entries"]:
+            place = {name: entry.get(name) for name in ("catalogId", "databaseName", "tableName")}
+            try:
+                found.append({**place, "tableOptimizer": one(entry, context)})
+            except PenstockError as error:
+                failed.append({**place, "type": entry.get("type"), "error": error_detail(error)})
+        return {"TableOptimizers": found, "Failures": failed}
+
+    return get_several
+
+
+def _named(table: Table, catalog: str) -> dict[str, Any]:
+    return {"CatalogId": catalog, "DatabaseName": table.database, "TableName": table.name}
+
+
+def _shape(kind: str, body: Body) -> dict[str, Any]:
+    return {"type": kind, "configuration": dict(body), "configurationSource": "table"}
