@@ -46,9 +46,17 @@ class World:
             resources=MemoryResourceStore(),
         )
 
+    def start(self, sql: str) -> str:
+        """Start a statement and return its id."""
+        return self.service.start(StatementRequest(sql=sql, database=DATABASE))
+
+    def finish(self, statement_id: str) -> Statement:
+        """Wait for a statement's end."""
+        return finished(self.service, statement_id)
+
     def ask(self, sql: str) -> Statement:
         """Run a statement to its end."""
-        return finished(self.service, self.service.start(StatementRequest(sql=sql, database=DATABASE)))
+        return self.finish(self.start(sql))
 
     def run(self, sql: str) -> Statement:
         """Run a statement, which must succeed."""

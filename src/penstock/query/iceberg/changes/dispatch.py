@@ -6,9 +6,13 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.query.dialect.statements import model
 from penstock.query.execution.context import ExecutionContext, Outcome
+from penstock.query.iceberg.changes.alters import alter_table
 from penstock.query.iceberg.changes.definitions import create_table, create_table_as
+from penstock.query.iceberg.changes.drops import drop_table
 from penstock.query.iceberg.changes.inserts import insert
+from penstock.query.iceberg.changes.optimize import optimize
 from penstock.query.iceberg.changes.row_changes import delete, merge, update
+from penstock.query.iceberg.changes.vacuum import vacuum
 
 __all__ = ["change_table", "create"]
 
@@ -30,5 +34,9 @@ CHANGES: Mapping[type, Callable[[ExecutionContext, Any, Table], Outcome]] = {
     model.Delete: delete,
     model.Update: update,
     model.Merge: merge,
+    model.AlterTable: alter_table,
+    model.DropTable: drop_table,
+    model.Optimize: optimize,
+    model.Vacuum: vacuum,
 }
 """By the class of the statement."""

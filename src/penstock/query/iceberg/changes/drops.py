@@ -1,0 +1,37 @@
+"""DROP TABLE of Iceberg tables, which removes their files, too (Athena user guide, "DROP TABLE")."""
+
+from penstock.catalog.model import Table
+from penstock.errors import NotFound
+from penstock.query.dialect.statements.model import DropTable
+from penstock.query.errors import StatementError
+from penstock.query.execution.context import ExecutionContext, Outcome
+from penstock.query.iceberg.changes.definitions import outcome
+from penstock.query.iceberg.changes.reach import metadata_files, snapshot_files
+from penstock.query.iceberg.lake_io import LakeIO
+from penstock.query.iceberg.state import load
+
+__all__ = ["drop_table"]
+
+
+def drop_table(context: ExecutionContext, statement: DropTable, table: Table) -> Outcome:
+    """Remove the catalog's entry, then the files that the metadata refers to and that are below the table's location.
+
+    A table whose metadata cannot be read leaves the catalog, and its files stay. Raises :class:`StatementError`.
+    """
+    files: set[str] = set()
+    try:
+        state = load(table, context.task.lake)
+        if state.metadata.properties.get("gc.enabled", "true").lower() != "false":
+            found = snapshot_files(state.metadata.snapshots, LakeIO(context.task.lake))
+            own = f"{state.metadata.location.rstrip('/')}/"
+            files = {each for each in (*found, *metadata_files(state, state.metadata)) if each.startswith(own)}
+    except (StatementError, OSError, ValueError):
+        files = set()
+    try:
+        context.host.change("DeleteTable", {"DatabaseName": table.database, "Name": table.name})
+    except NotFound:
+        if not statement.if_exists:
+            raise StatementError("TABLE_NOT_FOUND", f"Table '{table.database}.{table.name}' does not exist") from None
+    if files:
+        context.host.remove(sorted(files))
+    return outcome(context)
