@@ -5,10 +5,12 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from penstock.query.dialect.hive_types import HiveType, parse_hive_type
 from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.types import ZONED_FIELDS
+from penstock.query.errors import StatementError
 
-__all__ = ["engine_type", "hive_text", "type_of_engine", "type_of_text"]
+__all__ = ["engine_type", "hive_text", "trino_text", "type_of_engine", "type_of_text"]
 
 _NAMES = {
     "boolean": "boolean",
@@ -39,6 +41,14 @@ _TIMES = {
     "timestamp with time zone": "timestamp with time zone",
 }
 _HIVE = {"integer": "int", "real": "float", "varbinary": "binary"}
+_TRINO = {
+    "int": "integer",
+    "float": "real",
+    "string": "varchar",
+    "binary": "varbinary",
+    "timestamp": "timestamp(3)",
+    "timestamptz": "timestamp(3) with time zone",
+}
 _AS_IN_HIVE = frozenset({"boolean", "tinyint", "smallint", "bigint", "double", "date"})
 # What Hive has no type for is a string in the catalog; a view's own text keeps Trino's type.
 _STRING = "string"
@@ -93,6 +103,25 @@ def hive_text(kind: Type | None) -> str:
     else:
         text = kind.name if kind.name in _AS_IN_HIVE else _HIVE.get(kind.name, _STRING)
     return text
+
+
+def trino_text(hive: str) -> str:
+    """Return Trino's words for the catalog's type ``hive``; one that cannot be read stays as it is."""
+    try:
+        return _in_trino(parse_hive_type(hive))
+    except StatementError:
+        return hive
+
+
+def _in_trino(kind: HiveType) -> str:
+    inner = [_in_trino(each) for each in kind.inner]
+    if kind.name == "struct":
+        return f"row({', '.join(f'{name} {each}' for name, each in zip(kind.fields, inner, strict=True))})"
+    if inner:
+        return f"{kind.name}({', '.join(inner)})"
+    if kind.numbers:
+        return f"{kind.name}({','.join(map(str, kind.numbers))})"
+    return _TRINO.get(kind.name, kind.name)
 
 
 def _parsed(text: str) -> exp.DataType | None:

@@ -1,0 +1,211 @@
+"""``information_schema``: the databases, tables, columns and views that the caller may see, as tables.
+
+Sources: Trino documentation, "System information schema"; what Athena's clients (PyAthena, dbt) read.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import Column, Partition, StorageDescriptor, Table
+from penstock.errors import NotFound
+from penstock.query.dialect.engine_types import trino_text
+from penstock.query.dialect.types import duckdb_type, quote_name
+from penstock.query.errors import StatementError
+from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
+from penstock.query.tables.views import VIEW_TYPE, read_view
+
+__all__ = ["NAME", "information_schema", "schema_tables"]
+
+NAME = "information_schema"
+_CATALOG = CATALOG_NAME.lower()
+_BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)  # the tables have no date; nothing shows it
+
+_WHERE = {"table_catalog": "string", "table_schema": "string", "table_name": "string"}
+_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "schemata": {"catalog_name": "string", "schema_name": "string"},
+    "tables": {**_WHERE, "table_type": "string"},
+    "views": {**_WHERE, "view_definition": "string"},
+    "columns": {
+        **_WHERE,
+        "column_name": "string",
+        "ordinal_position": "bigint",
+        "column_default": "string",
+        "is_nullable": "string",
+        "data_type": "string",
+        "comment": "string",
+        "extra_info": "string",
+    },
+}
+_HIDDEN = {"columns": ("comment", "extra_info")}
+"""Columns that ``*`` does not stand for."""
+_REFUSED = frozenset({"applicable_roles", "enabled_roles", "roles", "table_privileges", "role_authorization_descriptors"})
+
+Row = tuple[str | int | None, ...]
+
+
+def information_schema(reference: TableReference, reader: LakeReader) -> TableSource | None:
+    """Return a table of the schema, None for names of other schemas. Raises :class:`StatementError` if it has none such."""
+    name = reference.name
+    if (name.database or "").lower() != NAME or (name.catalog or _CATALOG).lower() != _CATALOG:
+        return None
+    if name.name in _REFUSED:
+        raise StatementError(
+            "NOT_SUPPORTED",
+            f"{NAME}.{name.name} is not supported: access is controlled by IAM, not by roles of SQL.",
+            position=reference.position,
+        )
+    if name.name not in _COLUMNS:
+        what = f"{_CATALOG}.{NAME}.{name.name}"
+        raise StatementError("TABLE_NOT_FOUND", f"Table '{what}' does not exist", position=reference.position)
+    if reference.version is not None:
+        raise StatementError("NOT_SUPPORTED", f"{NAME} has no versions.", position=reference.position)
+    return _SchemaTable(_table(name.name), reader.catalog)
+
+
+def schema_tables() -> Sequence[Table]:
+    """Return the tables of the schema, as entries of the catalog."""
+    return [_table(name) for name in _COLUMNS]
+
+
+def _table(name: str) -> Table:
+    columns = [Column(name=each, type=kind) for each, kind in _COLUMNS[name].items()]
+    return Table(
+        database=NAME,
+        name=name,
+        version_id="0",
+        storage=StorageDescriptor(columns=columns),
+        table_type="EXTERNAL_TABLE",
+        create_time=_BEGINNING,
+        update_time=_BEGINNING,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _SchemaTable:
+    """One table of the schema."""
+
+    table: Table
+    catalog: CatalogReader
+
+    def scan(self, request: ScanRequest) -> "_SchemaScan":
+        rows = list(_ROWS[self.table.name](_wanted(self.table, self.catalog, request), self.catalog))
+        return _SchemaScan(self.table, request.view, rows, _HIDDEN.get(self.table.name, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class _SchemaScan:
+    """The rows, which become a table of the engine."""
+
+    table: Table
+    name: str
+    rows: Sequence[Row]
+    hidden: Sequence[str]
+    files: Sequence[DataFile] = ()
+    partitions_read: int = 0
+    partitions_total: int = 0
+    repeatable: bool = False
+
+    @property
+    def route(self) -> str:
+        return f"the catalog, {len(self.rows)} rows"
+
+    def install(self, engine: Any) -> None:
+        columns = {
+            column.name: pa.array([row[at] for row in self.rows], pa.int64() if column.type == "bigint" else pa.string())
+            for at, column in enumerate(self.table.storage.columns)
+        }
+        casts = [
+            f"CAST({quote_name(column.name)} AS {duckdb_type(column.type or 'string')}) AS {quote_name(column.name)}"
+            for column in self.table.storage.columns
+        ]
+        engine.register("schema_rows", pa.table(columns))
+        try:
+            engine.execute(f"CREATE TABLE {SCHEMA}.{quote_name(self.name)} AS SELECT {', '.join(casts)} FROM schema_rows")  # noqa: S608 quoted names
+        finally:
+            engine.unregister("schema_rows")
+
+
+def _wanted(table: Table, catalog: CatalogReader, request: ScanRequest) -> Sequence[str]:
+    """Return the databases that the query's conditions leave: listing the tables of all may be long."""
+    names = [*(each.name for each in catalog.databases()), NAME]
+    key = "schema_name" if table.name == "schemata" else "table_schema"
+    conditions = [each.sql("duckdb") for each in request.conditions([key])]
+    if not conditions:
+        return names
+    keyed = Table(
+        database=NAME,
+        name=table.name,
+        version_id="0",
+        storage=StorageDescriptor(),
+        partition_keys=[Column(name=key, type="string")],
+        create_time=_BEGINNING,
+        update_time=_BEGINNING,
+    )
+    parts = [
+        Partition(database=NAME, table=table.name, values=[name], storage=StorageDescriptor(), create_time=_BEGINNING)
+        for name in names
+    ]
+    return [names[at] for at in request.prune(keyed, parts, conditions, request.outer)]
+
+
+def _tables_of(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Table]:
+    for name in databases:
+        try:
+            yield from schema_tables() if name == NAME else catalog.tables(name)
+        except NotFound:
+            continue  # it was dropped meanwhile
+
+
+def _schemata(databases: Sequence[str], _catalog: CatalogReader) -> Iterator[Row]:
+    for name in databases:
+        yield _CATALOG, name
+
+
+def _tables(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Row]:
+    for table in _tables_of(databases, catalog):
+        yield _CATALOG, table.database, table.name, "VIEW" if table.table_type == VIEW_TYPE else "BASE TABLE"
+
+
+def _views(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Row]:
+    for table in _tables_of(databases, catalog):
+        if table.table_type == VIEW_TYPE:
+            try:
+                definition = read_view(table).sql
+            except StatementError:
+                definition = None  # another engine's
+            yield _CATALOG, table.database, table.name, definition
+
+
+def _columns(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Row]:
+    for table in _tables_of(databases, catalog):
+        hidden = _HIDDEN.get(table.name, ()) if table.database == NAME else ()
+        keys = [(each, "partition key") for each in table.partition_keys]
+        declared = _declared(table)
+        for at, (column, extra) in enumerate([*((each, None) for each in table.storage.columns), *keys], 1):
+            if column.name not in hidden:
+                kind = declared.get(column.name) or trino_text(column.type or "string")
+                where = (_CATALOG, table.database, table.name)
+                yield (*where, column.name, at, None, "YES", kind, column.comment, extra)
+
+
+def _declared(table: Table) -> Mapping[str, str]:
+    """Return the types that a view itself has for its columns."""
+    if table.table_type != VIEW_TYPE:
+        return {}
+    try:
+        return dict(read_view(table).columns)
+    except StatementError:
+        return {}
+
+
+_ROWS: Mapping[str, Callable[[Sequence[str], CatalogReader], Iterator[Row]]] = {
+    "schemata": _schemata,
+    "tables": _tables,
+    "views": _views,
+    "columns": _columns,
+}
