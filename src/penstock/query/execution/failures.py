@@ -21,6 +21,10 @@ _SIGNATURE = re.compile(r"No function matches the given name and argument types 
 # What a macro of the dialect fails with (`functions.rows.fail`), inside the engine's error about the cast.
 _OWN = re.compile(r"TRINO\[(\w+)\] (.*?)(?:' to INT32.*)?$", re.DOTALL)
 _OVERLOAD = re.compile(r"Macro trino_(\w+)\(\) (?:does not support the supplied|has multiple overloads)")
+# A sum of integers has 128 bits in the engine, and is a bigint.
+_WIDE = re.compile(
+    r"Type INT128 with value \S+ can't be cast because the value is out of range for the destination type INT64"
+)
 _BAD_FILE = re.compile(
     r"No magic bytes|too small to be a Parquet|footer|Parquet|Thrift|corrupt|Snappy|ZSTD|Deserializ", re.IGNORECASE
 )
@@ -83,6 +87,7 @@ def _error_by_text(error: Exception, text: str) -> StatementError | None:
         ("Division by zero" in text, "DIVISION_BY_ZERO", "Division by zero", "Guard the divisor: NULLIF(divisor, 0)."),
         (_INTEGER_RANGE.search(text), "NUMERIC_VALUE_OUT_OF_RANGE", message, None),
         (_MISSING.search(text), "HIVE_CANNOT_OPEN_SPLIT", message, "The files changed while they were read: run it again."),
+        (_WIDE.search(text), "NUMERIC_VALUE_OUT_OF_RANGE", "bigint overflow", None),
         ("must appear in the GROUP BY" in text, "EXPRESSION_NOT_AGGREGATE", message, None),
         ("Ambiguous reference" in text, "AMBIGUOUS_NAME", message, None),
     ):

@@ -56,6 +56,10 @@ class Call:
 
     def engine(self, name: str, *arguments: exp.Expr) -> exp.Expr:
         """Return the call of the engine's aggregate or window function ``name`` with everything around it."""
+        if any(isinstance(each, exp.IgnoreNulls | exp.RespectNulls) for each in self.around):
+            raise self.wrong(
+                f"Cannot specify null treatment clause for {self.name} function", code="NULL_TREATMENT_NOT_ALLOWED"
+            )
         inside = list(arguments)
         if self.distinct and inside:
             inside = [exp.Distinct(expressions=inside)]

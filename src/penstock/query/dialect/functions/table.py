@@ -5,6 +5,7 @@ from types import ModuleType
 
 from sqlglot import exp
 
+from penstock.query.dialect.functions.groups import aggregates, collections, windows
 from penstock.query.dialect.functions.json import functions as json_functions
 from penstock.query.dialect.functions.nested import arrays, maps, records
 from penstock.query.dialect.functions.rows import Definition, Row
@@ -39,6 +40,8 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Array": (arrays,),
     "Map": (maps,),
     "Row": (records,),
+    "Aggregate": (aggregates, collections),
+    "Window": (windows,),
     "Date and time": (times_arithmetic, clock, fields, formats, moments, units, zones),
     "Session, formats, and areas that are not served": (others,),
 }
