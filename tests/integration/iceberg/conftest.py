@@ -22,6 +22,8 @@ def catalog(world: World) -> RestCatalog:
 
 @pytest.fixture
 def namespace(catalog: RestCatalog, request: pytest.FixtureRequest) -> str:
-    name: Any = request.node.name.partition("[")[0].lower()[:80]
+    """A namespace of the test's own, named after it."""
+    test: Any = request.node
+    name = f"{test.module.__name__.rpartition('.')[2]}_{test.name.partition('[')[0]}".lower()
     catalog.create_namespace(name)
-    return str(name)
+    return name

@@ -209,6 +209,16 @@ def test_a_table_cannot_show_or_purge_files_of_others(world: World, catalog: Res
     assert catalog.load_table(f"{namespace}.victim").scan().to_arrow().num_rows == 3
 
 
+def _user_who_assumes(world: World) -> dict[str, str]:
+    iam = world.server.client("iam")
+    iam.create_user(UserName="manager")
+    grants = {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [grants]})
+    iam.put_user_policy(UserName="manager", PolicyName="assumes", PolicyDocument=document)
+    key = iam.create_access_key(UserName="manager")["AccessKey"]
+    return {"access_key_id": key["AccessKeyId"], "secret_access_key": key["SecretAccessKey"]}
+
+
 def test_another_accounts_catalog_is_not_open(world: World) -> None:
     organizations = world.server.client("organizations")
     made = organizations.create_account(Email="other@example.com", AccountName="other")
@@ -217,6 +227,19 @@ def test_another_accounts_catalog_is_not_open(world: World) -> None:
     headers = {"Authorization": f"Bearer {get_token(world)}"}
     answer = requests.get(url, headers=headers, timeout=10)
     assert answer.status_code == 403
+
+    # Its own people work in its own catalog and lake.
+    sts = world.server.client("sts", **_user_who_assumes(world))
+    arn = f"arn:aws:iam::{account}:role/OrganizationAccountAccessRole"
+    session = sts.assume_role(RoleArn=arn, RoleSessionName="other")["Credentials"]
+    token = {"client.session-token": session["SessionToken"]}
+    other = world.signed(session["AccessKeyId"], session["SecretAccessKey"], **token)
+    other.create_namespace("only_theirs")
+    table = other.create_table("only_theirs.t", ROWS.schema)
+    table.append(ROWS)
+    assert other.load_table("only_theirs.t").scan().to_arrow().num_rows == 3
+    assert ("only_theirs",) not in world.bearer().list_namespaces()
+    assert not (world.server.lake / table.location().removeprefix("s3://")).exists()
     nobody = requests.get(f"{world.uri}/v1/catalogs/999999999999/namespaces", headers=headers, timeout=10)
     assert nobody.status_code in {400, 403}
 
@@ -248,6 +271,37 @@ def test_vended_credentials_reach_only_the_table(
     assert s3.list_objects_v2(Bucket="lake", Prefix=f"{prefix}/")["KeyCount"] > 1
     assert refused(s3.put_object, Bucket="lake", Key=f"{prefix}/data/x", Body=b"1")
     assert refused(s3.delete_object, Bucket="lake", Key=f"{prefix}/data/x")
+    s3.close()
+
+
+def test_a_roles_session_gets_credentials_that_end_with_it(
+    world: World, catalog: RestCatalog, iam: Any, namespace: str
+) -> None:
+    table = catalog.create_table(f"{namespace}.t", ROWS.schema)
+    trust = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": world.server.account}}
+    iam.create_role(RoleName="analyst", AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}))
+    iam.put_role_policy(RoleName="analyst", PolicyName="reads", PolicyDocument=json.dumps(READER))
+    iam.create_user(UserName="person")
+    grants = {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "*"}
+    iam.put_user_policy(
+        UserName="person",
+        PolicyName="assumes",
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [grants]}),
+    )
+    key = iam.create_access_key(UserName="person")["AccessKey"]
+    sts = world.server.client("sts", access_key_id=key["AccessKeyId"], secret_access_key=key["SecretAccessKey"])
+    arn = iam.get_role(RoleName="analyst")["Role"]["Arn"]
+    session = sts.assume_role(RoleArn=arn, RoleSessionName="day", DurationSeconds=900)["Credentials"]
+    signed = world.signed(
+        session["AccessKeyId"], session["SecretAccessKey"], **{"client.session-token": session["SessionToken"]}
+    )
+    properties = signed.load_table(f"{namespace}.t").io.properties
+    assert int(properties["s3.session-token-expires-at-ms"]) <= session["Expiration"].timestamp() * 1000
+    s3 = s3_of(world, {name: str(value) for name, value in properties.items()})
+    prefix = table.location().removeprefix("s3://lake/")
+    assert s3.list_objects_v2(Bucket="lake", Prefix=f"{prefix}/")["KeyCount"] == 1
+    assert refused(s3.put_object, Bucket="lake", Key=f"{prefix}/data/x", Body=b"1")
+    assert refused(s3.list_objects_v2, Bucket="lake", Prefix="other/")
     s3.close()
 
 
@@ -296,6 +350,19 @@ def test_requests_to_s3_are_signed_for_the_table(world: World, catalog: RestCata
     body: Any = {"region": "us-east-1", "method": "GET", "uri": "http://example.com/lake/x", "headers": {}}
     elsewhere = requests.post(signer, json=body, headers=headers, timeout=10)
     assert (elsewhere.status_code, "Only requests to" in elsewhere.text) == (400, True)
+
+
+def test_a_table_with_other_locations_gets_one_credential_for_all(
+    world: World, catalog: RestCatalog, namespace: str
+) -> None:
+    properties = {"write.data.path": f"s3://lake/{namespace}/elsewhere"}
+    table = catalog.create_table(f"{namespace}.t", ROWS.schema, properties=properties)
+    table.append(ROWS)
+    assert catalog.load_table(f"{namespace}.t").scan().to_arrow().num_rows == 3
+    path = f"/namespaces/{namespace}/tables/t"
+    [credential] = Client(world).get(f"{path}/credentials").json()["storage-credentials"]
+    assert credential["prefix"] == "s3://lake/"
+    assert credential["config"]["client.refresh-credentials-endpoint"].endswith(f"{path}/credentials")
 
 
 def test_decisions_and_failed_logins_are_in_the_audit_log(world: World, reader: tuple[str, str]) -> None:

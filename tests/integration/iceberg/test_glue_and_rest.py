@@ -1,9 +1,13 @@
 """One table through both doors: Glue's API (pyiceberg's GlueCatalog, boto3) and Iceberg's REST API; conflicts included."""
 
+import contextlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.glue import GlueCatalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
@@ -114,3 +118,33 @@ def test_other_tables_of_glue_are_not_tables_here(catalog: RestCatalog, glue: An
     with pytest.raises(NoSuchTableError):
         catalog.drop_table(f"{namespace}.hive")
     assert glue.get_table(DatabaseName=namespace, Name="hive")["Table"]["Name"] == "hive"
+
+
+def test_of_many_writers_at_both_doors_no_commit_is_lost(
+    world: World, catalog: RestCatalog, glue_catalog: GlueCatalog, namespace: str
+) -> None:
+    catalog.create_table(f"{namespace}.t", ROWS.schema)
+    barrier = threading.Barrier(6)
+
+    def write(number: int) -> list[str]:
+        """Set properties one by one, and return those whose commit succeeded."""
+        door: Catalog = glue_catalog if number % 2 else catalog
+        barrier.wait()
+        done = []
+        for turn in range(5):
+            name = f"p{number}_{turn}"
+            transaction = door.load_table(f"{namespace}.t").transaction().set_properties({name: "x"})
+            with contextlib.suppress(CommitFailedException):
+                transaction.commit_transaction()
+                done.append(name)
+        return done
+
+    with ThreadPoolExecutor(6) as pool:
+        done = [name for names in pool.map(write, range(6)) for name in names]
+    loaded = catalog.load_table(f"{namespace}.t")
+    assert set(loaded.properties) == set(done)
+    assert len(loaded.metadata.metadata_log) == len(done) >= 15
+    files = {entry.metadata_file for entry in loaded.metadata.metadata_log} | {loaded.metadata_location}
+    folder = world.server.lake / loaded.location().removeprefix("s3://") / "metadata"
+    by_rest = {path.name for path in folder.iterdir()}
+    assert {str(file).rpartition("/")[2] for file in files} <= by_rest

@@ -14,6 +14,7 @@ from pyiceberg.exceptions import (
     NamespaceNotEmptyError,
     NoSuchNamespaceError,
     NoSuchTableError,
+    NoSuchViewError,
     TableAlreadyExistsError,
 )
 from pyiceberg.partitioning import PartitionField, PartitionSpec
@@ -21,6 +22,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.sorting import SortField, SortOrder
 from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType, StructType, TimestampType
+from pyiceberg.view.metadata import ViewVersion
 
 from tests.integration.iceberg.world import World
 
@@ -213,6 +215,24 @@ def test_namespaces(catalog: RestCatalog) -> None:
     for call in (catalog.drop_namespace, catalog.load_namespace_properties, catalog.list_tables):
         with pytest.raises(NoSuchNamespaceError):
             call("spaces")
+
+
+def test_views(catalog: RestCatalog, namespace: str) -> None:
+    sql = {"type": "sql", "sql": "SELECT 1 AS id", "dialect": "spark"}
+    version = ViewVersion.model_validate({"schema-id": 0, "representations": [sql], "default-namespace": [namespace]})
+    made = catalog.create_view(f"{namespace}.v", pa.schema([("id", pa.int64())]), version, properties={"a": "b"})
+    assert catalog.list_views(namespace) == [(namespace, "v")]
+    assert catalog.view_exists(f"{namespace}.v")
+    loaded = catalog.load_view(f"{namespace}.v")
+    assert loaded.metadata == made.metadata
+    assert loaded.metadata.properties == {"a": "b"}
+    assert catalog.list_tables(namespace) == []
+    with pytest.raises(TableAlreadyExistsError):
+        catalog.create_table(f"{namespace}.v", ROWS.schema)
+    catalog.drop_view(f"{namespace}.v")
+    assert not catalog.view_exists(f"{namespace}.v")
+    with pytest.raises(NoSuchViewError):
+        catalog.drop_view(f"{namespace}.v")
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])

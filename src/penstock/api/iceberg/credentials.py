@@ -17,8 +17,10 @@ from penstock.api.iceberg.call import Call, IcebergSettings
 from penstock.lake.iceberg.documents import Document
 from penstock.lake.locations import parse_uri
 
-__all__ = ["SessionVendor", "storage_defaults", "storage_of", "table_credentials", "table_locations"]
+__all__ = ["SIGNER", "SessionVendor", "storage_defaults", "storage_of", "table_credentials", "table_locations"]
 
+SIGNER = "v1/aws/s3/sign"
+"""The path of the signer that Iceberg's clients use unless they are told another one."""
 _SECONDS = 3_600
 _READS = ("s3:GetObject", "s3:GetObjectVersion")
 _WRITES = ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
@@ -84,25 +86,39 @@ def storage_defaults(settings: IcebergSettings) -> dict[str, str]:
     }
 
 
-def storage_of(call: Call, database: str, name: str, document: Document) -> dict[str, Any]:
-    """Return ``config`` and ``storage-credentials`` of a loaded table, as far as the client asked for them."""
+def storage_of(call: Call, database: str, name: str, document: Document, *, staged: bool = False) -> dict[str, Any]:
+    """Return ``config`` and ``storage-credentials`` of a table, as far as the client asked for them.
+
+    A ``staged`` table does not exist yet, so that its requests are signed by the route for all.
+    """
     config = storage_defaults(call.settings)
     if call.wants("vended-credentials"):
         found = table_credentials(call, database, name, document)
         if found:
             return {"config": {**config, **found[0]["config"]}, "storage-credentials": found}
     if call.wants("remote-signing") and call.settings.s3_endpoint_url is not None:
-        path = "/".join(quote(each, safe="") for each in ("namespaces", database, "tables", name, "sign"))
         config |= {
             "s3.remote-signing-enabled": "true",
             "s3.signer": "S3V4RestSigner",
-            "s3.signer.endpoint": f"v1/catalogs/{call.account}/{path}",
+            "s3.signer.endpoint": SIGNER if staged else f"{_path(call, database, name)}/sign",
         }
     return {"config": config}
 
 
+def _common(locations: frozenset[str]) -> str:
+    """Return the longest text that all locations begin with."""
+    first, last = min(locations), max(locations)
+    length = next((index for index, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    return first[:length]
+
+
+def _path(call: Call, database: str, name: str) -> str:
+    """Return a table's path, relative to the catalog's address."""
+    return f"v1/catalogs/{call.account}/namespaces/{quote(database, safe='')}/tables/{quote(name, safe='')}"
+
+
 def table_credentials(call: Call, database: str, name: str, document: Document) -> list[dict[str, Any]]:
-    """Return one credential for each of the table's locations; none if none can be made for the caller."""
+    """Return the credential for the table's locations; none if none can be made for the caller."""
     if call.vendor is None or call.settings.s3_endpoint_url is None:
         return []
     locations = table_locations(document)
@@ -112,12 +128,15 @@ def table_credentials(call: Call, database: str, name: str, document: Document) 
         return []
     config = {
         **storage_defaults(call.settings),
+        # Java's client asks there again before the session ends.
+        "client.refresh-credentials-endpoint": f"{_path(call, database, name)}/credentials",
         "s3.access-key-id": key.access_key_id,
         "s3.secret-access-key": key.secret_access_key,
         "s3.session-token": key.token,
         "s3.session-token-expires-at-ms": str(int(key.expires.timestamp() * 1000)),
     }
-    return [{"prefix": location, "config": config} for location in sorted(locations)]
+    # Java's client takes one credential for S3 and no more, so it has to be for all locations.
+    return [{"prefix": _common(locations), "config": config}]
 
 
 def table_locations(document: Document) -> frozenset[str]:

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from penstock.access.sessions import TemporaryKey
 from penstock.access.sigv4 import ALGORITHM, SignedRequest, canonical_request, signing_key
 from penstock.api.iceberg.call import Answer, Call
-from penstock.api.iceberg.credentials import table_locations
+from penstock.api.iceberg.credentials import SIGNER, table_locations
 from penstock.api.iceberg.errors import UnknownPath
 from penstock.api.iceberg.lookup import load
 from penstock.api.iceberg.routes import PREFIX, Route
@@ -37,7 +37,7 @@ def routes() -> list[Route]:
     """Return the routes of the signer: the one that clients use by default, and one for each table."""
     one = f"{PREFIX}/namespaces/{{namespace}}/tables/{{table}}/sign"
     return [
-        Route(method="POST", path="/v1/aws/s3/sign", name="SignRequest", handler=_sign),
+        Route(method="POST", path=f"/{SIGNER}", name="SignRequest", handler=_sign),
         Route(method="POST", path=one, name="SignTableRequest", handler=_sign_for_table),
     ]
 

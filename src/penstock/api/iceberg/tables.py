@@ -253,7 +253,7 @@ def _report(call: Call) -> Answer:
 
 
 def _answer(call: Call, database: str, name: str, location: str | None, document: Mapping[str, Any]) -> Answer:
-    body: dict[str, Any] = {"metadata": document, **storage_of(call, database, name, document)}
+    body: dict[str, Any] = {"metadata": document, **storage_of(call, database, name, document, staged=location is None)}
     if location is not None:
         body["metadata-location"] = location
     return Answer(body)
