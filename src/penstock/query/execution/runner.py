@@ -34,9 +34,10 @@ from penstock.query.execution.ddl.tables import create_table, drop_table
 from penstock.query.execution.ddl.views import create_view, drop_view
 from penstock.query.execution.explain import explain
 from penstock.query.execution.results import write_csv, write_lines, write_metadata
+from penstock.query.execution.shows.describing import describe
+from penstock.query.execution.shows.listing import show
 from penstock.query.iceberg.statements import run_iceberg
 from penstock.query.ports import StatementHost
-from penstock.query.tables.shows import describe, show
 from penstock.statements.model import StatementStatistics
 
 __all__ = ["METADATA", "RESULT", "execute"]
@@ -69,8 +70,7 @@ def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStat
 
 
 def _show(context: ExecutionContext, statement: Show | Describe) -> Outcome:
-    host, database = context.host, context.task.database
-    answer = show(statement, host, database) if isinstance(statement, Show) else describe(statement, host, database)
+    answer = show(context, statement) if isinstance(statement, Show) else describe(context, statement)
     rows = write_lines(context.task.folder / RESULT, answer.rows)
     return Outcome(answer.columns, StatementStatistics(output_rows=rows, engine_ms=milliseconds_since(context.started)))
 
