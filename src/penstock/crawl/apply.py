@@ -15,6 +15,7 @@ from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import Column, Partition, SerDeInfo, StorageDescriptor, Table
 from penstock.catalog.service import CatalogService
 from penstock.crawl.configuration import Configuration
+from penstock.crawl.formats.classes import classes_of
 from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
 from penstock.crawl.model import Crawler, Tally
 from penstock.errors import AlreadyExists
@@ -98,7 +99,7 @@ class Applier:
             name=table_name(found.location, self._crawler.table_prefix, known),
             owner="owner",
             table_type="EXTERNAL_TABLE",
-            storage=_parquet_storage(found, self._parameters(found)),
+            storage=_storage(found, self._parameters(found)),
             partition_keys=_typed(found.keys),
             parameters={**self._parameters(found), "EXTERNAL": "TRUE"},
             last_access_time=self._now,
@@ -259,8 +260,9 @@ class Applier:
     def _parameters(self, found: FoundTable) -> dict[str, str]:
         values = (found.files, found.rows, found.size, found.size // found.rows if found.rows else 0)
         return {
-            "classification": "parquet",
-            "compressionType": "none",
+            "classification": found.format.classification,
+            "compressionType": found.format.compression,
+            **dict(found.format.parameters),
             "typeOfData": "file",
             "CrawlerSchemaDeserializerVersion": "1.0",
             "CrawlerSchemaSerializerVersion": "1.0",
@@ -272,16 +274,18 @@ class Applier:
         self.tally = replace(self.tally, **{name: getattr(self.tally, name) + count for name, count in added.items()})
 
 
-def _parquet_storage(found: FoundTable, parameters: Mapping[str, str]) -> StorageDescriptor:
+def _storage(found: FoundTable, parameters: Mapping[str, str]) -> StorageDescriptor:
+    classes = classes_of(found.format)
+    serde = {"serialization.format": "1", **dict(found.format.serde)}
+    if found.format.classification == "json":
+        serde["paths"] = ",".join(sorted(column.name for column in found.columns))
     return StorageDescriptor(
         columns=found.columns,
         location=found.location,
-        input_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat",
-        output_format="org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
-        serde_info=SerDeInfo(
-            serialization_library="org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
-            parameters={"serialization.format": "1"},
-        ),
+        input_format=classes.input_format,
+        output_format=classes.output_format,
+        compressed=found.format.compression != "none",
+        serde_info=SerDeInfo(serialization_library=classes.serde, parameters=serde),
         parameters={name: value for name, value in parameters.items() if name not in _STATISTICS},
         extra={"NumberOfBuckets": -1, "BucketColumns": [], "SortColumns": []},
     )

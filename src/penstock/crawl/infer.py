@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.catalog.model import Column
-from penstock.crawl.model import SeenFile
+from penstock.crawl.model import PARQUET, FileFormat, SeenFile
 from penstock.crawl.types import partition_type, widen
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, is_partition_folder, parse_partition_folder
 
@@ -41,6 +41,7 @@ class FoundTable:
     location: str
     columns: Sequence[Column]
     keys: Sequence[Column]
+    format: FileFormat = PARQUET
     partitions: Mapping[tuple[str, ...], str]
     files: int
     rows: int
@@ -132,17 +133,50 @@ def _table(location: str, placed: Sequence[_Placed], problems: Problems) -> Foun
                 f"{count} files below {location} are skipped: their folders have the keys ({', '.join(layout)}), "
                 f"most of the table's have ({', '.join(keys)})."
             )
-    columns = merge_columns(_distinct_columns([each.file for each in kept]), problems)
-    partitions = {each.values: each.folder for each in kept} if keys else {}
+    fitting, made = _of_one_format(location, kept, problems)
+    columns = merge_columns(_distinct_columns([each.file for each in fitting]), problems)
+    partitions = {each.values: each.folder for each in fitting} if keys else {}
     return FoundTable(
         location=location,
         columns=tuple(column for column in columns if column.name not in keys),
         keys=tuple(Column(name=key, type=_key_type(index, partitions)) for index, key in enumerate(keys)),
+        format=made,
         partitions=partitions,
-        files=len(kept),
-        rows=sum(each.file.rows for each in kept),
-        size=sum(each.file.size for each in kept),
+        files=len(fitting),
+        rows=sum(each.file.rows for each in fitting),
+        size=sum(each.file.size for each in fitting),
     )
+
+
+def _of_one_format(location: str, placed: Sequence[_Placed], problems: Problems) -> tuple[Sequence[_Placed], FileFormat]:
+    """Return the files of the format that most have, and that format; the others are a problem.
+
+    Files of one format may differ in what their table is told of them, such as fields: the first one's is taken.
+    """
+    kinds = Counter(_kind(each.file) for each in placed)
+    most = max(kinds, key=lambda kind: (kinds[kind], kind))
+    for kind, count in sorted(kinds.items()):
+        if kind != most:
+            problems.add(
+                f"{count} files below {location} are skipped: they are {' '.join(kind)}, most of the table's are "
+                f"{' '.join(most)}."
+            )
+    kept = [each for each in placed if _kind(each.file) == most]
+    oldest = min(kept, key=lambda each: (each.file.modified, each.file.uri)).file.format
+    return kept, oldest
+
+
+def _kind(file: SeenFile) -> tuple[str, ...]:
+    """Return what all files of a table have to share, in words.
+
+    Text with delimiters is read by the table's settings, and by the position of columns: a file that has others would give
+    wrong rows.
+    """
+    made = file.format
+    if made.classification != "csv":
+        return (made.classification,)
+    told = [f"{name} {value!r}" for name, value in dict([*made.serde, *made.parameters]).items()]
+    return ("csv with", *told, "and columns", ", ".join(column.name for column in file.columns))
 
 
 def _key_type(index: int, partitions: Iterable[tuple[str, ...]]) -> str | None:

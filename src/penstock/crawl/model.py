@@ -8,9 +8,11 @@ from typing import Literal
 from penstock.catalog.model import Column
 
 __all__ = [
+    "PARQUET",
     "Crawler",
     "CrawlerState",
     "DeleteBehavior",
+    "FileFormat",
     "LastCrawl",
     "S3Target",
     "SchemaChangePolicy",
@@ -111,6 +113,19 @@ class Crawler:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileFormat:
+    """A file's format. ``serde`` are parameters of the table's SerDe, ``parameters`` of the table: pairs of texts."""
+
+    classification: str
+    compression: str = "none"
+    serde: tuple[tuple[str, str], ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+PARQUET = FileFormat(classification="parquet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeenFile:
     """A file that a crawl has read, so that the next one skips it: its columns, or its problem.
 
@@ -122,4 +137,5 @@ class SeenFile:
     modified: int
     rows: int = 0
     columns: Sequence[Column] = ()
+    format: FileFormat = PARQUET
     problem: str | None = None

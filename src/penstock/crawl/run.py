@@ -1,4 +1,4 @@
-"""One crawl: list the files, read the footers of those not seen before, infer tables, write them to the catalog."""
+"""One crawl: list the files, recognise those not seen before, infer tables, write them to the catalog."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -9,14 +9,14 @@ from typing import TypeVar
 from penstock.catalog.model import Column
 from penstock.catalog.service import CatalogService
 from penstock.crawl.apply import Applier, OperationCheck
+from penstock.crawl.formats.recognize import recognize
 from penstock.crawl.globs import exclusion
 from penstock.crawl.infer import FoundTable, Problems, infer_tables
 from penstock.crawl.model import Crawler, S3Target, SeenFile, Tally
 from penstock.crawl.store import CrawlStore
-from penstock.crawl.types import hive_type
 from penstock.errors import DataProblem
 from penstock.lake.locations import LakeFolder, parse_uri
-from penstock.lake.statistics import LakeFile, read_parquet_footer, walk
+from penstock.lake.statistics import LakeFile, walk
 
 __all__ = ["crawl"]
 
@@ -90,7 +90,7 @@ def _is_known(file: LakeFile, seen: SeenFile | None) -> bool:
 
 
 def _read(files: Mapping[str, LakeFile], check: Callable[[], None]) -> Iterator[list[SeenFile]]:
-    """Yield the files with columns or problem, some hundreds at a time; a few threads read the footers."""
+    """Yield the files with columns or problem, some hundreds at a time; a few threads read them."""
     shared: dict[tuple[tuple[str, str | None], ...], tuple[Column, ...]] = {}
     with ThreadPoolExecutor(_READERS, thread_name_prefix="crawl-footer") as pool:
         for batch in _batches(files.items()):
@@ -110,14 +110,12 @@ def _share(
 def _inspect(uri: str, file: LakeFile) -> SeenFile | None:
     made = SeenFile(uri=uri, size=file.size, modified=file.modified)
     try:
-        footer = read_parquet_footer(file.path)
-        columns: dict[str, Column] = {}
-        for field in footer.schema:
-            name = field.name.lower()
-            if name in columns:
-                raise DataProblem(f"it has two columns named {name}, letter case aside")
-            columns[name] = Column(name=name, type=hive_type(field.type))
-        return replace(made, rows=footer.rows, columns=tuple(columns.values()))
+        found = recognize(file.path, file.size)
+        status = file.path.stat()
+        if (status.st_size, status.st_mtime_ns) != (file.size, file.modified):
+            # What was read may be neither the old content nor the new one: the next crawl reads it again.
+            return replace(made, modified=-1, problem="it was changed while it was read")
+        return replace(made, rows=found.rows, columns=tuple(found.columns), format=found.format)
     except DataProblem as error:
         return replace(made, problem=error.message)
     except FileNotFoundError:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import penstock.crawl.run as run_module
 from penstock.catalog.service import CatalogService
+from penstock.crawl.formats import containers
 from penstock.crawl.model import Crawler, LastCrawl, S3Target
 from penstock.crawl.service import CrawlService
 from penstock.crawl.store import CrawlStore
@@ -74,4 +74,4 @@ def held_up(monkeypatch: pytest.MonkeyPatch, entered: threading.Event, until: Ca
         assert until() is not False
         return read_parquet_footer(path)
 
-    monkeypatch.setattr(run_module, "read_parquet_footer", slow)
+    monkeypatch.setattr(containers, "read_parquet_footer", slow)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import penstock.crawl.run as run_module
+from penstock.crawl.formats import containers
 from penstock.crawl.model import S3Target
 from penstock.lake.statistics import read_parquet_footer
 from tests.unit.crawl.crawl_world import NOW, World
@@ -62,7 +62,7 @@ def test_the_next_run_adds_columns_and_partitions_and_reads_only_new_files(
         read.append(path.name)
         return read_parquet_footer(path)
 
-    monkeypatch.setattr(run_module, "read_parquet_footer", spy)
+    monkeypatch.setattr(containers, "read_parquet_footer", spy)
     world.write("flights/year=2013/a.parquet")
     world.crawler()
     world.crawl()
@@ -108,7 +108,7 @@ def test_damaged_files_are_reported_and_skipped(world: World) -> None:
     assert last.tally.problem_count == 5
     message = str(last.message)
     assert "s3://lake/flights/empty.parquet is skipped: it is empty." in message
-    assert "text.csv is skipped: it is not Parquet" in message
+    assert "1 files below s3://lake/flights/ are skipped: they are csv with" in message
     assert "cut.parquet is skipped: its end is missing" in message
     assert "mad.parquet is skipped: its footer cannot be read" in message
     assert world.columns() == {"id": "bigint"}

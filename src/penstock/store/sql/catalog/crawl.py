@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -11,7 +12,7 @@ from sqlalchemy import Table as SqlTable
 from sqlalchemy.exc import IntegrityError
 
 from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
-from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy, SeenFile, Tally
+from penstock.crawl.model import PARQUET, Crawler, FileFormat, LastCrawl, S3Target, SchemaChangePolicy, SeenFile, Tally
 from penstock.crawl.store import Change
 from penstock.store.sql.catalog.codec import ColumnsCache, dump_columns
 from penstock.store.sql.database import Database, metadata
@@ -37,6 +38,7 @@ files = SqlTable(
     Column("rows", BigInteger, nullable=False),
     Column("columns", Text, nullable=False),
     Column("problem", Text),
+    Column("format", Text),
 )
 
 
@@ -101,6 +103,7 @@ class SqlCrawlStore:
                     rows=row.rows,
                     columns=cache.load(row.columns),
                     problem=row.problem,
+                    format=_format(row.format),
                 )
                 for row in connection.execute(select(files).where(files.c.crawler == name))
             }
@@ -126,7 +129,17 @@ def _file_row(crawler: str, file: SeenFile) -> dict[str, Any]:
         "rows": file.rows,
         "columns": dump_columns(file.columns),
         "problem": file.problem,
+        "format": None if file.format == PARQUET else orjson.dumps(file.format).decode(),
     }
+
+
+@lru_cache(maxsize=1_024)
+def _format(text: str | None) -> FileFormat:
+    if text is None:
+        return PARQUET
+    found = orjson.loads(text)
+    pairs = {name: tuple((key, value) for key, value in found[name]) for name in ("serde", "parameters")}
+    return FileFormat(**{**found, **pairs})
 
 
 def _row(crawler: Crawler) -> dict[str, Any]:

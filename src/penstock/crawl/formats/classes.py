@@ -1,0 +1,19 @@
+"""The classes of Hive that a table gets for its files' format, as Glue's crawlers write them."""
+
+from penstock.catalog.storage_classes import STORAGE_CLASSES, StorageClasses
+from penstock.crawl.model import FileFormat
+
+__all__ = ["classes_of"]
+
+_TEXT = STORAGE_CLASSES["TEXTFILE"]
+_JSON = StorageClasses(_TEXT.input_format, _TEXT.output_format, "org.openx.data.jsonserde.JsonSerDe")
+_QUOTED = StorageClasses(_TEXT.input_format, _TEXT.output_format, "org.apache.hadoop.hive.serde2.OpenCSVSerde")
+
+
+def classes_of(made: FileFormat) -> StorageClasses:
+    """Return the input and output class and the SerDe of a format."""
+    if made.classification == "json":
+        return _JSON
+    if made.classification == "csv":
+        return _QUOTED if "quoteChar" in dict(made.serde) else _TEXT
+    return STORAGE_CLASSES[made.classification.upper()]

@@ -1,0 +1,84 @@
+"""Parquet, ORC and Avro: files that hold their own schema."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import Column
+from penstock.crawl.formats.port import PARQUET, FileFormat, Recognized
+from penstock.crawl.types import hive_type
+from penstock.errors import DataProblem, PenstockError
+from penstock.lake.statistics import read_parquet_footer
+from penstock.schema.avro.hive import columns as avro_columns
+from penstock.schema.avro.parse import parse_registered
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["container"]
+
+# The table gets no schema of one file: others may have more columns.
+_AVRO, _ORC = FileFormat(classification="avro"), FileFormat(classification="orc")
+
+
+def container(path: Path, start: bytes) -> Recognized | None:
+    """Return what the file is that begins with ``start``, None if it is no container. Raises :class:`DataProblem`."""
+    if start.startswith(b"PAR1"):
+        return _parquet(path)
+    if start.startswith(b"ORC"):
+        return _orc(path)
+    return _avro(path) if start.startswith(b"Obj\x01") else None
+
+
+def _parquet(path: Path) -> Recognized:
+    footer = read_parquet_footer(path)
+    return Recognized(format=PARQUET, columns=_columns(footer.schema), rows=footer.rows)
+
+
+def _orc(path: Path) -> Recognized:
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and servers without crawlers do not need it
+    from pyarrow import orc  # noqa: PLC0415
+
+    try:
+        file = orc.ORCFile(str(path))
+        return Recognized(format=_ORC, columns=_columns(file.schema), rows=file.nrows)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise DataProblem(f"it is not a complete ORC file ({str(error).splitlines()[0][:200]})") from None
+
+
+def _columns(schema: "pa.Schema") -> tuple[Column, ...]:
+    columns: dict[str, Column] = {}
+    for field in schema:
+        name = field.name.lower()
+        if name in columns:
+            raise DataProblem(f"it has two columns named {name}, letter case aside")
+        columns[name] = Column(name=name, type=hive_type(field.type))
+    return tuple(columns.values())
+
+
+def _avro(path: Path) -> Recognized:
+    text, rows = _avro_header(path)
+    try:
+        found = avro_columns(parse_registered(json.loads(text)))
+    except PenstockError as error:
+        raise DataProblem(f"its Avro schema gives no columns: {error.message}") from None
+    columns = tuple(Column(name=each.name.lower(), type=each.type, comment=each.comment) for each in found)
+    return Recognized(format=_AVRO, columns=columns, rows=rows)
+
+
+def _avro_header(path: Path) -> tuple[str, int]:
+    """Return the schema of an Avro file, and its rows, from the counts of its blocks."""
+    import fastavro  # noqa: PLC0415 - only for files of Avro
+
+    try:
+        with path.open("rb") as file:
+            reader = fastavro.block_reader(file)
+            text = json.dumps(json.loads(reader.metadata["avro.schema"]), separators=(",", ":"))
+            rows = sum(block.num_records for block in reader)
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the library raises whatever a damaged file leads to
+        raise DataProblem(f"it is not a complete Avro file ({str(error)[:200]})") from None
+    return text, rows

@@ -1,0 +1,87 @@
+"""JSON: objects, one after the other, or one array, as Glue's classifier takes them."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.crawl.formats.port import FileFormat, Recognized
+from penstock.crawl.formats.sample import Sample
+from penstock.crawl.formats.shapes import Shape, columns_of, members_of, merged
+from penstock.errors import DataProblem
+
+__all__ = ["check_path", "json_records"]
+
+_SPACE = re.compile(r"\s*")
+_PATH = re.compile(r"\$(?:\.[\w-]+|\[\*\]|\[\d+\]|\[['\"][^'\"]+['\"]\])*")
+_STEP = re.compile(r"\.([\w-]+)|\[(\*|\d+)\]|\[['\"]([^'\"]+)['\"]\]")
+
+
+def json_records(sample: Sample, text: str, path: str | None = None) -> Recognized | None:
+    """Return what a text of JSON has, None if it is none. Raises :class:`DataProblem` for one that is cut or damaged.
+
+    ``path`` is a custom classifier's JSON path; its values are the records.
+    """
+    start = _behind_space(text, 0)
+    if text[start : start + 1] not in {"{", "["}:
+        return None
+    members: dict[str, Shape] = {}
+    records, reached = 0, start
+    array = text[start] == "[" and path is None
+    for value, end in _values(text, start, sample.whole):
+        reached = end
+        for record in [value] if path is None else chosen(value, path):
+            records += 1
+            one = record if isinstance(record, dict) else {"array" if array else "value": record}
+            for name, shape in members_of(one).items():
+                members[name] = merged(members.get(name, "null"), shape)
+    if not members:
+        return None
+    made = FileFormat(
+        classification="json",
+        compression=sample.compression,
+        parameters=() if path is None else (("jsonPath", path),),
+    )
+    used = len(text[:reached].encode()) if sample.compression == "none" else 0
+    return Recognized(format=made, columns=columns_of(members), rows=sample.estimate(records, used))
+
+
+def _values(text: str, at: int, whole: bool) -> Iterator[tuple[Any, int]]:
+    """Yield each value with its end; a value that the sample cuts is left out."""
+    decoder = json.JSONDecoder()
+    found = False
+    while at < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError) as error:
+            if found and not whole:
+                return
+            raise DataProblem(f"its JSON is damaged, or cut off, at character {at + 1} ({str(error)[:100]})") from None
+        found = True
+        yield value, at
+        at = _behind_space(text, at)
+
+
+def _behind_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def check_path(path: str) -> None:
+    """Raise :class:`DataProblem` for a JSON path that is not understood."""
+    if not _PATH.fullmatch(path):
+        raise DataProblem(f"the JSON path '{path[:100]}' is not of the form $.name[*]['name'][0]")
+
+
+def chosen(value: Any, path: str) -> list[Any]:
+    """Return the values below ``value`` that a JSON path names."""
+    found = [value]
+    for name, index, quoted in _STEP.findall(path):
+        following: list[Any] = []
+        for each in found:
+            if index:
+                following += (each if index == "*" else each[int(index) : int(index) + 1]) if isinstance(each, list) else []
+            elif isinstance(each, dict) and (name or quoted) in each:
+                following.append(each[name or quoted])
+        found = following
+    return found
