@@ -24,10 +24,11 @@ EXPECTED: dict[str, Any] = {
     "statement_by_statement": ["SUCCEEDED", [[1]], {"one": "integer"}, 1, ["unknown"], True],
     "describe": [["id", "bigint", False], ["name", "string", False], ["day", "string", True]],
     "show_create_table": "CREATE EXTERNAL TABLE `wrangled.sales`",
-    "prepared_statements": [["by_id"], []],
+    "prepared_statements": [["b"], ["by_id"], []],
     "named_query": "SELECT * FROM sales",
     "enforced_work_group": [[[3]], "ENABLED", "s3://lake/of-wranglers"],
     "repair_table": ["SUCCEEDED", [[4, "2024-01-03"]]],
+    "to_iceberg": [[[2, "b", None], [3, "c", 1.5], [4, "d", 2.5]], []],
 }
 
 

@@ -94,9 +94,10 @@ def repair_table() -> Any:
 def prepared_statements() -> Any:
     wr.athena.create_prepared_statement("SELECT name FROM sales WHERE id = ?", "by_id")
     wr.athena.create_prepared_statement("SELECT name FROM sales WHERE id > ?", "by_id", mode="update")
+    run = wr.athena.read_sql_query('EXECUTE "by_id"', params=["1"], paramstyle="qmark", **READ)
     listed = [each["StatementName"] for each in wr.athena.list_prepared_statements()]
     wr.athena.delete_prepared_statement("by_id")
-    return [listed, wr.athena.list_prepared_statements()]
+    return [rows(run)[0], listed, wr.athena.list_prepared_statements()]
 
 
 def named_query() -> Any:
@@ -110,6 +111,18 @@ def enforced_work_group() -> Any:
     frame = wr.athena.read_sql_query("SELECT count(*) AS n FROM sales", workgroup="wranglers", **READ)
     location = frame.query_metadata["ResultConfiguration"]["OutputLocation"]
     return [rows(frame), wr.athena.get_work_group("wranglers")["WorkGroup"]["State"], location.rpartition("/")[0]]
+
+
+def to_iceberg() -> Any:
+    """A table is made, a column added by new data, rows are merged by key, and deleted."""
+    table: dict[str, Any] = {"database": DB, "table": "events", "temp_path": "s3://lake/wrangled/temporary/"}
+    events = SALES.drop(columns="day")
+    wr.athena.to_iceberg(events, table_location="s3://lake/wrangled/events/", partition_cols=["bucket(id, 2)"], **table)
+    late = pd.DataFrame({"id": [3, 4], "name": ["c", "d"], "amount": [1.5, 2.5]})
+    wr.athena.to_iceberg(late, merge_cols=["id"], schema_evolution=True, **table)
+    wr.athena.delete_from_iceberg_table(pd.DataFrame({"id": [1]}), merge_cols=["id"], **table)
+    left = [each for each in wr.catalog.tables(database=DB)["Table"] if each.startswith("temp_table")]
+    return [rows(wr.athena.read_sql_query("SELECT id, name, amount FROM events ORDER BY id", **READ)), left]
 
 
 def rows(frame: Any) -> list[list[Any]]:
@@ -130,6 +143,7 @@ FLOWS: list[Callable[[], Any]] = [
     named_query,
     enforced_work_group,
     repair_table,
+    to_iceberg,
 ]
 
 
