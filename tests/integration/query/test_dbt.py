@@ -57,7 +57,7 @@ def rows(lakehouse: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setenv(name, value)
 
     def read(table: str) -> list[tuple[Any, ...]]:
-        cursor = connect(s3_staging_dir="s3://lake/staging/", schema_name=SCHEMA, poll_interval=0.02).cursor()
+        cursor: Any = connect(s3_staging_dir="s3://lake/staging/", schema_name=SCHEMA, poll_interval=0.02).cursor()
         return sorted(cursor.execute(f"SELECT * FROM {table}").fetchall())
 
     return read
