@@ -22,6 +22,7 @@ from penstock.query.history import History
 from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
 from penstock.query.ports import CatalogChanges, CatalogReader, ResultSink
 from penstock.query.settings import QuerySettings
+from penstock.query.writing.publishing import forget, recover
 from penstock.statements.model import (
     FINAL_STATES,
     Statement,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["QueryService", "StatementRequest"]
 
 _STOPPED = "Query canceled by user"
+_WRITING = frozenset({"CREATE_TABLE_AS_SELECT", "INSERT", "UNLOAD"})
 _LOST = "SERVER_RESTARTED: The server process that ran the statement ended before it was done. Run it again."
 
 
@@ -270,6 +272,8 @@ class QueryService:
             self._store.finish(
                 statement_id, StatementState.SUCCEEDED, at=at, statistics=self._timed(run, at), columns=outcome.columns
             )
+            if outcome.commit is not None:
+                forget(run.statement.result_uri, self._sink)
         except GaveWay:
             raise
         except Interrupted:
@@ -307,6 +311,11 @@ class QueryService:
         dead_after = timedelta(seconds=self.settings.dead_after_seconds)
         if not is_lost(statement.owner, statement.heartbeat, now=self._clock(), dead_after=dead_after):
             return False
+        # It may have died between its last change and its state.
+        if statement.substatement in _WRITING and recover(statement.result_uri, self._changes, self._sink):
+            self._store.finish(statement.id, StatementState.SUCCEEDED, at=self._clock())
+            forget(statement.result_uri, self._sink)
+            return True
         return self._fail(statement, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
 
     def _forget_work_group(self, name: str) -> None:

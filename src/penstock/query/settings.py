@@ -25,6 +25,12 @@ class QuerySettings:
     memory_bytes: int = 1 << 30
     spill_bytes: int = 4 << 30
     result_bytes: int = 4 << 30
+    written_bytes: int = 64 << 30
+    """The most bytes of data files that CTAS, INSERT or UNLOAD writes."""
+    target_file_bytes: int = 128 << 20
+    """The size at which a data file is complete and the next one begins."""
+    max_written_partitions: int = 100
+    """The most partitions that one statement writes, Athena's limit."""
     timeout_seconds: float = 1_800.0
     max_files: int = 100_000
     poll_seconds: float = 0.2

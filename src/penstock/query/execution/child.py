@@ -122,6 +122,7 @@ def _run(task: "Task", channel: "Connection[Any, Any]") -> Mapping[str, Any]:
         "statistics": asdict(outcome.statistics),
         "update_count": outcome.update_count,
         "written": list(outcome.written),
+        "commit": asdict(outcome.commit) if outcome.commit is not None else None,
     }
 
 

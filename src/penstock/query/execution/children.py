@@ -152,6 +152,7 @@ class Child:
         Raises :class:`StatementError` if the statement fails and :class:`ChildEnded`, also after :meth:`kill`.
         """
         from penstock.query.execution.context import Outcome  # noqa: PLC0415 - it imports the engine, which only a task's owner needs
+        from penstock.query.writing.publishing import Commit  # noqa: PLC0415 - as below
 
         settings = task.settings
         # The watch ends a statement by wall-clock time; this limit applies if the watch is gone.
@@ -171,7 +172,8 @@ class Child:
             raise _unexpected(answer)
         columns = [ResultColumn(**each) for each in answer["columns"]]
         statistics = StatementStatistics(**answer["statistics"])
-        return Outcome(columns, statistics, answer["update_count"], answer["written"])
+        commit = Commit.from_json(answer["commit"]) if answer["commit"] is not None else None
+        return Outcome(columns, statistics, answer["update_count"], answer["written"], commit)
 
     def _exchange(
         self, host: StatementHost, on_planned: Callable[[StatementStatistics], None]

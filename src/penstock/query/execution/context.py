@@ -14,6 +14,7 @@ from penstock.query.execution.engine import EngineResult, EngineSession
 from penstock.query.planning.planner import Plan, Planner
 from penstock.query.ports import StatementHost
 from penstock.query.settings import QuerySettings
+from penstock.query.writing.publishing import Commit
 from penstock.statements.model import ResultColumn, StatementStatistics
 
 __all__ = ["Computation", "ExecutionContext", "Outcome", "Task", "milliseconds_since"]
@@ -30,6 +31,8 @@ class Task:
     lake: LakeFolder
     settings: QuerySettings
     folder: Path
+    output_location: str = ""
+    """Where the statement's result goes; tables without a location are below it."""
     reuse: bool = False
     """Whether an earlier result exists; then the statement is only planned, which checks what its caller may read."""
 
@@ -44,6 +47,8 @@ class Outcome:
     """How many rows the statement wrote, changed or deleted; None if it is not one of that kind."""
     written: Sequence[str] = ()
     """``s3://`` names of the data files that it wrote, for the manifest."""
+    commit: Commit | None = None
+    """What its owner has to store and change, after which the statement has succeeded."""
 
 
 @dataclass(frozen=True, slots=True)

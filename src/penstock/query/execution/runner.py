@@ -12,6 +12,7 @@ from penstock.query.dialect.statements.model import (
     AlterTable,
     CreateDatabase,
     CreateTable,
+    CreateTableAs,
     CreateView,
     Deallocate,
     Describe,
@@ -19,10 +20,12 @@ from penstock.query.dialect.statements.model import (
     DropTable,
     DropView,
     Explain,
+    Insert,
     Prepare,
     RepairTable,
     Select,
     Show,
+    Unload,
 )
 from penstock.query.errors import InvalidRequest, StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome, Task, milliseconds_since
@@ -38,6 +41,9 @@ from penstock.query.execution.shows.describing import describe
 from penstock.query.execution.shows.listing import show
 from penstock.query.iceberg.statements import run_iceberg
 from penstock.query.ports import StatementHost
+from penstock.query.writing.ctas import create_table_as
+from penstock.query.writing.insert import insert
+from penstock.query.writing.unload import unload
 from penstock.statements.model import StatementStatistics
 
 __all__ = ["METADATA", "RESULT", "execute"]
@@ -108,6 +114,9 @@ _EXECUTORS: Mapping[type, Callable[[ExecutionContext, Any], Outcome]] = {
     DropView: drop_view,
     Prepare: prepare,
     Deallocate: deallocate,
+    CreateTableAs: create_table_as,
+    Insert: insert,
+    Unload: unload,
     Explain: lambda context, statement: explain(context, statement, RESULT),
 }
 """How each kind of statement runs, by the class that it is parsed to. An executor writes its rows, if any, to RESULT."""

@@ -19,6 +19,7 @@ from penstock.query.execution.runner import METADATA, RESULT
 from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
 from penstock.query.ports import ResultSink
 from penstock.query.settings import QuerySettings
+from penstock.query.writing.publishing import Committer
 from penstock.statements.model import Statement, StatementStatistics
 
 __all__ = ["Run"]
@@ -65,6 +66,7 @@ class Run:
         self._lock = threading.Lock()
         self._child: Child | None = None
         self._gives_way = False
+        self._committing = False
 
     @property
     def restartable(self) -> bool:
@@ -81,6 +83,8 @@ class Run:
     def interrupt(self, reason: StatementError | str) -> None:
         """Stop the statement by killing its process; the first reason is kept."""
         with self._lock:
+            if self._committing:
+                return  # it succeeds or fails by itself, and readers see all of it or nothing
             if self.reason is None:
                 self.reason = reason
             if self._child is not None:
@@ -110,7 +114,10 @@ class Run:
                 outcome = self._reused(folder, outcome)
             self.statistics = outcome.statistics
             self.check()
-            return self._stored(folder, outcome)
+            stored = self._stored(folder, outcome)
+            if outcome.commit is not None:
+                Committer(self._catalog, self._sink, folder, self.statement.result_uri).run(outcome.commit, self._commits)
+            return stored
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -143,6 +150,7 @@ class Run:
             lake=self._lake,
             settings=self._settings,
             folder=folder,
+            output_location=statement.output_location,
             reuse=reuse,
         )
         with self._children.acquire(self._settings.account) as child:
@@ -160,6 +168,12 @@ class Run:
             finally:
                 with self._lock:
                     self._child = None
+
+    def _commits(self) -> None:
+        """Begin what cannot be stopped. Raises as :meth:`check` if the statement was interrupted before."""
+        with self._lock:
+            self.check()
+            self._committing = True
 
     def _planned(self, statistics: StatementStatistics) -> None:
         self.statistics = statistics

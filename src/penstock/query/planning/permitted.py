@@ -57,6 +57,10 @@ class PermittedCatalog:
                 self._check("DeleteTable", {"DatabaseName": each.database, "Name": each.name})
         return self._changes.change(operation, request)
 
+    def authorize(self, operation: str, request: Mapping[str, Any]) -> None:
+        """Raise :class:`StatementError` unless the caller may call Glue's ``operation`` with ``request``."""
+        self._check(operation, request)
+
     def check_object(self, action: str, uri: str) -> None:
         """Raise :class:`StatementError` unless the caller may do S3's ``action`` on the object ``uri``."""
         if self._access is not None:

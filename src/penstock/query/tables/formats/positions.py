@@ -60,7 +60,7 @@ def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[H
                 remedy="Give the partition the table's column types.",
             )
         text = decode(kind, f"f.v[{number}]")
-        found[name] = text if kind == target else f"CAST({text} AS {column_type(column)})"
+        found[name] = f"CAST({text} AS {column_type(column)})"
     return found
 
 

@@ -1,0 +1,76 @@
+"""Avro's schema of Hive columns, each of which may be null, and values as fastavro writes them."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import fastavro
+
+from penstock.query.dialect.hive_types import HiveType
+from penstock.query.errors import StatementError
+
+__all__ = ["avro_schema", "avro_value"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SIMPLE: dict[str, Any] = {
+    "boolean": "boolean",
+    "tinyint": "int",
+    "smallint": "int",
+    "int": "int",
+    "bigint": "long",
+    "float": "float",
+    "double": "double",
+    "string": "string",
+    "varchar": "string",
+    "char": "string",
+    "binary": "bytes",
+    "date": {"type": "int", "logicalType": "date"},
+    "timestamp": {"type": "long", "logicalType": "timestamp-micros"},
+    "timestamptz": {"type": "long", "logicalType": "timestamp-micros"},
+}
+
+
+def avro_schema(columns: Sequence[tuple[str, HiveType]]) -> Any:
+    """Return the parsed schema. Raises :class:`StatementError` for a column that Avro cannot have."""
+    return fastavro.parse_schema(_record("row", columns))
+
+
+def _record(name: str, columns: Sequence[tuple[str, HiveType]]) -> Any:
+    fields = []
+    for column, kind in columns:
+        if not _NAME.fullmatch(column):
+            raise StatementError("NOT_SUPPORTED", f"'{column}' is not a name that Avro has.", remedy="Rename the column.")
+        fields.append({"name": column, "type": ["null", _type(f"{name}_{column}", kind)], "default": None})
+    return {"type": "record", "name": name, "fields": fields}
+
+
+def _type(name: str, kind: HiveType) -> Any:
+    if kind.name == "array":
+        return {"type": "array", "items": ["null", _type(f"{name}_item", kind.inner[0])]}
+    if kind.name == "map":
+        if kind.inner[0].name not in {"string", "varchar", "char"}:
+            raise StatementError("NOT_SUPPORTED", "Avro's maps have texts as keys.", remedy="CAST the keys to varchar.")
+        return {"type": "map", "values": ["null", _type(f"{name}_value", kind.inner[1])]}
+    if kind.name == "struct":
+        return _record(name, list(zip(kind.fields, kind.inner, strict=True)))
+    if kind.name == "decimal":
+        return {"type": "bytes", "logicalType": "decimal", "precision": kind.numbers[0], "scale": kind.numbers[1]}
+    return _SIMPLE[kind.name]
+
+
+def avro_value(kind: HiveType) -> Callable[[Any], Any]:
+    """Return the function from a value of Arrow to what fastavro takes."""
+    from datetime import UTC  # noqa: PLC0415
+
+    if kind.name == "map":
+        inner = avro_value(kind.inner[1])
+        return lambda value: None if value is None else {key: inner(each) for key, each in value}
+    if kind.name == "array":
+        item = avro_value(kind.inner[0])
+        return lambda value: None if value is None else [item(each) for each in value]
+    if kind.name == "struct":
+        fields = [(name, avro_value(each)) for name, each in zip(kind.fields, kind.inner, strict=True)]
+        return lambda value: None if value is None else {name: inner(value[name]) for name, inner in fields}
+    if kind.name == "timestamp":
+        return lambda value: None if value is None else value.replace(tzinfo=UTC)
+    return lambda value: value

@@ -1,0 +1,149 @@
+"""The end of a statement that writes: its owner stores the files and changes the catalog, all or nothing.
+
+The steps, each of which a crash can follow:
+
+1. The journal, an object beside the statement's result, says what is about to be stored and how it is taken back.
+2. The ledger's ``prepared`` (if there is one) makes readers leave out the files that come.
+3. The files are stored, the catalog is changed.
+4. ``committed`` makes all files count; the journal says that the statement is done.
+
+From step 1 on the statement cannot be stopped. If a step fails, all is taken back; after a crash
+:func:`recover` takes it back, or says that the statement had succeeded.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from penstock.errors import AlreadyExists, NotFound, PenstockError
+from penstock.query.errors import StatementError
+from penstock.query.planning.permitted import PermittedCatalog
+from penstock.query.ports import CatalogChanges, Publication, ResultSink
+
+__all__ = ["CatalogChange", "Commit", "Committer", "forget", "recover"]
+
+_log = logging.getLogger("penstock.query")
+_JOURNAL = ".journal"
+CatalogChange = tuple[str, Mapping[str, Any]]
+"""An operation of Glue, and its request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """What a statement leaves to be stored and changed, in this order; ``undo`` takes back the catalog's changes."""
+
+    files: Sequence[Publication] = ()
+    changes: Sequence[CatalogChange] = ()
+    undo: Sequence[CatalogChange] = ()
+    prepared: Publication | None = None
+    committed: Publication | None = None
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> "Commit":
+        """Return the value that ``asdict`` made JSON of."""
+        pairs = {name: [(str(key), value) for key, value in raw[name]] for name in ("files", "changes", "undo")}
+        ends = {name: tuple(raw[name]) if raw[name] else None for name in ("prepared", "committed")}
+        return cls(**pairs, **ends)  # type: ignore[arg-type]
+
+
+class Committer:
+    """Commits one statement, for the caller of ``catalog``. ``began`` is called when it cannot be stopped any more."""
+
+    def __init__(self, catalog: PermittedCatalog, sink: ResultSink, folder: Path, result: str) -> None:
+        self._catalog = catalog
+        self._sink = sink
+        self._folder = folder
+        self._journal = f"{result}{_JOURNAL}"
+
+    def run(self, commit: Commit, began: Callable[[], None]) -> None:
+        """Make all changes, or none. Raises :class:`StatementError` and what ``began`` raises."""
+        ends = [each for each in (commit.prepared, commit.committed) if each is not None]
+        for _, uri in (*commit.files, *ends):
+            self._catalog.check_object("s3:PutObject", uri)
+        for operation, request in commit.changes:
+            self._catalog.authorize(operation, request)
+        began()
+        self._write_journal(commit, done=False)
+        undone: list[CatalogChange] = []
+        try:
+            if commit.prepared is not None:
+                self._put(commit.prepared)
+            for file in commit.files:
+                self._put(file)
+            for operation, request in commit.changes:
+                self._change(operation, request)
+                undone = list(commit.undo)
+            if commit.committed is not None:
+                self._put(commit.committed)
+            self._write_journal(commit, done=True)
+        except BaseException:
+            _take_back(commit, undone, self._catalog, self._sink)
+            self._sink.remove(self._journal)
+            raise
+
+    def _change(self, operation: str, request: Mapping[str, Any]) -> None:
+        try:
+            self._catalog.change(operation, request)
+        except AlreadyExists as error:
+            raise StatementError("TABLE_ALREADY_EXISTS", error.message, remedy=error.remedy) from error
+        except NotFound as error:
+            raise StatementError("TABLE_NOT_FOUND", error.message, remedy=error.remedy) from error
+
+    def _put(self, file: Publication) -> None:
+        name, uri = file
+        path = PurePosixPath(name)
+        local = self._folder / path
+        if path.is_absolute() or ".." in path.parts or not local.is_file() or local.is_symlink():
+            raise StatementError("GENERIC_INTERNAL_ERROR", f"{name[:200]} is not a file of the statement.")
+        self._sink.put(uri, local)
+
+    def _write_journal(self, commit: Commit, *, done: bool) -> None:
+        file = self._folder / "journal"
+        file.write_text(json.dumps({"done": done, **asdict(commit)}), encoding="utf-8")
+        self._sink.put(self._journal, file)
+
+
+def _take_back(commit: Commit, changes: Sequence[CatalogChange], catalog: CatalogChanges, sink: ResultSink) -> None:
+    """Undo what was done, as far as possible; what cannot be undone is logged, and no reader counts it."""
+    for operation, request in changes:
+        try:
+            catalog.change(operation, request)
+        except NotFound:
+            continue
+        except PenstockError:
+            _log.exception("a failed statement's %s cannot be taken back by %s", commit.changes, operation)
+    ends = [each for each in (commit.committed, commit.prepared) if each is not None]
+    # The ledger's entry last: until then it keeps readers from the files.
+    for _, uri in (*ends[:1], *commit.files, *ends[1:]):
+        try:
+            sink.remove(uri)
+        except PenstockError:
+            _log.exception("%s of a failed statement cannot be removed", uri)
+
+
+def recover(result: str, catalog: CatalogChanges, sink: ResultSink) -> bool:
+    """Finish for a statement whose owner is gone, by the name of its result: return whether it had succeeded.
+
+    If it had not, what it had stored and changed is taken back.
+    """
+    try:
+        with sink.open(f"{result}{_JOURNAL}") as file:
+            raw = json.loads(file.read())
+    except NotFound:
+        return False
+    if raw["done"]:
+        return True
+    commit = Commit.from_json(raw)
+    _take_back(commit, commit.undo, catalog, sink)
+    forget(result, sink)
+    return False
+
+
+def forget(result: str, sink: ResultSink) -> None:
+    """Remove the journal of a statement whose state is stored."""
+    with suppress(PenstockError):
+        sink.remove(f"{result}{_JOURNAL}")
