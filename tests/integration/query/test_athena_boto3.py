@@ -21,8 +21,8 @@ STORAGE = {
 }
 
 ENDLESS = (
-    "SELECT count(*) FROM UNNEST(sequence(1, 1000000)) AS a(x) "
-    "CROSS JOIN UNNEST(sequence(1, 1000000)) AS b(y) WHERE x * y = -1"
+    "SELECT count(*) FROM UNNEST(sequence(1, 10000)) AS a(x) CROSS JOIN UNNEST(sequence(1, 10000)) AS c(z) "
+    "CROSS JOIN UNNEST(sequence(1, 10000)) AS b(y) WHERE x * y * z = -1"
 )
 
 

@@ -12,8 +12,8 @@ import pytest
 from penstock.testing.server import RunningServer
 
 ENDLESS = (
-    "SELECT count(*) FROM UNNEST(sequence(1, 1000000)) AS a(x) "
-    "CROSS JOIN UNNEST(sequence(1, 1000000)) AS b(y) WHERE x * y = -2"
+    "SELECT count(*) FROM UNNEST(sequence(1, 10000)) AS a(x) CROSS JOIN UNNEST(sequence(1, 10000)) AS c(z) "
+    "CROSS JOIN UNNEST(sequence(1, 10000)) AS b(y) WHERE x * y * z = -2"
 )
 VALUES = "SELECT * FROM (VALUES (1, 'a|b', true), (2, NULL, false)) AS t(n, s, b) ORDER BY n"
 

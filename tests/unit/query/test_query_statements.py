@@ -72,7 +72,7 @@ def test_trinos_dialect(rows: Rows, sql: str, expected: str) -> None:
             "TABLE_NOT_FOUND: line 1:15: Table 'awsdatacatalog.flights_db./etc/passwd' does not exist",
         ),
         ("SELECT no_such_function(1)", "FUNCTION_NOT_FOUND: line 1:8: Function 'no_such_function' not registered"),
-        ("SELECT CAST('x' AS integer)", "INVALID_CAST_ARGUMENT: Could not convert string 'x' to INT32"),
+        ("SELECT CAST('x' AS integer)", "INVALID_CAST_ARGUMENT: Cannot cast 'x' to INTEGER"),
         ("SELECT 1 / 0", "DIVISION_BY_ZERO: Division by zero"),
         ("SELECT 1 / (flight - flight) FROM flights", "DIVISION_BY_ZERO: Division by zero"),
         ("SELECT carrier, count(*) FROM flights", 'EXPRESSION_NOT_AGGREGATE: column "carrier" must appear in the GROUP BY'),

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.dialects.trino import Trino
 from sqlglot.parsers.trino import TrinoParser
 
-__all__ = ["Athena"]
+__all__ = ["TrinoCalls"]
 
 # Calls that other dialects write with a syntax of their own. In Trino they are ordinary calls, or no functions.
 _ORDINARY = frozenset(
@@ -64,7 +64,7 @@ class _Parser(TrinoParser):
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _WORDS
 
 
-class Athena(Trino):
+class TrinoCalls(Trino):
     """Sqlglot's Trino with calls as they were written (:class:`sqlglot.exp.Anonymous`)."""
 
     INDEX_OFFSET = 0  # what stands in brackets stays as it is: the row of [] counts from 1

@@ -4,19 +4,19 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
-from sqlglot import exp, tokenize
-from sqlglot.dialects.dialect import Dialect
+from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.query.dialect.checks import check_functions
+from penstock.query.dialect.checks import check_tables
+from penstock.query.dialect.grammar import TrinoCalls
 from penstock.query.errors import InvalidRequest, Position
 
 __all__ = ["SERVED", "bound", "constant", "query", "tree_of"]
 
 SERVED = "Athena's statements are supported, among them SELECT, WITH, INSERT, CREATE, ALTER, DROP, SHOW, DESCRIBE, EXPLAIN."
 
-_READ = "trino"
+_DIALECT = TrinoCalls()
 _MAX_TOKENS = 50_000
 _MAX_NESTING = 100
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
@@ -34,7 +34,7 @@ T = TypeVar("T", bound=exp.Expr)
 def query(text: str, start: int = 0, end: int | None = None) -> exp.Query:
     """Parse the query in ``text[start:end]``; positions in errors and in the tree are those of ``text``.
 
-    Raises :class:`InvalidRequest` for what is not one query, writes, or calls a function that is refused.
+    Raises :class:`InvalidRequest` for what is not one query, writes, or reads from something else than tables.
     """
     masked = _masked(text, start, end)
     tokens = _bounded(masked)
@@ -59,7 +59,7 @@ def query(text: str, start: int = 0, end: int | None = None) -> exp.Query:
         raise InvalidRequest(
             f"{writes.key.upper()} inside a query is not supported.", remedy="Queries read and do not write."
         )
-    check_functions(tree)
+    check_tables(tree)
     return tree
 
 
@@ -69,7 +69,7 @@ def tree_of(kind: type[T], text: str, start: int = 0, end: int | None = None) ->
     tree = _parsed(masked, _bounded(masked))
     if not isinstance(tree, kind):
         raise InvalidRequest(f"The {kind.__name__.upper()} statement cannot be read.", athena_code="MALFORMED_QUERY")
-    check_functions(tree)
+    check_tables(tree)
     return tree
 
 
@@ -92,14 +92,14 @@ def constant(value: str) -> str:
         f"The execution parameter {value[:100]} is not a SQL constant.", remedy="Strings need single quotes: 'text'."
     )
     try:
-        trees = Dialect.get_or_raise(_READ).parse(value)
+        trees = _DIALECT.parse(value)
     except (ParseError, TokenError):
         raise refused from None
     tree = trees[0] if len(trees) == 1 else None
     # Athena accepts DATE '2024-01-01' and TIMESTAMP '...', which the parser holds as casts of literals.
     if tree is None or not all(isinstance(node, _CONSTANTS) for node in tree.walk()):
         raise refused
-    return tree.sql(_READ, comments=False)
+    return tree.sql("trino", comments=False)
 
 
 def _masked(text: str, start: int, end: int | None) -> str:
@@ -109,7 +109,7 @@ def _masked(text: str, start: int, end: int | None) -> str:
 
 def _bounded(text: str) -> list[Token]:
     try:
-        tokens = tokenize(text, read=_READ)
+        tokens = _DIALECT.tokenize(text)
     except TokenError as error:
         raise InvalidRequest(
             f"The SQL cannot be read: {str(error)[:300]}.",
@@ -132,7 +132,7 @@ def _bounded(text: str) -> list[Token]:
 
 def _parsed(text: str, tokens: list[Token]) -> exp.Expr:
     try:
-        trees = [tree for tree in Dialect.get_or_raise(_READ).parser().parse(tokens, text) if tree is not None]
+        trees = [tree for tree in _DIALECT.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
         raise _malformed(error) from None
     if len(trees) != 1:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from penstock.query.dialect.kinds import Type, common
+from penstock.query.dialect.kinds import BIGINT, Type, common
 
 __all__ = ["Columns", "Scopes", "field_type"]
 
@@ -84,6 +84,8 @@ class Scopes:
             return [(name, common([kind, other])) for (name, kind), (_, other) in zip(left, right, strict=True)]
         if isinstance(query, exp.Values):
             return self._values(query)
+        if isinstance(query, exp.Unnest):
+            return self._unnested(query)
         return self._projections(query, scope) if isinstance(query, exp.Select) else None
 
     def _values(self, query: exp.Values) -> _Named:
@@ -91,6 +93,24 @@ class Scopes:
         names = query.alias_column_names or [f"_col{at}" for at in range(len(rows[0]))]
         kinds = [common([self._type_of(each) for each in column]) for column in zip(*rows, strict=False)]
         return [(name.lower(), kind) for name, kind in zip(names, kinds, strict=False)]
+
+    def _unnested(self, query: exp.Unnest) -> _Named:
+        kinds: list[Type | None] = []
+        for each in query.expressions:
+            kind = self._type_of(each)
+            if kind is not None and kind.name == "map":
+                kinds += kind.inner
+            elif kind is not None and kind.element is not None and kind.element.name == "row":
+                kinds += kind.element.inner
+            else:
+                kinds.append(kind.element if kind is not None else None)
+        offset = query.args.get("offset")
+        if offset:
+            kinds.append(BIGINT)
+        names = [each.lower() for each in query.alias_column_names]
+        if isinstance(offset, exp.Identifier):
+            names.append(offset.name.lower())
+        return list(zip(names, kinds, strict=False))
 
     def _projections(self, query: exp.Select, scope: Scope) -> _Named | None:
         result: list[tuple[str, Type | None]] = []

@@ -64,6 +64,8 @@ class _Translation:
 
     def _visit(self, node: exp.Expr) -> None:
         """Translate ``node`` and what is in it; it may be replaced in its parent."""
+        if isinstance(node, exp.Version):
+            return  # evaluated with the table that it is a version of
         if self._scopes.is_finished(node):
             self._set(node, self._scopes.scalar(node))
             return

@@ -6,6 +6,7 @@ Athena's names and precisions: what GetQueryResults returns.
 from typing import Any
 
 from penstock.query.dialect.hive_types import HiveType, parse_hive_type
+from penstock.query.dialect.kinds import Type
 from penstock.statements.model import ResultColumn
 
 __all__ = ["ZONED_FIELDS", "duckdb_type", "quote_name", "quote_text", "result_column"]
@@ -94,8 +95,10 @@ ZONED_FIELDS = ["$utc", "$zone"]
 """Fields of the struct that stands for a timestamp in a zone which is not UTC (``functions.times.zones``)."""
 
 
-def result_column(name: str, kind: Any) -> ResultColumn:
-    """Return Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType)."""
+def result_column(name: str, kind: Any, known: Type | None = None) -> ResultColumn:
+    """Return Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType), and Trino's, if ``known``."""
+    if known is not None and known.is_text and known.numbers:
+        return ResultColumn(name=name, type=known.name, precision=known.numbers[0])
     if kind.id == "decimal":
         precision, scale = (int(value) for _, value in kind.children)
         return ResultColumn(name=name, type="decimal", precision=precision, scale=scale)

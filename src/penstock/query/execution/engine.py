@@ -16,6 +16,7 @@ from sqlglot import exp
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.engine_types import type_of_engine
+from penstock.query.dialect.functions.library import install
 from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.types import duckdb_type, quote_name, quote_text, result_column
 from penstock.query.errors import StatementError
@@ -59,6 +60,8 @@ class EngineSession:
         the engine cannot evaluate. Raises :class:`StatementError` for a value that is not of its key's type.
         """
         connection = spares.sandbox()
+        for condition in conditions:
+            install(connection, condition)
         try:
             make_partition_table(
                 connection, "partitions", table, list(enumerate(partitions)), index="number", kind="INTEGER"
@@ -88,7 +91,8 @@ class EngineSession:
         with self.failures(plan.tree):
             self._install(plan)
             relation = self._connection.sql(plan.sql)
-            columns = [result_column(name, kind) for name, kind in zip(relation.columns, relation.types, strict=True)]
+            known = plan.types if len(plan.types) == len(relation.columns) else [None] * len(relation.columns)
+            columns = [result_column(*each) for each in zip(relation.columns, relation.types, known, strict=True)]
             return EngineResult(columns, relation.to_arrow_reader(_BATCH_ROWS))
 
     def described(self, plan: Plan) -> Sequence[tuple[str, Type]]:
@@ -117,6 +121,7 @@ class EngineSession:
             raise translate_error(error, tree, self._lake.root) from error
 
     def _install(self, plan: Plan) -> None:
+        install(self._connection, plan.sql)
         self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
         for scan in plan.scans:
             scan.install(self._connection)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from penstock.query.dialect.checks import is_repeatable
+from penstock.query.dialect.functions.table import is_repeatable
 from penstock.query.dialect.parse import parse
 from penstock.query.dialect.statements.model import (
     AlterDatabase,

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import duckdb
 
-from penstock.query.dialect.compat import MACROS
 from penstock.query.dialect.types import quote_text
 from penstock.query.settings import QuerySettings
 
@@ -75,7 +74,7 @@ def _opened_session(limits: Limits) -> duckdb.DuckDBPyConnection:
     threads, memory, _ = limits
     connection = duckdb.connect(":memory:", config={**_CLOSED, "threads": threads, "memory_limit": f"{memory}B"})
     connection.execute("SET parquet_metadata_cache = true")
-    return _with_dialect(connection)
+    return _in_utc(connection)
 
 
 def _opened_sandbox() -> duckdb.DuckDBPyConnection:
@@ -86,14 +85,11 @@ def _opened_sandbox() -> duckdb.DuckDBPyConnection:
         "memory_limit": "256MB",
         "temp_directory": "",
     }
-    connection = _with_dialect(duckdb.connect(":memory:", config=config))
+    connection = _in_utc(duckdb.connect(":memory:", config=config))
     connection.execute("SET lock_configuration = true")
     return connection
 
 
-def _with_dialect(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+def _in_utc(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET integer_division = true")
-    for macro in MACROS:
-        connection.execute(macro)
     return connection

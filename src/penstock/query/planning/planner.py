@@ -1,6 +1,6 @@
 """From a parsed query to one that the engine can run: resolve names, prune partitions, list files, translate the dialect."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,10 +10,12 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from penstock.catalog.model import Table
 from penstock.lake.locations import LakeFolder
-from penstock.query.dialect.compat import to_engine
+from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.positions import position_of
+from penstock.query.dialect.scopes import Columns
 from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.statements.names import TableName
+from penstock.query.dialect.translate import to_engine
 from penstock.query.errors import StatementError
 from penstock.query.planning.narrowing import narrow
 from penstock.query.planning.pruning import conditions_on, has_outer_join
@@ -47,6 +49,8 @@ class Plan:
     names: Sequence[str]
     """``database.table`` of each scan."""
     tree: exp.Query
+    types: Sequence[Type | None] = ()
+    """Trino's types of the result's columns where they are known; empty if their number is not known."""
 
 
 @dataclass(slots=True)
@@ -78,10 +82,10 @@ class Planner:
         """
         tree = select.tree
         try:
-            to_engine(tree)
+            sources = self._sources(tree, database)
+            types = to_engine(tree, _columns_of(sources))
             if outside is not None and not outside.outer:
                 narrow(tree, outside.conditions)
-            sources = self._sources(tree, database)
             scans = self._scans(tree, sources, prune)
             _hide(sources, scans)
             self._rewrite(sources)
@@ -92,7 +96,7 @@ class Planner:
             raise StatementError("SYNTAX_ERROR", "The SQL nests too deeply.", remedy="Split it with WITH.") from None
         except SqlglotError as error:
             raise StatementError("SYNTAX_ERROR", str(error)[:500]) from error
-        return Plan(sql=sql, scans=scans, names=[_full_name(each.source.table) for each in sources], tree=tree)
+        return Plan(sql=sql, scans=scans, names=[_full_name(each.source.table) for each in sources], tree=tree, types=types)
 
     def _plan_view(self, name: str, query: Select, database: str | None, request: ScanRequest, /) -> Plan:
         views = (*self._views, name)
@@ -159,6 +163,23 @@ class Planner:
             node.set("version", None)
 
 
+def _columns_of(sources: Sequence[_Source]) -> Columns:
+    """Return the function that tells the types of a table's columns, by its node in the query."""
+    by_node = {id(each.node): each.source.table for each in sources}
+    known: dict[int, Mapping[str, Type | None]] = {}
+
+    def columns(node: exp.Table) -> Mapping[str, Type | None] | None:
+        table = by_node.get(id(node))
+        if table is None:
+            return None
+        if id(table) not in known:
+            both = (*table.storage.columns, *table.partition_keys)
+            known[id(table)] = {each.name.lower(): Type.of_hive(each.type or "string") for each in both}
+        return known[id(table)]
+
+    return columns
+
+
 def _full_name(table: Table) -> str:
     return f"{table.database}.{table.name}"
 
@@ -167,7 +188,7 @@ def _mentioned(tree: exp.Query) -> frozenset[str] | None:
     """Return the names (lower case) in the query; None if it uses all columns of a source, or those that two share."""
     names = set()
     for node in tree.walk():
-        if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Count):
+        if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Anonymous | exp.Count):
             return None
         if isinstance(node, exp.Join) and (node.method or node.args.get("using")):
             return None

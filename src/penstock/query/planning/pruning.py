@@ -14,7 +14,7 @@ from penstock.catalog.model import Column, Table
 __all__ = ["conditions_on", "has_outer_join"]
 
 _UNSTABLE = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc, exp.Rand, exp.Randn, exp.Uuid, exp.Placeholder, exp.Lambda)
-_UNSTABLE_NAMES = frozenset({"random", "rand", "shuffle", "uuid", "gen_random_uuid"})
+_UNSTABLE_NAMES = frozenset({"random", "trino_random", "trino_shuffle", "uuid"})  # the engine's, and our macros
 
 
 def conditions_on(scope: Scope, alias: str, tables: Mapping[str, Table], columns: Collection[str]) -> Sequence[exp.Expr]:

@@ -15,8 +15,9 @@ from typing import Any
 import duckdb
 
 from penstock.catalog.model import Table
-from penstock.query.dialect.checks import is_repeatable
 from penstock.query.dialect.engine_types import engine_type, type_of_engine, type_of_text
+from penstock.query.dialect.functions.library import install
+from penstock.query.dialect.functions.table import is_repeatable
 from penstock.query.dialect.kinds import Type, common
 from penstock.query.dialect.parse import parse
 from penstock.query.dialect.statements.model import Select
@@ -152,6 +153,7 @@ class _ViewScan:
         for scan in self.plan.scans:
             scan.install(engine)
         try:
+            install(engine, self.plan.sql)
             relation = engine.sql(self.plan.sql)
         except (duckdb.BinderException, duckdb.CatalogException) as error:
             raise _invalid(self.table, str(error).splitlines()[0][:500], self.position) from error

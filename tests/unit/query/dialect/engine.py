@@ -6,7 +6,7 @@ import duckdb
 from sqlglot import exp
 
 from penstock.query.dialect.functions.library import install
-from penstock.query.dialect.grammar import Athena
+from penstock.query.dialect.grammar import TrinoCalls
 from penstock.query.dialect.translate import to_engine
 from penstock.query.dialect.types import result_column
 from penstock.query.execution.failures import translate_error
@@ -21,11 +21,10 @@ class Engine:
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:")
         self.connection.execute("SET TimeZone = 'UTC'")
-        self._installed: set[str] = set()
 
     def translated(self, sql: str) -> tuple[str, list[str | None]]:
         """Return the engine's SQL for a query, and Trino's types of its columns where they are known."""
-        (tree,) = Athena().parse(sql)
+        (tree,) = TrinoCalls().parse(sql)
         assert isinstance(tree, exp.Query)
         kinds = to_engine(tree, lambda _: None)
         return tree.sql("duckdb", comments=False), [str(kind) if kind else None for kind in kinds]
@@ -42,7 +41,7 @@ class Engine:
     def _run(self, sql: str) -> tuple[list[str], list[tuple[str | None, ...]]]:
         text, kinds = self.translated(sql)
         try:
-            install(self.connection, text, self._installed)
+            install(self.connection, text)
             relation = self.connection.sql(text)
             found = [str(result_column("x", kind).type) for kind in relation.types]
             table = relation.to_arrow_table().combine_chunks()

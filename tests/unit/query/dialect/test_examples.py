@@ -13,7 +13,7 @@ import pytest
 from sqlglot import exp
 
 from penstock.query.dialect.functions.table import BY_NAME
-from penstock.query.dialect.grammar import Athena
+from penstock.query.dialect.grammar import TrinoCalls
 from penstock.query.errors import StatementError
 from tests.unit.query.dialect.engine import Engine
 
@@ -54,7 +54,21 @@ def test_every_served_function_has_an_example() -> None:
     called = set()
     for file in FILES:
         for expression, _, _ in _examples(file):
-            (tree,) = Athena().parse(f"SELECT {expression}")
+            (tree,) = TrinoCalls().parse(f"SELECT {expression}")
             assert tree is not None
             called |= {node.name.lower() for node in tree.find_all(exp.Anonymous)}
     assert sorted(name for name, row in BY_NAME.items() if row.refused is None and name not in called) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    """
+    getenv('HOME') current_setting('memory_limit') pg_sleep(100) sleep_ms(100) write_log('x') read_text('/etc/passwd')
+    query('x') getvariable('x') nextval('x') json_execute_serialized_sql('x') which_secret('x','s3') stats(1) error('x')
+    """.split(),  # noqa: SIM905
+)
+def test_functions_of_the_engine_do_not_exist(engine: Engine, call: str) -> None:
+    with pytest.raises(
+        StatementError, match=rf"FUNCTION_NOT_FOUND: line 1:8: Function '{call.split('(', maxsplit=1)[0]}' not registered"
+    ):
+        engine.value(call)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -16,15 +17,16 @@ __all__ = ["install"]
 _NAME = re.compile(r"\btrino_\w+", re.IGNORECASE)
 
 
-def install(connection: duckdb.DuckDBPyConnection, sql: str, installed: set[str] | None = None) -> None:
+def install(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     """Create in ``connection`` every macro and function that ``sql`` names, and those that they name in turn.
 
-    ``installed`` has the names of those that are there, and gets the new ones.
+    Those that are there already are left as they are.
     """
-    for definition in _needed(sql, set() if installed is None else installed):
+    for definition in _needed(sql, set()):
         if isinstance(definition, Macro):
             connection.execute(definition.sql)
-        else:
+            continue
+        with suppress(duckdb.NotImplementedException, duckdb.CatalogException):  # it is there already
             connection.create_function(
                 definition.name,
                 _of_count(len(definition.parameters), definition.function),

@@ -146,8 +146,8 @@ class Macro:
 
     @property
     def sql(self) -> str:
-        """The statement that creates it."""
-        return f"CREATE MACRO {self.name}{', '.join(self.overloads)}"
+        """The statement that creates it, if it is not there."""
+        return f"CREATE MACRO IF NOT EXISTS {self.name}{', '.join(self.overloads)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.query.dialect.checks import is_repeatable
+from penstock.query.dialect.functions.table import is_repeatable
 from penstock.query.errors import StatementError
 from penstock.query.iceberg.scan import FILE, POSITION
 

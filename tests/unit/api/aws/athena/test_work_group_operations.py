@@ -16,7 +16,8 @@ from tests.unit.query.lake_of_flights import Lake
 OWN = {"OutputLocation": "s3://lake/team/"}
 IN_TEAM = {"WorkGroup": "team"}
 ENDLESS = (
-    "SELECT count(*) FROM UNNEST(sequence(1, 1000000)) a(x) CROSS JOIN UNNEST(sequence(1, 1000000)) b(y) WHERE x * y = -1"
+    "SELECT count(*) FROM UNNEST(sequence(1, 10000)) a(x), UNNEST(sequence(1, 10000)) b(y), "
+    "UNNEST(sequence(1, 10000)) c(z) WHERE x * y * z = -1"
 )
 
 

@@ -219,9 +219,8 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_quotient",
         [
-            f"(n {kind}, d {kind}) AS (n // d) + CASE WHEN abs(n % d) >= abs(d) - abs(n % d) "
+            "(n, d) AS (n // d) + CASE WHEN abs(n % d) >= abs(d) - abs(n % d) "
             "THEN CASE WHEN (n < 0) = (d < 0) THEN 1 ELSE -1 END ELSE 0 END"
-            for kind in ("BIGINT", "HUGEINT")
         ],
     ),
 ]

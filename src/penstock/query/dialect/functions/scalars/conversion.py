@@ -3,6 +3,7 @@
 Sources: Trino's documentation, "Conversion functions", "Data types"; Trino's own tests of the casts of each type.
 """
 
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
@@ -50,11 +51,28 @@ def convert(call: Call, value: exp.Expr, source: Type | None, target: Type) -> e
             raise call.wrong(f"Cannot cast {source} to {target}", code="TYPE_MISMATCH")
     elif source == target and target.name not in {"time", "timestamp"}:
         return value
-    if source == UNKNOWN:
+    if source == UNKNOWN or _is_plain_literal(value, target):
         return as_type(value, target)
     if source == JSON and target.name != "json":
         return _from_json(call, value, target)
     return _converted(call, value, source, target)
+
+
+def _is_plain_literal(value: exp.Expr, target: Type) -> bool:
+    """Return whether ``value`` is text in the form that the engine's cast reads as Trino's does, such as DATE '2024-01-31'.
+
+    Conditions with a plain cast can be used to prune.
+    """
+    form = _FORMS.get(target.name)
+    return form is not None and isinstance(value, exp.Literal) and value.is_string and form.fullmatch(value.name) is not None
+
+
+_FORMS = {
+    "date": re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])"),
+    "timestamp": re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8]) ([01]\d|2[0-3]):[0-5]\d:[0-5]\d"),
+    "decimal": re.compile(r"-?\d+(\.\d+)?"),
+    **dict.fromkeys((*_INTEGERS, "double"), re.compile(r"-?\d+")),
+}
 
 
 def _converted(call: Call, value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
