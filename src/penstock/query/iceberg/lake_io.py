@@ -68,6 +68,11 @@ class LakeIO(FileIO):
         self.written: dict[str, Path] = {}
         """Files by the ``s3://`` names under which they are to be published."""
 
+    @property
+    def root(self) -> Path:
+        """The lake's folder."""
+        return self._lake.root.resolve()
+
     def new_input(self, location: str) -> InputFile:
         """Return a file of the lake, or one that was written and is not published yet."""
         if location in self.written:

@@ -22,6 +22,8 @@ from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest
 
 __all__ = ["FILE", "POSITION", "IcebergScan", "IcebergTable"]
 
+PATH = "$path"
+"""Trino's hidden column of a row's file."""
 FILE, POSITION = "__penstock_file", "__penstock_pos"
 """Columns of a scan with positions: the data file's path, and the row's number in it, from 0."""
 _ROW_NUMBER = "file_row_number"
@@ -72,7 +74,14 @@ class IcebergTable:
             )
         wanted = [each for each in self._fields if request.columns is None or each.name.lower() in request.columns]
         return IcebergScan(
-            view=request.view, state=self.state, schema=schema, fields=wanted, plan=plan, io=io, positions=self._positions
+            view=request.view,
+            state=self.state,
+            schema=schema,
+            fields=wanted,
+            plan=plan,
+            io=io,
+            positions=self._positions,
+            hidden=[PATH] if PATH in request.hidden else [],
         )
 
 
@@ -99,6 +108,8 @@ class IcebergScan:
     plan: ScanPlan
     io: LakeIO
     positions: bool = False
+    hidden: Sequence[str] = ()
+    """The hidden columns that the view has."""
 
     @property
     def files(self) -> Sequence[DataFile]:
@@ -203,7 +214,7 @@ class IcebergScan:
         names = [each.name.lower() for each in self.fields]
         columns = [f"{sql} AS {quote_name(name)}" for sql, name in zip(group.columns, names, strict=True)]
         columns += [f"{sql} AS __penstock_e{number}" for number, sql in group.keys.items()]
-        located = self.positions or group.deleted or group.equalities
+        located = self.positions or self.hidden or group.deleted or group.equalities
         if located:
             columns += [FILE, f"{_ROW_NUMBER} AS {POSITION}"]
         files = ", ".join(quote_text(each) for each in group.paths)
@@ -213,6 +224,7 @@ class IcebergScan:
         if not located:
             return inner
         shown = [f"t.{quote_name(name)}" for name in names] + ([f"t.{FILE}", f"t.{POSITION}"] if self.positions else [])
+        shown += [f"{self._uri('t.' + FILE)} AS {quote_name(each)}" for each in self.hidden]
         joins = ""
         if group.deleted:
             joins += f" ANTI JOIN {self._named('deleted')} d ON d.file = t.{FILE} AND d.pos = t.{POSITION}"
@@ -231,4 +243,9 @@ class IcebergScan:
         ]
         if self.positions:
             columns += [f"CAST(NULL AS VARCHAR) AS {FILE}", f"CAST(NULL AS BIGINT) AS {POSITION}"]
+        columns += [f"CAST(NULL AS VARCHAR) AS {quote_name(each)}" for each in self.hidden]
         return f"SELECT {', '.join(columns) or '1'} WHERE false"
+
+    def _uri(self, column: str) -> str:
+        """Return SQL for the location of the file whose path is in ``column``."""
+        return f"concat('s3://', substr({column}, {len(str(self.io.root)) + 2}))"

@@ -6,7 +6,7 @@ from penstock.catalog.model import Table
 from penstock.errors import NotFound
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position, StatementError
-from penstock.query.iceberg.kind import iceberg_table
+from penstock.query.iceberg.kind import iceberg_table, metadata_table
 from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.tables.hive import hive_table
 from penstock.query.tables.information_schema import information_schema
@@ -18,7 +18,7 @@ __all__ = ["find_database", "find_source", "find_table"]
 Kind = Callable[[TableReference, LakeReader], TableSource | None]
 """Returns the source if the reference is of this kind, None if it is not. Raises :class:`StatementError`."""
 
-_VIRTUAL: Sequence[Kind] = (information_schema,)
+_VIRTUAL: Sequence[Kind] = (information_schema, metadata_table)
 """Kinds whose names are not tables of the catalog: ``information_schema.tables``, ``"flights$partitions"``."""
 
 _STORED: Sequence[Callable[[Table, TableReference, LakeReader], TableSource | None]] = (
