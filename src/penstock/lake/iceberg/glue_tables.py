@@ -14,7 +14,16 @@ from penstock.lake.iceberg.documents import Document
 from penstock.lake.iceberg.schemas import hive_type
 from penstock.lake.iceberg.table_metadata import current_schema
 
-__all__ = ["METADATA_LOCATION", "glue_shape", "is_table", "is_view", "location_of", "table_input", "view_input"]
+__all__ = [
+    "METADATA_LOCATION",
+    "current_columns",
+    "glue_shape",
+    "is_table",
+    "is_view",
+    "location_of",
+    "table_input",
+    "view_input",
+]
 
 METADATA_LOCATION = "metadata_location"
 _PREVIOUS = "previous_metadata_location"
@@ -105,6 +114,11 @@ def _column(field: Document, *, current: bool) -> Column:
             "iceberg.field.current": str(current).lower(),
         },
     )
+
+
+def current_columns(table: Table) -> Sequence[Column]:
+    """Return a table's columns without those that it once had, which Iceberg's libraries keep in the catalog."""
+    return [each for each in table.storage.columns if each.parameters.get("iceberg.field.current") != "false"]
 
 
 def glue_shape(given: TableInput) -> dict[str, Any]:

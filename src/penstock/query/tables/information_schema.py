@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from penstock.catalog.model import Column, Partition, StorageDescriptor, Table
 from penstock.errors import NotFound
+from penstock.lake.iceberg.glue_tables import current_columns
 from penstock.query.dialect.engine_types import trino_text
 from penstock.query.dialect.types import duckdb_type, quote_name
 from penstock.query.errors import StatementError
@@ -186,7 +187,7 @@ def _columns(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Row]:
         hidden = _HIDDEN.get(table.name, ()) if table.database == NAME else ()
         keys = [(each, "partition key") for each in table.partition_keys]
         declared = _declared(table)
-        for at, (column, extra) in enumerate([*((each, None) for each in table.storage.columns), *keys], 1):
+        for at, (column, extra) in enumerate([*((each, None) for each in current_columns(table)), *keys], 1):
             if column.name not in hidden:
                 kind = declared.get(column.name) or trino_text(column.type or "string")
                 where = (_CATALOG, table.database, table.name)
