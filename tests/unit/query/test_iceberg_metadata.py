@@ -61,16 +61,15 @@ def test_show_create_table_makes_the_same_table(made: World) -> None:
     lines = [row[0] for row in made.rows("SHOW CREATE TABLE t")]
     assert lines == [
         "CREATE TABLE db.t (",
-        "  id bigint COMMENT 'key',",
-        "  k string,",
-        "  day date)",
+        "  `id` bigint COMMENT 'key', ",
+        "  `k` string, ",
+        "  `day` date)",
         "PARTITIONED BY (`k`, bucket(2, `id`), month(`day`))",
         "LOCATION 's3://lake/tables/t'",
         "TBLPROPERTIES (",
-        "  'table_type'='iceberg',",
-        "  'write_compression'='gzip',",
-        "  'vacuum_max_snapshot_age_seconds'='100'",
-        ")",
+        "  'table_type'='iceberg', ",
+        "  'vacuum_max_snapshot_age_seconds'='100', ",
+        "  'write_compression'='gzip')",
     ]
     before = made.table("t")
     made.run("DROP TABLE t")

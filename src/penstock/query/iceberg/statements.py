@@ -8,10 +8,8 @@ from penstock.errors import NotFound
 from penstock.query.dialect.statements import model
 from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
-from penstock.query.execution.results import write_lines
 from penstock.query.iceberg.kind import is_iceberg
 from penstock.query.tables.kinds import find_database, find_table
-from penstock.statements.model import ResultColumn, StatementStatistics
 
 __all__ = ["run_iceberg"]
 
@@ -28,8 +26,6 @@ def run_iceberg(context: ExecutionContext, statement: Any) -> Outcome | None:
         return _create(context, statement)
     if isinstance(statement, model.CreateTableAs) and _says_iceberg(statement.properties):
         return _create(context, statement)
-    if isinstance(statement, model.Show) and statement.what == "CREATE_TABLE":
-        return _show_create(context, statement)
     if not isinstance(statement, (*_TABLE_ONLY, *_EITHER)):
         return None
     table = _table(context, statement)
@@ -48,18 +44,6 @@ def _create(context: ExecutionContext, statement: model.CreateTable | model.Crea
     from penstock.query.iceberg.changes.dispatch import create  # noqa: PLC0415 - see above
 
     return create(context, statement)
-
-
-def _show_create(context: ExecutionContext, statement: model.Show) -> Outcome | None:
-    assert statement.table is not None
-    table = find_table(context.host, statement.table, database=statement.database or context.task.database)
-    if not is_iceberg(table):
-        return None
-    from penstock.query.iceberg.ddl_text import create_statement  # noqa: PLC0415 - see above
-
-    lines = create_statement(table, context.task.lake)
-    rows = write_lines(context.task.folder / "result", [[line] for line in lines])
-    return Outcome([ResultColumn(name="createtab_stmt", type="string")], StatementStatistics(output_rows=rows))
 
 
 def _says_iceberg(properties: Mapping[str, model.PropertyValue]) -> bool:

@@ -83,6 +83,7 @@ def _names(names: Sequence[str]) -> Sequence[str]:
 
 
 def _iceberg(context: ExecutionContext, table: Table) -> Sequence[str]:
+    from penstock.query.iceberg.changes.properties import athena_properties  # noqa: PLC0415 - as below
     from penstock.query.iceberg.state import load  # noqa: PLC0415 - it imports pyiceberg, which Hive's tables do not need
     from penstock.query.iceberg.types import hive_type  # noqa: PLC0415 - see above
 
@@ -100,7 +101,7 @@ def _iceberg(context: ExecutionContext, table: Table) -> Sequence[str]:
     if fields:
         lines.append(f"PARTITIONED BY ({', '.join(fields)})")
     lines.append(f"LOCATION {hive_quoted(metadata.location)}")
-    return [*lines, "TBLPROPERTIES (", *_pairs({"table_type": "iceberg", **metadata.properties})]
+    return [*lines, "TBLPROPERTIES (", *_pairs(athena_properties(metadata.properties))]
 
 
 def _definitions(columns: Sequence[Column]) -> Sequence[str]:

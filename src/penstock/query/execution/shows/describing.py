@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from penstock.catalog.model import Column, SerDeInfo, StorageDescriptor, Table
+from penstock.lake.iceberg.glue_tables import current_columns
 from penstock.query.dialect.hive_types import HiveType, parse_hive_type
 from penstock.query.dialect.statements.model import Describe
 from penstock.query.errors import StatementError
@@ -27,7 +28,7 @@ def describe(context: ExecutionContext, statement: Describe) -> ShowResult:
     storage = table.storage
     if statement.partition:
         storage = one_partition(context, table, statement.partition).storage
-    columns = storage.columns or table.storage.columns
+    columns = (storage.columns if statement.partition else ()) or current_columns(table)
     if statement.column:
         return ShowResult(_NAMES, [_column([*columns, *table.partition_keys], statement.column)])
     rows = [_described(column) for column in (*columns, *table.partition_keys)]

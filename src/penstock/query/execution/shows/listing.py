@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
+from penstock.lake.iceberg.glue_tables import current_columns
 from penstock.lake.partitions import partition_path
 from penstock.query.dialect.functions.table import AREAS
 from penstock.query.dialect.kinds import Type
@@ -93,7 +94,7 @@ def _properties(table: Table, wanted: str | None) -> ShowResult:
 
 
 def _columns(_context: ExecutionContext, table: Table) -> ShowResult:
-    return ShowResult(["field"], [[column.name.ljust(20)] for column in (*table.storage.columns, *table.partition_keys)])
+    return ShowResult(["field"], [[column.name.ljust(20)] for column in (*current_columns(table), *table.partition_keys)])
 
 
 def _functions(statement: Show) -> ShowResult:
