@@ -9,6 +9,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from penstock.api.iceberg.call import Call
@@ -69,15 +70,15 @@ def commit(call: Call, changes: Sequence[Change]) -> list[Loaded]:
     for change in changes:
         _check_access(call, change)
     try:
-        return publish(call, lambda: [_plan(call, change) for change in changes])
+        return publish(call, [partial(_plan, call, change) for change in changes])
     except TableExists as error:
         raise RequirementFailed(f"Requirement failed: {error.message}") from None
 
 
-def publish(call: Call, plan: Callable[[], Sequence[Plan]]) -> list[Loaded]:
-    """Write what ``plan`` returns to the catalog, all together; plan again if a table was changed meanwhile."""
+def publish(call: Call, planners: Sequence[Callable[[], Plan]]) -> list[Loaded]:
+    """Write what ``planners`` return to the catalog, all together; plan again if a table was changed meanwhile."""
     for attempt in range(_ATTEMPTS):
-        plans = plan()
+        plans = _planned(call, planners)
         writes = [each.write for each in plans if each.write is not None]
         try:
             call.tables.change_tables(writes, skip_archive=True)
@@ -98,6 +99,18 @@ def publish(call: Call, plan: Callable[[], Sequence[Plan]]) -> list[Loaded]:
             _remove(call, [location for each in plans for location in each.dropped])
             return [each.result for each in plans]
     raise AssertionError("unreachable")
+
+
+def _planned(call: Call, planners: Sequence[Callable[[], Plan]]) -> list[Plan]:
+    """Return the plans of all; if one fails, the files of those before it are removed."""
+    plans: list[Plan] = []
+    try:
+        for planner in planners:
+            plans.append(planner())
+    except Exception:
+        _discard(call, plans)
+        raise
+    return plans
 
 
 def _check_access(call: Call, change: Change) -> None:

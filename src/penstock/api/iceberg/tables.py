@@ -137,7 +137,7 @@ def _create(call: Call) -> Answer:
     check_location(call, table["location"])
     if request.get("stage-create"):
         return _answer(call, database, name, None, written(table))
-    [created] = publish(call, lambda: [create_plan(call, database, name, table)])
+    [created] = publish(call, [lambda: create_plan(call, database, name, table)])
     return _answer(call, database, name, created.location, created.document)
 
 

@@ -66,10 +66,7 @@ def _create(call: Call) -> Answer:
         properties=properties,
     )
 
-    def plan() -> list[Plan]:
-        return [_plan(call, database, name, view, None)]
-
-    [created] = publish(call, plan)
+    [created] = publish(call, [lambda: _plan(call, database, name, view, None)])
     return _answer(created)
 
 
@@ -90,17 +87,17 @@ def _replace(call: Call) -> Answer:
     updates = documents(request, "updates", "the commit", default=())
     call.access.check("UpdateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
 
-    def plan() -> list[Plan]:
+    def plan() -> Plan:
         table = existing_view(call, database, name)
         loaded = read_metadata(call, table)
         base = read_view(loaded.document)
         check_view_requirements(requirements, base)
         changed = apply_view_updates(base, updates)
         if changed is None:
-            return [Plan(None, loaded)]
-        return [_plan(call, database, name, changed, table)]
+            return Plan(None, loaded)
+        return _plan(call, database, name, changed, table)
 
-    [replaced] = publish(call, plan)
+    [replaced] = publish(call, [plan])
     return _answer(replaced)
 
 

@@ -55,7 +55,7 @@ class Field:
 
 def check_schema(schema: Document, format_version: int) -> None:
     """Raise :class:`BadDocument` if ``schema`` is not valid, :class:`NotSupported` for types that it does not support."""
-    if schema.get("type", "struct") != "struct":
+    if not isinstance(schema, Mapping) or schema.get("type", "struct") != "struct":
         raise BadDocument("A schema's type is 'struct'.")
     seen: set[int] = set()
     for field_id, field in _walk(schema, format_version):
@@ -63,7 +63,7 @@ def check_schema(schema: Document, format_version: int) -> None:
             raise BadDocument(f"The schema has the field id {field_id} twice, the second time for '{field.name}'.")
         seen.add(field_id)
     identifiers = schema.get("identifier-field-ids") or []
-    if not isinstance(identifiers, list) or not seen.issuperset(identifiers):
+    if not isinstance(identifiers, list) or not all(isinstance(each, int) and each in seen for each in identifiers):
         raise BadDocument(f"The schema's identifier-field-ids {identifiers} are not ids of its fields.")
     names = [field.name for field in fields_by_id(schema).values()]
     if len(names) != len(set(names)):
@@ -92,7 +92,8 @@ def is_same(one: Document, other: Document) -> bool:
 
 
 def _content(schema: Document) -> Any:
-    return schema["fields"], sorted(schema.get("identifier-field-ids") or [])
+    identifiers = schema.get("identifier-field-ids") or []
+    return schema["fields"], sorted(map(str, identifiers)) if isinstance(identifiers, list) else identifiers
 
 
 def fresh_schema(schema: Document) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def _below(kind: Any, path: str, version: int | None, *, depth: int, repeated: b
         return
     if not isinstance(kind, Mapping):
         raise BadDocument(f"The field '{path[:100]}' has no type.")
-    name = kind.get("type")
+    name = str(kind.get("type"))
     if name == "struct":
         yield from _fields(kind, path, version, depth=depth, repeated=repeated)
     elif name in {"list", "map"}:
@@ -186,7 +187,7 @@ def _below(kind: Any, path: str, version: int | None, *, depth: int, repeated: b
             yield integer(kind, f"{part}-id", f"the {name} '{path[:100]}'"), Field(inner, kind.get(part), True)
             yield from _below(kind.get(part), inner, version, depth=depth + 1, repeated=True)
     else:
-        raise BadDocument(f"The field '{path[:100]}' has the unknown type {str(name)[:100]!r}.")
+        raise BadDocument(f"The field '{path[:100]}' has the unknown type {name[:100]!r}.")
 
 
 def _check_primitive(kind: str, path: str, version: int) -> None:

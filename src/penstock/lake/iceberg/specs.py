@@ -63,7 +63,8 @@ def check_order(order: Document, schema: Document) -> None:
     for field in documents(order, "fields", "the sort order"):
         transform, source = _transform(field), _source(field)
         _check_source(known.get(source), transform, "sort field", source)
-        if field.get("direction") not in _DIRECTIONS or field.get("null-order") not in _NULL_ORDERS:
+        direction, nulls = (text(field, name, "a sort field") for name in ("direction", "null-order"))
+        if direction not in _DIRECTIONS or nulls not in _NULL_ORDERS:
             raise BadDocument("A sort field needs a direction (asc, desc) and a null-order (nulls-first, nulls-last).")
 
 

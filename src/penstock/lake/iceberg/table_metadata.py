@@ -11,7 +11,16 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.lake.iceberg.documents import Document, documents, integer, member, optional_integer, text
+from penstock.lake.iceberg.documents import (
+    Document,
+    documents,
+    integer,
+    member,
+    optional_integer,
+    optional_text,
+    text,
+    texts,
+)
 from penstock.lake.iceberg.errors import BadDocument, NotSupported
 from penstock.lake.iceberg.schemas import check_schema, fresh_schema, highest_id
 from penstock.lake.iceberg.specs import FIRST_FIELD_ID, UNSORTED, check_order, check_spec, fresh_order, fresh_spec
@@ -142,7 +151,7 @@ def read_table(document: Any) -> dict[str, Any]:
     integer(table, "last-column-id", where)
     if version == 1:
         _complete_first(table)
-    table.setdefault("table-uuid", None)
+    table["table-uuid"] = optional_text(table, "table-uuid", where)
     table.setdefault("last-sequence-number", 0)
     table.setdefault("properties", {})
     table.setdefault("sort-orders", [dict(UNSORTED)])
@@ -151,8 +160,7 @@ def read_table(document: Any) -> dict[str, Any]:
         table[name] = documents(table, name, where, default=())
     for name in ("current-schema-id", "default-spec-id", "default-sort-order-id"):
         integer(table, name, where)
-    if not isinstance(table["properties"], dict):
-        raise BadDocument("The table's properties are not an object.")
+    table["properties"] = texts(table, "properties", where)
     current = optional_integer(table, "current-snapshot-id", where)
     table["current-snapshot-id"] = None if current == -1 else current
     refs = table.get("refs") or {}
@@ -162,6 +170,13 @@ def read_table(document: Any) -> dict[str, Any]:
     if version >= 3:
         table.setdefault("next-row-id", 0)
     _check_entries(table, where)
+    if table.get("last-partition-id") is None:
+        used = [
+            integer(field, "field-id", "a partition field") for spec in table["partition-specs"] for field in spec["fields"]
+        ]
+        table["last-partition-id"] = max(used, default=FIRST_FIELD_ID - 1)
+    integer(table, "last-partition-id", where)
+    integer(table, "last-sequence-number", where)
     check_schema(current_schema(table), version)
     return table
 
@@ -176,7 +191,9 @@ def _check_entries(table: Document, where: str) -> None:
             documents(entry, "fields", f"an entry of '{name}'")
     refs = member(table, "refs", where)
     for name in refs:
-        integer(member(refs, name, "refs"), "snapshot-id", f"the ref '{name[:100]}'")
+        ref = member(refs, name, "refs")
+        integer(ref, "snapshot-id", f"the ref '{name[:100]}'")
+        text(ref, "type", f"the ref '{name[:100]}'")
 
 
 def written(table: Document) -> dict[str, Any]:
@@ -246,6 +263,3 @@ def _complete_first(table: dict[str, Any]) -> None:
         numbered = [{"field-id": FIRST_FIELD_ID + index, **field} for index, field in enumerate(fields)]
         table["partition-specs"] = [{"spec-id": 0, "fields": numbered}]
         table["default-spec-id"] = 0
-    if table.get("last-partition-id") is None:
-        used = [field.get("field-id", 0) for spec in table["partition-specs"] for field in spec.get("fields", ())]
-        table["last-partition-id"] = max(used, default=FIRST_FIELD_ID - 1)

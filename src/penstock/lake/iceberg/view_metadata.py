@@ -72,8 +72,12 @@ def read_view(document: Any) -> dict[str, Any]:
         documents(version, "representations", "a view version")
     for schema in view["schemas"]:
         integer(schema, "schema-id", "a schema")
-    by_id(view["versions"], "version-id", integer(view, "current-version-id", where))
-    view.setdefault("properties", {})
+        documents(schema, "fields", "a schema")
+    current = by_id(view["versions"], "version-id", integer(view, "current-version-id", where))
+    check_schema(by_id(view["schemas"], "schema-id", current["schema-id"]), _TYPES)
+    for representation in current["representations"]:
+        _dialect(representation)
+    view["properties"] = texts(view, "properties", where) if view.get("properties") else {}
     return view
 
 
