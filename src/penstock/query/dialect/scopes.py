@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
-from penstock.query.dialect.kinds import BIGINT, Type, common
+from penstock.query.dialect.kinds import Type, common
+from penstock.query.dialect.relations import unnested_columns
 
 __all__ = ["Columns", "Scopes", "field_type"]
 
@@ -26,6 +27,10 @@ class Scopes:
     def finish(self, scope: Scope) -> None:
         """Note the result columns of a scope whose expressions are translated."""
         self._outputs[id(scope.expression)] = (scope.expression, self._output(scope))
+
+    def stands_for(self, new: exp.Expr, query: exp.Expr) -> None:
+        """Note that ``new`` has taken the place of a finished query in the tree."""
+        self._outputs[id(new)] = (new, self._outputs[id(query)][1])
 
     def is_finished(self, query: exp.Expr) -> bool:
         """Return whether the query of a scope is translated."""
@@ -70,10 +75,16 @@ class Scopes:
         if named is None:
             return None
         parent = source.expression.parent
+        while isinstance(parent, exp.SetOperation):  # a recursive query names itself by its first part
+            parent = parent.parent
         renamed = parent.alias_column_names if isinstance(parent, exp.CTE | exp.Subquery) else []
-        if renamed:
-            return {new.lower(): kind for new, (_, kind) in zip(renamed, named, strict=False)}
-        return dict(named)
+        return dict(self._renamed(named, renamed) or ())
+
+    @staticmethod
+    def _renamed(named: _Named | None, names: Sequence[str]) -> _Named | None:
+        if named is None or not names:
+            return named
+        return [(new.lower(), kind) for new, (_, kind) in zip(names, named, strict=False)]
 
     def _output(self, scope: Scope) -> _Named | None:
         query = scope.expression
@@ -85,7 +96,9 @@ class Scopes:
         if isinstance(query, exp.Values):
             return self._values(query)
         if isinstance(query, exp.Unnest):
-            return self._unnested(query)
+            return unnested_columns(query, self._type_of)
+        if isinstance(query, exp.Lateral):
+            return self._renamed(self.result(query.this), query.alias_column_names)
         return self._projections(query, scope) if isinstance(query, exp.Select) else None
 
     def _values(self, query: exp.Values) -> _Named:
@@ -93,24 +106,6 @@ class Scopes:
         names = query.alias_column_names or [f"_col{at}" for at in range(len(rows[0]))]
         kinds = [common([self._type_of(each) for each in column]) for column in zip(*rows, strict=False)]
         return [(name.lower(), kind) for name, kind in zip(names, kinds, strict=False)]
-
-    def _unnested(self, query: exp.Unnest) -> _Named:
-        kinds: list[Type | None] = []
-        for each in query.expressions:
-            kind = self._type_of(each)
-            if kind is not None and kind.name == "map":
-                kinds += kind.inner
-            elif kind is not None and kind.element is not None and kind.element.name == "row":
-                kinds += kind.element.inner
-            else:
-                kinds.append(kind.element if kind is not None else None)
-        offset = query.args.get("offset")
-        if offset:
-            kinds.append(BIGINT)
-        names = [each.lower() for each in query.alias_column_names]
-        if isinstance(offset, exp.Identifier):
-            names.append(offset.name.lower())
-        return list(zip(names, kinds, strict=False))
 
     def _projections(self, query: exp.Select, scope: Scope) -> _Named | None:
         result: list[tuple[str, Type | None]] = []

@@ -13,6 +13,7 @@ from penstock.query.dialect.functions.rows import Call, Row, Types
 from penstock.query.dialect.functions.table import row_of
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
 from penstock.query.dialect.positions import position_of
+from penstock.query.dialect.relations import check_relations, unnested, with_ties
 from penstock.query.dialect.scopes import Columns, Scopes, field_type
 from penstock.query.errors import StatementError
 
@@ -48,11 +49,20 @@ class _Translation:
         self._scopes = Scopes(columns, self._type)
 
     def run(self, tree: exp.Query) -> Sequence[Type | None]:
+        check_relations(tree)
         for scope in list(traverse_scope(tree)):
             self._scope = scope
             self._visit(scope.expression)
             self._scopes.finish(scope)
+            if isinstance(scope.expression, exp.Unnest):
+                self._unnest(scope.expression)
+        with_ties(tree)
         return [kind for _, kind in self._scopes.result(tree) or ()]
+
+    def _unnest(self, node: exp.Unnest) -> None:
+        new = unnested(node, self._type)
+        node.replace(new)
+        self._scopes.stands_for(new, node)
 
     def _type(self, node: exp.Expr) -> Type | None:
         found = self._types.get(id(node))
