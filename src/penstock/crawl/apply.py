@@ -30,6 +30,8 @@ _DEPRECATED = "DEPRECATED_BY_CRAWLER"
 _ATTEMPTS = 5
 _BATCH = 1_000
 _INDEX = "crawler_partition_index"  # the name that Glue's crawlers use
+_COUNTERS = {"ADD": "tables_created", "UPDATE": "tables_updated", "DELETE": "tables_deleted"}
+_MOST_CHANGES = 100
 _STATISTICS = ("objectCount", "recordCount", "sizeKey", "averageRecordSize")
 
 
@@ -106,7 +108,7 @@ class Applier:
         )
         self._check_operation("CreateTable", wanted.name)
         table = self._catalog.create_table(self._database, wanted)
-        self._count(tables_created=1)
+        self._changed("ADD", table.name)
         return table
 
     def _update(self, found: FoundTable, current: Table) -> Table:
@@ -135,7 +137,7 @@ class Applier:
         # New statistics alone do not make a new version of the table.
         table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
         if changed:
-            self._count(tables_updated=1)
+            self._changed("UPDATE", table.name)
         return table
 
     def _columns(self, found: FoundTable, current: Table, *, drop: bool) -> Sequence[Column]:
@@ -240,12 +242,12 @@ class Applier:
             elif behavior == "DELETE_FROM_DATABASE":
                 self._check_operation("DeleteTable", table.name)
                 self._catalog.delete_table(self._database, table.name)
-                self._count(tables_deleted=1)
+                self._changed("DELETE", table.name)
             elif _DEPRECATED not in table.parameters:
                 self._check_operation("UpdateTable", table.name)
                 wanted = replace(TableInput.of(table), parameters={**table.parameters, _DEPRECATED: self._stamp()})
                 self._catalog.update_table(self._database, wanted, version=table.version_id)
-                self._count(tables_updated=1)
+                self._changed("UPDATE", table.name)
 
     def _check_operation(self, operation: str, table: str) -> None:
         if self._operation_check is not None:
@@ -269,6 +271,12 @@ class Applier:
             MADE_BY: self._crawler.name,
             **{name: str(value) for name, value in zip(_STATISTICS, values, strict=True)},
         }
+
+    def _changed(self, change: str, table: str) -> None:
+        """Count a table that was added, updated or deleted, and keep its name."""
+        self._count(**{_COUNTERS[change]: 1})
+        if len(self.tally.changes) < _MOST_CHANGES:
+            self.tally = replace(self.tally, changes=(*self.tally.changes, (change, table)))
 
     def _count(self, **added: int) -> None:
         self.tally = replace(self.tally, **{name: getattr(self.tally, name) + count for name, count in added.items()})

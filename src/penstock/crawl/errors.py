@@ -2,7 +2,17 @@
 
 from penstock.errors import AlreadyExists, InvalidInput, LimitExceeded, NotFound
 
-__all__ = ["CrawlerExists", "CrawlerNotFound", "CrawlerNotRunning", "CrawlerRunning", "CrawlerStopping", "TooManyCrawls"]
+__all__ = [
+    "CrawlerExists",
+    "CrawlerNotFound",
+    "CrawlerNotRunning",
+    "CrawlerRunning",
+    "CrawlerStopping",
+    "NoSchedule",
+    "ScheduleNotRunning",
+    "ScheduleRunning",
+    "TooManyCrawls",
+]
 
 
 class CrawlerNotFound(NotFound):
@@ -46,6 +56,33 @@ class CrawlerStopping(InvalidInput):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"Crawler with name {name} is being stopped already.")
+
+
+class NoSchedule(InvalidInput):
+    """The crawler has no schedule to start."""
+
+    aws_code = "NoScheduleException"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Crawler with name {name} has no schedule.", remedy="Give it one with UpdateCrawlerSchedule.")
+
+
+class ScheduleRunning(InvalidInput):
+    """The schedule is running already."""
+
+    aws_code = "SchedulerRunningException"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The schedule of crawler {name} is running already.")
+
+
+class ScheduleNotRunning(InvalidInput):
+    """The schedule is not running."""
+
+    aws_code = "SchedulerNotRunningException"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The schedule of crawler {name} is not running.")
 
 
 class TooManyCrawls(LimitExceeded):

@@ -9,11 +9,13 @@ from penstock.catalog.model import Column
 
 __all__ = [
     "PARQUET",
+    "CrawlRecord",
     "Crawler",
     "CrawlerState",
     "DeleteBehavior",
     "FileFormat",
     "LastCrawl",
+    "RecrawlBehavior",
     "S3Target",
     "SchemaChangePolicy",
     "SeenFile",
@@ -22,6 +24,7 @@ __all__ = [
 ]
 
 CrawlerState = Literal["READY", "RUNNING", "STOPPING"]
+RecrawlBehavior = Literal["CRAWL_EVERYTHING", "CRAWL_NEW_FOLDERS_ONLY"]
 UpdateBehavior = Literal["UPDATE_IN_DATABASE", "LOG"]
 DeleteBehavior = Literal["LOG", "DELETE_FROM_DATABASE", "DEPRECATE_IN_DATABASE"]
 
@@ -45,7 +48,10 @@ class SchemaChangePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """The counts of a crawl. ``problems`` are sentences, the first hundred of them; ``problem_count`` counts all."""
+    """The counts of a crawl. ``problems`` are sentences, the first hundred of them; ``problem_count`` counts all.
+
+    ``changes`` are the tables that changed, the first hundred: ``ADD``, ``UPDATE`` or ``DELETE``, and the name.
+    """
 
     tables_created: int = 0
     tables_updated: int = 0
@@ -56,6 +62,7 @@ class Tally:
     files_read: int = 0
     problem_count: int = 0
     problems: Sequence[str] = ()
+    changes: Sequence[tuple[str, str]] = ()
 
     def summary(self) -> str:
         """Return the counts in one sentence, followed by the problems."""
@@ -81,12 +88,22 @@ class LastCrawl:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlRecord:
+    """A run in the history: ``run_id`` is Glue's CrawlId."""
+
+    run_id: str
+    last: LastCrawl
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Crawler:
     """A crawler as stored. ``run_id``, ``started``, ``owner`` and ``heartbeat`` are set while it runs.
 
     ``owner`` is the process that runs it (:mod:`penstock.owners`), ``heartbeat`` is its last sign of life.
 
-    ``runtimes`` are the seconds of its latest runs, oldest first; ``totals`` adds up the tables of all runs.
+    ``schedule`` is a cron expression, ``next_run`` the time of its next run, None while the schedule is stopped.
+    ``recrawl`` is Glue's RecrawlBehavior. ``history`` are the latest runs, newest first. ``runtimes`` are the seconds of the
+    latest ones, oldest first; ``totals`` adds up the tables of all runs.
     """
 
     name: str
@@ -96,6 +113,7 @@ class Crawler:
     targets: Sequence[S3Target] = ()
     policy: SchemaChangePolicy = field(default_factory=SchemaChangePolicy)
     table_prefix: str = ""
+    recrawl: RecrawlBehavior = "CRAWL_EVERYTHING"
     configuration: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, object] = field(default_factory=dict)
@@ -108,6 +126,9 @@ class Crawler:
     owner: str | None = None
     heartbeat: datetime | None = None
     last_crawl: LastCrawl | None = None
+    schedule: str | None = None
+    next_run: datetime | None = None
+    history: Sequence[CrawlRecord] = ()
     runtimes: Sequence[float] = ()
     totals: Tally = field(default_factory=Tally)
 

@@ -42,13 +42,20 @@ def crawl(
     """
     problems = Problems()
     seen = dict(store.seen(crawler.name))
+    folders = {_folder_of(uri) for uri in seen}
     current: dict[str, SeenFile] = {}
     found: dict[str, FoundTable] = {}
     read = 0
     targets = [_folder(target) for target in crawler.targets]
     for target, location in zip(crawler.targets, targets, strict=True):
         files = _list(lake, target, location, check)
-        unread = {uri: file for uri, file in files.items() if not _is_known(file, seen.get(uri))}
+        if crawler.recrawl == "CRAWL_NEW_FOLDERS_ONLY":
+            files = {uri: file for uri, file in files.items() if uri in seen or _folder_of(uri) not in folders}
+        unread = {
+            uri: file
+            for uri, file in files.items()
+            if not _is_known(file, seen.get(uri)) and (crawler.recrawl == "CRAWL_EVERYTHING" or _is_new(seen.get(uri)))
+        }
         read += len(unread)
         for batch in _read(unread, check):
             store.remember(crawler.name, batch, [])
@@ -83,6 +90,15 @@ def _list(lake: LakeFolder, target: S3Target, location: str, check: Callable[[],
             if not left_out:
                 files[location + file.key] = file
     return files
+
+
+def _folder_of(uri: str) -> str:
+    return uri.rpartition("/")[0]
+
+
+def _is_new(seen: SeenFile | None) -> bool:
+    # A file that was not read whole is as good as new.
+    return seen is None or seen.modified < 0
 
 
 def _is_known(file: LakeFile, seen: SeenFile | None) -> bool:

@@ -13,11 +13,20 @@ from uuid import uuid4
 from penstock.catalog.service import CatalogService
 from penstock.crawl.apply import OperationCheck
 from penstock.crawl.configuration import Configuration
-from penstock.crawl.errors import CrawlerNotFound, CrawlerNotRunning, CrawlerRunning, CrawlerStopping
+from penstock.crawl.errors import (
+    CrawlerNotFound,
+    CrawlerNotRunning,
+    CrawlerRunning,
+    CrawlerStopping,
+    NoSchedule,
+    ScheduleNotRunning,
+    ScheduleRunning,
+)
 from penstock.crawl.globs import exclusion
-from penstock.crawl.model import Crawler, LastCrawl, Tally
+from penstock.crawl.model import Crawler, CrawlRecord, LastCrawl, Tally
 from penstock.crawl.queue import CrawlQueue
 from penstock.crawl.run import crawl
+from penstock.crawl.schedules import parse_cron
 from penstock.crawl.store import Change, CrawlStore
 from penstock.errors import InvalidInput, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
@@ -37,6 +46,9 @@ _MAX_CRAWLS = 100
 _STOPPED = "Stopped on request."
 _SHUT_DOWN = "The server was shut down."
 _KEPT_RUNTIMES = 20
+_KEPT_RECORDS = 50
+_TICK_SECONDS = 5.0
+_LATE = timedelta(minutes=5)
 _MAX_MESSAGE = 2_048
 _ALL = 100_000
 
@@ -73,13 +85,14 @@ class CrawlService:
         self._untold: dict[str, tuple[Crawler, LastCrawl]] = {}
         self._keeping = threading.Lock()
         self._keeper: threading.Thread | None = None
+        self._scheduler: threading.Thread | None = None
 
     def create(self, crawler: Crawler) -> None:
         """Add a crawler. Raises :class:`AlreadyExists`, and :class:`InvalidInput` for targets that cannot be crawled."""
         _check_settings(crawler)
         check_tags(crawler.tags)
         now = self._now()
-        self._store.create(replace(crawler, creation_time=now, last_updated=now))
+        self._store.create(replace(crawler, creation_time=now, last_updated=now, next_run=_next_run(crawler.schedule, now)))
 
     def get(self, name: str) -> Crawler:
         """Return one crawler. Raises :class:`NotFound`."""
@@ -108,12 +121,88 @@ class CrawlService:
         def checked(crawler: Crawler) -> Crawler:
             if crawler.state != "READY":
                 raise CrawlerRunning(name)
-            changed = change(crawler)
+            changed, now = change(crawler), self._now()
             _check_settings(changed)
-            return replace(changed, version=crawler.version + 1, last_updated=self._now())
+            if changed.schedule != crawler.schedule:
+                changed = replace(changed, next_run=_next_run(changed.schedule, now))
+            return replace(changed, version=crawler.version + 1, last_updated=now)
 
         self.get(name)
         self._store.change(name, checked)
+
+    def set_schedule(self, name: str, schedule: str | None) -> None:
+        """Give a crawler another schedule, and start it; None or an empty text removes it. Raises what create raises."""
+
+        def change(crawler: Crawler) -> Crawler:
+            return replace(crawler, schedule=schedule or None, next_run=_next_run(schedule, self._now()))
+
+        self.get(name)
+        self._store.change(name, change)
+
+    def start_schedule(self, name: str) -> None:
+        """Start a stopped schedule. Raises :class:`NotFound`, NoSchedule, ScheduleRunning."""
+
+        def change(crawler: Crawler) -> Crawler:
+            if crawler.schedule is None:
+                raise NoSchedule(name)
+            if crawler.next_run is not None:
+                raise ScheduleRunning(name)
+            return replace(crawler, next_run=_next_run(crawler.schedule, self._now()))
+
+        self.get(name)
+        self._store.change(name, change)
+
+    def stop_schedule(self, name: str) -> None:
+        """Stop a schedule; a crawl that runs goes on. Raises :class:`NotFound`, ScheduleNotRunning."""
+
+        def change(crawler: Crawler) -> Crawler:
+            if crawler.next_run is None:
+                raise ScheduleNotRunning(name)
+            return replace(crawler, next_run=None)
+
+        self.get(name)
+        self._store.change(name, change)
+
+    def run_due(self) -> Sequence[str]:
+        """Start the crawls that are due, and return their crawlers' names. Of several servers, one starts each.
+
+        A run that is more than five minutes late, because no server ran, is left out, as is one of a running crawler.
+        """
+        started: list[str] = []
+        for crawler in self._store.list(after=None, limit=_ALL):
+            now = self._now()
+            if crawler.next_run is not None and crawler.next_run <= now and self._claim(crawler, now):
+                if now - crawler.next_run > _LATE:
+                    _LOG.warning("crawler %s: its run of %s was missed", crawler.name, crawler.next_run.isoformat())
+                    continue
+                try:
+                    self.start(crawler.name)
+                    started.append(crawler.name)
+                except PenstockError as error:
+                    _LOG.warning("crawler %s: its scheduled run is left out: %s", crawler.name, error.message)
+        return started
+
+    def _claim(self, crawler: Crawler, now: datetime) -> bool:
+        """Move the crawler's next run behind ``now``; return False if another server has done so."""
+        claimed = False
+
+        def change(current: Crawler) -> Crawler:
+            nonlocal claimed
+            claimed = current.next_run is not None and current.next_run == crawler.next_run
+            return replace(current, next_run=_next_run(current.schedule, now)) if claimed else current
+
+        try:
+            self._store.change(crawler.name, change)
+        except CrawlerNotFound:
+            return False
+        return claimed
+
+    def _schedules(self) -> None:
+        while not self._closing.wait(_TICK_SECONDS):
+            try:
+                self.run_due()
+            except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
+                _LOG.exception("the schedules of crawlers could not be read")
 
     def tags(self, name: str) -> Mapping[str, str]:
         """Return a crawler's tags. Raises :class:`NotFound`."""
@@ -173,17 +262,22 @@ class CrawlService:
         self._withdraw(self._store.change(name, request))
 
     def recover(self) -> None:
-        """Mark running crawls of dead servers as FAILED; crawls of other servers go on."""
+        """Mark running crawls of dead servers as FAILED, and run schedules from now on; crawls of other servers go on."""
         for crawler in self._store.running():
             self._fail_orphaned(crawler)
+        with self._keeping:
+            if self._scheduler is None:
+                self._scheduler = threading.Thread(target=self._schedules, name="penstock-crawl-schedules", daemon=True)
+                self._scheduler.start()
 
     def close(self, timeout: float = 10.0) -> None:
         """Stop the crawls of this process and wait for them, ``timeout`` seconds for all."""
         self._closing.set()
         for crawler in self._queue.close(timeout):
             self._cancel(crawler, _SHUT_DOWN)
-        if self._keeper is not None:
-            self._keeper.join(timeout)
+        for thread in (self._keeper, self._scheduler):
+            if thread is not None:
+                thread.join(timeout)
         forget_owner(self._owner)
 
     def _list(self, after: str | None, count: int) -> Sequence[Crawler]:
@@ -309,7 +403,21 @@ class CrawlService:
 
 
 def _ended(crawler: Crawler, last: LastCrawl) -> Crawler:
-    return replace(crawler, state="READY", run_id=None, started=None, owner=None, heartbeat=None, last_crawl=last)
+    record = CrawlRecord(run_id=crawler.run_id or "", last=last)
+    return replace(
+        crawler,
+        state="READY",
+        run_id=None,
+        started=None,
+        owner=None,
+        heartbeat=None,
+        last_crawl=last,
+        history=(record, *crawler.history)[:_KEPT_RECORDS],
+    )
+
+
+def _next_run(schedule: str | None, now: datetime) -> datetime | None:
+    return parse_cron(schedule).next_after(now) if schedule else None
 
 
 def _last(status: str, message: str, start: datetime, end: datetime, tally: Tally) -> LastCrawl:
@@ -334,6 +442,18 @@ def _add(totals: Tally, tally: Tally) -> Tally:
 
 def _check_settings(crawler: Crawler) -> None:
     Configuration.parse(crawler.configuration)
+    if crawler.schedule:
+        parse_cron(crawler.schedule)
+    if crawler.recrawl not in {"CRAWL_EVERYTHING", "CRAWL_NEW_FOLDERS_ONLY"}:
+        raise InvalidInput(
+            f"RecrawlBehavior {crawler.recrawl} is not served: there are no S3 events.",
+            remedy="CRAWL_EVERYTHING reads only files that are new or changed; CRAWL_NEW_FOLDERS_ONLY reads new folders.",
+        )
+    if crawler.recrawl != "CRAWL_EVERYTHING" and (crawler.policy.update, crawler.policy.delete) != ("LOG", "LOG"):
+        raise InvalidInput(
+            f"Crawler {crawler.name} crawls new folders only, and its SchemaChangePolicy changes what is in the others.",
+            remedy="Set UpdateBehavior and DeleteBehavior to LOG.",
+        )
     if not crawler.targets:
         raise InvalidInput(f"Crawler {crawler.name} has no target.", remedy="Give at least one path in Targets.S3Targets.")
     for target in crawler.targets:

@@ -142,6 +142,8 @@ def glue(*resources: str, region: str = "us-east-1", account: str = A) -> list[s
             glue("catalog", "database/d", "table/d/t"),
         ),
         ("GetCatalog", {"CatalogId": A}, glue("catalog")),
+        ("ListCrawls", {"CrawlerName": "a"}, glue("crawler/a")),
+        ("UpdateCrawlerSchedule", {"CrawlerName": "a"}, glue("crawler/a")),
         ("BatchGetCrawlers", {"CrawlerNames": ["a", "b"]}, glue("crawler/a", "crawler/b")),
         ("GetCrawlerMetrics", {"CrawlerNameList": ["a", "b"]}, glue("crawler/a", "crawler/b")),
         ("GetCrawlerMetrics", {}, glue("crawler/*")),

@@ -249,7 +249,7 @@ def _functions_of(request: Request, context: ResourceContext, names: Sequence[st
 
 
 def _crawler(request: Request, context: ResourceContext) -> Sequence[str]:
-    return (context.glue(f"crawler/{request['Name']}"),)
+    return (context.glue(f"crawler/{request.get('CrawlerName') or request['Name']}"),)
 
 
 def _crawlers(request: Request, context: ResourceContext) -> Sequence[str]:
@@ -419,6 +419,7 @@ _GLUE: dict[str, Builder] = {
     **_each(_connection, "CreateConnection", "DeleteConnection", "GetConnection", "UpdateConnection"),
     **_each(_connections, "BatchDeleteConnection", "GetConnections"),
     **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),
+    **_each(_crawler, "ListCrawls", "StartCrawlerSchedule", "StopCrawlerSchedule", "UpdateCrawlerSchedule"),
     **_each(_crawlers, "BatchGetCrawlers", "GetCrawlers", "ListCrawlers", "GetCrawlerMetrics"),
 }
 _ATHENA: dict[str, Builder] = {

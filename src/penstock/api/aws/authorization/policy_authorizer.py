@@ -38,7 +38,7 @@ _SHARED = frozenset({"iam", "organizations", "sts"})
 # Operations that carry out others of their service, each of which is authorized separately.
 _BATCHES = frozenset({("secretsmanager", "BatchGetSecretValue")})
 # Crawlers act for the caller who creates, updates or starts them.
-_CRAWLING = frozenset({"CreateCrawler", "StartCrawler", "UpdateCrawler"})
+_CRAWLING = frozenset({"CreateCrawler", "StartCrawler", "StartCrawlerSchedule", "UpdateCrawler", "UpdateCrawlerSchedule"})
 _CRAWLER_ACTIONS = ("glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable", "glue:BatchCreatePartition")
 
 
@@ -316,7 +316,10 @@ def _check_crawled_tables(request: Request, context: RequestContext, decisions: 
         return
     resource_context = decisions.resource_context
     names = resource_context.lookup
-    databases = {request.get("DatabaseName"), names.crawled_database(request["Name"])} - {None, ""}
+    databases = {request.get("DatabaseName"), names.crawled_database(request.get("CrawlerName") or request["Name"])} - {
+        None,
+        "",
+    }
     for database in sorted(str(name).lower() for name in databases):
         its_arn = resource_context.glue(f"database/{database}")
         tables = [resource_context.glue(f"table/{database}/{name}") for name in names.tables_of(database)]

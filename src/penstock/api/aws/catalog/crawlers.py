@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.api.aws.catalog.crawls import history_handlers, schedule_handlers
 from penstock.api.aws.catalog.operations import own_catalog
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
@@ -19,12 +20,13 @@ __all__ = ["operations"]
 
 _PAGE = 100
 _EPOCH = datetime.fromtimestamp(0, UTC)
-_KEPT = ("LineageConfiguration", "RecrawlPolicy")
+_KEPT = ("LineageConfiguration",)
 
 
 def operations(service: CrawlService, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> OperationSet:
     """Return every operation of Glue on crawlers that ``service`` answers; ``now`` returns the time in UTC."""
-    return OperationSet(service="glue", handlers={**_writers(service), **_readers(service, now)})
+    handlers = {**_writers(service), **_readers(service, now), **schedule_handlers(service), **history_handlers(service)}
+    return OperationSet(service="glue", handlers=handlers)
 
 
 def _writers(service: CrawlService) -> dict[str, Handler]:
@@ -110,9 +112,14 @@ def _changed(crawler: Crawler, request: Request) -> Crawler:
             "Description": "description",
             "TablePrefix": "table_prefix",
             "Configuration": "configuration",
+            "Schedule": "schedule",
         }.items()
         if member in request
     }
+    if changes.get("schedule") == "":
+        changes["schedule"] = None
+    if behavior := (request.get("RecrawlPolicy") or {}).get("RecrawlBehavior"):
+        changes["recrawl"] = behavior
     if "Targets" in request:
         changes["targets"] = tuple(_target(each) for each in request["Targets"].get("S3Targets") or ())
     if policy := request.get("SchemaChangePolicy"):
@@ -137,10 +144,11 @@ def _target(shape: Request) -> S3Target:
 def _shape(crawler: Crawler, now: datetime) -> dict[str, Any]:
     elapsed = (now - crawler.started).total_seconds() if crawler.started else 0.0
     shape = {
-        "RecrawlPolicy": {"RecrawlBehavior": "CRAWL_EVERYTHING"},
         "LineageConfiguration": {"CrawlerLineageSettings": "DISABLE"},
         "Classifiers": [],
         **crawler.extra,
+        "RecrawlPolicy": {"RecrawlBehavior": crawler.recrawl},
+        "Schedule": _schedule(crawler),
         "Name": crawler.name,
         "Role": crawler.role,
         "Targets": {
@@ -165,6 +173,15 @@ def _shape(crawler: Crawler, now: datetime) -> dict[str, Any]:
         "Configuration": crawler.configuration,
     }
     return {member: value for member, value in shape.items() if value is not None}
+
+
+def _schedule(crawler: Crawler) -> dict[str, Any] | None:
+    if crawler.schedule is None:
+        return None
+    return {
+        "ScheduleExpression": crawler.schedule,
+        "State": "NOT_SCHEDULED" if crawler.next_run is None else "SCHEDULED",
+    }
 
 
 def _last_shape(name: str, last: LastCrawl | None) -> dict[str, Any] | None:

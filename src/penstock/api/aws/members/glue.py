@@ -163,18 +163,24 @@ _NAMES = {
     "BatchGetCrawlersRequest": "CrawlerNames",
     "CrawlerTargets": "S3Targets",
     "CreateCrawlerRequest": "Name Role DatabaseName Description Targets TablePrefix SchemaChangePolicy RecrawlPolicy "
-    "LineageConfiguration Configuration Tags CatalogId",
+    "Schedule LineageConfiguration Configuration Tags CatalogId",
     "DeleteCrawlerRequest": "Name",
     "GetCrawlerMetricsRequest": "CrawlerNameList MaxResults NextToken",
     "GetCrawlerRequest": "Name",
     "GetCrawlersRequest": "MaxResults NextToken",
     "ListCrawlersRequest": "MaxResults NextToken Tags",
+    "CrawlsFilter": "FieldName FilterOperator FieldValue",
+    "ListCrawlsRequest": "CrawlerName Filters",
+    "RecrawlPolicy": "RecrawlBehavior",
+    "StartCrawlerScheduleRequest": "CrawlerName",
+    "StopCrawlerScheduleRequest": "CrawlerName",
+    "UpdateCrawlerScheduleRequest": "CrawlerName Schedule",
     "S3Target": "Path Exclusions SampleSize",
     "SchemaChangePolicy": "UpdateBehavior DeleteBehavior",
     "StartCrawlerRequest": "Name",
     "StopCrawlerRequest": "Name",
     "UpdateCrawlerRequest": "Name Role DatabaseName Description Targets TablePrefix SchemaChangePolicy RecrawlPolicy "
-    "LineageConfiguration Configuration CatalogId",
+    "Schedule LineageConfiguration Configuration CatalogId",
 }
 
 MEMBERS = Members(
@@ -196,12 +202,10 @@ MEMBERS = Members(
         "LineageConfiguration": {
             "CrawlerLineageSettings": Harmless("No lineage is recorded.", frozenset({"DISABLE"})),
         },
+        "ListCrawlsRequest": {"MaxResults": Harmless("A crawler keeps its latest 50 crawls, which are one page.")},
         "ListTableOptimizerRunsRequest": {"MaxResults": _NO_RUNS},
         "PutResourcePolicyRequest": {
             "EnableHybrid": Harmless("It allows a policy beside grants of Lake Formation, of which there are none."),
-        },
-        "RecrawlPolicy": {
-            "RecrawlBehavior": Harmless("Crawlers do this anyway.", frozenset({"CRAWL_EVERYTHING"})),
         },
         "SearchTablesRequest": {"IncludeStatusDetails": _STATUS},
         "UserDefinedFunctionInput": {
@@ -218,8 +222,6 @@ MEMBERS = Members(
         "OpenTableFormatInput": "Write the table's metadata with the client (Iceberg, Spark) instead.",
         "PythonProperties": "Put them into ConnectionProperties.",
         "QueryAsOfTime": "Leave it out: GetTableVersions lists the earlier states of a table.",
-        "RecrawlBehavior": "CRAWL_EVERYTHING reads only files that are new or changed; crawling by S3 events is not served.",
-        "Schedule": "Leave it out, and call StartCrawler from a scheduler of your own.",
         "SparkProperties": "Put them into ConnectionProperties.",
         "TransactionId": "Leave it out: governed tables are not served, and AWS has ended them.",
         "UpdateOpenTableFormatInput": "Write the table's metadata with the client (Iceberg, Spark) instead.",

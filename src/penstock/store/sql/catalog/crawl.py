@@ -12,7 +12,17 @@ from sqlalchemy import Table as SqlTable
 from sqlalchemy.exc import IntegrityError
 
 from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
-from penstock.crawl.model import PARQUET, Crawler, FileFormat, LastCrawl, S3Target, SchemaChangePolicy, SeenFile, Tally
+from penstock.crawl.model import (
+    PARQUET,
+    Crawler,
+    CrawlRecord,
+    FileFormat,
+    LastCrawl,
+    S3Target,
+    SchemaChangePolicy,
+    SeenFile,
+    Tally,
+)
 from penstock.crawl.store import Change
 from penstock.store.sql.catalog.codec import ColumnsCache, dump_columns
 from penstock.store.sql.database import Database, metadata
@@ -153,14 +163,24 @@ def _load(text: str) -> Crawler:
     found["runtimes"] = tuple(found["runtimes"])
     found["totals"] = _tally(found["totals"])
     if found["last_crawl"] is not None:
-        last = _times(found["last_crawl"], "start_time", "end_time")
-        found["last_crawl"] = LastCrawl(**{**last, "tally": _tally(last["tally"])})
-    return Crawler(**_times(found, "creation_time", "last_updated", "started", "heartbeat"))
+        found["last_crawl"] = _last(found["last_crawl"])
+    found["history"] = tuple(
+        CrawlRecord(run_id=each["run_id"], last=_last(each["last"])) for each in found.get("history") or ()
+    )
+    return Crawler(**_times(found, "creation_time", "last_updated", "started", "heartbeat", "next_run"))
+
+
+def _last(found: dict[str, Any]) -> LastCrawl:
+    return LastCrawl(**{**_times(found, "start_time", "end_time"), "tally": _tally(found["tally"])})
 
 
 def _tally(found: Mapping[str, Any]) -> Tally:
     known = {each.name: found[each.name] for each in fields(Tally) if each.name in found}
-    return Tally(**{**known, "problems": tuple(found["problems"])})
+    return Tally(**{**known, "problems": tuple(found["problems"]), "changes": _pairs(found.get("changes"))})
+
+
+def _pairs(found: Sequence[Sequence[str]] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((change, name) for change, name in found or ())
 
 
 def _times(found: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Crawlers as boto3 calls them."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -42,15 +43,44 @@ def test_a_crawler_from_creation_to_metrics(glue: Any, lake: Path) -> None:
         glue.stop_crawler(Name="c")
     with pytest.raises(glue.exceptions.AlreadyExistsException):
         glue.create_crawler(Name="c", Role="r", Targets=targets)
+    crawls = glue.list_crawls(CrawlerName="c")["Crawls"]
+    assert [each["State"] for each in crawls] == ["COMPLETED"]
+    assert json.loads(crawls[0]["Summary"]) == {
+        "TABLE": {"ADD": {"Count": 1, "Details": {"names": ["p_flights"]}}}, "PARTITION": {"ADD": {"Count": 1}}
+    }  # fmt: skip
+    filters_and_schedules(glue)
     glue.delete_crawler(Name="c")
     with pytest.raises(glue.exceptions.EntityNotFoundException):
         glue.start_crawler(Name="c")
 
 
+def filters_and_schedules(glue: Any) -> None:
+    failed = [{"FieldName": "STATE", "FilterOperator": "EQ", "FieldValue": "FAILED"}]
+    assert glue.list_crawls(CrawlerName="c", Filters=failed)["Crawls"] == []
+    since = [{"FieldName": "START_TIME", "FilterOperator": "GT", "FieldValue": "1600000000000"}]
+    assert len(glue.list_crawls(CrawlerName="c", Filters=since)["Crawls"]) == 1
+    with pytest.raises(ClientError, match="cannot be filtered by DPU_HOUR"):
+        glue.list_crawls(CrawlerName="c", Filters=[{"FieldName": "DPU_HOUR"}])
+    with pytest.raises(glue.exceptions.NoScheduleException):
+        glue.start_crawler_schedule(CrawlerName="c")
+    glue.update_crawler_schedule(CrawlerName="c", Schedule="cron(15 12 * * ? *)")
+    assert glue.get_crawler(Name="c")["Crawler"]["Schedule"]["State"] == "SCHEDULED"
+    with pytest.raises(glue.exceptions.SchedulerRunningException):
+        glue.start_crawler_schedule(CrawlerName="c")
+    glue.stop_crawler_schedule(CrawlerName="c")
+    assert glue.get_crawler(Name="c")["Crawler"]["Schedule"] == {
+        "ScheduleExpression": "cron(15 12 * * ? *)", "State": "NOT_SCHEDULED"
+    }  # fmt: skip
+    with pytest.raises(glue.exceptions.SchedulerNotRunningException):
+        glue.stop_crawler_schedule(CrawlerName="c")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"Schedule": "cron(0 * * * ? *)"}, r"Schedule \(at .* CreateCrawler"),
+        ({"Schedule": "cron(0 * * * *)"}, "not of six fields"),
+        ({"Schedule": "cron(* * * * ? *)"}, "more often than every 5 minutes"),
+        ({"RecrawlPolicy": {"RecrawlBehavior": "CRAWL_NEW_FOLDERS_ONLY"}}, "UpdateBehavior and DeleteBehavior to LOG"),
         ({"Targets": {"JdbcTargets": [{"ConnectionName": "x"}]}}, "JdbcTargets .* S3Targets are served"),
         ({"Targets": {}}, "has no target"),
         ({"Targets": {"S3Targets": [{}]}}, "no Path"),

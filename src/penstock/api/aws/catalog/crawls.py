@@ -1,0 +1,110 @@
+"""Glue's operations on crawlers' schedules and on their latest crawls."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.protocol.values import Request, Response, present
+from penstock.crawl.model import Crawler, CrawlRecord, LastCrawl, Tally
+from penstock.crawl.service import CrawlService
+from penstock.errors import InvalidInput
+
+__all__ = ["history_handlers", "schedule_handlers"]
+
+_STATES = {"SUCCEEDED": "COMPLETED", "CANCELLED": "STOPPED", "FAILED": "FAILED"}
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "GT": lambda one, other: one > other,
+    "GE": lambda one, other: one >= other,
+    "LT": lambda one, other: one < other,
+    "LE": lambda one, other: one <= other,
+    "EQ": lambda one, other: one == other,
+    "NE": lambda one, other: one != other,
+}
+_TIMES = {"START_TIME": "StartTime", "END_TIME": "EndTime"}
+_TEXTS = {"CRAWL_ID": "CrawlId", "STATE": "State"}
+
+
+def schedule_handlers(service: CrawlService) -> dict[str, Handler]:
+    """Return the handlers of schedules by operation name."""
+
+    def update(request: Request, _context: RequestContext) -> Response:
+        service.set_schedule(request["CrawlerName"], request.get("Schedule"))
+        return {}
+
+    def start(request: Request, _context: RequestContext) -> Response:
+        service.start_schedule(request["CrawlerName"])
+        return {}
+
+    def stop(request: Request, _context: RequestContext) -> Response:
+        service.stop_schedule(request["CrawlerName"])
+        return {}
+
+    return {"UpdateCrawlerSchedule": update, "StartCrawlerSchedule": start, "StopCrawlerSchedule": stop}
+
+
+def history_handlers(service: CrawlService) -> dict[str, Handler]:
+    """Return the handler of ListCrawls. A crawler keeps so few crawls that they are one page."""
+
+    def crawls(request: Request, _context: RequestContext) -> Response:
+        filters = [_filter(each) for each in request.get("Filters") or ()]
+        crawler = service.get(request["CrawlerName"])
+        shapes = [*_running(crawler), *map(_shape, crawler.history)]
+        return {"Crawls": [each for each in shapes if all(test(each) for test in filters)]}
+
+    return {"ListCrawls": crawls}
+
+
+def _running(crawler: Crawler) -> list[dict[str, Any]]:
+    if crawler.state == "READY" or crawler.run_id is None:
+        return []
+    return [{"CrawlId": crawler.run_id, "State": "RUNNING", "StartTime": crawler.started}]
+
+
+def _shape(record: CrawlRecord) -> dict[str, Any]:
+    last: LastCrawl = record.last
+    return present(
+        CrawlId=record.run_id,
+        State=_STATES[last.status],
+        StartTime=last.start_time,
+        EndTime=last.end_time,
+        Summary=_summary(last.tally),
+        ErrorMessage=last.message,
+        DPUHour=0.0,
+    )
+
+
+def _summary(tally: Tally) -> str:
+    """Return the tables and partitions that a crawl changed, as JSON."""
+    tables: dict[str, Any] = {}
+    counts = {"ADD": tally.tables_created, "UPDATE": tally.tables_updated, "DELETE": tally.tables_deleted}
+    for change, count in counts.items():
+        if count:
+            names = [name for each, name in tally.changes if each == change]
+            tables[change] = {"Count": count, "Details": {"names": names}}
+    partitions = {"ADD": tally.partitions_added, "DELETE": tally.partitions_deleted}
+    return json.dumps(
+        {"TABLE": tables, "PARTITION": {change: {"Count": count} for change, count in partitions.items() if count}}
+    )
+
+
+def _filter(wanted: Request) -> Callable[[Mapping[str, Any]], bool]:
+    """Return the test of a CrawlsFilter over shapes of crawls."""
+    field, text = wanted.get("FieldName", ""), wanted.get("FieldValue", "")
+    compare = _COMPARISONS[wanted.get("FilterOperator", "EQ")]
+    if field in _TEXTS:
+        return lambda shape: compare(shape[_TEXTS[field]], text)
+    if field not in _TIMES:
+        raise InvalidInput(
+            f"Crawls cannot be filtered by {field}.", remedy="Filter by CRAWL_ID, STATE, START_TIME or END_TIME."
+        )
+    limit = _time(text)
+    return lambda shape: shape.get(_TIMES[field]) is not None and compare(shape[_TIMES[field]], limit)
+
+
+def _time(text: str) -> datetime:
+    """Return the time in milliseconds since 1970, as Glue's filters have it."""
+    if not text.isdecimal() or len(text) > 14:
+        raise InvalidInput(f"'{text[:50]}' is not a time in milliseconds since 1970.")
+    return datetime.fromtimestamp(int(text) / 1000, UTC)
