@@ -14,10 +14,11 @@ ROOT = Path(__file__).parents[3]
 CLIENTS = ROOT / ".tools" / "clients" / "bin"
 
 DAYS = ["2024-01-01", "2024-01-01", "2024-01-02"]
+ROWS = [list(row) for row in zip([1, 2, 3], ["a", "b", None], DAYS, strict=True)]
 EXPECTED: dict[str, Any] = {
     "to_parquet": [["2024-01-01"], ["2024-01-02"]],
     "default_bucket": [[[3]], ["aws-athena-query-results-000000000000-us-east-1"]],
-    "read_rows": [list(row) for row in zip([1, 2, 3], ["a", "b", None], DAYS, strict=True)],
+    "read_rows": ROWS,
     "read_chunks": [2, 1],
     "read_with_parameters": [[["b"]], [["a"]]],
     "read_from_cache": [[[3]], True],
@@ -29,6 +30,11 @@ EXPECTED: dict[str, Any] = {
     "enforced_work_group": [[[3]], "ENABLED", "s3://lake/of-wranglers"],
     "repair_table": ["SUCCEEDED", [[4, "2024-01-03"]]],
     "to_iceberg": [[[2, "b", None], [3, "c", 1.5], [4, "d", 2.5]], []],
+    "read_by_ctas": [ROWS, [], 4, 0],
+    "read_by_unload": [row[:2] for row in ROWS],
+    "create_ctas_table": ["copied", ROWS],
+    "unload": [row[:2] for row in ROWS],
+    "other_formats": [[[1, "a", DAYS[0]], [2, "b", DAYS[1]], [3, None, DAYS[2]]]] * 3,
 }
 
 

@@ -126,6 +126,59 @@ def to_iceberg() -> Any:
     return [rows(wr.athena.read_sql_query("SELECT id, name, amount FROM events ORDER BY id", **READ)), left]
 
 
+def read_by_ctas() -> Any:
+    """awswrangler's default: a temporary table of Parquet, whose files it reads and deletes."""
+    frame = wr.athena.read_sql_query("SELECT id, name, day FROM sales WHERE day < '2024-01-03' ORDER BY id", database=DB)
+    left = [each for each in wr.catalog.tables(database=DB)["Table"] if each.startswith("temp_table")]
+    chunks = wr.athena.read_sql_query("SELECT id FROM sales", database=DB, chunksize=1)
+    empty = wr.athena.read_sql_query("SELECT id FROM sales WHERE id < 0", database=DB)
+    return [rows(frame), left, sum(len(each) for each in chunks), len(empty)]
+
+
+def read_by_unload() -> Any:
+    frame = wr.athena.read_sql_query(
+        "SELECT id, name FROM sales WHERE id < 4 ORDER BY id",
+        database=DB, ctas_approach=False, unload_approach=True, s3_output="s3://lake/unloaded/",
+    )  # fmt: skip
+    return rows(frame)
+
+
+def create_ctas_table() -> Any:
+    made = wr.athena.create_ctas_table(
+        "SELECT id, name, day FROM sales WHERE id < 4",
+        database=DB, ctas_database=DB, ctas_table="copied", s3_output="s3://lake/copied/", storage_format="orc",
+        write_compression="zstd", partitioning_info=["day"], wait=True,
+    )  # fmt: skip
+    frame = wr.athena.read_sql_query("SELECT id, name, day FROM copied ORDER BY id", **READ)
+    return [made["ctas_table"], rows(frame)]
+
+
+def unload() -> Any:
+    wr.athena.unload(
+        "SELECT id, name FROM sales WHERE id < 4", path="s3://lake/out/", database=DB, file_format="JSON", compression="gzip"
+    )
+    frame = wr.s3.read_json("s3://lake/out/", path_suffix=".gz", lines=True)
+    return rows(frame.sort_values("id"))
+
+
+def other_formats() -> Any:
+    found = []
+    for form, write in (("csv", wr.s3.to_csv), ("json", wr.s3.to_json), ("orc", wr.s3.to_orc)):
+        options: dict[str, Any] = {"orient": "records", "lines": True} if form == "json" else {}
+        options |= {} if form == "orc" else {"index": False}
+        write(
+            SALES,
+            path=f"s3://lake/wrangled/{form}/",
+            dataset=True,
+            database=DB,
+            table=form,
+            partition_cols=["day"],
+            **options,
+        )
+        found.append(rows(wr.athena.read_sql_query(f"SELECT id, name, day FROM {form} ORDER BY id", **READ)))
+    return found
+
+
 def rows(frame: Any) -> list[list[Any]]:
     return [[None if pd.isna(value) else value for value in row] for row in frame.astype(object).to_numpy().tolist()]
 
@@ -145,6 +198,11 @@ FLOWS: list[Callable[[], Any]] = [
     enforced_work_group,
     repair_table,
     to_iceberg,
+    read_by_ctas,
+    read_by_unload,
+    create_ctas_table,
+    unload,
+    other_formats,
 ]
 
 

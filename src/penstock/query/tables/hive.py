@@ -53,9 +53,8 @@ class HiveTable:
         found = self._files(self.table.storage, -1, committed)
         return replace(scan, files=_listed(scan, found, request.max_files))
 
-    def _pruned(
-        self, scan: HiveScan, request: ScanRequest, conditions: Sequence[exp.Expr], committed: CommittedBatches
-    ) -> HiveScan:
+    def partitions(self, request: ScanRequest, conditions: Sequence[exp.Expr]) -> tuple[Sequence[Partition], int]:
+        """Return the partitions that meet ``conditions`` on the keys, and how many there are. Raises StatementError."""
         texts = [each.sql("duckdb") for each in conditions]
 
         def needed(table: Table, partitions: Sequence[Partition]) -> Sequence[int]:
@@ -63,14 +62,18 @@ class HiveTable:
                 return range(len(partitions))
             return request.prune(table, partitions, texts, request.outer)
 
-        if is_projected(scan.table):
-            projected = project(scan.table, conditions, needed)
+        if is_projected(self.table):
+            projected = project(self.table, conditions, needed)
             everything, total = projected.partitions, projected.total
         else:
-            everything = self._registered(scan)
+            everything = self._registered()
             total = len(everything)
-        chosen = needed(scan.table, everything)
-        partitions = [everything[index] for index in chosen]
+        return [everything[index] for index in needed(self.table, everything)], total
+
+    def _pruned(
+        self, scan: HiveScan, request: ScanRequest, conditions: Sequence[exp.Expr], committed: CommittedBatches
+    ) -> HiveScan:
+        partitions, total = self.partitions(request, conditions)
         files = (
             file
             for index, each in enumerate(partitions)
@@ -86,14 +89,15 @@ class HiveTable:
         input_format = storage.input_format or self.table.storage.input_format or ""
         return linked_files(lake, found) if input_format.endswith(SYMLINKS) else found
 
-    def _registered(self, scan: HiveScan) -> Sequence[Partition]:
-        everything = self._reader.catalog.partitions(scan.table.database, scan.table.name)
+    def _registered(self) -> Sequence[Partition]:
+        table = self.table
+        everything = self._reader.catalog.partitions(table.database, table.name)
         for each in everything:
-            if len(each.values) != len(scan.table.partition_keys):
+            if len(each.values) != len(table.partition_keys):
                 raise StatementError(
                     "HIVE_INVALID_METADATA",
-                    f"Partition {list(each.values)} of '{scan.name}' has {len(each.values)} values for "
-                    f"{len(scan.table.partition_keys)} partition keys.",
+                    f"Partition {list(each.values)} of '{table.database}.{table.name}' has {len(each.values)} values for "
+                    f"{len(table.partition_keys)} partition keys.",
                     remedy="Delete the partition, or run the crawler.",
                 )
         return everything

@@ -9,6 +9,7 @@ from penstock.query.errors import Position, StatementError
 from penstock.query.iceberg.kind import iceberg_table, metadata_table
 from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.tables.hive import hive_table
+from penstock.query.tables.hive_metadata import hive_metadata
 from penstock.query.tables.information_schema import information_schema
 from penstock.query.tables.port import LakeReader, TableReference, TableSource
 from penstock.query.tables.views import view_table
@@ -18,7 +19,7 @@ __all__ = ["find_database", "find_source", "find_table"]
 Kind = Callable[[TableReference, LakeReader], TableSource | None]
 """Returns the source if the reference is of this kind, None if it is not. Raises :class:`StatementError`."""
 
-_VIRTUAL: Sequence[Kind] = (information_schema, metadata_table)
+_VIRTUAL: Sequence[Kind] = (information_schema, metadata_table, hive_metadata)
 """Kinds whose names are not tables of the catalog: ``information_schema.tables``, ``"flights$partitions"``."""
 
 _STORED: Sequence[Callable[[Table, TableReference, LakeReader], TableSource | None]] = (

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.query.dialect.hive_types import HiveType, parse_hive_type
+from penstock.query.dialect.types import ZONED_FIELDS
 from penstock.query.errors import StatementError
 from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.statements.model import ResultColumn
@@ -32,6 +33,9 @@ _NAMES = {
 }
 
 
+_REFUSED = frozenset({"json", "time", "timestamp with time zone"})
+
+
 def hive_types(columns: Sequence[ResultColumn], schema: pa.Schema) -> Sequence[str]:
     """Return the Hive type of each column of a query. Raises :class:`StatementError` for one that Hive does not have."""
     found = []
@@ -39,7 +43,7 @@ def hive_types(columns: Sequence[ResultColumn], schema: pa.Schema) -> Sequence[s
         if column.type == "bigint":  # sums that the engine keeps in 128 bits
             found.append("bigint")
             continue
-        text = _hive_type(field.type) if column.type not in {"json", "time"} else None
+        text = _hive_type(field.type) if column.type not in _REFUSED else None
         if text is None:
             what = "unknown" if pa.types.is_null(field.type) else column.type
             raise StatementError(
@@ -65,6 +69,8 @@ def _nested_type(kind: pa.DataType) -> str | None:
         return None if None in parts else f"map<{','.join(map(str, parts))}>"
     if isinstance(kind, pa.StructType):
         parts = [_hive_type(each.type) for each in kind]
+        if [each.name for each in kind] == ZONED_FIELDS:
+            return None
         named = [f"{each.name.lower()}:{part}" for each, part in zip(kind, parts, strict=True)]
         return None if None in parts else f"struct<{','.join(named)}>"
     inner = _hive_type(kind.value_type) if isinstance(kind, pa.ListType | pa.LargeListType) else None
