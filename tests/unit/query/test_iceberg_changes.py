@@ -173,3 +173,20 @@ def test_updates_that_meet_are_made_again(made: World) -> None:
         assert each.state == "SUCCEEDED" or "ICEBERG_COMMIT_ERROR" in str(each.reason)
     succeeded = sum(each.state == "SUCCEEDED" for each in done)
     assert made.rows("SELECT id FROM t") == [[str(succeeded)]]
+
+
+def test_a_stopped_statement_changes_nothing(made: World) -> None:
+    made.run("INSERT INTO t VALUES (1, 'a', NULL)")
+    before = made.catalog.table("db", "t")
+    endless = (
+        "SELECT CAST(count(*) AS int), 'x', NULL FROM UNNEST(sequence(1, 100000)) a (n), UNNEST(sequence(1, 1000000)) b (n)"
+    )
+    statement = made.start(f"INSERT INTO t {endless} WHERE a.n + b.n > 5")
+    deadline = time.monotonic() + 60
+    while made.service.get(statement).state == "QUEUED":
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    made.service.stop(statement)
+    assert made.finish(statement).state == "CANCELLED"
+    assert made.catalog.table("db", "t") == before
+    assert made.read("t") == [{"id": 1, "name": "a", "price": None}]

@@ -1,6 +1,7 @@
 """The owner's side of a running statement: what its process may ask for, each as the statement's caller may do it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,13 +23,25 @@ CHANGES = frozenset(
 _PUT, _DELETE = "s3:PutObject", "s3:DeleteObject"
 
 
+_COMMITS = frozenset({"CreateTable", "UpdateTable"})
+
+
 class Host:
     """A :class:`penstock.query.ports.StatementHost` over a caller's catalog and the lake's objects.
 
     Requests come from the process that runs the statement, so each is checked here.
     """
 
-    def __init__(self, catalog: PermittedCatalog, sink: ResultSink, folder: Path, prepared: PermittedStatements) -> None:
+    def __init__(
+        self,
+        catalog: PermittedCatalog,
+        sink: ResultSink,
+        folder: Path,
+        prepared: PermittedStatements,
+        committing: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """``committing`` is around each change of a table: what Iceberg's commits are."""
+        self._committing = committing
         self._catalog = catalog
         self._sink = sink
         self._folder = folder
@@ -58,7 +71,8 @@ class Host:
             return {}
         if operation not in CHANGES:
             raise InvalidInput(f"{operation} is not an operation of statements.")
-        return self._catalog.change(operation, request)
+        with self._committing() if operation in _COMMITS else nullcontext():
+            return self._catalog.change(operation, request)
 
     def publish(self, files: Sequence[Publication]) -> None:
         for _, uri in files:

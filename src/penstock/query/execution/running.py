@@ -4,6 +4,8 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -158,7 +160,8 @@ class Run:
                 self._child = child
             try:
                 self.check()
-                return child.run(task, Host(self._catalog, self._sink, folder, self._prepared), self._planned)
+                host = Host(self._catalog, self._sink, folder, self._prepared, self._changing)
+                return child.run(task, host, self._planned)
             except ChildEnded as error:
                 self.check()
                 if self._gives_way:
@@ -174,6 +177,17 @@ class Run:
         with self._lock:
             self.check()
             self._committing = True
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Do what cannot be stopped, and after which the statement has succeeded, unless it fails."""
+        self._commits()
+        try:
+            yield
+        except BaseException:
+            with self._lock:
+                self._committing = False
+            raise
 
     def _planned(self, statistics: StatementStatistics) -> None:
         self.statistics = statistics
