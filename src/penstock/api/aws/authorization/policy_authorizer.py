@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from penstock.access.audit.event import OUTCOMES, AuditEvent, render_parameters
+from penstock.access.audit.event import OUTCOMES, AuditEvent, is_reading, render_parameters
 from penstock.access.audit.log import AuditSink, NullAuditSink
 from penstock.access.authorize import denial
 from penstock.access.context_keys import Origin
@@ -138,7 +138,8 @@ class PolicyAuthorizer:
             code = getattr(error, "aws_code", NotAuthorized.aws_code)
             self._audit.write(event._replace(outcome=OUTCOMES[1], code=code, message=error.message))
             raise
-        self._audit.write(event)
+        if self._audit.records_reads or not is_reading(operation):
+            self._audit.write(event)
 
     def catalog_access(self, context: RequestContext, owner: str) -> "_CallerCatalogAccess":
         """Return what the caller of ``context`` may do in the data catalog of the account ``owner``; may read stores."""
