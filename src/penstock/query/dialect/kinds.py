@@ -66,6 +66,11 @@ class Type:
         return self.is_integer or self.is_floating or self.name == "decimal"
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it and every type inside it is known."""
+        return self.name != "unknown" and all(each is not None and each.is_whole for each in self.inner)
+
+    @property
     def is_text(self) -> bool:
         """Whether it is varchar or char."""
         return self.name in {"varchar", "char"}

@@ -100,7 +100,10 @@ class EngineSession:
         with self.failures(plan.tree):
             self._install(plan)
             relation = self._connection.sql(plan.sql)
-            return [(name, type_of_engine(kind)) for name, kind in zip(relation.columns, relation.types, strict=True)]
+            found = [type_of_engine(each) for each in relation.types]
+            known = plan.types if len(plan.types) == len(found) else [None] * len(found)
+            types = [own if own is not None and own.is_whole else kind for own, kind in zip(known, found, strict=True)]
+            return list(zip(relation.columns, types, strict=True))
 
     def explained(self, plan: Plan, *, analyze: bool = False, form: str = "text") -> Sequence[str]:
         """Return the lines of the engine's own plan, which runs if ``analyze``, in DuckDB's format ``form``.

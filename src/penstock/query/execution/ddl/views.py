@@ -73,11 +73,13 @@ def _found(context: ExecutionContext, home: str, name: TableName) -> Table | Non
 
 def _checked(columns: Sequence[tuple[str, Type]]) -> Sequence[tuple[str, Type]]:
     seen: set[str] = set()
-    for at, (name, _) in enumerate(columns):
+    for at, (name, kind) in enumerate(columns):
         if name == f"_col{at}":
             raise StatementError(
                 "COLUMN_NAME_NOT_SPECIFIED", f"Column name not specified at position {at + 1}", remedy="Add AS name."
             )
+        if not kind.is_whole:
+            raise StatementError("COLUMN_TYPE_UNKNOWN", f"Column type is unknown: {name}", remedy="CAST it to a type.")
         if name.lower() in seen:
             raise StatementError("DUPLICATE_COLUMN_NAME", f"Column name '{name}' specified more than once")
         seen.add(name.lower())
