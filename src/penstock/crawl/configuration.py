@@ -15,12 +15,17 @@ __all__ = ["Configuration"]
 _MERGE = "CrawlerOutput.Tables.AddOrUpdateBehavior"
 _INHERIT = "CrawlerOutput.Partitions.AddOrUpdateBehavior"
 _INDEX = "CreatePartitionIndex"
+_GROUPING = "Grouping.TableGroupingPolicy"
+_LEVEL = "Grouping.TableLevelConfiguration"
+_THRESHOLD = "CrawlerOutput.Tables.TableThreshold"
 _SERVED: Mapping[str, tuple[Any, ...]] = {
     "Version": (1.0, 1),
     _MERGE: ("MergeNewColumns",),
     _INHERIT: ("InheritFromTable",),
     _INDEX: (True, False),
+    _GROUPING: ("CombineCompatibleSchemas",),
 }
+_NUMBERS: Mapping[str, range] = {_LEVEL: range(1, 101), _THRESHOLD: range(1, 100_001)}
 _MAX_SHOWN = 200
 
 
@@ -29,12 +34,17 @@ class Configuration:
     """The settings of a crawler beside its schema change policy.
 
     ``merges``: columns are added and none is removed. ``inherits``: partitions, also old ones, get their table's settings.
-    ``indexes``: a table with partitions gets a partition index over all its keys.
+    ``indexes``: a table with partitions gets a partition index over all its keys. ``combines``: files of a target whose
+    schemas are compatible are one table. ``level``: the depth of the tables' folders, of which the bucket is 1.
+    ``threshold``: a crawl that finds more tables fails.
     """
 
     merges: bool = False
     inherits: bool = False
     indexes: bool = False
+    combines: bool = False
+    level: int | None = None
+    threshold: int | None = None
 
     @classmethod
     def parse(cls, text: str | None) -> "Configuration":
@@ -49,13 +59,21 @@ class Configuration:
             raise InvalidInput("The crawler's Configuration is not a JSON object.", remedy='Write {"Version": 1.0, ...}.')
         settings = dict(_settings("", given))
         for name, value in settings.items():
-            if (type(value), value) not in [(type(each), each) for each in _SERVED.get(name, ())]:
+            number = type(value) is int and value in _NUMBERS.get(name, ())
+            if not number and (type(value), value) not in [(type(each), each) for each in _SERVED.get(name, ())]:
                 shown = f"{name} = {json.dumps(value)}"[:_MAX_SHOWN]
                 raise InvalidInput(
                     f"The setting {shown} of a crawler's Configuration is not supported by Penstock.",
-                    remedy=f"Leave it out. Supported: {', '.join(_SERVED)}.",
+                    remedy=f"Leave it out. Supported: {', '.join([*_SERVED, *_NUMBERS])}.",
                 )
-        return cls(merges=_MERGE in settings, inherits=_INHERIT in settings, indexes=settings.get(_INDEX) is True)
+        return cls(
+            merges=_MERGE in settings,
+            inherits=_INHERIT in settings,
+            indexes=settings.get(_INDEX) is True,
+            combines=_GROUPING in settings,
+            level=settings.get(_LEVEL),
+            threshold=settings.get(_THRESHOLD),
+        )
 
     @classmethod
     def stored(cls, text: str | None) -> "Configuration":

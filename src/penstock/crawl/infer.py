@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.catalog.model import Column
+from penstock.crawl.configuration import Configuration
 from penstock.crawl.model import PARQUET, FileFormat, SeenFile
 from penstock.crawl.types import partition_type, widen
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, is_partition_folder, parse_partition_folder
@@ -58,21 +59,60 @@ class _Placed:
     folder: str
 
 
-def infer_tables(target: str, files: Iterable[SeenFile], problems: Problems) -> Sequence[FoundTable]:
+def infer_tables(
+    target: str, files: Iterable[SeenFile], problems: Problems, settings: Configuration | None = None
+) -> Sequence[FoundTable]:
     """Return the tables below ``target``, a location that ends in a slash, by location.
 
-    A table's folder is the parent of the first ``key=value`` folder, or the folder of the files. Files that do not fit are
-    added to ``problems`` and left out.
+    A table's folder is the parent of the first ``key=value`` folder, or the folder of the files, unless the settings'
+    ``level`` says how deep it is, or ``combines`` makes one table of the target, whose schemas have to be compatible.
+    Plain folders below it are then partitions, too: of keys ``partition_0``, ``partition_1`` and so on, by their depth.
+    Files that do not fit are added to ``problems`` and left out.
     """
-    roots: dict[str, list[_Placed]] = {}
+    readable: list[SeenFile] = []
     for file in files:
         if file.problem is not None:
             problems.add(f"{file.uri} is skipped: {file.problem}.")
-        elif placed := _place(target, file):
+        else:
+            readable.append(file)
+    if settings is not None and settings.level is not None:
+        return _at_depth(target, readable, settings.level - 1 - target.count("/") + 3, problems)
+    if settings is not None and settings.combines:
+        tried = Problems()
+        combined = _at_depth(target, readable, 0, tried)
+        if not tried.count:
+            return combined
+    roots: dict[str, list[_Placed]] = {}
+    for file in readable:
+        if placed := _place(target, file):
             roots.setdefault(placed[0], []).append(placed[1])
         else:
             problems.add(f"{file.uri} is skipped: it is in a plain folder below a partition's.")
     return [_table(location, found, problems) for location, found in sorted(roots.items())]
+
+
+def _at_depth(target: str, files: Sequence[SeenFile], depth: int, problems: Problems) -> Sequence[FoundTable]:
+    """Return the tables whose folders are ``depth`` folders below the target."""
+    roots: dict[str, list[_Placed]] = {}
+    for file in files:
+        parts = file.uri[len(target) :].split("/")[:-1]
+        if not 0 <= depth <= len(parts):
+            problems.add(f"{file.uri} is skipped: its folder is above the level of tables (TableLevelConfiguration).")
+            continue
+        root = target + "".join(f"{part}/" for part in parts[:depth])
+        spec = [_part(number, part) for number, part in enumerate(parts[depth:])]
+        placed = _Placed(
+            file, tuple(key for key, _ in spec), tuple(value for _, value in spec), file.uri[: file.uri.rindex("/") + 1]
+        )
+        roots.setdefault(root, []).append(placed)
+    return [_table(location, found, problems) for location, found in sorted(roots.items())]
+
+
+def _part(number: int, folder: str) -> tuple[str, str]:
+    if not is_partition_folder(folder):
+        return f"partition_{number}", folder
+    key, value = parse_partition_folder(folder)
+    return key.lower(), HIVE_DEFAULT_PARTITION if value is None else value
 
 
 def merge_columns(parts: Iterable[tuple[str, Sequence[Column]]], problems: Problems) -> tuple[Column, ...]:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from penstock.catalog.model import Column
 from penstock.catalog.service import CatalogService
 from penstock.crawl.apply import Applier, OperationCheck
+from penstock.crawl.configuration import Configuration
 from penstock.crawl.formats.recognize import recognize
 from penstock.crawl.globs import exclusion
 from penstock.crawl.infer import FoundTable, Problems, infer_tables
@@ -40,7 +41,7 @@ def crawl(
     ``check`` is called often and raises to end the crawl early; ``check_operation`` raises before a change that is
     denied. Raises :class:`PenstockError` if the crawl cannot continue; the files read by then are remembered.
     """
-    problems = Problems()
+    problems, settings = Problems(), Configuration.stored(crawler.configuration)
     seen = dict(store.seen(crawler.name))
     folders = {_folder_of(uri) for uri in seen}
     current: dict[str, SeenFile] = {}
@@ -63,8 +64,14 @@ def crawl(
         # A file that was deleted between listing and reading is in neither.
         mine = {uri: seen[uri] for uri in files if uri in seen}
         current.update(mine)
-        found.update((table.location, table) for table in infer_tables(location, mine.values(), problems))
+        found.update((table.location, table) for table in infer_tables(location, mine.values(), problems, settings))
     store.remember(crawler.name, [], [uri for uri in seen if uri not in current])
+    if settings.threshold is not None and len(found) > settings.threshold:
+        raise DataProblem(
+            f"The crawl found {len(found)} tables, more than its TableThreshold of {settings.threshold}: the catalog is not "
+            "changed.",
+            remedy="Group the files (TableLevelConfiguration), exclude some, or raise the threshold.",
+        )
     applier = Applier(catalog, crawler, problems, now=now, check=check, check_operation=check_operation)
     applier.apply([found[location] for location in sorted(found)], targets)
     return replace(
