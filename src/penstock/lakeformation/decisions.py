@@ -1,0 +1,213 @@
+"""What grants allow: a snapshot of all of them, and the decisions that it makes.
+
+A resource from which the group IAM_ALLOWED_PRINCIPALS has all permissions is not restricted: IAM's policies alone decide.
+New databases and tables are such, as long as the settings' default permissions say so, and stay such until the group's
+permission is revoked (developer guide, "Changing the default settings for your data lake").
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.lakeformation.resources import kind_of
+from penstock.lakeformation.tags import Assignments, matches
+
+__all__ = ["EVERYONE", "Grant", "Rows", "Snapshot", "TableAccess"]
+
+EVERYONE = "IAM_ALLOWED_PRINCIPALS"
+
+_IMPLIES = {"SELECT": "DESCRIBE", "INSERT": "DESCRIBE", "ALTER": "DESCRIBE", "DROP": "DESCRIBE", "DELETE": "DESCRIBE"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What one principal has on one resource."""
+
+    principal: str
+    resource: Mapping[str, Any]
+    permissions: frozenset[str]
+    grantable: frozenset[str] = frozenset()
+    updated: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows that may be read: those that meet ``condition`` (SQL; None for all), with ``columns`` (None for all)."""
+
+    condition: str | None
+    columns: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableAccess:
+    """What a caller may read of a restricted table; a query needs one of ``rows`` that has all columns it uses."""
+
+    rows: Sequence[Rows]
+
+    @property
+    def columns(self) -> frozenset[str] | None:
+        """The columns that may be read in some rows; None for all."""
+        found: set[str] = set()
+        for each in self.rows:
+            if each.columns is None:
+                return None
+            found |= each.columns
+        return frozenset(found)
+
+    def condition(self, used: Iterable[str]) -> str | None:
+        """Return the condition for a query that uses the columns ``used``: None for all rows, ``false`` for no row."""
+        wanted = frozenset(used)
+        fitting = [each for each in self.rows if each.columns is None or wanted <= each.columns]
+        if any(each.condition is None for each in fitting):
+            return None
+        return " OR ".join(f"({each.condition})" for each in fitting) or "false"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All that decisions need, as of one moment."""
+
+    admins: frozenset[str] = frozenset()
+    readers: frozenset[str] = frozenset()
+    """Read-only administrators."""
+    restricted: frozenset[str] = frozenset()
+    """Keys of what IAM_ALLOWED_PRINCIPALS has no permission on: ``catalog``, ``DATABASE`` and ``DATABASE.TABLE``."""
+    grants: Mapping[str, Sequence[Grant]] = field(default_factory=dict)
+    """By principal."""
+    filters: Mapping[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=dict)
+    """Data cell filters by database, table and name."""
+    expressions: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    tags: Assignments = field(default_factory=lambda: Assignments({}))
+
+    def on_catalog(self, principals: Sequence[str]) -> frozenset[str] | None:
+        """Return the permissions on the catalog; None if it is not restricted."""
+        if "catalog" not in self.restricted:
+            return None
+        found = {"CREATE_DATABASE", "CREATE_LF_TAG", "DESCRIBE"} if self._is_admin(principals) else set()
+        for grant in self._of(principals):
+            if kind_of(grant.resource) == "Catalog":
+                found |= grant.permissions
+        return _with_implied(found, {"CREATE_DATABASE", "CREATE_LF_TAG", "DESCRIBE"})
+
+    def on_database(self, principals: Sequence[str], database: str) -> frozenset[str] | None:
+        """Return the permissions on a database; None if it is not restricted."""
+        if database not in self.restricted:
+            return None
+        found = {"DESCRIBE"} if self._sees_all(principals) else set()
+        for grant in self._of(principals):
+            kind, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
+            if kind == "Database" and shape["Name"] == database:
+                found |= grant.permissions
+            elif kind == "LFTagPolicy" and shape["ResourceType"] == "DATABASE":
+                if matches(self._expression(shape), self.tags.database(database)):
+                    found |= grant.permissions
+            elif kind in {"Table", "TableWithColumns", "DataCellsFilter"} and shape["DatabaseName"] == database:
+                found.add("DESCRIBE")  # a table's grant lets its database be seen
+        return _with_implied(found, {"CREATE_TABLE", "ALTER", "DROP", "DESCRIBE"})
+
+    def on_table(self, principals: Sequence[str], database: str, table: str) -> frozenset[str] | None:
+        """Return the permissions on a table, SELECT also where it is on some columns or rows; None if not restricted."""
+        if f"{database}.{table}" not in self.restricted:
+            return None
+        found = {"DESCRIBE"} if self._sees_all(principals) else set()
+        for grant in self._of(principals):
+            if self._is_about(grant, database, table):
+                found |= grant.permissions
+        return _with_implied(found, {"SELECT", "ALTER", "DROP", "DELETE", "INSERT", "DESCRIBE"})
+
+    def reading(self, principals: Sequence[str], database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
+        """Return what may be read of a table with these columns; None if all of it may be."""
+        if f"{database}.{table}" not in self.restricted:
+            return None
+        rows: list[Rows] = []
+        for grant in self._of(principals):
+            if {"SELECT", "ALL"} & grant.permissions and self._is_about(grant, database, table):
+                rows += self._rows(grant, database, table, columns)
+        if any(each == Rows(condition=None, columns=None) for each in rows):
+            return None
+        # Grants of columns are joined: a query may use all that any of them has.
+        joined = frozenset().union(*(each.columns or () for each in rows if each.condition is None))
+        plain = [Rows(condition=None, columns=joined)] if joined else []
+        filtered = [
+            Rows(condition=each.condition, columns=None if each.columns is None else each.columns | joined)
+            for each in rows
+            if each.condition is not None
+        ]
+        return TableAccess((*plain, *filtered))
+
+    def may_grant(self, principals: Sequence[str], resource: Mapping[str, Any], permissions: Iterable[str]) -> bool:
+        """Return whether a caller may grant ``permissions`` on ``resource``."""
+        if self._is_admin(principals):
+            return True
+        grantable: set[str] = set()
+        kind, shape = kind_of(resource), next(iter(resource.values()))
+        for grant in self._of(principals):
+            if grant.resource == resource or (
+                kind in {"TableWithColumns", "Table"}
+                and "Name" in shape
+                and kind_of(grant.resource) == "Table"
+                and self._is_about(grant, shape["DatabaseName"], shape["Name"])
+            ):
+                grantable |= grant.grantable
+        return "ALL" in grantable or set(permissions) <= grantable
+
+    def _rows(self, grant: Grant, database: str, table: str, columns: Sequence[str]) -> Iterable[Rows]:
+        kind, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
+        if kind == "Table":
+            yield Rows(condition=None, columns=None)
+        elif kind == "TableWithColumns":
+            yield Rows(condition=None, columns=_chosen(shape, columns))
+        elif kind == "DataCellsFilter":
+            document = self.filters.get((database, table, shape["Name"]))
+            if document is not None:
+                yield Rows(condition=document.get("Row"), columns=_chosen(document, columns))
+        else:
+            expression = self._expression(shape)
+            tagged = frozenset(each for each in columns if matches(expression, self.tags.column(database, table, each)))
+            yield Rows(condition=None, columns=None if len(tagged) == len(columns) else tagged)
+
+    def _is_about(self, grant: Grant, database: str, table: str) -> bool:
+        kind, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
+        if kind == "Table":
+            return shape["DatabaseName"] == database and ("TableWildcard" in shape or shape["Name"] == table)
+        if kind == "TableWithColumns":
+            return bool(shape["DatabaseName"] == database and shape["Name"] == table)
+        if kind == "DataCellsFilter":
+            return bool(shape["DatabaseName"] == database and shape["TableName"] == table)
+        if kind != "LFTagPolicy" or shape["ResourceType"] != "TABLE":
+            return False
+        expression = self._expression(shape)
+        if matches(expression, self.tags.table(database, table)):
+            return True
+        prefix = f"{database}.{table}."
+        tagged = [place.removeprefix(prefix) for place in self.tags.by_place if place.startswith(prefix)]
+        return any(matches(expression, self.tags.column(database, table, each)) for each in tagged)
+
+    def _expression(self, shape: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        if "ExpressionName" in shape:
+            # No expression of this name matches nothing, where an empty one would match all.
+            return self.expressions.get(shape["ExpressionName"], [{"TagKey": "", "TagValues": []}])
+        return shape["Expression"]  # type: ignore[no-any-return]
+
+    def _of(self, principals: Sequence[str]) -> Iterable[Grant]:
+        for principal in principals:
+            yield from self.grants.get(principal, ())
+
+    def _is_admin(self, principals: Sequence[str]) -> bool:
+        return not self.admins.isdisjoint(principals)
+
+    def _sees_all(self, principals: Sequence[str]) -> bool:
+        return self._is_admin(principals) or not self.readers.isdisjoint(principals)
+
+
+def _chosen(shape: Mapping[str, Any], columns: Sequence[str]) -> frozenset[str] | None:
+    if "ColumnNames" in shape:
+        return frozenset(shape["ColumnNames"])
+    excluded = shape.get("ColumnWildcard", {}).get("ExcludedColumnNames") or ()
+    return frozenset(columns) - frozenset(excluded) if excluded else None
+
+
+def _with_implied(found: set[str] | frozenset[str], everything: set[str]) -> frozenset[str]:
+    complete = set(found) | (everything if "ALL" in found else set())
+    return frozenset(complete | {_IMPLIES[each] for each in complete if each in _IMPLIES})

@@ -1,0 +1,153 @@
+"""The resources of grants: the catalog, databases, tables, columns, locations, filters, tags and expressions of tags.
+
+A resource has Lake Formation's own shape (API reference, ``Resource``), here in one canonical form: names in lower case as
+the catalog has them, lists sorted, the account's own catalog id left out. Its canonical JSON is its key.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.lakeformation.errors import InvalidRequest
+
+__all__ = ["ALLOWED_ON", "KINDS", "canonical", "key_of", "kind_of", "shown"]
+
+Shape = Mapping[str, Any]
+
+KINDS = (
+    *("Catalog", "Database", "Table", "TableWithColumns", "DataLocation"),
+    *("DataCellsFilter", "LFTag", "LFTagPolicy", "LFTagExpression"),
+)
+
+_TABLE = frozenset({"ALL", "SELECT", "ALTER", "DROP", "DELETE", "INSERT", "DESCRIBE"})
+ALLOWED_ON: Mapping[str, frozenset[str]] = {
+    "Catalog": frozenset({"ALL", "CREATE_DATABASE", "CREATE_LF_TAG", "CREATE_LF_TAG_EXPRESSION", "DESCRIBE"}),
+    "Database": frozenset({"ALL", "CREATE_TABLE", "ALTER", "DROP", "DESCRIBE"}),
+    "Table": _TABLE,
+    "TableWithColumns": frozenset({"SELECT"}),
+    "DataLocation": frozenset({"DATA_LOCATION_ACCESS"}),
+    "DataCellsFilter": frozenset({"SELECT"}),
+    "LFTag": frozenset({"ASSOCIATE", "DESCRIBE", "ALTER", "DROP"}),
+    "LFTagPolicy": _TABLE | {"CREATE_TABLE"},
+    "LFTagExpression": frozenset({"ALTER", "DROP", "DESCRIBE", "GRANT_WITH_LF_TAG_EXPRESSION"}),
+}
+"""The permissions that can be granted on each kind (developer guide, "Lake Formation permissions reference")."""
+
+
+def kind_of(resource: Shape) -> str:
+    """Return the kind. Raises :class:`InvalidRequest` unless the resource is of exactly one."""
+    kinds = [name for name in KINDS if resource.get(name) is not None]
+    if len(kinds) != 1:
+        raise InvalidRequest(f"A resource is of one kind, not {len(kinds)}.", remedy=f"Give one of {', '.join(KINDS)}.")
+    return kinds[0]
+
+
+def canonical(resource: Shape, account: str) -> dict[str, Any]:
+    """Return the canonical form. Raises :class:`InvalidRequest` for another account's catalog or a part that is missing."""
+    kind = kind_of(resource)
+    shape = dict(resource[kind])
+    for member in ("CatalogId", "TableCatalogId"):
+        owner = shape.pop(member, None)
+        if owner is not None and owner != account:
+            raise InvalidRequest(
+                f"Resources of catalog {owner} are not this account's.", remedy=f"Leave {member} out, or give {account}."
+            )
+    return {kind: _CANONICAL[kind](shape)}
+
+
+def _catalog(shape: Shape) -> dict[str, Any]:
+    if shape.get("Id"):
+        raise InvalidRequest("Catalogs within the catalog are not supported.", remedy="Leave Catalog.Id out.")
+    return {}
+
+
+def _database(shape: Shape) -> dict[str, Any]:
+    return {"Name": shape["Name"].lower()}
+
+
+def _table(shape: Shape) -> dict[str, Any]:
+    found = {"DatabaseName": shape["DatabaseName"].lower()}
+    if shape.get("TableWildcard") is not None:
+        if shape.get("Name") not in {None, "ALL_TABLES"}:
+            raise InvalidRequest("A table has a name or a wildcard, not both.")
+        return {**found, "TableWildcard": {}}
+    if not shape.get("Name"):
+        raise InvalidRequest("Table needs Name or TableWildcard.")
+    return {**found, "Name": shape["Name"].lower()}
+
+
+def _columns(shape: Shape) -> dict[str, Any]:
+    found: dict[str, Any] = {"DatabaseName": shape["DatabaseName"].lower(), "Name": shape["Name"].lower()}
+    names, wildcard = shape.get("ColumnNames"), shape.get("ColumnWildcard")
+    if (names is None) == (wildcard is None):
+        raise InvalidRequest("TableWithColumns needs ColumnNames or ColumnWildcard.")
+    if names is not None:
+        return {**found, "ColumnNames": _sorted(names)}
+    excluded = _sorted(wildcard.get("ExcludedColumnNames") or ())
+    return {**found, "ColumnWildcard": {"ExcludedColumnNames": excluded} if excluded else {}}
+
+
+def _location(shape: Shape) -> dict[str, Any]:
+    return {"ResourceArn": shape["ResourceArn"].rstrip("/")}
+
+
+def _filter(shape: Shape) -> dict[str, Any]:
+    missing = [name for name in ("DatabaseName", "TableName", "Name") if not shape.get(name)]
+    if missing:
+        raise InvalidRequest(f"DataCellsFilter needs {', '.join(missing)}.")
+    return {"DatabaseName": shape["DatabaseName"].lower(), "TableName": shape["TableName"].lower(), "Name": shape["Name"]}
+
+
+def _tag(shape: Shape) -> dict[str, Any]:
+    return {"TagKey": shape["TagKey"].lower(), "TagValues": _sorted(shape["TagValues"])}
+
+
+def _policy(shape: Shape) -> dict[str, Any]:
+    found: dict[str, Any] = {"ResourceType": shape["ResourceType"]}
+    if shape.get("ExpressionName"):
+        return {**found, "ExpressionName": shape["ExpressionName"]}
+    if not shape.get("Expression"):
+        raise InvalidRequest("LFTagPolicy needs Expression or ExpressionName.")
+    pairs = sorted((_tag(each) for each in shape["Expression"]), key=lambda each: each["TagKey"])
+    if len({each["TagKey"] for each in pairs}) < len(pairs):
+        raise InvalidRequest("An expression names each tag once.")
+    return {**found, "Expression": pairs}
+
+
+def _expression(shape: Shape) -> dict[str, Any]:
+    return {"Name": shape["Name"]}
+
+
+_CANONICAL = {
+    "Catalog": _catalog,
+    "Database": _database,
+    "Table": _table,
+    "TableWithColumns": _columns,
+    "DataLocation": _location,
+    "DataCellsFilter": _filter,
+    "LFTag": _tag,
+    "LFTagPolicy": _policy,
+    "LFTagExpression": _expression,
+}
+
+
+def _sorted(names: Sequence[str]) -> list[str]:
+    return sorted({name.lower() for name in names})
+
+
+def key_of(resource: Shape) -> str:
+    """Return a text that is the same for the same canonical resource."""
+    return json.dumps(resource, sort_keys=True, separators=(",", ":"))
+
+
+def shown(resource: Shape, account: str) -> dict[str, Any]:
+    """Return the resource as the API's answers have it, with the account's catalog id."""
+    kind = kind_of(resource)
+    shape = dict(resource[kind])
+    if kind == "Table" and "TableWildcard" in shape:
+        shape["Name"] = "ALL_TABLES"
+    if kind == "DataCellsFilter":
+        shape["TableCatalogId"] = account
+    elif kind != "Catalog":
+        shape["CatalogId"] = account
+    return {kind: shape}

@@ -1,0 +1,335 @@
+"""The service behind Lake Formation's operations: settings, grants, data cell filters, locations; tags are in :mod:`.tags`.
+
+Every change that restricts takes effect with the next request of this process, and within a second in others.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.lakeformation.decisions import EVERYONE, Grant, Snapshot
+from penstock.lakeformation.errors import Conflict, InvalidRequest, NoSuchEntity, Taken
+from penstock.lakeformation.resources import ALLOWED_ON, canonical, key_of, kind_of
+from penstock.lakeformation.store import Document, LakeFormationStore
+from penstock.lakeformation.tags import LfTags
+
+__all__ = ["ALL_PRINCIPALS", "LakeFormation", "Settings"]
+
+_SETTINGS, _GRANT, _RESTRICTED = "settings", "grant", "restricted"
+_FILTER, _LOCATION, _EXPRESSION = "filter", "location", "expression"
+_ONLY = "only"  # the key of the settings
+_FRESH = 1.0  # seconds that a snapshot is used
+_MAX_GRANTS = 50_000
+
+_ALL: Sequence[Mapping[str, Any]] = ({"Principal": {"DataLakePrincipalIdentifier": EVERYONE}, "Permissions": ["ALL"]},)
+
+ALL_PRINCIPALS = "IAMPrincipals"
+"""``ACCOUNT:IAMPrincipals`` stands for every user and role of an account."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of an account's data lake, in Lake Formation's shapes."""
+
+    admins: Sequence[str] = ()
+    read_only_admins: Sequence[str] = ()
+    database_default: Sequence[Mapping[str, Any]] = _ALL
+    table_default: Sequence[Mapping[str, Any]] = _ALL
+    others: Mapping[str, Any] | None = None
+    """Members that are kept and returned, and change nothing here."""
+
+    @property
+    def restricts_databases(self) -> bool:
+        """Whether IAM_ALLOWED_PRINCIPALS has no permission on new databases."""
+        return not _to_everyone(self.database_default)
+
+    @property
+    def restricts_tables(self) -> bool:
+        """Whether IAM_ALLOWED_PRINCIPALS has no permission on new tables."""
+        return not _to_everyone(self.table_default)
+
+
+class LakeFormation:
+    """One account's permissions on its catalog."""
+
+    def __init__(
+        self,
+        store: LakeFormationStore,
+        *,
+        account: str,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.account = account
+        self.tags = LfTags(store)
+        self._store = store
+        self._now = now
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: tuple[Snapshot, float] | None = None
+
+    # settings
+    def settings(self) -> Settings:
+        """Return the settings."""
+        found = self._store.get(_SETTINGS, _ONLY)
+        return Settings(**found) if found is not None else Settings()
+
+    def put_settings(self, settings: Settings) -> None:
+        """Replace the settings. New databases and tables get the new default permissions; others stay as they are."""
+        document = {name: getattr(settings, name) for name in Settings.__slots__}
+        self._change(_SETTINGS, _ONLY, lambda _: document)
+        if settings.restricts_databases:
+            self._change(_RESTRICTED, "catalog", lambda _: {})
+
+    # grants
+    def grant(
+        self, principal: str, resource: Mapping[str, Any], permissions: Sequence[str], grantable: Sequence[str], *, by: str
+    ) -> None:
+        """Add permissions. Raises :class:`InvalidRequest` for those that the resource's kind does not have."""
+        target = self._target(resource, [*permissions, *grantable])
+        if principal == EVERYONE:
+            self._open(target)
+            return
+        if len(self._store.list(_GRANT)) >= _MAX_GRANTS:
+            raise InvalidRequest(f"An account has at most {_MAX_GRANTS} grants.")
+
+        def added(found: Document | None) -> Document:
+            known = (
+                _grant(found) if found is not None else Grant(principal=principal, resource=target, permissions=frozenset())
+            )
+            return _document(
+                replace(
+                    known,
+                    permissions=known.permissions | frozenset(permissions) | frozenset(grantable),
+                    grantable=known.grantable | frozenset(grantable),
+                    updated=self._now().isoformat(),
+                    by=by,
+                )
+            )
+
+        self._change(_GRANT, f"{principal} {key_of(target)}", added)
+
+    def revoke(
+        self, principal: str, resource: Mapping[str, Any], permissions: Sequence[str], grantable: Sequence[str]
+    ) -> None:
+        """Take permissions away. Raises :class:`InvalidRequest` for a grant that does not exist."""
+        target = self._target(resource, [*permissions, *grantable])
+        if principal == EVERYONE:
+            self._close(target)
+            return
+
+        def less(found: Document | None) -> Document | None:
+            known = _grant(found) if found is not None else None
+            if known is None or not {*permissions, *grantable} <= known.permissions | {"ALL"}:
+                raise InvalidRequest(
+                    f"{principal} has no such permission on this resource.",
+                    remedy="ListPermissions shows what was granted; a permission is revoked on the resource it was granted on.",
+                )
+            left = known.permissions - frozenset(permissions)
+            kept = (known.grantable & left) - frozenset(grantable)
+            changed = replace(known, permissions=left, grantable=kept, updated=self._now().isoformat())
+            return _document(changed) if left else None
+
+        self._change(_GRANT, f"{principal} {key_of(target)}", less)
+
+    def grants(self) -> Sequence[Grant]:
+        """Return all grants, and those of IAM_ALLOWED_PRINCIPALS that a revocation took away not."""
+        return [_grant(document) for _, document in self._store.list(_GRANT)]
+
+    def restricted(self) -> frozenset[str]:
+        """Return the keys of what is restricted; see :class:`~penstock.lakeformation.decisions.Snapshot`."""
+        return frozenset(key for key, _ in self._store.list(_RESTRICTED))
+
+    # databases and tables that come and go
+    def created(self, database: str, table: str | None, *, by: str) -> None:
+        """Give a new database or table the settings' default permissions, and its creator all."""
+        settings = self.settings()
+        if not (settings.restricts_databases if table is None else settings.restricts_tables):
+            return
+        self._change(_RESTRICTED, LfTags.place(database, table), lambda _: {})
+        resource = {"Database": {"Name": database}} if table is None else _table(database, table)
+        self.grant(by, resource, ["ALL"], ["ALL"], by=by)
+
+    def deleted(self, database: str, table: str | None) -> None:
+        """Forget a database or table: its grants, filters, tags and restriction. A new one of its name starts anew."""
+        place = LfTags.place(database, table)
+        for kind in (_RESTRICTED, "assigned"):
+            for key, _ in self._store.list(kind):
+                if key == place or key.startswith(f"{place}."):
+                    self._change(kind, key, lambda _: None)
+        for key, document in self._store.list(_GRANT):
+            if _within(document["resource"], database.lower(), None if table is None else table.lower()):
+                self._change(_GRANT, key, lambda _: None)
+        for key, document in self._store.list(_FILTER):
+            if document["DatabaseName"] == database.lower() and table in {None, document["TableName"]}:
+                self._change(_FILTER, key, lambda _: None)
+
+    # data cell filters
+    def put_filter(self, document: Mapping[str, Any], *, new: bool, version: str | None = None) -> None:
+        """Create a filter, or replace it. Raises :class:`Taken`, :class:`NoSuchEntity` and :class:`Conflict`."""
+        name = (document["DatabaseName"], document["TableName"], document["Name"])
+
+        def changed(found: Document | None) -> Document:
+            if new and found is not None:
+                raise Taken(f"Data cells filter {name[2]} exists already.")
+            if not new and found is None:
+                raise NoSuchEntity(f"Data cells filter {name[2]} does not exist.")
+            if found is not None and version is not None and found["VersionId"] != version:
+                raise Conflict(f"Data cells filter {name[2]} is at version {found['VersionId']}.", remedy="Read it again.")
+            return {**document, "VersionId": str(int(found["VersionId"]) + 1 if found is not None else 1)}
+
+        self._change(_FILTER, "/".join(name), changed)
+
+    def get_filter(self, database: str, table: str, name: str) -> Document:
+        """Return one filter. Raises :class:`NoSuchEntity`."""
+        found = self._store.get(_FILTER, f"{database.lower()}/{table.lower()}/{name}")
+        if found is None:
+            raise NoSuchEntity(f"Data cells filter {name} of {database}.{table} does not exist.")
+        return found
+
+    def delete_filter(self, database: str, table: str, name: str) -> None:
+        """Delete a filter and its grants. Raises :class:`NoSuchEntity`."""
+        self.get_filter(database, table, name)
+        self._change(_FILTER, f"{database.lower()}/{table.lower()}/{name}", lambda _: None)
+        gone = {"DataCellsFilter": {"DatabaseName": database.lower(), "TableName": table.lower(), "Name": name}}
+        for key, document in self._store.list(_GRANT):
+            if document["resource"] == gone:
+                self._change(_GRANT, key, lambda _: None)
+
+    def filters(self) -> Sequence[Document]:
+        """Return all filters."""
+        return [document for _, document in self._store.list(_FILTER)]
+
+    # locations and named expressions
+    def put_named(self, kind: str, name: str, document: Mapping[str, Any], *, new: bool) -> None:
+        """Create or replace a location (``location``) or an expression of tags (``expression``) by its name."""
+
+        def changed(found: Document | None) -> Document:
+            if new and found is not None:
+                raise Taken(f"{name} exists already.")
+            if not new and found is None:
+                raise NoSuchEntity(f"{name} does not exist.")
+            return {**document, "LastModified": self._now().timestamp()}
+
+        self._change(kind, name, changed)
+
+    def get_named(self, kind: str, name: str) -> Document:
+        """Return a location or an expression. Raises :class:`NoSuchEntity`."""
+        found = self._store.get(kind, name)
+        if found is None:
+            raise NoSuchEntity(f"{name} does not exist.")
+        return found
+
+    def delete_named(self, kind: str, name: str) -> None:
+        """Delete a location or an expression. Raises :class:`NoSuchEntity`."""
+        self.get_named(kind, name)
+        self._change(kind, name, lambda _: None)
+
+    def named(self, kind: str) -> Sequence[tuple[str, Document]]:
+        """Return all locations or expressions, by name."""
+        return self._store.list(kind)
+
+    # decisions
+    def snapshot(self) -> Snapshot:
+        """Return what decisions need; up to a second old."""
+        with self._lock:
+            if self._known is not None and self._clock() - self._known[1] < _FRESH:
+                return self._known[0]
+            snapshot = self._read()
+            self._known = (snapshot, self._clock())
+            return snapshot
+
+    def _read(self) -> Snapshot:
+        restricted = self.restricted()
+        settings = self.settings()
+        admins, readers = frozenset(settings.admins), frozenset(settings.read_only_admins)
+        if not restricted:
+            return Snapshot(admins=admins, readers=readers)
+        grants: dict[str, list[Grant]] = {}
+        for grant in self.grants():
+            grants.setdefault(grant.principal, []).append(grant)
+        return Snapshot(
+            admins=admins,
+            readers=readers,
+            restricted=restricted,
+            grants=grants,
+            filters={(each["DatabaseName"], each["TableName"], each["Name"]): each for each in self.filters()},
+            expressions={name: document["Expression"] for name, document in self.named(_EXPRESSION)},
+            tags=self.tags.assignments(),
+        )
+
+    def forget_snapshot(self) -> None:
+        """Let the next decision read what is stored now."""
+        with self._lock:
+            self._known = None
+
+    def _target(self, resource: Mapping[str, Any], permissions: Sequence[str]) -> dict[str, Any]:
+        target = canonical(resource, self.account)
+        kind = kind_of(target)
+        wrong = sorted(set(permissions) - ALLOWED_ON[kind])
+        if wrong:
+            raise InvalidRequest(
+                f"Permissions {', '.join(wrong)} cannot be granted on {kind}.",
+                remedy=f"{kind} has {', '.join(sorted(ALLOWED_ON[kind]))}.",
+            )
+        return target
+
+    def _open(self, target: Mapping[str, Any]) -> None:
+        for key in self._places(target):
+            self._change(_RESTRICTED, key, lambda _: None)
+
+    def _close(self, target: Mapping[str, Any]) -> None:
+        for key in self._places(target):
+            self._change(_RESTRICTED, key, lambda _: {})
+
+    @staticmethod
+    def _places(target: Mapping[str, Any]) -> Sequence[str]:
+        kind, shape = kind_of(target), next(iter(target.values()))
+        if kind == "Catalog":
+            return ["catalog"]
+        if kind == "Database":
+            return [shape["Name"]]
+        if kind in {"Table", "TableWithColumns"} and "Name" in shape:
+            return [f"{shape['DatabaseName']}.{shape['Name']}"]
+        raise InvalidRequest(f"{EVERYONE} has permissions on the catalog, databases and named tables alone.")
+
+    def _change(self, kind: str, key: str, update: Callable[[Document | None], Document | None]) -> None:
+        self._store.change(kind, key, update)
+        self.forget_snapshot()
+
+
+def _to_everyone(defaults: Sequence[Mapping[str, Any]]) -> bool:
+    return any(each.get("Principal", {}).get("DataLakePrincipalIdentifier") == EVERYONE for each in defaults)
+
+
+def _table(database: str, table: str) -> dict[str, Any]:
+    return {"Table": {"DatabaseName": database, "Name": table}}
+
+
+def _within(resource: Mapping[str, Any], database: str, table: str | None) -> bool:
+    shape = next(iter(resource.values()))
+    if "Database" in resource:
+        return table is None and shape["Name"] == database
+    if shape.get("DatabaseName") != database:
+        return False
+    return table is None or table in {shape.get("Name"), shape.get("TableName")}
+
+
+def _grant(document: Document) -> Grant:
+    return Grant(
+        **{**document, "permissions": frozenset(document["permissions"]), "grantable": frozenset(document["grantable"])}
+    )
+
+
+def _document(grant: Grant) -> Document:
+    return {
+        "principal": grant.principal,
+        "resource": grant.resource,
+        "permissions": sorted(grant.permissions),
+        "grantable": sorted(grant.grantable),
+        "updated": grant.updated,
+        "by": grant.by,
+    }
