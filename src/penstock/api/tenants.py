@@ -6,6 +6,7 @@ from typing import Protocol
 
 from penstock.catalog.service import CatalogService
 from penstock.crawl.service import CrawlService
+from penstock.lakeformation.service import LakeFormation
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 
@@ -21,6 +22,7 @@ class Tenant:
     secrets: SecretsService
     tables: CatalogService
     crawls: CrawlService
+    lake_formation: LakeFormation
     work_group_of: Callable[[str], str | None] = lambda _id: None
     """Returns the work group of a statement or named query by its id; None if there is none."""
 

@@ -102,6 +102,8 @@ class Snapshot:
             elif kind == "LFTagPolicy" and shape["ResourceType"] == "DATABASE":
                 if matches(self._expression(shape), self.tags.database(database)):
                     found |= grant.permissions
+            elif kind == "LFTagPolicy" and self._matches_within(shape, database):
+                found.add("DESCRIBE")
             elif kind in {"Table", "TableWithColumns", "DataCellsFilter"} and shape["DatabaseName"] == database:
                 found.add("DESCRIBE")  # a table's grant lets its database be seen
         return _with_implied(found, {"CREATE_TABLE", "ALTER", "DROP", "DESCRIBE"})
@@ -180,9 +182,14 @@ class Snapshot:
         expression = self._expression(shape)
         if matches(expression, self.tags.table(database, table)):
             return True
-        prefix = f"{database}.{table}."
-        tagged = [place.removeprefix(prefix) for place in self.tags.by_place if place.startswith(prefix)]
-        return any(matches(expression, self.tags.column(database, table, each)) for each in tagged)
+        return self._matches_within(shape, f"{database}.{table}")
+
+    def _matches_within(self, shape: Mapping[str, Any], place: str) -> bool:
+        """Return whether a policy's expression matches a database or table, or something in it."""
+        expression = self._expression(shape)
+        names = [each.split(".") for each in self.tags.by_place if each == place or each.startswith(f"{place}.")]
+        of = (self.tags.database, self.tags.table, self.tags.column)
+        return any(matches(expression, of[len(each) - 1](*each)) for each in (place.split("."), *names))
 
     def _expression(self, shape: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         if "ExpressionName" in shape:

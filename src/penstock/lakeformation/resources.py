@@ -79,10 +79,10 @@ def _table(shape: Shape) -> dict[str, Any]:
 def _columns(shape: Shape) -> dict[str, Any]:
     found: dict[str, Any] = {"DatabaseName": shape["DatabaseName"].lower(), "Name": shape["Name"].lower()}
     names, wildcard = shape.get("ColumnNames"), shape.get("ColumnWildcard")
-    if (names is None) == (wildcard is None):
-        raise InvalidRequest("TableWithColumns needs ColumnNames or ColumnWildcard.")
-    if names is not None:
+    if names is not None and wildcard is None:
         return {**found, "ColumnNames": _sorted(names)}
+    if names is not None or wildcard is None:
+        raise InvalidRequest("TableWithColumns needs ColumnNames or ColumnWildcard.")
     excluded = _sorted(wildcard.get("ExcludedColumnNames") or ())
     return {**found, "ColumnWildcard": {"ExcludedColumnNames": excluded} if excluded else {}}
 

@@ -126,7 +126,7 @@ class LakeFormation:
             if known is None or not {*permissions, *grantable} <= known.permissions | {"ALL"}:
                 raise InvalidRequest(
                     f"{principal} has no such permission on this resource.",
-                    remedy="ListPermissions shows what was granted; a permission is revoked on the resource it was granted on.",
+                    remedy="ListPermissions shows what was granted, and on which resource.",
                 )
             left = known.permissions - frozenset(permissions)
             kept = (known.grantable & left) - frozenset(grantable)

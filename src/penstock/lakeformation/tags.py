@@ -98,7 +98,7 @@ class LfTags:
                 self.unassign(place, [key])
 
     def assign(self, place: str, tags: Tags) -> None:
-        """Give the resource at ``place`` these values. Raises :class:`InvalidRequest` for values that the tags do not have."""
+        """Give the resource at ``place`` these values. Raises :class:`InvalidRequest` for unknown values."""
         for key, value in tags.items():
             if value not in self.get(key):
                 raise InvalidRequest(f"LF-tag {key} has no value {value}.", remedy="Add it with UpdateLFTag.")

@@ -5,8 +5,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from penstock.catalog.model import Database, Partition, Table
+from penstock.lakeformation.decisions import TableAccess
 
-__all__ = ["CATALOG_NAME", "CatalogAccess", "CatalogChanges", "CatalogReader", "Publication", "ResultSink", "StatementHost"]
+__all__ = [
+    "CATALOG_NAME",
+    "CatalogAccess",
+    "CatalogChanges",
+    "CatalogReader",
+    "Publication",
+    "ResultSink",
+    "StatementCatalog",
+    "StatementHost",
+]
 
 CATALOG_NAME = "AwsDataCatalog"
 
@@ -51,7 +61,15 @@ Publication = tuple[str, str]
 """A file that a statement made (its path in the statement's folder), and the ``s3://`` name of the object it becomes."""
 
 
-class StatementHost(CatalogReader, CatalogChanges, Protocol):
+class StatementCatalog(CatalogReader, Protocol):
+    """The catalog as the caller of a statement may read it."""
+
+    def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
+        """Return which columns and rows of a table with ``columns`` may be selected; None if all may be."""
+        ...
+
+
+class StatementHost(StatementCatalog, CatalogChanges, Protocol):
     """What a statement can do outside its process, each as its caller may: all else is denied to it.
 
     ``change`` takes Athena's CreatePreparedStatement and DeletePreparedStatement, too, in the statement's work group.
@@ -79,6 +97,10 @@ class CatalogAccess(Protocol):
 
     def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
         """Return whether Glue's ``operation``, GetDatabases or GetTables, may show ``item`` (Glue's shape) to the caller."""
+        ...
+
+    def reading(self, database: str, table: str, columns: Sequence[str], /) -> TableAccess | None:
+        """As :meth:`StatementCatalog.reading`."""
         ...
 
     def check_object(self, action: str, uri: str, /) -> None:

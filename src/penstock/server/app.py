@@ -93,7 +93,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
             await iceberg(scope, receive, send)
         elif scope["type"] == "http" and unserved.takes(scope):
             await unserved(scope, receive, send)
-        elif scope["type"] == "http" and _is_aws(scope):
+        elif scope["type"] == "http" and (_is_aws(scope) or unserved.has_paths(scope)):
             await aws(scope, receive, send)
         elif scope["type"] == "http" and scope["path"] not in _BESIDE:
             await confluent(scope, receive, send)

@@ -13,6 +13,8 @@ from penstock.api.aws.catalog import connections, crawlers
 from penstock.api.aws.catalog import operations as catalog
 from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.api.aws.catalog.tags import NamedTags, Tagged
+from penstock.api.aws.lakeformation import operations as lakeformation
+from penstock.api.aws.lakeformation.creators import with_lake_formation
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet
 from penstock.api.aws.registry import operations as registry
@@ -23,6 +25,7 @@ from penstock.catalog.service import CatalogService
 from penstock.catalog.tables import ColumnSource
 from penstock.crawl.service import CrawlService
 from penstock.lake.locations import LakeFolder
+from penstock.lakeformation.service import LakeFormation
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.sinks import LakeSink, S3Sink
 from penstock.query.ports import ResultSink
@@ -40,6 +43,7 @@ from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.catalog.crawl import SqlCrawlStore
 from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
+from penstock.store.sql.lakeformation import SqlLakeFormationStore
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.store.sql.resources import SqlResourceStore
@@ -179,6 +183,7 @@ def _tenant(
 ) -> ServedTenant:
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
+    lake_formation = LakeFormation(SqlLakeFormationStore(database), account=account)
     crawls = CrawlService(SqlCrawlStore(database), tables, lake)
     limits = QuerySettings(account=account, output_location=settings.results_location, region=settings.region)
     statements = QueryService(
@@ -210,6 +215,7 @@ def _tenant(
         secrets=secrets,
         tables=tables,
         crawls=crawls,
+        lake_formation=lake_formation,
         work_group_of=statements.work_group_of,
         operations=tuple(
             # A database server may be slow, which must not block the event loop.
@@ -217,7 +223,8 @@ def _tenant(
             for operations in (
                 registry.operations(schemas, tag_owners=owners),
                 cloudtrail.operations(schemas.audit),
-                catalog.operations(tables),
+                with_lake_formation(catalog.operations(tables), lake_formation),
+                lakeformation.operations(lake_formation, tables),
                 connections.operations(kept),
                 crawlers.operations(crawls),
                 athena.operations(statements),

@@ -14,6 +14,7 @@ from penstock.catalog.model import Column, Database, Partition, SerDeInfo, Stora
 from penstock.catalog.partitions.expressions import PartitionExpression
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import LakeFolder
+from penstock.lakeformation.decisions import TableAccess
 from penstock.query.ports import Publication
 from penstock.query.service import QueryService
 from penstock.statements.model import FINAL_STATES, Statement
@@ -57,6 +58,9 @@ class FakeCatalog:
             return found
         test = PartitionExpression.parse(expression, self.stored[database, table].partition_keys)
         return [each for each in found if test.matches(each.values)]
+
+    def reading(self, _database: str, _table: str, _columns: Sequence[str]) -> TableAccess | None:
+        return None
 
     def change(self, operation: str, _request: Mapping[str, Any], /) -> Mapping[str, Any]:
         raise InvalidInput(f"This catalog has no {operation}.")

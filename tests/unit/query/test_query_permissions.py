@@ -1,11 +1,13 @@
 """A statement reads only what its caller may read of the catalog, and is refused before it reads anything else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from penstock.errors import AccessDenied
+from penstock.lakeformation.decisions import Rows as AllowedRows
+from penstock.lakeformation.decisions import TableAccess
 from tests.unit.query.lake_of_flights import Ask, Rows
 
 DATABASE = ("GetDatabase", {"Name": "flights_db"})
@@ -20,6 +22,7 @@ class RecordedAccess:
     def __init__(self, *refused: str) -> None:
         self.refused = refused
         self.checked: list[tuple[str, dict[str, Any]]] = []
+        self.allowed: TableAccess | None = None
 
     def check(self, operation: str, request: Mapping[str, Any], /) -> None:
         if (operation, dict(request)) not in self.checked:
@@ -31,6 +34,9 @@ class RecordedAccess:
 
     def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
         return item["Name"] not in self.refused
+
+    def reading(self, _database: str, _table: str, _columns: Sequence[str], /) -> TableAccess | None:
+        return self.allowed
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,43 @@ def test_lists_omit_what_the_caller_may_not_see(rows: Rows) -> None:
     assert shown
     assert ["airlines"] not in shown
     assert ["flights_db"] not in rows("SHOW DATABASES", catalog_access=RecordedAccess("flights_db"))
+
+
+def _access(*rows: AllowedRows) -> RecordedAccess:
+    access = RecordedAccess()
+    access.allowed = TableAccess(rows)
+    return access
+
+
+def test_columns_that_may_not_be_read_are_not_there(rows: Rows, ask: Ask) -> None:
+    only = _access(AllowedRows(condition=None, columns=frozenset({"name"})))
+    everything = rows("SELECT name FROM airlines ORDER BY 1")
+    assert rows("SELECT * FROM airlines ORDER BY 1", catalog_access=only) == everything
+    for sql in ("SELECT carrier FROM airlines", "SELECT name FROM airlines WHERE carrier = 'AA'"):
+        failed = ask(sql, catalog_access=only)
+        assert failed.state == "FAILED"
+        assert "carrier" in str(failed.reason)
+
+
+def test_rows_are_those_of_every_filter_that_has_the_columns_of_the_query(rows: Rows) -> None:
+    access = _access(
+        AllowedRows(condition="carrier = 'AA'", columns=None),
+        AllowedRows(condition="carrier IN ('AA', 'UA')", columns=frozenset({"carrier"})),
+    )
+    assert rows("SELECT carrier FROM airlines ORDER BY 1", catalog_access=access) == [["AA"], ["UA"]]
+    assert len(rows("SELECT carrier, name FROM airlines", catalog_access=access)) == 1
+    assert rows("SELECT count(*) FROM airlines WHERE name <> 'x' OR 1 = 1", catalog_access=access) == [["1"]]
+    month = _access(AllowedRows(condition="month = 2", columns=None))
+    assert rows("SELECT DISTINCT month FROM flights", catalog_access=month) == [["2"]]
+
+
+def test_nothing_allowed_and_a_filter_that_is_no_condition_are_refused(ask: Ask) -> None:
+    for access, words in [
+        (_access(), "Insufficient Lake Formation permission"),
+        (_access(AllowedRows(condition="carrier = (SELECT 'AA')", columns=None)), "not a condition"),
+        (_access(AllowedRows(condition="carrier = ", columns=None)), "cannot be evaluated"),
+        (_access(AllowedRows(condition="nothing = 1", columns=None)), "nothing"),
+    ]:
+        failed = ask("SELECT count(*) FROM airlines", catalog_access=access)
+        assert failed.state == "FAILED"
+        assert words in str(failed.reason), failed.reason

@@ -30,7 +30,9 @@ _ABSENT = frozenset(
         *("sourcevpc", "sourcevpcarn", "sourcevpce", "vpceaccount", "vpceorgid", "vpceorgpaths", "vpcsourceip"),
     )
 ) | {"sts:sourceidentity", "sts:transitivetagkeys"}
-_SERVICES = frozenset({"athena", "aws", "cloudtrail", "glue", "iam", "organizations", "s3", "secretsmanager", "sts"})
+_SERVICES = frozenset(
+    {"athena", "aws", "cloudtrail", "glue", "iam", "lakeformation", "organizations", "s3", "secretsmanager", "sts"}
+)
 _TAGS_OF_CALLER = "aws:principaltag/"
 
 

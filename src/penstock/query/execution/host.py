@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import InvalidInput
+from penstock.lakeformation.decisions import TableAccess
 from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
 from penstock.query.ports import Publication, ResultSink
 
@@ -61,6 +62,9 @@ class Host:
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
         return self._catalog.partitions(database, table, expression)
+
+    def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
+        return self._catalog.reading(database, table, columns)
 
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         if operation == "CreatePreparedStatement":

@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, NotFound, PenstockError
+from penstock.lakeformation.decisions import TableAccess
 from penstock.query.ports import Publication
 
 __all__ = ["RAISED", "HostFailed", "RemoteHost"]
@@ -49,6 +50,9 @@ class RemoteHost:
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
         return self._read("partitions", database, table, expression)  # type: ignore[no-any-return]
+
+    def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
+        return self._request("reading", database, table, list(columns))  # type: ignore[no-any-return]
 
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         self._answers.clear()

@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import AccessDenied
+from penstock.lakeformation.decisions import TableAccess
 from penstock.query.errors import StatementError
 from penstock.query.ports import CatalogAccess, CatalogChanges, CatalogReader
 from penstock.statements.prepared import PreparedStatements
@@ -48,6 +49,9 @@ class PermittedCatalog:
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
         self._check("GetPartitions", {"DatabaseName": database, "TableName": table})
         return self._catalog.partitions(database, table, expression)
+
+    def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
+        return None if self._access is None else self._access.reading(database, table, columns)
 
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         self._check(operation, request)

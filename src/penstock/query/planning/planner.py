@@ -19,7 +19,7 @@ from penstock.query.dialect.translate import to_engine
 from penstock.query.errors import StatementError
 from penstock.query.planning.narrowing import narrow
 from penstock.query.planning.pruning import conditions_on, has_outer_join
-from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.ports import CATALOG_NAME, StatementCatalog
 from penstock.query.tables.kinds import find_source
 from penstock.query.tables.port import (
     SCHEMA,
@@ -67,10 +67,10 @@ class Planner:
     """Plans queries against one catalog and one lake."""
 
     def __init__(
-        self, catalog: CatalogReader, lake: LakeFolder, *, max_files: int, views: tuple[str, ...] = (), prefix: str = "s"
+        self, catalog: StatementCatalog, lake: LakeFolder, *, max_files: int, views: tuple[str, ...] = (), prefix: str = "s"
     ) -> None:
         """``views`` are those that the query is inside of; ``prefix`` begins the names of its scans' views."""
-        self._reader = LakeReader(catalog, lake, self._plan_view)
+        self._reader = LakeReader(catalog, lake, self._plan_view, views)
         self._max_files = max_files
         self._views = views
         self._prefix = prefix

@@ -12,6 +12,7 @@ from penstock.query.tables.hive import hive_table
 from penstock.query.tables.hive_metadata import hive_metadata
 from penstock.query.tables.information_schema import information_schema
 from penstock.query.tables.port import LakeReader, TableReference, TableSource
+from penstock.query.tables.restricted import restricted
 from penstock.query.tables.views import view_table
 
 __all__ = ["find_database", "find_source", "find_table"]
@@ -40,7 +41,7 @@ def find_source(reference: TableReference, reader: LakeReader) -> TableSource:
     for stored in _STORED:
         source = stored(table, reference, reader)
         if source is not None:
-            return source
+            return restricted(source, reference, reader)
     raise StatementError("NOT_SUPPORTED", f"'{table.database}.{table.name}' is a table of an unknown kind.")
 
 

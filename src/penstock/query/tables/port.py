@@ -14,7 +14,7 @@ from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position
-from penstock.query.ports import CatalogReader
+from penstock.query.ports import StatementCatalog
 
 __all__ = [
     "SCHEMA",
@@ -47,10 +47,12 @@ The last argument says whether an outer join may put rows of NULLs in the table'
 class LakeReader:
     """What sources read: the catalog as the caller may read it, and the lake's folder."""
 
-    catalog: CatalogReader
+    catalog: StatementCatalog
     lake: LakeFolder
     plan_view: "PlanView"
     """Plans the query of a view within the query that reads it."""
+    within: tuple[str, ...] = ()
+    """The names of the views that the query is inside of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

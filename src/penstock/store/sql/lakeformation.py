@@ -7,7 +7,7 @@ import orjson
 from sqlalchemy import Column, ColumnElement, String, Table, Text, and_, delete, insert, select, update
 
 from penstock.lakeformation.store import Document
-from penstock.store.sql.database import Database, metadata, retried
+from penstock.store.sql.database import Database, metadata
 
 __all__ = ["SqlLakeFormationStore", "lakeformation"]
 
@@ -28,10 +28,6 @@ class SqlLakeFormationStore:
     def __init__(self, database: Database) -> None:
         self._sql = database
 
-    @property
-    def _database(self) -> Database:
-        return self._sql
-
     def get(self, kind: str, key: str) -> Document | None:
         with self._sql.read() as reader:
             body = reader.execute(select(lakeformation.c.body).where(_one(kind, key))).scalar_one_or_none()
@@ -44,7 +40,6 @@ class SqlLakeFormationStore:
         # By code points, which collations of databases are not.
         return sorted(found, key=lambda each: each[0])
 
-    @retried
     def change(self, kind: str, key: str, change_document: Callable[[Document | None], Document | None]) -> Document | None:
         with self._sql.write() as writer:
             locked = select(lakeformation.c.body).where(_one(kind, key)).with_for_update()

@@ -25,11 +25,13 @@ from penstock.api.aws.authorization.extra_actions import (
     passed_to_service,
     result_objects,
 )
+from penstock.api.aws.authorization.lake_permissions import CallersLake
 from penstock.api.aws.authorization.stored_names import StoredNames
 from penstock.api.aws.iam.sts import origin_of
 from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, RequestContext, RunOnThread, ServedOperation
 from penstock.api.tenants import Tenant, Tenants
 from penstock.errors import AccessDenied
+from penstock.lakeformation.decisions import TableAccess
 
 __all__ = ["PolicyAuthorizer"]
 
@@ -150,7 +152,8 @@ class PolicyAuthorizer:
     def _decisions(self, caller: Caller, context: RequestContext, owner: str, tenant: Tenant | None) -> "_Decisions":
         names = self._stored_names(owner, tenant)
         resource_context = ResourceContext(self._region, owner, names, user=caller.user_name)
-        return _Decisions(self._access, caller, tenant, origin_of(context), resource_context)
+        lake = None if tenant is None else CallersLake(tenant.lake_formation, caller)
+        return _Decisions(self._access, caller, tenant, origin_of(context), resource_context, lake)
 
     def _with_checks(self, context: RequestContext, decisions: "_Decisions") -> RequestContext:
         """Return ``context`` with checks for the handler to call on what it reads."""
@@ -184,6 +187,8 @@ class PolicyAuthorizer:
         for action, its_resources in extra_actions(service, operation, request, resource_context):
             keys = {"iam:passedtoservice": passed_to_service(service)} if action == PASS_ROLE else None
             decisions.check(action, its_resources, keys)
+        if service == "glue" and decisions.lake is not None:
+            decisions.lake.check(operation, request)
         _check_deleted_members(request, context, decisions)
         _check_crawled_tables(request, context, decisions)
         _check_result_objects(request, context, decisions)
@@ -205,6 +210,7 @@ class _Decisions(NamedTuple):
     tenant: Tenant | None
     origin: Origin
     resource_context: ResourceContext
+    lake: CallersLake | None = None
 
     @property
     def cached(self) -> bool:
@@ -228,6 +234,8 @@ class _Decisions(NamedTuple):
     def is_visible(self, listed: ListedMembers, item: Any, request: Request) -> bool:
         """Return whether the caller may see ``item`` in the answer of a listing."""
         resources = listed.resources(item, request, self.resource_context)
+        if self.lake is not None and not self.lake.is_visible(listed.action.rpartition(":")[2], item):
+            return False
         allowed = listed.action if listed.allowed else None
         return self.member_denial((listed.action, listed.single), resources, allowed=allowed) is None
 
@@ -242,6 +250,12 @@ class _CallerCatalogAccess:
 
     def check(self, operation: str, request: Request, /) -> None:
         self._check(operation, request)
+        if self._decisions.lake is not None:
+            self._decisions.lake.check(operation, request)
+
+    def reading(self, database: str, table: str, columns: Sequence[str], /) -> TableAccess | None:
+        lake = self._decisions.lake
+        return None if lake is None else lake.reading(database, table, columns)
 
     def check_athena(self, operation: str, request: Request, /) -> None:
         self._check_athena(operation, request)

@@ -8,7 +8,7 @@ member that a later botocore adds is rejected until a handler serves it.
 from collections.abc import Mapping
 from functools import cache
 
-from penstock.api.aws.members import athena, cloudtrail, glue, iam, organizations, secretsmanager, sts
+from penstock.api.aws.members import athena, cloudtrail, glue, iam, lakeformation, organizations, secretsmanager, sts
 from penstock.api.aws.members.declared import Harmless, Members, asks_nothing
 
 __all__ = ["Harmless", "Members", "asks_nothing", "members_of"]
@@ -18,6 +18,7 @@ _SERVICES: Mapping[str, Members] = {
     "cloudtrail": cloudtrail.MEMBERS,
     "glue": glue.MEMBERS,
     "iam": iam.MEMBERS,
+    "lakeformation": lakeformation.MEMBERS,
     "organizations": organizations.MEMBERS,
     "secretsmanager": secretsmanager.MEMBERS,
     "sts": sts.MEMBERS,

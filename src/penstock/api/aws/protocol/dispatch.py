@@ -20,7 +20,7 @@ from penstock.access.sigv4 import SignedRequest, is_unsigned
 from penstock.api.aws.authorization.actions import account_of
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.protocol.errors import RenderedError, render
-from penstock.api.aws.protocol.models import QUERY
+from penstock.api.aws.protocol.models import QUERY, REST
 from penstock.api.aws.protocol.operations import BatchHandler, OperationAuthorizer, RequestContext, RunOnThread, Trace
 from penstock.api.aws.protocol.query import XML_TYPE, read_fields, write_error
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
@@ -275,14 +275,18 @@ class AwsApp:
 
     def _find_service(self, exchange: _Exchange, head: SignedRequest) -> None:
         """Find the request's service by its headers; forms name it in their bodies."""
-        if not exchange.target:
+        path = head.path.removeprefix("/")
+        if path:
+            # Only services whose operations are paths get here with one: UnservedServices takes the others.
+            exchange.target = f"{REST}{named_service(head)}.{path}"
+        elif not exchange.target:
             if exchange.headers.get("content-type", "").startswith(_FORM_TYPE) or "Action=" in head.query:
                 exchange.fields = {}
                 exchange.presumed = self._endpoints.form_service(named_service(head))
                 return
             if head.query:
                 exchange.target = _hoisted_target(head.query)
-        elif exchange.target.startswith(QUERY):
+        elif exchange.target.startswith((QUERY, REST)):
             exchange.target = ""
         exchange.service = self._endpoints.service_of(exchange.target)
 

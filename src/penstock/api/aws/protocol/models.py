@@ -16,10 +16,10 @@ import orjson
 
 from penstock.errors import EnvironmentProblem
 
-__all__ = ["QUERY", "SERVICES", "ServiceModel", "load_model"]
+__all__ = ["QUERY", "REST", "SERVICES", "ServiceModel", "load_model"]
 
 # Services that this server serves; every other one is unknown to it.
-SERVICES = ("athena", "cloudtrail", "glue", "iam", "organizations", "secretsmanager", "sts")
+SERVICES = ("athena", "cloudtrail", "glue", "iam", "lakeformation", "organizations", "secretsmanager", "sts")
 
 _GLOBAL = frozenset({"iam", "organizations", "sts"})
 
@@ -28,13 +28,15 @@ _PROSE = ("documentation", "deprecatedMessage")
 
 
 QUERY = "query "
+REST = "rest "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceModel:
     """One service's model. ``operations`` and ``shapes`` are those of service-2.json, by name.
 
-    ``query``: it has the query protocol instead of JSON; its targets begin with :data:`QUERY` and its version.
+    ``query``: it has the query protocol instead of JSON; its targets begin with :data:`QUERY` and its version. Those of a
+    service of REST with JSON, whose operations are all paths of their own, begin with :data:`REST` and its name.
     """
 
     name: str
@@ -58,6 +60,11 @@ class ServiceModel:
         """The HTTP status of each modelled error that has one, by its code in answers."""
         errors = {name: shape["error"] for name, shape in self.shapes.items() if "httpStatusCode" in shape.get("error", {})}
         return {error.get("code", name): error["httpStatusCode"] for name, error in errors.items()}
+
+    @property
+    def rest(self) -> bool:
+        """Whether its operations are paths, each a POST with a JSON body."""
+        return self.target_prefix.startswith(REST)
 
     @property
     def global_service(self) -> bool:
@@ -90,12 +97,18 @@ def load_model(service: str) -> ServiceModel:
     return ServiceModel(
         name=service,
         signing_name=metadata.get("signingName", metadata["endpointPrefix"]),
-        target_prefix=metadata.get("targetPrefix", f"{QUERY}{metadata['apiVersion']}"),
+        target_prefix=_target_prefix(service, metadata),
         query=metadata["protocol"] == "query",
         xml_namespace=metadata.get("xmlNamespace", ""),
         operations=raw["operations"],
         shapes=raw["shapes"],
     )
+
+
+def _target_prefix(service: str, metadata: Mapping[str, Any]) -> str:
+    if metadata["protocol"] == "rest-json":
+        return f"{REST}{service}"
+    return str(metadata.get("targetPrefix", f"{QUERY}{metadata['apiVersion']}"))
 
 
 def _read(service: str) -> dict[str, Any]:

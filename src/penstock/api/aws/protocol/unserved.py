@@ -74,12 +74,20 @@ class UnservedServices:
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
-        self._served = frozenset(load_model(name).signing_name for name in SERVICES)
+        models = [load_model(name) for name in SERVICES]
+        self._served = frozenset(model.signing_name for model in models)
+        self._with_paths = frozenset(model.signing_name for model in models if model.rest)
 
     def takes(self, scope: Scope) -> bool:
         """Return whether the request is signed for a service of AWS that is not served here, or not under this path."""
         service = signed_service(scope)
-        return service is not None and (service not in self._served or scope["path"] != "/")
+        return service is not None and (
+            service not in self._served or (scope["path"] != "/" and service not in self._with_paths)
+        )
+
+    def has_paths(self, scope: Scope) -> bool:
+        """Return whether the request is signed for a service that is served and whose operations are paths."""
+        return signed_service(scope) in self._with_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject the request."""

@@ -1,0 +1,110 @@
+"""Lake Formation's permissions on Glue's operations: needed beside IAM's, on what is restricted.
+
+Source: Lake Formation developer guide, "Lake Formation permissions reference". The account's root is not restricted.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.access.errors import NotAuthorized
+from penstock.access.principals import Caller
+from penstock.api.aws.authorization.actions import Request
+from penstock.lakeformation.decisions import TableAccess
+from penstock.lakeformation.service import ALL_PRINCIPALS, LakeFormation
+
+__all__ = ["CallersLake", "principals_of"]
+
+_ON_TABLE: Mapping[str, str] = {
+    **dict.fromkeys(("GetTable", "GetTableVersion", "GetTableVersions", "GetPartition", "GetPartitions"), "DESCRIBE"),
+    **dict.fromkeys(("BatchGetPartition", "GetPartitionIndexes", "GetColumnStatisticsForTable"), "DESCRIBE"),
+    **dict.fromkeys(("GetColumnStatisticsForPartition", "GetTableOptimizer", "ListTableOptimizerRuns"), "DESCRIBE"),
+    **dict.fromkeys(("UpdateTable", "CreatePartition", "BatchCreatePartition", "UpdatePartition"), "ALTER"),
+    **dict.fromkeys(("BatchUpdatePartition", "DeletePartition", "BatchDeletePartition"), "ALTER"),
+    **dict.fromkeys(("DeleteTableVersion", "BatchDeleteTableVersion", "CreatePartitionIndex"), "ALTER"),
+    **dict.fromkeys(("DeletePartitionIndex", "UpdateColumnStatisticsForTable"), "ALTER"),
+    **dict.fromkeys(("UpdateColumnStatisticsForPartition", "DeleteColumnStatisticsForTable"), "ALTER"),
+    **dict.fromkeys(("DeleteColumnStatisticsForPartition", "CreateTableOptimizer", "UpdateTableOptimizer"), "ALTER"),
+    "DeleteTableOptimizer": "ALTER",
+    "DeleteTable": "DROP",
+}
+_ON_DATABASE: Mapping[str, str] = {
+    **dict.fromkeys(("GetDatabase", "GetTables"), "DESCRIBE"),
+    "UpdateDatabase": "ALTER",
+    "DeleteDatabase": "DROP",
+    "CreateTable": "CREATE_TABLE",
+}
+_LISTS = frozenset({"GetDatabases", "GetTables", "SearchTables", "ListDatabases", "ListTableMetadata"})
+
+
+def principals_of(caller: Caller) -> Sequence[str]:
+    """Return the names under which a caller may have grants: its own ARN, the role's, and all of its account."""
+    return (caller.arn_for_policies, f"{caller.account}:{ALL_PRINCIPALS}")
+
+
+class CallersLake:
+    """What Lake Formation allows one caller in one account's catalog."""
+
+    def __init__(self, lake: LakeFormation, caller: Caller) -> None:
+        self._lake = lake
+        self._principals = () if caller.is_root and caller.account == lake.account else principals_of(caller)
+
+    def check(self, operation: str, request: Request) -> None:
+        """Raise :class:`NotAuthorized` unless the caller has what Glue's ``operation`` needs."""
+        if not self._principals:
+            return
+        snapshot = self._lake.snapshot()
+        if not snapshot.restricted:
+            return
+        for database, table, permission in _needed(operation, request):
+            if table is not None:
+                found, what = snapshot.on_table(self._principals, database, table), f"table {database}.{table}"
+            elif database:
+                found, what = snapshot.on_database(self._principals, database), f"database {database}"
+            else:
+                found, what = snapshot.on_catalog(self._principals), "the catalog"
+            if found is not None and permission not in found:
+                raise _denied(permission, what)
+
+    def is_visible(self, operation: str, item: Mapping[str, Any]) -> bool:
+        """Return whether the caller sees a database or table (in Glue's shape) of a list."""
+        if not self._principals or operation not in _LISTS:
+            return True
+        snapshot = self._lake.snapshot()
+        if not snapshot.restricted:
+            return True
+        name = str(item.get("Name", "")).lower()
+        database = item.get("DatabaseName")
+        if database is None:
+            found = snapshot.on_database(self._principals, name)
+        else:
+            found = snapshot.on_table(self._principals, str(database).lower(), name)
+        return found is None or "DESCRIBE" in found
+
+    def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
+        """Return what the caller may select of a table; None if all."""
+        if not self._principals:
+            return None
+        return self._lake.snapshot().reading(self._principals, database.lower(), table.lower(), columns)
+
+
+def _needed(operation: str, request: Request) -> Sequence[tuple[str, str | None, str]]:
+    """Return databases (empty for the catalog), tables and the permissions on them."""
+    if operation == "CreateDatabase":
+        return [("", None, "CREATE_DATABASE")]
+    database = str(request.get("DatabaseName") or request.get("Name") or "").lower()
+    if operation in _ON_DATABASE:
+        return [(database, None, _ON_DATABASE[operation])]
+    if operation == "BatchDeleteTable":
+        return [(database, name.lower(), "DROP") for name in request.get("TablesToDelete", ())]
+    permission = _ON_TABLE.get(operation)
+    if permission is None:
+        return []
+    name = request.get("TableName") or request.get("Name") or request.get("TableInput", {}).get("Name") or ""
+    return [(database, str(name).lower(), permission)]
+
+
+def _denied(permission: str, what: str) -> NotAuthorized:
+    return NotAuthorized(
+        f"Insufficient Lake Formation permission(s): Required {permission} on {what}",
+        remedy="An administrator of the data lake grants it: lakeformation grant-permissions.",
+    )

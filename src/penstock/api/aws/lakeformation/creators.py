@@ -1,0 +1,66 @@
+"""Databases and tables that come and go: the settings' default permissions for new ones, and no grants on gone ones."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
+from penstock.lakeformation.service import LakeFormation
+
+__all__ = ["with_lake_formation"]
+
+After = Callable[[LakeFormation, Request, RequestContext], None]
+
+
+def with_lake_formation(catalog: OperationSet, lake: LakeFormation) -> OperationSet:
+    """Return the catalog's operations, which then tell ``lake`` of databases and tables that were made and deleted."""
+    wrapped: dict[str, AnyHandler] = {
+        name: _then(catalog.handlers[name], after, lake) for name, after in _AFTER.items() if name in catalog.handlers
+    }
+    return replace(catalog, handlers={**catalog.handlers, **wrapped})
+
+
+def _then(handler: AnyHandler, after: After, lake: LakeFormation) -> AnyHandler:
+    assert not isinstance(handler, BatchHandler)
+
+    def handled(request: Request, context: RequestContext) -> Response:
+        answer = handler(request, context)
+        after(lake, request, context)
+        return answer
+
+    return handled
+
+
+def _creator(context: RequestContext) -> str:
+    return context.caller.arn_for_policies if context.caller is not None else context.principal
+
+
+def _database_made(lake: LakeFormation, request: Request, context: RequestContext) -> None:
+    lake.created(request["DatabaseInput"]["Name"].lower(), None, by=_creator(context))
+
+
+def _table_made(lake: LakeFormation, request: Request, context: RequestContext) -> None:
+    name = (request.get("TableInput") or {}).get("Name") or request.get("Name", "")
+    lake.created(request["DatabaseName"].lower(), name.lower(), by=_creator(context))
+
+
+def _database_gone(lake: LakeFormation, request: Request, _context: RequestContext) -> None:
+    lake.deleted(request["Name"], None)
+
+
+def _table_gone(lake: LakeFormation, request: Request, _context: RequestContext) -> None:
+    lake.deleted(request["DatabaseName"], request["Name"])
+
+
+def _tables_gone(lake: LakeFormation, request: Request, _context: RequestContext) -> None:
+    for name in request["TablesToDelete"]:
+        lake.deleted(request["DatabaseName"], name)
+
+
+_AFTER: Mapping[str, After] = {
+    "CreateDatabase": _database_made,
+    "CreateTable": _table_made,
+    "DeleteDatabase": _database_gone,
+    "DeleteTable": _table_gone,
+    "BatchDeleteTable": _tables_gone,
+}

@@ -1,0 +1,92 @@
+"""Lake Formation's operations on data cell filters."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
+from penstock.catalog.service import CatalogService
+from penstock.lakeformation.errors import InvalidRequest
+from penstock.lakeformation.service import LakeFormation
+
+__all__ = ["filter_handlers"]
+
+_MAX_CONDITION = 2_048
+
+
+def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str, Handler]:
+    """Return the handlers."""
+
+    def create(request: Request, _context: RequestContext) -> Response:
+        service.put_filter(_document(request["TableData"], catalog), new=True)
+        return {}
+
+    def update(request: Request, _context: RequestContext) -> Response:
+        data = request["TableData"]
+        service.put_filter(_document(data, catalog), new=False, version=data.get("VersionId"))
+        return {}
+
+    def get(request: Request, _context: RequestContext) -> Response:
+        found = service.get_filter(request["DatabaseName"], request["TableName"], request["Name"])
+        return {"DataCellsFilter": _shown(found, service.account)}
+
+    def delete(request: Request, _context: RequestContext) -> Response:
+        missing = [name for name in ("DatabaseName", "TableName", "Name") if not request.get(name)]
+        if missing:
+            raise InvalidRequest(f"DeleteDataCellsFilter needs {', '.join(missing)}.")
+        service.delete_filter(request["DatabaseName"], request["TableName"], request["Name"])
+        return {}
+
+    def every(request: Request, _context: RequestContext) -> Response:
+        table = request.get("Table") or {}
+        database, name = table.get("DatabaseName", "").lower(), (table.get("Name") or "").lower()
+        found = [
+            _shown(each, service.account)
+            for each in service.filters()
+            if database in {"", each["DatabaseName"]} and name in {"", each["TableName"]}
+        ]
+        return {"DataCellsFilters": found}
+
+    return {
+        "CreateDataCellsFilter": create,
+        "UpdateDataCellsFilter": update,
+        "GetDataCellsFilter": get,
+        "DeleteDataCellsFilter": delete,
+        "ListDataCellsFilter": every,
+    }
+
+
+def _document(data: Mapping[str, Any], catalog: CatalogService) -> dict[str, Any]:
+    """Return the filter to store. Raises :class:`InvalidRequest` unless it says which columns and which rows."""
+    table = catalog.table(data["DatabaseName"], data["TableName"])
+    known = {each.name.lower() for each in (*table.storage.columns, *table.partition_keys)}
+    found: dict[str, Any] = {"DatabaseName": table.database, "TableName": table.name, "Name": data["Name"]}
+    names, wildcard = data.get("ColumnNames"), data.get("ColumnWildcard")
+    if names and wildcard is None:
+        found["ColumnNames"] = sorted({each.lower() for each in names})
+    elif wildcard is not None and not names:
+        found["ColumnWildcard"] = {
+            "ExcludedColumnNames": sorted(each.lower() for each in wildcard.get("ExcludedColumnNames") or ())
+        }
+    else:
+        raise InvalidRequest("A filter has ColumnNames or ColumnWildcard.")
+    chosen = found.get("ColumnNames") or found.get("ColumnWildcard", {}).get("ExcludedColumnNames", ())
+    unknown = sorted(set(chosen) - known)
+    if unknown:
+        raise InvalidRequest(f"Table {table.database}.{table.name} has no column {unknown[0]}.")
+    rows = data.get("RowFilter") or {}
+    condition, every = rows.get("FilterExpression"), rows.get("AllRowsWildcard")
+    if (not condition) == (every is None):
+        raise InvalidRequest("RowFilter has FilterExpression or AllRowsWildcard.")
+    if condition and condition.strip().lower() != "true":
+        if len(condition) > _MAX_CONDITION:
+            raise InvalidRequest(f"A FilterExpression has at most {_MAX_CONDITION} characters.")
+        found["Row"] = condition
+    return found
+
+
+def _shown(document: Mapping[str, Any], account: str) -> dict[str, Any]:
+    rows = {"FilterExpression": document["Row"]} if document.get("Row") else {"AllRowsWildcard": {}}
+    columns = {name: document[name] for name in ("ColumnNames", "ColumnWildcard") if name in document}
+    named = {name: document[name] for name in ("DatabaseName", "TableName", "Name", "VersionId")}
+    return {"TableCatalogId": account, **named, "RowFilter": rows, **columns}

@@ -1,0 +1,63 @@
+"""Lake Formation's operations on registered data lake locations."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
+from penstock.lakeformation.errors import InvalidRequest
+from penstock.lakeformation.service import LakeFormation
+
+__all__ = ["location_handlers"]
+
+_LOCATION = "location"
+_PREFIX = "arn:aws:s3:::"
+_MEMBERS = ("RoleArn", "WithFederation", "HybridAccessEnabled")
+
+
+def location_handlers(service: LakeFormation) -> dict[str, Handler]:
+    """Return the handlers."""
+
+    def register(request: Request, context: RequestContext) -> Response:
+        if not request["ResourceArn"].startswith(_PREFIX):
+            raise InvalidRequest("A location is an ARN of S3, like arn:aws:s3:::bucket/prefix.")
+        document = {name: request[name] for name in _MEMBERS if name in request}
+        if request.get("UseServiceLinkedRole"):
+            name = "aws-service-role/lakeformation.amazonaws.com/AWSServiceRoleForLakeFormationDataAccess"
+            document["RoleArn"] = f"arn:aws:iam::{context.account}:role/{name}"
+        service.put_named(_LOCATION, _arn(request), document, new=True)
+        return {}
+
+    def update(request: Request, _context: RequestContext) -> Response:
+        known = service.get_named(_LOCATION, _arn(request))
+        changed = {**known, **{name: request[name] for name in _MEMBERS if name in request}}
+        service.put_named(_LOCATION, _arn(request), changed, new=False)
+        return {}
+
+    def describe(request: Request, _context: RequestContext) -> Response:
+        return {"ResourceInfo": _shown(_arn(request), service.get_named(_LOCATION, _arn(request)))}
+
+    def deregister(request: Request, _context: RequestContext) -> Response:
+        service.delete_named(_LOCATION, _arn(request))
+        return {}
+
+    def every(_request: Request, _context: RequestContext) -> Response:
+        return {"ResourceInfoList": [_shown(*each) for each in service.named(_LOCATION)]}
+
+    return {
+        "RegisterResource": register,
+        "UpdateResource": update,
+        "DescribeResource": describe,
+        "DeregisterResource": deregister,
+        "ListResources": every,
+    }
+
+
+def _arn(request: Request) -> str:
+    return str(request["ResourceArn"]).rstrip("/")
+
+
+def _shown(arn: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    modified = datetime.fromtimestamp(document["LastModified"], UTC)
+    return {"ResourceArn": arn, **{name: document[name] for name in _MEMBERS if name in document}, "LastModified": modified}

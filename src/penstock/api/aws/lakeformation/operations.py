@@ -1,0 +1,247 @@
+"""Lake Formation's operations on settings and grants; tags, filters and locations are in modules beside.
+
+Source: AWS Lake Formation API reference. The protocol is REST with JSON, and each operation is a POST to its name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from penstock.api.aws.authorization.lake_permissions import principals_of
+from penstock.api.aws.lakeformation.filters import filter_handlers
+from penstock.api.aws.lakeformation.locations import location_handlers
+from penstock.api.aws.lakeformation.tagging import tag_handlers
+from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response
+from penstock.catalog.service import CatalogService
+from penstock.errors import AccessDenied, InvalidInput, PenstockError
+from penstock.lakeformation.decisions import EVERYONE, Grant
+from penstock.lakeformation.errors import InvalidRequest
+from penstock.lakeformation.resources import canonical, kind_of, shown
+from penstock.lakeformation.service import LakeFormation, Settings
+from penstock.paging import page
+
+__all__ = ["operations"]
+
+_PAGE = 100
+_MAX_ADMINS = 30
+_KEPT = (
+    *("Parameters", "TrustedResourceOwners", "AllowExternalDataFiltering", "AllowFullTableExternalDataAccess"),
+    *("ExternalDataFilteringAllowList", "AuthorizedSessionTagValueList"),
+)
+
+
+def operations(service: LakeFormation, catalog: CatalogService) -> OperationSet:
+    """Return every operation of Lake Formation that ``service`` answers."""
+    handlers = {**_settings_handlers(service), **_grant_handlers(service)}
+    handlers |= {**tag_handlers(service, catalog), **filter_handlers(service, catalog), **location_handlers(service)}
+    return OperationSet(
+        service="lakeformation", handlers={name: _of_this_catalog(service, each) for name, each in handlers.items()}
+    )
+
+
+def _of_this_catalog(service: LakeFormation, handler: Handler) -> Handler:
+    def checked(request: Request, context: RequestContext) -> Response:
+        catalog = request.get("CatalogId")
+        if catalog is not None and catalog != service.account:
+            raise InvalidRequest(
+                f"Catalog {catalog} is not this account's.", remedy=f"Give {service.account}, or leave it out."
+            )
+        return handler(request, context)
+
+    return checked
+
+
+def _settings_handlers(service: LakeFormation) -> dict[str, Handler]:
+    def get(_request: Request, _context: RequestContext) -> Response:
+        settings = service.settings()
+        found = {
+            "DataLakeAdmins": _principals(settings.admins),
+            "ReadOnlyAdmins": _principals(settings.read_only_admins),
+            "CreateDatabaseDefaultPermissions": settings.database_default,
+            "CreateTableDefaultPermissions": settings.table_default,
+            **(settings.others or {}),
+        }
+        return {"DataLakeSettings": found}
+
+    def put(request: Request, context: RequestContext) -> Response:
+        _require_admin(service, context, first=True)
+        given = request["DataLakeSettings"]
+        admins, readers = (_names(given.get(name, ())) for name in ("DataLakeAdmins", "ReadOnlyAdmins"))
+        if len(admins) > _MAX_ADMINS:
+            raise InvalidRequest(f"A data lake has at most {_MAX_ADMINS} administrators.")
+        service.put_settings(
+            Settings(
+                admins=admins,
+                read_only_admins=readers,
+                database_default=list(given.get("CreateDatabaseDefaultPermissions", ())),
+                table_default=list(given.get("CreateTableDefaultPermissions", ())),
+                others={name: given[name] for name in _KEPT if name in given},
+            )
+        )
+        return {}
+
+    def principal(_request: Request, context: RequestContext) -> Response:
+        return {"Identity": context.principal}
+
+    return {"GetDataLakeSettings": get, "PutDataLakeSettings": put, "GetDataLakePrincipal": principal}
+
+
+def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
+    def change(request: Request, context: RequestContext, *, grant: bool) -> None:
+        if request.get("Condition") is not None:
+            raise InvalidRequest("Conditions of grants are not supported.", remedy="Leave Condition out.")
+        principal = request["Principal"]["DataLakePrincipalIdentifier"]
+        permissions = list(request["Permissions"])
+        grantable = list(request.get("PermissionsWithGrantOption") or ())
+        _require_grantor(service, context, request["Resource"], [*permissions, *grantable])
+        if grant:
+            service.grant(principal, request["Resource"], permissions, grantable, by=context.principal)
+        else:
+            service.revoke(principal, request["Resource"], permissions, grantable)
+
+    def one(*, grant: bool) -> Handler:
+        def handle(request: Request, context: RequestContext) -> Response:
+            change(request, context, grant=grant)
+            return {}
+
+        return handle
+
+    def several(*, grant: bool) -> Handler:
+        def handle(request: Request, context: RequestContext) -> Response:
+            return {"Failures": _failures(request["Entries"], lambda entry: change(entry, context, grant=grant))}
+
+        return handle
+
+    def listed(request: Request, _context: RequestContext) -> Response:
+        found = [each for each in _every(service) if _is_asked_for(each, request, service.account)]
+        answer = _page(found, request, "permissions")
+        return {
+            "PrincipalResourcePermissions": [_shown(each, service.account) for each in answer[0]],
+            "NextToken": answer[1],
+        }
+
+    def effective(request: Request, _context: RequestContext) -> Response:
+        path = request["ResourceArn"].rstrip("/")
+        found = [
+            each
+            for each in service.grants()
+            if path.startswith(each.resource.get("DataLocation", {}).get("ResourceArn", "-"))
+        ]
+        answer = _page(found, request, "effective")
+        return {"Permissions": [_shown(each, service.account) for each in answer[0]], "NextToken": answer[1]}
+
+    return {
+        "GrantPermissions": one(grant=True),
+        "RevokePermissions": one(grant=False),
+        "BatchGrantPermissions": several(grant=True),
+        "BatchRevokePermissions": several(grant=False),
+        "ListPermissions": listed,
+        "GetEffectivePermissionsForPath": effective,
+    }
+
+
+def _require_admin(service: LakeFormation, context: RequestContext, *, first: bool = False) -> None:
+    """Raise unless the caller is an administrator, or, with ``first``, there is none yet."""
+    admins = service.settings().admins
+    caller = context.caller
+    if caller is None or caller.is_root or not service.snapshot().admins.isdisjoint(principals_of(caller)):
+        return
+    if first and not admins:
+        return
+    raise AccessDenied(
+        f"{context.principal} is not an administrator of the data lake.",
+        remedy="An administrator adds others with PutDataLakeSettings.",
+    )
+
+
+def _require_grantor(service: LakeFormation, context: RequestContext, resource: Any, permissions: Sequence[str]) -> None:
+    caller = context.caller
+    if caller is None or caller.is_root:
+        return
+    if not service.snapshot().may_grant(principals_of(caller), canonical(resource, service.account), permissions):
+        raise AccessDenied(
+            f"{context.principal} may not grant or revoke {', '.join(sorted(set(permissions)))} on this resource.",
+            remedy="It needs to be an administrator of the data lake, or to have them with the grant option.",
+        )
+
+
+def _failures(entries: Sequence[Mapping[str, Any]], change: Callable[[Mapping[str, Any]], None]) -> list[dict[str, Any]]:
+    """Carry out each entry; return those that failed, with their errors: an error of one is not one of the others."""
+    failures = []
+    for entry in entries:
+        try:
+            change(entry)
+        except (AccessDenied, InvalidInput) as error:
+            code = getattr(error, "aws_code", type(error).__name__)
+            failures.append({"RequestEntry": entry, "Error": {"ErrorCode": code, "ErrorMessage": str(error)}})
+        except PenstockError as error:
+            failures.append({"RequestEntry": entry, "Error": {"ErrorCode": error.aws_code, "ErrorMessage": str(error)}})
+    return failures
+
+
+def _every(service: LakeFormation) -> list[Grant]:
+    """Return all grants in an order that does not change."""
+    return sorted(service.grants(), key=lambda each: (each.principal, sorted(each.resource), str(each.resource)))
+
+
+def _is_asked_for(grant: Grant, request: Request, account: str) -> bool:
+    principal = request.get("Principal", {}).get("DataLakePrincipalIdentifier")
+    if principal is not None and grant.principal != principal:
+        return False
+    kind = kind_of(grant.resource)
+    wanted = request.get("ResourceType")
+    if wanted is not None and _TYPES.get(kind) != wanted:
+        return False
+    if request.get("Resource") is None:
+        return True
+    asked = canonical(request["Resource"], account)
+    if kind_of(asked) == "Table" and kind in {"Table", "TableWithColumns"} and "Name" in asked["Table"]:
+        # A table's permissions include those on its columns, and those on all tables of its database.
+        shape, own = next(iter(grant.resource.values())), asked["Table"]
+        return bool(shape["DatabaseName"] == own["DatabaseName"] and shape.get("Name", own["Name"]) == own["Name"])
+    return bool(grant.resource == asked)
+
+
+_TYPES = {
+    "Catalog": "CATALOG",
+    "Database": "DATABASE",
+    "Table": "TABLE",
+    "TableWithColumns": "TABLE",
+    "DataLocation": "DATA_LOCATION",
+    "DataCellsFilter": "TABLE",
+    "LFTag": "LF_TAG",
+    "LFTagPolicy": "LF_TAG_POLICY",
+    "LFTagExpression": "LF_NAMED_TAG_EXPRESSION",
+}
+
+
+def _shown(grant: Grant, account: str) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "Principal": {"DataLakePrincipalIdentifier": grant.principal},
+        "Resource": shown(grant.resource, account),
+        "Permissions": sorted(grant.permissions),
+        "PermissionsWithGrantOption": sorted(grant.grantable),
+        "LastUpdatedBy": grant.by or EVERYONE,
+    }
+    return {**found, "LastUpdated": datetime.fromisoformat(grant.updated)} if grant.updated else found
+
+
+def _page(found: Sequence[Any], request: Request, listing: str) -> tuple[Sequence[Any], str | None]:
+    numbered = list(enumerate(found))
+
+    def read(after: int | None, count: int) -> Sequence[tuple[int, Any]]:
+        start = 0 if after is None else after + 1
+        return numbered[start : start + count]
+
+    limit = request.get("MaxResults") or _PAGE
+    answer = page(listing, request.get("NextToken"), limit, read, lambda each: each[0], kind=int)
+    return [each for _, each in answer.items], answer.next_token
+
+
+def _principals(names: Sequence[str]) -> list[dict[str, str]]:
+    return [{"DataLakePrincipalIdentifier": name} for name in names]
+
+
+def _names(principals: Sequence[Mapping[str, str]]) -> list[str]:
+    return [each["DataLakePrincipalIdentifier"] for each in principals]

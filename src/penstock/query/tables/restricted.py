@@ -1,0 +1,125 @@
+"""Tables of which a caller may read some columns and rows: each is read as a view of what is allowed.
+
+Source: Lake Formation developer guide, "Data filtering and cell-level security". Several filters of one table are joined:
+a query gets the rows of each filter that has all columns it uses.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from penstock.catalog.model import Column, Table
+from penstock.lakeformation.decisions import TableAccess
+from penstock.query.dialect.parse import parse
+from penstock.query.dialect.statements.model import Select
+from penstock.query.dialect.types import quote_name
+from penstock.query.errors import InvalidRequest, StatementError
+from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, Nested, ScanRequest, TableReference, TableSource
+
+__all__ = ["restricted"]
+
+
+def restricted(source: TableSource, reference: TableReference, reader: LakeReader) -> TableSource:
+    """Return ``source`` as the caller may read it. Raises :class:`StatementError` if nothing of it may be read."""
+    table = source.table
+    name = _name(table)
+    if name in reader.within:
+        return source  # this is the reading of what is allowed
+    every = [column.name.lower() for column in (*table.storage.columns, *table.partition_keys)]
+    access = reader.catalog.reading(table.database, table.name, every)
+    if access is None:
+        return source
+    if not access.rows or reference.positions:
+        what = "change rows of" if access.rows else "select from"
+        raise StatementError(
+            "PERMISSION_DENIED",
+            f"Insufficient Lake Formation permission(s): you may not {what} table '{table.database}.{table.name}'",
+            position=reference.position,
+            remedy="Ask for SELECT on the whole table: lakeformation grant-permissions.",
+        )
+    return _Restricted(_narrowed(table, access), name, access, reference, reader)
+
+
+def _name(table: Table) -> str:
+    return f"what is allowed of {table.database}.{table.name}"
+
+
+def _narrowed(table: Table, access: TableAccess) -> Table:
+    visible = access.columns
+
+    def kept(columns: Sequence[Column]) -> list[Column]:
+        return [column for column in columns if visible is None or column.name.lower() in visible]
+
+    storage = replace(table.storage, columns=kept(table.storage.columns))
+    return replace(table, storage=storage, partition_keys=kept(table.partition_keys))
+
+
+@dataclass(frozen=True, slots=True)
+class _Restricted:
+    table: Table
+    name: str
+    access: TableAccess
+    reference: TableReference
+    reader: LakeReader
+
+    def scan(self, request: ScanRequest) -> "_RestrictedScan":
+        visible = [column.name for column in (*self.table.storage.columns, *self.table.partition_keys)]
+        used = [name for name in visible if request.columns is None or name.lower() in request.columns]
+        condition = self.access.condition(name.lower() for name in used)
+        try:
+            parsed = parse(self._sql(used or visible, condition))
+        except InvalidRequest as error:
+            raise self._unreadable(error.message) from error
+        if not isinstance(parsed, Select) or len(list(parsed.tree.find_all(exp.Query))) > 1:
+            raise self._unreadable("it is not a condition on the table's columns")
+        for node in parsed.tree.find_all(exp.Table):
+            if self.reference.version is not None:
+                node.set("version", self.reference.version.copy())
+        return _RestrictedScan(
+            self.reader.plan_view(self.name, parsed, self.table.database, request), request.view, used or visible, self.table
+        )
+
+    def _sql(self, columns: Sequence[str], condition: str | None) -> str:
+        names = ", ".join(quote_name(each) for each in columns)
+        where = "" if condition is None else f" WHERE {condition}"
+        return f"SELECT {names} FROM {quote_name(self.table.database)}.{quote_name(self.table.name)}{where}"  # noqa: S608 it is parsed
+
+    def _unreadable(self, why: str) -> StatementError:
+        return StatementError(
+            "INVALID_ROW_FILTER",
+            f"The row filter of '{self.table.database}.{self.table.name}' cannot be evaluated: {why}",
+            remedy="Correct it with UpdateDataCellsFilter.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _RestrictedScan:
+    """What is allowed, under the view's name. Columns that the query does not use are NULL there."""
+
+    plan: Nested
+    view: str
+    used: Sequence[str]
+    table: Table
+
+    @property
+    def files(self) -> Sequence[DataFile]:
+        return [file for scan in self.plan.scans for file in scan.files]
+
+    @property
+    def partitions_read(self) -> int:
+        return sum(scan.partitions_read for scan in self.plan.scans)
+
+    @property
+    def partitions_total(self) -> int:
+        return sum(scan.partitions_total for scan in self.plan.scans)
+
+    @property
+    def route(self) -> str:
+        return f"what Lake Formation allows ({'; '.join(scan.route for scan in self.plan.scans)})"
+
+    def install(self, engine: Any) -> None:
+        for scan in self.plan.scans:
+            scan.install(engine)
+        engine.execute(f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS {self.plan.sql}")

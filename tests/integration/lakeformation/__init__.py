@@ -1,0 +1,1 @@
+"""Lake Formation through boto3, and what it allows through Glue and Athena."""
