@@ -56,8 +56,10 @@ class CommittedBatches:
             ledger = self._ledger(pipeline)
             for generation in self._names(ledger):
                 match = _GENERATION.fullmatch(generation)
-                if match:
-                    batches = (_COMMITTED.fullmatch(name) for name in self._names(f"{ledger}/{generation}"))
+                entries = self._names(f"{ledger}/{generation}") if match else ()
+                # A folder without entries is what removed ones leave: a query writes its first before it publishes files.
+                if match and entries:
+                    batches = map(_COMMITTED.fullmatch, entries)
                     found[match[1]] = max((int(batch[1]) for batch in batches if batch), default=-1)
         return found
 

@@ -296,6 +296,9 @@ class QueryService:
     def _fail(self, statement: Statement, failure: StatementFailure, run: "Run | None" = None) -> bool:
         at = self._clock()
         statistics = self._timed(run, at) if run is not None else None
+        if run is not None and run.committed:
+            # What failed came after it: readers see its rows, and nothing takes them back.
+            return self._store.finish(statement.id, StatementState.SUCCEEDED, at=at, statistics=statistics)
         return self._store.finish(
             statement.id, StatementState.FAILED, at=at, reason=failure.message, failure=failure, statistics=statistics
         )

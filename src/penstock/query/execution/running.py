@@ -69,6 +69,7 @@ class Run:
         self._child: Child | None = None
         self._gives_way = False
         self._committing = False
+        self._committed = False
 
     @property
     def restartable(self) -> bool:
@@ -119,6 +120,7 @@ class Run:
             stored = self._stored(folder, outcome)
             if outcome.commit is not None:
                 Committer(self._catalog, self._sink, folder, self.statement.result_uri).run(outcome.commit, self._commits)
+                self._committed = True
             return stored
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -171,6 +173,11 @@ class Run:
             finally:
                 with self._lock:
                     self._child = None
+
+    @property
+    def committed(self) -> bool:
+        """Whether everything that the statement wrote is there for readers."""
+        return self._committed
 
     def _commits(self) -> None:
         """Begin what cannot be stopped. Raises as :meth:`check` if the statement was interrupted before."""

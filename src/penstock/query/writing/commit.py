@@ -4,10 +4,12 @@ Files that go to places which readers already look at are named after the statem
 (:mod:`penstock.lake.ledger`) says that they do not count yet; one small file ends that for all of them at once.
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from penstock.errors import InvalidInput
 from penstock.lake.ledger import HIDDEN, Batch, Manifest, Move
 from penstock.query.execution.context import ExecutionContext, Outcome, milliseconds_since
 from penstock.query.writing.partitioned import WrittenFile
@@ -16,6 +18,9 @@ from penstock.statements.model import StatementStatistics
 
 __all__ = ["LEDGER", "marked", "outcome", "placed"]
 
+_PREPARED, _COMMITTED = "0000000000.prepared", "0000000000.committed"
+_KEPT_SECONDS = 86_400  # longer than any statement runs
+_MOST_REMOVED = 100  # entries of ledgers that one statement removes
 LEDGER = "sql"
 """The name of the ledger's folder of statements, beside those of pipelines."""
 
@@ -32,12 +37,29 @@ def marked(context: ExecutionContext, commit: Commit, location: str) -> Commit:
     moves = tuple(Move(staged=name, final=uri, size=0) for name, uri in commit.files)
     data = Manifest(batch=Batch(0, "", ""), moves=moves).to_json()
     (context.task.folder / "manifest").write_bytes(data)
-    home = f"{location.rstrip('/')}/{HIDDEN}/{LEDGER}/ledger/0000-{query}"
+    ledger = f"{location.rstrip('/')}/{HIDDEN}/{LEDGER}/ledger"
     return replace(
         commit,
-        prepared=("manifest", f"{home}/0000000000.prepared"),
-        committed=("manifest", f"{home}/0000000000.committed"),
+        prepared=("manifest", f"{ledger}/0000-{query}/{_PREPARED}"),
+        committed=("manifest", f"{ledger}/0000-{query}/{_COMMITTED}"),
+        obsolete=list(_obsolete(context, ledger)),
     )
+
+
+def _obsolete(context: ExecutionContext, ledger: str) -> Iterator[str]:
+    """Yield entries of statements that were committed so long ago that no reader began before: without them, files count."""
+    try:
+        old = sorted(context.task.lake.path(ledger).glob(f"*/{_COMMITTED}"))
+    except (OSError, InvalidInput):
+        return
+    latest = time.time() - _KEPT_SECONDS
+    for committed in old[:_MOST_REMOVED]:
+        try:
+            if committed.stat().st_mtime < latest:
+                # This order: an entry that is only prepared keeps readers from the files.
+                yield from (f"{ledger}/{committed.parent.name}/{name}" for name in (_PREPARED, _COMMITTED))
+        except FileNotFoundError:
+            continue
 
 
 def outcome(

@@ -41,13 +41,15 @@ class Commit:
     undo: Sequence[CatalogChange] = ()
     prepared: Publication | None = None
     committed: Publication | None = None
+    obsolete: Sequence[str] = ()
+    """Entries of ledgers that are removed at the end, in this order: of statements that all readers count."""
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Commit":
         """Return the value that ``asdict`` made JSON of."""
         pairs = {name: [(str(key), value) for key, value in raw[name]] for name in ("files", "changes", "undo")}
         ends = {name: tuple(raw[name]) if raw[name] else None for name in ("prepared", "committed")}
-        return cls(**pairs, **ends)  # type: ignore[arg-type]
+        return cls(**pairs, **ends, obsolete=[str(each) for each in raw["obsolete"]])  # type: ignore[arg-type]
 
 
 class Committer:
@@ -84,6 +86,14 @@ class Committer:
             _take_back(commit, undone, self._catalog, self._sink)
             self._sink.remove(self._journal)
             raise
+        self._remove_obsolete(commit)
+
+    def _remove_obsolete(self, commit: Commit) -> None:
+        home = commit.committed[1].rpartition("/ledger/")[0] if commit.committed is not None else None
+        for uri in commit.obsolete:
+            if home is not None and uri.startswith(f"{home}/ledger/"):
+                with suppress(PenstockError):
+                    self._sink.remove(uri)
 
     def _change(self, operation: str, request: Mapping[str, Any]) -> None:
         try:

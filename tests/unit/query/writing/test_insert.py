@@ -1,5 +1,6 @@
 """INSERT INTO: what fits, where files go, and that readers see all of a statement or nothing."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,20 @@ def test_rows_in_several_places_count_from_one_moment_on(done: Ask, rows: Rows, 
     assert rows("SELECT count(*) FROM t", database="db") == [["0"]]
     hidden.rename(committed)
     assert rows("SELECT count(*) FROM t", database="db") == [["2"]]
+
+
+def test_old_entries_of_the_ledger_are_removed_and_their_rows_still_count(done: Ask, rows: Rows, lake: Lake) -> None:
+    done("CREATE EXTERNAL TABLE t (x int) PARTITIONED BY (p int) STORED AS PARQUET LOCATION 's3://lake/t/'")
+    done("INSERT INTO t VALUES (1, 1), (2, 2)")
+    ledger = lake.folder.root / "lake/t/_penstock/sql/ledger"
+    (committed,) = ledger.glob("*/*.committed")
+    done("INSERT INTO t VALUES (3, 3), (4, 4)")
+    assert len(list(ledger.glob("*/*.committed"))) == 2
+    os.utime(committed, (0, 0))
+    done("INSERT INTO t VALUES (5, 5), (6, 6)")
+    assert len(list(ledger.glob("*/*.committed"))) == 2
+    assert list(committed.parent.iterdir()) == []
+    assert rows("SELECT count(*), sum(x) FROM t", database="db") == [["6", "21"]]
 
 
 def test_one_file_in_a_place_needs_no_ledger(done: Ask, lake: Lake) -> None:
