@@ -10,7 +10,7 @@ from datetime import datetime
 from penstock.errors import InvalidInput
 from penstock.lake.locations import parse_uri
 from penstock.query.errors import InvalidRequest
-from penstock.query.execution.children import ChildPool
+from penstock.query.execution.children import ChildPool, StatementKind
 from penstock.query.planning.permitted import PermittedStatements
 from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
 from penstock.query.settings import QuerySettings
@@ -19,6 +19,8 @@ from penstock.statements.model import ResultOptions, Statement, StatementId, Sta
 from penstock.statements.work_groups import PRIMARY, WorkGroup, WorkGroups
 
 __all__ = ["Acceptance", "StatementRequest", "StatementText", "check_same"]
+
+_WRITING = frozenset({"CREATE_TABLE_AS_SELECT", "INSERT", "UNLOAD", "MERGE", "UPDATE", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,7 @@ class Acceptance:
             )
         location, options = self._results(request, group)
         statement_id = StatementId(str(uuid.uuid4()))
-        is_dml = parsed.type is StatementType.DML
+        is_reusable = parsed.type is StatementType.DML and parsed.substatement not in _WRITING
         statement = Statement(
             id=statement_id,
             sql=request.sql,
@@ -97,14 +99,14 @@ class Acceptance:
             database=_database(request),
             workgroup=group.name,
             output_location=location,
-            result_uri=f"{location.rstrip('/')}/{statement_id}.{'csv' if is_dml else 'txt'}",
+            result_uri=f"{location.rstrip('/')}/{statement_id}{_ending(parsed)}",
             options=options,
             managed=group.settings.managed,
             parameters=tuple(request.parameters),
             token=request.token,
             principal=request.principal,
-            reuse_minutes=request.reuse_minutes if is_dml else None,
-            digest=_digest(request, text, group, location) if is_dml else None,
+            reuse_minutes=request.reuse_minutes if is_reusable else None,
+            digest=_digest(request, text, group, location) if is_reusable else None,
             submitted=at,
             owner=self._owner,
             heartbeat=at,
@@ -139,6 +141,13 @@ class Acceptance:
         except InvalidInput as error:
             raise InvalidRequest(error.message, remedy=error.remedy) from error
         return location, options
+
+
+def _ending(parsed: StatementKind) -> str:
+    """Return how the name of a result ends, as Athena's do: that of a statement that writes has no ending."""
+    if parsed.substatement in _WRITING:
+        return ""
+    return ".csv" if parsed.type is StatementType.DML else ".txt"
 
 
 def _database(request: StatementRequest) -> str | None:

@@ -184,6 +184,8 @@ class QueryService:
         uri = statement.statistics.manifest_uri if manifest else statement.result_uri
         if uri is None:
             raise InvalidRequest("The statement has no data manifest: it wrote no data files.")
+        if not manifest and not statement.has_rows:
+            return statement, ResultRows((), None)
         try:
             with self._sink.open(uri, offset) as file:
                 quoted = uri.endswith(".csv") and not manifest

@@ -142,6 +142,11 @@ class Statement:
     heartbeat: datetime
     cancel_requested: bool = False
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether ``result_uri`` is an object with rows: a statement that writes has none, and its name no ending."""
+        return self.result_uri.endswith((".csv", ".txt"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementPage:

@@ -84,6 +84,12 @@ def test_incremental_models_append_and_merge(builds: list[Built], rows: Any) -> 
     assert rows("latest") == [("AA", 2), ("DL", 103), ("UA", 104)]
 
 
+def test_an_incremental_model_overwrites_its_partitions(builds: list[Built], rows: Any) -> None:
+    delays = [("AA", -3.0, 1, 1), ("DL", 0.5, 1, 2), ("UA", 5.0, 1, 1), ("UA", 12.0, 1, 2)]
+    assert [(carrier, float(delay), *rest) for carrier, delay, *rest in rows("delays")] == delays
+    assert rows("copies") == [(3, "DL"), (4, "UA"), (4, "UA")]
+
+
 def test_the_view_joins_the_table_with_the_seed(builds: list[Built], rows: Any) -> None:
     assert rows("by_airline") == [("American Airlines", 1), ("Delta Air Lines, Inc.", 1), ("United Air Lines", 2)]
 

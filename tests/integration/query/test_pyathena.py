@@ -64,6 +64,28 @@ def test_data_frames() -> None:
     assert opened(PolarsCursor).execute(CARRIERS).as_polars().to_dict(as_series=False) == COLUMNS
 
 
+def test_data_frames_of_unloaded_parquet() -> None:
+    frame = opened(PandasCursor, unload=True).execute(CARRIERS, engine="pyarrow").as_pandas()
+    assert frame["flights"].tolist() == COLUMNS["flights"]
+    assert opened(ArrowCursor, unload=True).execute(CARRIERS).as_arrow().to_pydict() == COLUMNS
+
+
+def test_statements_that_write_tell_how_many_rows_and_which_files() -> None:
+    cursor = opened()
+    cursor.execute("CREATE TABLE written WITH (external_location = 's3://lake/written/') AS SELECT * FROM carriers")
+    assert cursor.rowcount == 3
+    cursor.execute("INSERT INTO written VALUES ('DL', 48110), ('B6', 54635)")
+    assert (cursor.rowcount, cursor.fetchall()) == (2, [])
+    assert cursor.output_location == f"s3://lake/staging/{cursor.query_id}"
+    assert cursor.data_manifest_location == f"s3://lake/staging/{cursor.query_id}-manifest.csv"
+    manifest = {"QueryExecutionId": cursor.query_id, "QueryResultType": "DATA_MANIFEST"}
+    found = cursor.connection.client.get_query_results(**manifest)
+    files = [row["Data"][0]["VarCharValue"] for row in found["ResultSet"]["Rows"]]
+    assert len(files) == 1
+    assert files[0].startswith("s3://lake/written/")
+    assert cursor.execute("SELECT count(*) FROM written").fetchall() == [(5,)]
+
+
 @pytest.mark.parametrize("kind", [AsyncCursor, AsyncDictCursor, AsyncPandasCursor, AsyncArrowCursor])
 def test_results_of_futures(kind: Any) -> None:
     cursor = opened(kind)

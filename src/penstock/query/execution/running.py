@@ -206,7 +206,8 @@ class Run:
         file = folder / RESULT
         size = file.stat().st_size
         self._sink.put(f"{self.statement.result_uri}.metadata", folder / METADATA)
-        self._sink.put(self.statement.result_uri, file)
+        if self.statement.has_rows:
+            self._sink.put(self.statement.result_uri, file)
         self.statistics = replace(
             outcome.statistics,
             output_bytes=size,
@@ -222,6 +223,6 @@ class Run:
             return None
         file = folder / _MANIFEST
         file.write_text("".join(f"{uri}\n" for uri in outcome.written))
-        uri = f"{self.statement.result_uri.rpartition('.')[0]}{_MANIFEST}"
+        uri = f"{self.statement.output_location.rstrip('/')}/{self.statement.id}{_MANIFEST}"
         self._sink.put(uri, file)
         return uri
