@@ -255,7 +255,11 @@ def _literal(node: exp.Literal) -> Type:
     if "." in text:
         whole, fraction = text.split(".")
         return Type.decimal(max(1, len(whole.lstrip("0")) + len(fraction)), len(fraction))
-    return INTEGER if int(text) < 1 << 31 else BIGINT
+    number = int(text)
+    # The sign is an operator for sqlglot: the least bigint is one more than the greatest without it.
+    if number > (1 << 63) - (not isinstance(node.parent, exp.Neg)):
+        raise StatementError("SYNTAX_ERROR", f"Invalid numeric literal: {text[:100]}", remedy="Write DECIMAL '...'.")
+    return INTEGER if number < 1 << 31 else BIGINT
 
 
 def _expected(row: Row) -> str:

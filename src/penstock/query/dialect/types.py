@@ -97,6 +97,8 @@ ZONED_FIELDS = ["$utc", "$zone"]
 
 def result_column(name: str, kind: Any, known: Type | None = None) -> ResultColumn:
     """Return Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType), and Trino's, if ``known``."""
+    if known is not None and known.name == "json":
+        return ResultColumn(name=name, type="json", precision=0)
     if known is not None and known.is_text and known.numbers:
         return ResultColumn(name=name, type=known.name, precision=known.numbers[0])
     if kind.id == "decimal":

@@ -246,7 +246,8 @@ def _array_get(value: str, index: int) -> str | None:
     items = _array_of(value)
     if items is None or not -len(items) <= index < len(items):
         return None
-    return write(items[index])
+    # A string comes without its quotes, as Trino documents it.
+    return scalar_text(items[index]) or write(items[index])
 
 
 def _array_length(value: str) -> int | None:
@@ -353,7 +354,7 @@ DEFINITIONS: Sequence[Definition] = [
     Macro("trino_json_parse", ["(x) AS CAST(trino_json_canonical(x) AS JSON)"]),
     Macro("trino_json_format", ["(x) AS CAST(x AS VARCHAR)"]),
     Macro("trino_json_extract_any", ["(x, path) AS CAST(trino_json_extract_text(x, path) AS JSON)"]),
-    Macro("trino_json_array_get", ["(x, n) AS CAST(trino_json_array_item(x, n) AS JSON)"]),
+    Macro("trino_json_array_get", ["(x, n) AS trino_json_array_item(x, n)"]),
     Macro("trino_json_number", ["(x) AS CAST(to_json(x) AS VARCHAR)"]),
     Macro("trino_json_array_text", ["(items) AS '[' || array_to_string(items, ',') || ']'"]),
     Macro(

@@ -185,6 +185,9 @@ def _negated(call: Call) -> exp.Expr:
         return call.node
     if kind is not None and not kind.is_number and kind.name != "unknown" and not kind.name.startswith("interval"):
         raise call.wrong(f"Cannot negate {kind}", code="TYPE_MISMATCH")
+    if kind is not None and kind.is_integer and not isinstance(call.node.this.unnest(), exp.Literal):
+        # The engine takes a wider type for the opposite of the least value.
+        return as_type(exp.Neg(this=call.node.this), kind)
     return call.node
 
 

@@ -11,8 +11,10 @@ import struct
 import zlib
 from collections.abc import Callable, Sequence
 
+from sqlglot import exp
+
 from penstock.query.dialect.functions.python import each_row, invalid
-from penstock.query.dialect.functions.rows import ArrowFunction, Definition, Row, refuse, renamed
+from penstock.query.dialect.functions.rows import ArrowFunction, Call, Definition, Row, call_engine, refuse
 from penstock.query.dialect.functions.scalars.xxhash import xxhash64
 from penstock.query.dialect.kinds import BIGINT, DOUBLE, INTEGER, REAL, VARBINARY, VARCHAR, Type
 
@@ -115,9 +117,23 @@ _FUNCTIONS: Sequence[tuple[str, Sequence[str], str, Type, Callable[..., object]]
     *((f"hmac_{name}", ["BLOB", "BLOB"], "BLOB", VARBINARY, _keyed(name)) for name in ("md5", "sha1", "sha256", "sha512")),
 ]
 
+
+def _row(name: str, engine: str, parameters: Sequence[str], returns: Type) -> Row:
+    """Return the row of a function that takes bytes where the engine would also take text."""
+    expected = ", ".join({"BLOB": "varbinary", "FLOAT": "real"}.get(each, each.lower()) for each in parameters)
+
+    def write(call: Call) -> exp.Expr:
+        for kind, parameter in zip(call.types, parameters, strict=True):
+            if kind is not None and kind.name != "unknown" and (kind.name == "varbinary") != (parameter == "BLOB"):
+                raise call.unexpected(f"{name}({expected})")
+        return call_engine(engine, *call.arguments)
+
+    return Row(name=name, arity=(len(parameters), len(parameters)), returns=returns, write=write)
+
+
 ROWS: Sequence[Row] = [
-    *(renamed(name, f"trino_{name}", len(parameters), kind) for name, parameters, _, kind, _ in _FUNCTIONS),
-    renamed("to_hex", "hex", 1, VARCHAR),
+    *(_row(name, f"trino_{name}", parameters, kind) for name, parameters, _, kind, _ in _FUNCTIONS),
+    _row("to_hex", "hex", ["BLOB"], VARCHAR),
     *refuse("spooky_hash_v2_32 spooky_hash_v2_64 murmur3", "this hash is not implemented here", "Use xxhash64 or sha256."),
     *refuse("zstd_compress zstd_decompress", "Athena engine version 3 has no such function"),
 ]

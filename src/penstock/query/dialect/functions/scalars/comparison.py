@@ -3,7 +3,7 @@
 Source: Trino's documentation, "Comparison functions and operators", "Logical operators".
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -46,7 +46,35 @@ def _compared(call: Call) -> exp.Expr:
         _without_padding(call)
     if any(kind is not None and kind.name == "timestamp with time zone" for kind in call.types):
         _as_instants(call)
+    if any(kind is not None and kind.is_floating for kind in call.types):
+        return _without_nan(call)
     return call.node
+
+
+# For each comparison, the operands of which the engine's answer is wrong if they are NaN: it sorts NaN above all numbers.
+_NAN_SIDES: Mapping[type[exp.Expr], Sequence[str]] = {
+    exp.GT: ("this",),
+    exp.GTE: ("this",),
+    exp.LT: ("expression",),
+    exp.LTE: ("expression",),
+    exp.EQ: ("this", "expression"),
+    exp.NEQ: ("this", "expression"),
+}
+
+
+def _without_nan(call: Call) -> exp.Expr:
+    """Compare as IEEE 754 does: NaN is neither equal to, nor less or greater than anything."""
+    node = call.node
+    sides = [node.args[key] for key in _NAN_SIDES.get(type(node), ())]
+    floating = [kind is not None and kind.is_floating for kind in call.types]
+    if not sides or any(isinstance(each.unnest(), exp.Literal | exp.Subquery) for each in sides):
+        return node
+    if not (all(floating) if len(sides) == 2 else floating[0 if sides[0] is node.this else 1]):
+        return node
+    is_nan = call_engine("isnan", sides[0].copy())
+    if isinstance(node, exp.NEQ):
+        return exp.Paren(this=exp.Or(this=node, expression=is_nan))
+    return exp.Paren(this=exp.And(this=node, expression=exp.Not(this=is_nan)))
 
 
 def _nested(call: Call, kind: Type) -> exp.Expr:

@@ -165,9 +165,34 @@ def _as_moment(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
 
 
 def _as_json(value: exp.Expr, source: Type | None) -> exp.Expr:
-    if source is not None and source.name in {"date", "timestamp"}:
-        value = _as_text(value, source, VARCHAR)
+    """Return the JSON of a value; the engine's to_json cuts a decimal's zeros and has another form of doubles."""
+    if source is None:
+        return call_engine("to_json", value)
+    if source.is_floating:
+        return call_engine("trino_json_double", cast_to(value, "DOUBLE"))
+    if source.name == "decimal":
+        return cast_to(cast_to(value, "VARCHAR"), "JSON")
+    if source.name in _MOMENTS:
+        return call_engine("to_json", _as_text(value, source, VARCHAR))
+    if source.name in {"array", "map"} and source.element is not None and not _is_json_plain(source.element):
+        texts = cast_nested(value, source, _json_inside(source), _json_of)
+        return call_engine(f"trino_json_{source.name}", texts)
     return call_engine("to_json", value)
+
+
+def _json_of(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
+    return _as_json(value, source) if target == JSON else value
+
+
+def _json_inside(source: Type) -> Type:
+    return Type(source.name, inner=(*source.inner[:-1], JSON))
+
+
+def _is_json_plain(kind: Type) -> bool:
+    """Return whether the engine's to_json has Trino's text for every value of ``kind``."""
+    if kind.inner:
+        return all(each is not None and _is_json_plain(each) for each in kind.inner)
+    return kind.is_integer or kind.is_text or kind.name in {"boolean", "json", "unknown"}
 
 
 def _from_json(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
@@ -272,6 +297,26 @@ DEFINITIONS: Sequence[Definition] = [
             "WHEN 'TIME' THEN trino_time_text(CAST(CAST(x AS VARCHAR) AS TIME), 3) "
             f"WHEN '{ZONED}' THEN {_UNTYPED} WHEN 'INTERVAL' THEN {_UNTYPED} ELSE CAST(x AS VARCHAR) END"
         ],
+    ),
+    # The engine's to_json would write the numbers inside anew.
+    Macro(
+        "trino_json_array",
+        [
+            "(items) AS CASE WHEN items IS NOT NULL THEN CAST('[' || array_to_string(list_transform(items, "
+            "lambda item: coalesce(CAST(item AS VARCHAR), 'null')), ',') || ']' AS JSON) END"
+        ],
+    ),
+    Macro(
+        "trino_json_map",
+        [
+            "(items) AS CASE WHEN items IS NOT NULL THEN CAST('{' || array_to_string(list_transform(map_entries(items), "
+            "lambda item: CAST(to_json(CAST(item.key AS VARCHAR)) AS VARCHAR) || ':' || "
+            "coalesce(CAST(item.value AS VARCHAR), 'null')), ',') || '}' AS JSON) END"
+        ],
+    ),
+    Macro(
+        "trino_json_double",
+        ["(x) AS CASE WHEN isfinite(x) THEN CAST(trino_double_plain(x) AS JSON) ELSE to_json(trino_double_plain(x)) END"],
     ),
     Macro("trino_bounded_text", [_TEXT_BOUND]),
     Macro(

@@ -150,7 +150,7 @@ def _like(call: Call) -> exp.Expr:
 
 def _letters(call: Call) -> exp.Expr:
     _check_texts(call, 1)
-    return call_engine(call.name, call.arguments[0])
+    return call_engine("trino_upper" if call.name == "upper" else "lower", call.arguments[0])
 
 
 _STEMMER = "the engine has no stemmer"
@@ -225,6 +225,11 @@ DEFINITIONS: Sequence[Definition] = [
     *words.DEFINITIONS,
     Macro("trino_chr", [f"(n) AS CASE WHEN n < 0 OR n > 1114111 THEN {_POINT} ELSE chr(CAST(n AS INTEGER)) END"]),
     Macro("trino_codepoint", [f"(x) AS CASE WHEN length(x) = 1 THEN unicode(x) ELSE {_SINGLE} END"]),
+    # Java has no capital letter for it; the engine has.
+    Macro(
+        "trino_upper",
+        ["(x) AS CASE WHEN contains(x, 'ß') THEN replace(upper(replace(x, 'ß', chr(1))), chr(1), 'ß') ELSE upper(x) END"],
+    ),
     Macro("trino_lpad", [_padded("lpad")]),
     Macro("trino_rpad", [_padded("rpad")]),
     Macro("trino_join_array", ["(items, separator) AS array_to_string(items, separator)"]),
