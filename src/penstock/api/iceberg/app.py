@@ -201,6 +201,8 @@ class IcebergApp:
         access = services.access(caller, account, exchange)
         tenant = services.tenants.get(account)
         if tenant is None:
+            # Who may not read a catalog does not learn either whether it exists.
+            access.check("GetDatabases", {})
             raise InvalidInput(f"The account {account} does not exist on this server.")
         call = Call(
             caller=caller,
