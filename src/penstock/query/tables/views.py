@@ -110,9 +110,7 @@ class _View:
         except InvalidRequest as error:
             raise _invalid(self.table, error.message, self.position) from error
         except StatementError as error:
-            if error.code not in _UNFIT:
-                raise
-            raise _invalid(self.table, error.message.removeprefix(f"{error.code}: "), self.position) from error
+            raise _within(self.table, error, self.position) from error
         return _ViewScan(self.table, self.view, nested, request.view, self.position, repeatable)
 
 
@@ -151,7 +149,10 @@ class _ViewScan:
 
     def install(self, engine: Any) -> None:
         for scan in self.plan.scans:
-            scan.install(engine)
+            try:
+                scan.install(engine)
+            except StatementError as error:
+                raise _within(self.table, error, self.position) from error
         try:
             install(engine, self.plan.sql)
             relation = engine.sql(self.plan.sql)
@@ -204,6 +205,13 @@ def _is_same(wanted: Type, found: Type) -> bool:
         return False
     pairs = zip(wanted.inner, found.inner, strict=True)
     return all(one is None or other is None or _is_same(one, other) for one, other in pairs)
+
+
+def _within(table: Table, error: StatementError, position: Position | None) -> StatementError:
+    """Return the error as one of the view: its position is one in the view's text, and its names are there."""
+    if error.position is None and error.code not in _UNFIT:
+        return error
+    return _invalid(table, error.message.removeprefix(f"{error.code}: "), position)
 
 
 def _invalid(table: Table, why: str, position: Position | None = None) -> StatementError:

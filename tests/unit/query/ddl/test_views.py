@@ -153,6 +153,10 @@ def test_views_of_other_clients_are_read(catalog: CatalogService, rows: Rows) ->
             encoded("SELECT gone AS x FROM flights", [("x", "integer")]),
             "INVALID_VIEW: line 1:15: Failed analyzing stored view 'awsdatacatalog.db.v': ",
         ),
+        (
+            encoded("SELECT no_such(flight) AS x FROM flights", [("x", "integer")]),
+            "INVALID_VIEW: line 1:15: Failed analyzing stored view 'awsdatacatalog.db.v': line 1:8: Function 'no_such'",
+        ),
         (encoded("DROP TABLE flights", [("x", "integer")]), "INVALID_VIEW: line 1:15: Failed analyzing stored view"),
         (
             encoded("SELECT x FROM v", [("x", "integer")]),
@@ -171,6 +175,31 @@ def test_a_view_that_does_not_fit_says_so(catalog: CatalogService, refused: Ask,
     found = refused("SELECT * FROM v").reason
     assert found is not None
     assert found.startswith(reason)
+
+
+def test_a_view_inside_a_view_that_does_not_fit_is_named(catalog: CatalogService, refused: Ask) -> None:
+    store(catalog, "inner_one", encoded("SELECT carrier x FROM flights", [("x", "bigint")]))
+    store(catalog, "outer_one", encoded("SELECT\n x FROM inner_one", [("x", "bigint")]))
+    reason = refused("SELECT * FROM outer_one").reason
+    assert reason is not None
+    assert reason.startswith(
+        "INVALID_VIEW: line 1:15: Failed analyzing stored view 'awsdatacatalog.db.outer_one': line 2:9: View "
+        "'awsdatacatalog.db.inner_one' is stale"
+    )
+
+
+def test_a_view_of_all_columns_is_stale_when_the_table_has_more(done: Ask, refused: Ask) -> None:
+    done("CREATE VIEW everything AS SELECT * FROM carriers")
+    done("SELECT * FROM everything")
+    done("ALTER TABLE carriers ADD COLUMNS (founded int)")
+    reason = refused("SELECT * FROM everything").reason
+    assert reason is not None
+    assert "stale or in invalid state: it has 2 columns, and its query 3. Make it again" in reason
+
+
+def test_names_of_three_parts(done: Ask, rows: Rows) -> None:
+    done('CREATE OR REPLACE VIEW "awsdatacatalog"."db"."v" AS SELECT 1 AS x', database=None)
+    assert rows('SELECT "v"."x" FROM "awsdatacatalog"."db"."v"', database=None) == [["1"]]
 
 
 def test_views_are_bounded_in_depth(catalog: CatalogService, refused: Ask, rows: Rows) -> None:

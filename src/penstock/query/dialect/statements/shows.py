@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from penstock.query.dialect.statements.columns import partition_spec
-from penstock.query.dialect.statements.cursor import Cursor
+from penstock.query.dialect.statements.cursor import Cursor, Token
 from penstock.query.dialect.statements.model import Describe, Show
+from penstock.query.ports import CATALOG_NAME
 
 __all__ = ["describe", "show"]
 
@@ -47,6 +48,8 @@ def describe(cursor: Cursor) -> Describe:
 
 
 def _databases(cursor: Cursor) -> Show:
+    if cursor.accept("IN") or cursor.accept("FROM"):
+        _check_catalog(cursor, cursor.peek(), cursor.name())
     pattern, like = _pattern(cursor)
     return Show(what="DATABASES", pattern=pattern, like=like)
 
@@ -102,7 +105,18 @@ def _functions(cursor: Cursor) -> Show:
 
 
 def _database(cursor: Cursor) -> str | None:
-    return cursor.name() if cursor.accept("IN") or cursor.accept("FROM") else None
+    if not (cursor.accept("IN") or cursor.accept("FROM")):
+        return None
+    first, name = cursor.peek(), cursor.name()
+    if not cursor.accept("."):
+        return name
+    _check_catalog(cursor, first, name)
+    return cursor.name()
+
+
+def _check_catalog(cursor: Cursor, token: Token, name: str) -> None:
+    if name != CATALOG_NAME.lower():
+        raise cursor.wrong(token, f"Catalog '{name}' does not exist")
 
 
 def _pattern(cursor: Cursor) -> tuple[str | None, str | None]:

@@ -3,6 +3,7 @@
 Sources: Athena user guide, "DML queries, functions, and operators"; Trino documentation, "SQL statement syntax".
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -108,9 +109,9 @@ def insert(cursor: Cursor) -> Insert:
     inner = cursor.peek(1)
     if cursor.at("(") and inner.word not in {"SELECT", "WITH", "VALUES", "TABLE"} and inner.value != "(":
         columns = cursor.listed(cursor.name)
-        for name in columns:
-            if columns.count(name) > 1:
-                raise cursor.wrong(inner, f"Insert column name is specified more than once: {name}")
+        twice = sorted(name for name, count in Counter(columns).items() if count > 1)
+        if twice:
+            raise cursor.wrong(inner, f"Insert column name is specified more than once: {twice[0]}")
     return Insert(table=table, columns=columns, query=query(cursor.text, cursor.rest()))
 
 

@@ -1,10 +1,10 @@
-"""The outcome of a statement that changes the catalog: no columns, and at most some lines of report."""
+"""The outcome of a statement that changes the catalog: at most some lines of report."""
 
 from collections.abc import Sequence
 
 from penstock.query.execution.context import ExecutionContext, Outcome, milliseconds_since
 from penstock.query.execution.results import write_lines
-from penstock.statements.model import StatementStatistics
+from penstock.statements.model import ResultColumn, StatementStatistics
 
 __all__ = ["changed"]
 
@@ -14,4 +14,5 @@ RESULT = "result"
 def changed(context: ExecutionContext, report: Sequence[str] = ()) -> Outcome:
     """Write the lines of ``report``, if any, as the result, and return the outcome."""
     rows = write_lines(context.task.folder / RESULT, [[line] for line in report]) if report else 0
-    return Outcome((), StatementStatistics(output_rows=rows, engine_ms=milliseconds_since(context.started)))
+    columns = [ResultColumn(name="result", type="string")] if report else ()
+    return Outcome(columns, StatementStatistics(output_rows=rows, engine_ms=milliseconds_since(context.started)))
