@@ -107,7 +107,7 @@ def test_merge_on_read_of_spark(by_spark: Sql, by_athena: Sql, version: int) -> 
 
 def test_equality_deletes(spark: SparkSession, by_spark: Sql, by_athena: Sql) -> None:
     """Iceberg's Java library writes them, as Flink does: they hold for rows that are older than they."""
-    by_spark("CREATE TABLE lake.both.eq (id BIGINT, k STRING, v INT) USING iceberg PARTITIONED BY (k)")
+    by_spark("CREATE TABLE lake.both.eq (id INT, k STRING, v INT) USING iceberg PARTITIONED BY (k)")
     by_spark("INSERT INTO lake.both.eq VALUES (1, 'a', 1), (2, 'a', NULL), (3, 'b', 3), (4, 'b', 3)")
     _delete_equal(spark, "lake.both.eq", "a", {"id": 1})
     _delete_equal(spark, "lake.both.eq", "b", {"id": 1})
@@ -129,17 +129,18 @@ def _delete_equal(spark: SparkSession, name: str, partition: str, values: dict[s
     ids = spark.sparkContext._gateway.new_array(jvm.int, len(values))  # type: ignore[union-attr]
     for at, column in enumerate(values):
         ids[at] = schema.findField(column).fieldId()
-    factory = iceberg.data.GenericAppenderFactory(table.schema(), table.spec(), ids, schema, None)
+    formats = iceberg.FileFormat.PARQUET
+    builder = iceberg.data.GenericFileWriterFactory.Builder(table).deleteFileFormat(formats)
+    factory = builder.equalityFieldIds(ids).equalityDeleteRowSchema(schema).build()
     key = iceberg.PartitionKey(table.spec(), table.schema())
     full = iceberg.data.GenericRecord.create(table.schema())
     full.setField("k", partition)
     key.partition(full)
-    formats = iceberg.FileFormat.PARQUET
     output = iceberg.io.OutputFileFactory.builderFor(table, 1, 1).format(formats).build().newOutputFile(key)
-    writer = factory.newEqDeleteWriter(output, formats, key)
+    writer = factory.newEqualityDeleteWriter(output, table.spec(), key)
     row = iceberg.data.GenericRecord.create(schema)
     for column, value in values.items():
-        row.setField(column, jvm.java.lang.Long(value) if isinstance(value, int) else value)
+        row.setField(column, value)
     writer.write(row)
     writer.close()
     table.newRowDelta().addDeletes(writer.toDeleteFile()).commit()

@@ -4,13 +4,12 @@ What a statement that is killed leaves behind are files that no metadata refers 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from pyiceberg.table.metadata import TableMetadataUtil
 
 from penstock.catalog.model import Table
-from penstock.errors import ConcurrentModification, NotFound
+from penstock.errors import AlreadyExists, ConcurrentModification, NotFound
 from penstock.lake.iceberg.errors import BadDocument, NotSupported, RequirementFailed
 from penstock.lake.iceberg.files import encode
 from penstock.lake.iceberg.glue_tables import glue_shape, table_input
@@ -57,7 +56,7 @@ class TableChanges:
             raise commit_error(self.state.name, "it was replaced by another table meanwhile")
 
     def commit(self, updates: Updates) -> None:
-        """Publish the written files and apply ``updates``. Raises :class:`Conflict`; what it wrote is gone then."""
+        """Publish the written files and apply ``updates``. Raises :class:`Conflict`."""
         state = self.state
         try:
             document = apply_updates(state.document, updates, metadata_location=state.location)
@@ -70,9 +69,8 @@ class TableChanges:
         location, content = encode(written(document), previous=state.location)
         with self.io.new_output(location).create() as stream:
             stream.write(content)
-        files = self.io.publications()
         host = self._context.host
-        host.publish(files)
+        host.publish(self.io.publications())
         request = {
             "DatabaseName": state.table.database,
             "TableInput": glue_shape(table_input(state.table.name, document, location, state.table)),
@@ -82,9 +80,7 @@ class TableChanges:
         try:
             host.change("UpdateTable", request)
         except (ConcurrentModification, NotFound):
-            # Data files stay for the next try; what belongs to this one alone goes.
-            with suppress(NotFound):
-                host.remove([uri for _, uri in files if not uri.endswith(".parquet")])
+            # Who may write files may not always remove them; VACUUM does.
             raise Conflict from None
         self.state = IcebergState(
             table=host.table(state.table.database, state.table.name),
@@ -139,6 +135,6 @@ def create(context: ExecutionContext, database: str, name: str, document: Mappin
     try:
         shape = glue_shape(table_input(name, document, location, None))
         context.host.change("CreateTable", {"DatabaseName": database, "TableInput": shape})
-    except Exception:
+    except AlreadyExists:
         context.host.remove([uri for _, uri in files])
         raise

@@ -130,6 +130,8 @@ class DataWriter:
         if isinstance(partition.transform, IdentityTransform):
             plain = _INTEGERS.get(values.type)
             return values.cast(plain) if plain is not None else values
+        if pa.types.is_large_binary(values.type):
+            values = values.cast(pa.binary())  # the core truncates no other
         return partition.transform.pyarrow_transform(source)(values)
 
     def _partition(self, record: Record) -> _Partition:

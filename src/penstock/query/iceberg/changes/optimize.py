@@ -48,7 +48,6 @@ def optimize(context: ExecutionContext, statement: Optimize, table: Table) -> Ou
         try:
             changes.commit_snapshot(change)
         except Conflict:
-            context.host.remove([each.file_path for each in change.added])
             changes.reload()
             continue
         return outcome(context, written=[each.file_path for each in change.added])

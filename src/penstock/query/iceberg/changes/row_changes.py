@@ -116,7 +116,6 @@ def _run(context: ExecutionContext, table: Table, query: Any) -> Outcome:
                 if change is not None:
                     changes.commit_snapshot(change)
             except Conflict:
-                context.host.remove([each.file_path for each in (*change.added, *change.deletes)] if change else [])
                 changes.reload()
                 continue
             written = [each.file_path for each in change.added] if change else []

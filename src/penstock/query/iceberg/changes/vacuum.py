@@ -6,6 +6,7 @@ may still read is kept: snapshots that were current within its time limit, and f
 
 import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pyiceberg.table.metadata import TableMetadata
@@ -47,11 +48,14 @@ def vacuum(context: ExecutionContext, _statement: Vacuum, table: Table) -> Outco
     if updates(before):
         changes.commit_again(updates)
     after = changes.state
-    live = snapshot_files(after.metadata.snapshots, changes.io) | metadata_files(after, after.metadata)
+    used = snapshot_files(after.metadata.snapshots, changes.io) | metadata_files(after, after.metadata)
+    # By path, because writers name the same file by s3://, s3a:// and s3n://.
+    live = {changes.io.path(each) for each in used}
     kept = {each.snapshot_id for each in after.metadata.snapshots}
     gone = [each for each in before.metadata.snapshots if each.snapshot_id not in kept]
     own = f"{after.metadata.location.rstrip('/')}/"
-    unused = {each for each in snapshot_files(gone, changes.io) - live if each.startswith(own)}
+    expired = snapshot_files(gone, changes.io)
+    unused = {each for each in expired if each.startswith(own) and changes.io.path(each) not in live}
     unused |= _orphans(context, after, live)
     if unused:
         context.host.remove(sorted(unused))
@@ -108,7 +112,7 @@ def _recently_current(metadata: TableMetadata, *, since: int) -> set[int]:
     return {each.snapshot_id for each, end in zip(log, ends, strict=False) if end >= since}
 
 
-def _orphans(context: ExecutionContext, state: IcebergState, live: set[str]) -> set[str]:
+def _orphans(context: ExecutionContext, state: IcebergState, live: set[Path]) -> set[str]:
     """Return old files in the table's folders that nothing refers to."""
     age = int(state.metadata.properties.get(_AGE[0], str(_AGE[1]))) / 1_000
     before = time.time() - max(age, _YOUNG)
@@ -116,8 +120,6 @@ def _orphans(context: ExecutionContext, state: IcebergState, live: set[str]) -> 
     for folder in _FOLDERS:
         root = lake.path(f"{state.metadata.location.rstrip('/')}/{folder}")
         for path in root.rglob("*") if root.is_dir() else ():
-            if path.is_file() and not path.is_symlink() and path.stat().st_mtime < before:
-                uri = lake.uri(path)
-                if uri not in live:
-                    found.add(uri)
+            if path.is_file() and not path.is_symlink() and path.stat().st_mtime < before and path not in live:
+                found.add(lake.uri(path))
     return found
