@@ -40,4 +40,4 @@ def test_show_create_table_has_columns_partitions_and_properties(lake: Lake, row
         PartitionTransform("kind"),
     ]
     assert found.location == made.location()
-    assert found.properties == {"table_type": "iceberg", "write.format.default": "parquet"}
+    assert found.properties == {"table_type": "iceberg", "format": "parquet"}
