@@ -8,6 +8,7 @@ from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position, StatementError
 from penstock.query.iceberg.kind import iceberg_table, metadata_table
 from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.tables.delta import delta_table
 from penstock.query.tables.hive import hive_table
 from penstock.query.tables.hive_metadata import hive_metadata
 from penstock.query.tables.information_schema import information_schema
@@ -26,6 +27,7 @@ _VIRTUAL: Sequence[Kind] = (information_schema, metadata_table, hive_metadata)
 _STORED: Sequence[Callable[[Table, TableReference, LakeReader], TableSource | None]] = (
     view_table,
     iceberg_table,
+    delta_table,
     hive_table,
 )
 """Kinds of the catalog's tables. The last one takes or refuses every table."""

@@ -42,6 +42,12 @@ def insert(context: ExecutionContext, statement: Insert) -> Outcome:
 
 
 def _check(table: Table) -> None:
+    if "delta" in {table.parameters.get(key, "").lower() for key in ("table_type", "spark.sql.sources.provider")}:
+        raise StatementError(
+            "NOT_SUPPORTED",
+            f"'{table.database}.{table.name}' is a Delta table, which is only read.",
+            remedy="Write it with Spark.",
+        )
     check_readable(table)
     if table.storage.extra.get("BucketColumns"):
         raise StatementError(

@@ -104,3 +104,5 @@ def test_tables_whose_rows_cannot_be_written_are_refused(done: Ask, refused: Ask
     assert (refused("INSERT INTO c VALUES ('a')").reason or "").startswith("NOT_SUPPORTED: Rows cannot be written to 'db.c'")
     done("CREATE EXTERNAL TABLE b (x int) CLUSTERED BY (x) INTO 2 BUCKETS STORED AS PARQUET LOCATION 's3://lake/b/'")
     assert "it is bucketed" in (refused("INSERT INTO b VALUES (1)").reason or "")
+    done("CREATE EXTERNAL TABLE d (x int) STORED AS PARQUET LOCATION 's3://lake/d/' TBLPROPERTIES ('table_type'='delta')")
+    assert "is a Delta table, which is only read" in (refused("INSERT INTO d VALUES (1)").reason or "")

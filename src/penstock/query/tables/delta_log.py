@@ -1,0 +1,161 @@
+"""A Delta table's log: the files, columns and partition keys of its newest version.
+
+Source: Delta transaction log protocol. What a reader may not ignore (deletion vectors, column mapping, features of later
+versions) is refused by name.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.query.errors import StatementError
+
+__all__ = ["DeltaState", "read_log"]
+
+_COMMIT = re.compile(r"(\d{20})\.json", re.ASCII)
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet", re.ASCII)
+_MAX_COMMIT = 256 << 20  # bytes of one commit's file
+_IGNORED = frozenset(
+    {"timestampNtz", "deletionVectors", "columnMapping", "vacuumProtocolCheck", "v2Checkpoint", "checkpointProtection"}
+)
+"""Features of readers that matter only where they are used, which is refused then."""
+_TYPES = {
+    "string": "string",
+    "long": "bigint",
+    "integer": "int",
+    "short": "smallint",
+    "byte": "tinyint",
+    "float": "float",
+    "double": "double",
+    "boolean": "boolean",
+    "binary": "binary",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamp_ntz": "timestamp",
+}
+
+
+@dataclass(slots=True)
+class DeltaState:
+    """The newest version: names and Hive types of the columns, names of the partition keys, files by path."""
+
+    name: str
+    columns: list[tuple[str, str]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    files: dict[str, tuple[int, Mapping[str, str | None]]] = field(default_factory=dict)
+    """By path, relative to the table or an ``s3://`` name: size in bytes, and the partition's values."""
+
+    def refused(self, what: str) -> StatementError:
+        """Return the error about something that the table uses and that is not read."""
+        return StatementError(
+            "NOT_SUPPORTED", f"The Delta table '{self.name}' cannot be read: {what}.", remedy="Read it with Spark."
+        )
+
+    def damaged(self, what: str) -> StatementError:
+        """Return the error about a log that is not complete."""
+        return StatementError("DELTA_LAKE_INVALID_SCHEMA", f"The log of the Delta table '{self.name}' {what}.")
+
+    def apply(self, action: Mapping[str, Any]) -> None:
+        """Change the state by one action of the log."""
+        if action.get("protocol"):
+            self._check(action["protocol"])
+        if action.get("metaData"):
+            self._describe(action["metaData"])
+        added, removed = action.get("add"), action.get("remove")
+        if removed and removed.get("path"):
+            self.files.pop(unquote(removed["path"]), None)
+        if added and added.get("path"):
+            if added.get("deletionVector"):
+                raise self.refused("it has deletion vectors")
+            self.files[unquote(added["path"])] = (int(added["size"]), dict(added.get("partitionValues") or {}))
+
+    def _check(self, protocol: Mapping[str, Any]) -> None:
+        version = int(protocol.get("minReaderVersion") or 1)
+        unknown = sorted(set(protocol.get("readerFeatures") or ()) - _IGNORED)
+        if version > 3 or unknown:
+            raise self.refused(f"it needs {', '.join(unknown)}" if unknown else f"it needs readers of version {version}")
+
+    def _describe(self, metadata: Mapping[str, Any]) -> None:
+        configuration = dict(metadata.get("configuration") or {})
+        if configuration.get("delta.columnMapping.mode", "none") != "none":
+            raise self.refused("its columns are mapped to other names")
+        if (metadata.get("format") or {}).get("provider", "parquet") != "parquet":
+            raise self.refused("its files are not Parquet")
+        fields = json.loads(metadata["schemaString"])["fields"]
+        self.columns = [(each["name"], self._type(each["type"])) for each in fields]
+        self.keys = list(metadata.get("partitionColumns") or ())
+
+    def _type(self, kind: Any) -> str:
+        if isinstance(kind, str):
+            if kind in _TYPES or kind.startswith("decimal("):
+                return _TYPES.get(kind, kind)
+        elif kind.get("type") == "array":
+            return f"array<{self._type(kind['elementType'])}>"
+        elif kind.get("type") == "map":
+            return f"map<{self._type(kind['keyType'])},{self._type(kind['valueType'])}>"
+        elif kind.get("type") == "struct":
+            named = [f"{each['name']}:{self._type(each['type'])}" for each in kind["fields"]]
+            return f"struct<{','.join(named)}>"
+        raise self.refused(f"it has a column of type {str(kind)[:100]}")
+
+
+def read_log(folder: Path, name: str) -> DeltaState:
+    """Read the log in ``folder`` (``_delta_log``) of the table ``name``. Raises :class:`StatementError`."""
+    state = DeltaState(name)
+    names = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
+    commits = {int(match[1]): match[0] for match in map(_COMMIT.fullmatch, names) if match}
+    start, checkpoint = _last_checkpoint(names)
+    last = max([start, *commits])
+    if last < 0:
+        raise state.damaged("does not exist")
+    try:
+        for part in checkpoint:
+            for action in _checkpoint_actions(folder / part):
+                state.apply(action)
+        for version in range(start + 1, last + 1):
+            if version not in commits:
+                raise state.damaged(f"has no version {version}")
+            for action in _commit_actions(folder / commits[version]):
+                state.apply(action)
+    except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
+        raise state.damaged(f"cannot be read: {error}") from error
+    if not state.columns:
+        raise state.damaged("has no schema")
+    return state
+
+
+def _last_checkpoint(names: list[str]) -> tuple[int, list[str]]:
+    """Return the version and the files of the last complete checkpoint; -1 and none without one."""
+    parts: dict[int, list[tuple[str, int]]] = {}
+    for match in map(_CHECKPOINT.fullmatch, names):
+        if match:
+            parts.setdefault(int(match[1]), []).append((match[0], int(match[3] or 1)))
+    for version in sorted(parts, reverse=True):
+        for count in {count for _, count in parts[version]}:
+            files = [name for name, each in parts[version] if each == count]
+            if len(files) == count:
+                return version, files
+    return -1, []
+
+
+def _checkpoint_actions(path: Path) -> Iterator[Mapping[str, Any]]:
+    file = pq.ParquetFile(path)
+    wanted = [name for name in ("add", "metaData", "protocol") if name in file.schema_arrow.names]
+    for batch in file.iter_batches(batch_size=4_096, columns=wanted):
+        yield from batch.to_pylist(maps_as_pydicts="strict")
+
+
+def _commit_actions(path: Path) -> Iterator[Mapping[str, Any]]:
+    if path.stat().st_size > _MAX_COMMIT:
+        raise ValueError(f"{path.name} is larger than {_MAX_COMMIT:,} bytes")
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
