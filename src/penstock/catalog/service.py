@@ -21,6 +21,7 @@ from penstock.paging import Page, fitting, page
 
 __all__ = ["CatalogService"]
 
+_FIRST = 50  # partitions that are read first; more and more follow while they fit on the page
 _BATCH = 100  # partitions in memory at once that a page may have no room for
 
 Failures = Sequence[tuple[PartitionValues, PenstockError]]
@@ -83,19 +84,21 @@ class CatalogService(Tables):
     def _reader(self, home: Table, wanted: PartitionFilter, limit: int) -> Callable[[str | None, int], Sequence[Partition]]:
         """Return the reads of one page: what matches is looked up once, and its bodies as they are asked for."""
         left: deque[PartitionValues] | None = None
+        ready: deque[Partition] = deque()
+        size = _FIRST
 
         def read(after: str | None, count: int) -> Sequence[Partition]:
-            nonlocal left
+            nonlocal left, size
             if left is None:
                 known = self._store.list_values(home.database, home.name, after=after, limit=limit + 1, wanted=wanted)
                 left = deque(known)
-            found: list[Partition] = []
             # A partition may have been deleted since.
-            while left and len(found) < count:
-                batch = [left.popleft() for _ in range(min(count - len(found), len(left)))]
+            while left and len(ready) < count:
+                batch = [left.popleft() for _ in range(min(size, len(left)))]
                 rows = {tuple(each.values): each for each in self._store.partitions_of(home.database, home.name, batch)}
-                found += [rows[values] for values in batch if values in rows]
-            return found
+                ready.extend(rows[values] for values in batch if values in rows)
+                size *= 4
+            return [ready.popleft() for _ in range(min(count, len(ready)))]
 
         return read
 

@@ -8,12 +8,12 @@ those with a connection of their own rely on row locks, and are retried after a 
 
 import functools
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import RLock, local
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event
+from sqlalchemy import ARRAY, ColumnElement, Connection, Engine, MetaData, any_, bindparam, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import PoolProxiedConnection, StaticPool
@@ -21,7 +21,7 @@ from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 from penstock.errors import InvalidInput, StorageFull
 from penstock.retries import TRANSACTION, WAL_MODE, call_with_retries
 
-__all__ = ["Database", "metadata", "retried"]
+__all__ = ["Database", "among", "metadata", "retried"]
 
 metadata = MetaData(
     naming_convention={
@@ -230,6 +230,16 @@ def retried(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
         return call_with_retries(lambda: method(self, *args, **kwargs), TRANSACTION, when=self._database.is_retryable)
 
     return run
+
+
+def among(connection: Connection, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
+    """Return the condition that ``column`` is one of ``values``: on PostgreSQL one parameter, an array.
+
+    Its driver takes as long for the text of five hundred parameters as the server for their rows.
+    """
+    if connection.dialect.name == "sqlite":
+        return column.in_(values)
+    return column == any_(bindparam(None, list(values), type_=ARRAY(column.type)))
 
 
 def _parse(url: str) -> Any:

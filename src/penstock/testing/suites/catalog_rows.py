@@ -25,7 +25,7 @@ from penstock.catalog.model import (
     StorageDescriptor,
     Table,
 )
-from penstock.catalog.partitions.filters import PartitionFilter
+from penstock.catalog.partitions.filters import PartitionFilter, partition_filter
 from penstock.catalog.partitions.keys import partition_key
 from penstock.catalog.store import CatalogStore, TableChange
 from penstock.errors import InvalidInput
@@ -295,6 +295,30 @@ class CatalogRows:
         not_one = PartitionFilter(matches=lambda v: v[1] != "001")
         few = store.list_partitions("sales", "orders", after=values[0][0] + "\x01", limit=3, wanted=not_one)
         assert [each.values[1] for each in few] == ["000", "002", "003"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "year = 2013", "year > 2012 AND origin LIKE 'J%'", "origin = 'O-07'", "year = 2013 OR origin = 'O-11'",
+            "NOT (year = 2013)", "origin IN ('JFK', 'O-03') AND year BETWEEN 2012 AND 2013", "origin IS NULL",
+            "year < 2013 AND origin <> 'JFK'", "origin >= 'O-10'", "origin LIKE '%1'", "year = 1 AND origin = 'JFK'",
+        ],
+    )  # fmt: skip
+    def test_partitions_are_found_as_the_expression_takes_them(self, store: CatalogStore, text: str) -> None:
+        origins = ["JFK", "é \x02\x01", "__HIVE_DEFAULT_PARTITION__", *(f"O-{number:02}" for number in range(20))]
+        values = [(year, origin) for year in ("2013", "02013", "2012", "2014") for origin in origins]
+        filled(store).create_partitions([partition(*each) for each in values])
+        store.delete_partitions("sales", "orders", [("2014", "JFK")])
+        wanted = partition_filter(table(), text)
+        assert wanted is not None
+        kept = sorted(set(values) - {("2014", "JFK")}, key=partition_key)
+        expected = [each for each in kept if wanted.matches(each)]
+        assert store.list_values("sales", "orders", after=None, limit=None, wanted=wanted) == expected
+        found = store.list_partitions("sales", "orders", after=None, limit=5, wanted=wanted)
+        assert [each.values for each in found] == expected[:5]
+        behind = partition_key(("2012", "O-05"))
+        rest = store.list_values("sales", "orders", after=behind, limit=None, wanted=wanted)
+        assert rest == [each for each in expected if partition_key(each) > behind]
 
     def test_of_writers_at_the_same_version_one_wins(self, store: CatalogStore) -> None:
         filled(store)

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import Row
 
 from penstock.catalog.model import Column, Database, Partition, SchemaReference, SerDeInfo, StorageDescriptor, Table
 from penstock.catalog.partitions.keys import split_key
@@ -97,7 +96,7 @@ def dump_partition(partition: Partition) -> str:
     return orjson.dumps({**body, "location": partition.storage.location}).decode()
 
 
-def load_partition(database: str, table: str, row: Row[Any], shared: SharedStorage) -> Partition:
+def load_partition(database: str, table: str, row: Any, shared: SharedStorage) -> Partition:
     """The inverse of :func:`dump_partition` and :func:`dump_shared` for a row with ``key``, ``shared`` and ``body``."""
     fields = _times(orjson.loads(row.body))
     storage = shared.load(row.shared, fields.pop("location"))

@@ -32,6 +32,7 @@ from penstock.catalog.partitions.keys import partition_key, split_key
 from penstock.catalog.partitions.values import KINDS
 from penstock.errors import InvalidInput
 from penstock.store.sql.catalog.tables import partition_postings, partition_values, partitions
+from penstock.store.sql.database import among
 
 __all__ = ["find_keys"]
 
@@ -158,7 +159,7 @@ class _Search:
         found: list[str] = []
         for start in range(0, len(values), _CHUNK):
             ids = [each.id for each in values[start : start + _CHUNK]]
-            query = select(columns.key).where(columns.value_id.in_(ids), columns.key > self._after)
+            query = select(columns.key).where(among(self._connection, columns.value_id, ids), columns.key > self._after)
             found += self._connection.execute(query).scalars()
         return iter(sorted(found))
 
