@@ -164,7 +164,7 @@ def test_a_damaged_file_is_named_by_its_s3_uri(lake: Lake, ask: Ask) -> None:
     ("changes", "code"),
     [
         ({"parameters": {"table_type": "ICEBERG"}}, "ICEBERG_INVALID_METADATA"),
-        ({"parameters": {"table_type": "DELTA"}}, "NOT_SUPPORTED"),
+        ({"parameters": {"table_type": "HUDI"}}, "NOT_SUPPORTED"),
         ({"table_type": "VIRTUAL_VIEW", "view_original_text": "/* Presto View */"}, "NOT_SUPPORTED"),
         ({"storage": {"location": None}}, "HIVE_INVALID_METADATA"),
         ({"storage": {"location": "flights-topic"}}, "HIVE_UNSUPPORTED_FORMAT"),
