@@ -187,3 +187,9 @@ def test_what_athena_writes(by_spark: Sql, by_athena: Sql) -> None:
     by_athena("OPTIMIZE ours REWRITE DATA USING BIN_PACK")
     by_athena("VACUUM ours")
     assert by_spark(sql.format("lake.both.ours")) == by_athena(sql.format("ours"))
+
+
+def test_formats_that_are_refused_by_name(by_spark: Sql, by_athena: Sql) -> None:
+    by_spark("CREATE TABLE lake.both.orc USING iceberg TBLPROPERTIES ('write.format.default' = 'orc') AS SELECT 1 AS id")
+    with pytest.raises(AssertionError, match="files of format ORC; only Parquet is supported"):
+        by_athena("SELECT * FROM orc")

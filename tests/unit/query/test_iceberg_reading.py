@@ -1,10 +1,12 @@
 """Iceberg tables that pyiceberg wrote, read by Athena's SQL: what both say is compared."""
 
+import json
 from datetime import date, datetime
 from decimal import Decimal
 from uuid import UUID
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -232,3 +234,44 @@ def test_damaged_metadata_is_an_error_with_a_name(iceberg: IcebergLake, ask: Ask
     assert str(ask("SELECT * FROM t").reason).startswith("ICEBERG_INVALID_METADATA: Table 'flights_db.t'")
     path.unlink()
     assert "does not exist" in str(ask("SELECT * FROM t").reason)
+
+
+@pytest.mark.parametrize("version", ["1", "3"])
+def test_rows_of_other_format_versions_are_read_and_not_written(
+    iceberg: IcebergLake, rows: Rows, ask: Ask, version: str
+) -> None:
+    table = iceberg.create("t", _numbers(1).schema, properties={"format-version": "1" if version == "1" else "2"})
+    table.append(_numbers(1))
+    iceberg.register("t", table)
+    if version == "3":
+        path = iceberg.lake.folder.path(table.metadata_location)
+        document = json.loads(path.read_text()) | {"format-version": 3, "next-row-id": 1}
+        path.write_text(json.dumps(document))
+    assert rows("SELECT id FROM t") == [["1"]]
+    for sql in ("INSERT INTO t VALUES (2, 'b')", "DELETE FROM t", "OPTIMIZE t REWRITE DATA USING BIN_PACK", "VACUUM t"):
+        assert f"is a table of format version {version}" in str(ask(sql).reason)
+
+
+def test_files_without_ids_are_read_by_the_name_mapping(iceberg: IcebergLake, rows: Rows, ask: Ask) -> None:
+    """As after a migration of a Hive table: pyiceberg adds the file, and the mapping with it."""
+    table = iceberg.create("t", _numbers(1).schema)
+    iceberg.lake.write("moved/part.parquet", pa.table({"name": ["x"], "id": pa.array([5], pa.int64())}))
+    table.add_files(["s3://lake/moved/part.parquet"])
+    iceberg.register("t", table)
+    assert rows("SELECT id, name FROM t") == [["5", "x"]]
+    with table.transaction() as change:
+        change.remove_properties("schema.name-mapping.default")
+    iceberg.register("t", table)
+    assert "no field ids" in str(ask("SELECT id FROM t").reason)
+
+
+def test_identity_partitions_fill_columns_that_files_lack(iceberg: IcebergLake, rows: Rows) -> None:
+    schema = Schema(NestedField(1, "id", LongType()), NestedField(2, "day", DateType()))
+    table = iceberg.create("t", schema, PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "day")))
+    table.append(pa.table({"id": pa.array([1], pa.int64()), "day": pa.array([date(2024, 5, 6)])}))
+    (file,) = (each.file.file_path for each in table.scan().plan_files())
+    path = iceberg.lake.folder.path(file)
+    whole = pq.read_table(path)
+    pq.write_table(whole.select(["id"]), path)
+    iceberg.register("t", table)
+    assert rows("SELECT id, day FROM t WHERE day = DATE '2024-05-06'") == [["1", "2024-05-06"]]

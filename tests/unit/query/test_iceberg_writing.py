@@ -175,6 +175,14 @@ def test_create_table_as(made: World) -> None:
     assert len(table.metadata.snapshots) == 1
     assert [row["total"] for row in made.read("u")] == [1, 2, 3]
     assert made.rows("SELECT count(*) FROM u WHERE at = TIMESTAMP '2024-01-01 10:00:00'") == [["3"]]
+    made.run(
+        "CREATE TABLE w WITH (table_type = 'ICEBERG', is_external = false, location = 's3://lake/tables/w/') AS "
+        "SELECT * FROM u WITH NO DATA"
+    )
+    assert made.rows("SELECT count(*) FROM w") == [["0"]]
+    assert made.read("w") == []
+    made.run("INSERT INTO w SELECT * FROM u")
+    assert made.read("w") == made.read("u")
     refused = made.ask("CREATE TABLE v WITH (table_type = 'ICEBERG', location = 's3://lake/v/') AS SELECT 1 a")
     assert "is_external = false" in str(refused.reason)
 

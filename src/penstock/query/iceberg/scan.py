@@ -167,7 +167,15 @@ class IcebergScan:
 
     def _every_field(self) -> Mapping[int, NestedField]:
         whole = whole_schema(self.state.metadata, self.schema)
-        return {each: whole.find_field(each) for each in whole.field_ids}
+        known = {each.field_id: each for each in whole.fields}
+        for ids in equality_sets(self.plan.tasks):
+            if not known.keys() >= set(ids):
+                raise StatementError(
+                    "NOT_SUPPORTED",
+                    f"'{self.state.name}' has equality deletes by fields inside of columns.",
+                    remedy="Compact the table with the engine that wrote it.",
+                )
+        return known
 
     def _load_pairs(self, engine: Any) -> None:
         """Make a table of which equality deletes apply to which data files."""
