@@ -69,7 +69,8 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_timestamptz_text",
         [
             "(x TIMESTAMPTZ, n) AS trino_timestamp_text(timezone('UTC', x), n) || ' UTC'",
-            f"(x {ZONED}, n) AS trino_timestamp_text(trino_local(x), n) || ' ' || x.\"$zone\"",
+            f"(x {ZONED}, n) AS list_transform([x], lambda trino_x: "
+            'trino_timestamp_text(trino_wall(trino_x."$utc", trino_x."$zone"), n) || \' \' || trino_x."$zone")[1]',
         ],
     ),
     Macro("trino_time_text", ["(x, n) AS substring(trino_timestamp_text(DATE '2000-01-01' + x, n), 12)"]),

@@ -86,13 +86,16 @@ ROWS: Sequence[Row] = [
 ]
 
 _PLAIN = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")
-_OTHER = 'trino_wall(y, x."$zone")'
+_OWN = 'trino_wall(trino_x."$utc", trino_x."$zone")'
+_OTHER = 'trino_wall(y, trino_x."$zone")'
 _DIFFERENCE = "date_sub(unit, date_trunc('milliseconds', {}), date_trunc('milliseconds', {}))"
 
 
 def _near(wall: str) -> str:
-    """Return SQL for the moment of x's zone at another local time."""
-    return f'trino_zoned(trino_from_wall_near({wall}, x."$zone", x."$utc"), x."$zone")'
+    """Return SQL for the moment of x's zone at another local time, which is ``wall`` with {} for x's own local time."""
+    local = 'trino_wall(trino_x."$utc", trino_x."$zone")'
+    instant = f'trino_from_wall_near({wall.format(local)}, trino_x."$zone", trino_x."$utc")'
+    return f'list_transform([x], lambda trino_x: trino_zoned({instant}, trino_x."$zone"))[1]'
 
 
 DEFINITIONS: Sequence[Definition] = [
@@ -102,7 +105,7 @@ DEFINITIONS: Sequence[Definition] = [
             "(unit, x DATE) AS CAST(date_trunc(unit, x) AS DATE)",
             "(unit, x TIMESTAMP) AS date_trunc(unit, x)",
             "(unit, x TIMESTAMPTZ) AS timezone('UTC', date_trunc(unit, timezone('UTC', x)))",
-            f"(unit, x {ZONED}) AS {_near('date_trunc(unit, trino_local(x))')}",
+            f"(unit, x {ZONED}) AS {_near('date_trunc(unit, {})')}",
             "(unit, x TIME) AS CAST(date_trunc(unit, DATE '1970-01-01' + x) AS TIME)",
         ],
     ),
@@ -112,7 +115,7 @@ DEFINITIONS: Sequence[Definition] = [
             "(step, x DATE) AS CAST(x + step AS DATE)",
             "(step, x TIMESTAMP) AS x + step",
             "(step, x TIMESTAMPTZ) AS timezone('UTC', timezone('UTC', x) + step)",
-            f"(step, x {ZONED}) AS {_near('trino_local(x) + step')}",
+            f"(step, x {ZONED}) AS {_near('{} + step')}",
         ],
     ),
     Macro(
@@ -121,7 +124,8 @@ DEFINITIONS: Sequence[Definition] = [
             "(step, x TIMESTAMP) AS x + step",
             "(step, x TIMESTAMPTZ) AS x + step",
             "(step, x TIME) AS x + step",
-            f'(step, x {ZONED}) AS trino_zoned(x."$utc" + step, x."$zone")',
+            f"(step, x {ZONED}) AS list_transform([x], lambda trino_x: "
+            'trino_zoned(trino_x."$utc" + step, trino_x."$zone"))[1]',
         ],
     ),
     Macro(
@@ -138,7 +142,7 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_diff_days",
         [
             *(f"(unit, x {kind}, y TIMESTAMP) AS {_DIFFERENCE.format('trino_utc(x)', 'y')}" for kind in _PLAIN),
-            f"(unit, x {ZONED}, y TIMESTAMP) AS {_DIFFERENCE.format('trino_local(x)', _OTHER)}",
+            f"(unit, x {ZONED}, y TIMESTAMP) AS list_transform([x], lambda trino_x: {_DIFFERENCE.format(_OWN, _OTHER)})[1]",
         ],
     ),
 ]

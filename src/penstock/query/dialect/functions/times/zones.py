@@ -137,9 +137,13 @@ ROWS: Sequence[Row] = [
 _UTC = 'x."$utc"'
 
 DEFINITIONS: Sequence[Definition] = [
+    # The engine copies a macro's arguments to each of their places. Those of zones are computed once, in a list of one.
     Macro(
         "trino_zoned",
-        ["(utc, zone) AS CASE WHEN utc IS NOT NULL AND zone IS NOT NULL THEN {'$utc': utc, '$zone': zone} END"],
+        [
+            "(utc, zone) AS list_transform([utc], lambda trino_u: "
+            "CASE WHEN trino_u IS NOT NULL AND zone IS NOT NULL THEN {'$utc': trino_u, '$zone': zone} END)[1]"
+        ],
     ),
     # The engine names a fixed offset GMT+01:00. The names that are not literals are checked by the engine itself.
     Macro("trino_engine_zone", ["(zone) AS CASE WHEN zone[1] IN ('+', '-') THEN 'GMT' || zone ELSE zone END"]),
@@ -154,18 +158,21 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_from_wall",
         [
-            "(wall, zone) AS list_transform([timezone('UTC', timezone(trino_engine_zone(zone), wall))], lambda trino_late: "
-            "list_transform([wall - (trino_wall(trino_late - to_days(1), zone) - (trino_late - to_days(1)))], "
-            "lambda trino_early: CASE WHEN trino_early < trino_late AND trino_wall(trino_early, zone) = wall "
-            "THEN trino_early ELSE trino_late END)[1])[1]"
+            "(wall, zone) AS list_transform([wall], lambda trino_w: "
+            "list_transform([timezone('UTC', timezone(trino_engine_zone(zone), trino_w))], lambda trino_late: "
+            "list_transform([trino_w - (trino_wall(trino_late - to_days(1), zone) - (trino_late - to_days(1)))], "
+            "lambda trino_early: CASE WHEN trino_early < trino_late AND trino_wall(trino_early, zone) = trino_w "
+            "THEN trino_early ELSE trino_late END)[1])[1])[1]"
         ],
     ),
     # The instant of a local time, with the offset of another instant if it is possible.
     Macro(
         "trino_from_wall_near",
         [
-            "(wall, zone, near) AS list_transform([wall - (trino_wall(near, zone) - near)], lambda trino_same: "
-            "CASE WHEN trino_wall(trino_same, zone) = wall THEN trino_same ELSE trino_from_wall(wall, zone) END)[1]"
+            "(wall, zone, near) AS list_transform([wall], lambda trino_v: "
+            "list_transform([trino_v - (trino_wall(near, zone) - near)], lambda trino_same: "
+            "CASE WHEN trino_wall(trino_same, zone) = trino_v THEN trino_same "
+            "ELSE trino_from_wall(trino_v, zone) END)[1])[1]"
         ],
     ),
     Macro(
@@ -183,7 +190,7 @@ DEFINITIONS: Sequence[Definition] = [
             "(x DATE) AS CAST(x AS TIMESTAMP)",
             "(x TIMESTAMP) AS x",
             "(x TIMESTAMPTZ) AS timezone('UTC', x)",
-            f'(x {ZONED}) AS trino_wall({_UTC}, x."$zone")',
+            f'(x {ZONED}) AS list_transform([x], lambda trino_l: trino_wall(trino_l."$utc", trino_l."$zone"))[1]',
         ],
     ),
     Macro("trino_instant", ["(x) AS x", f"(x {ZONED}) AS timezone('UTC', {_UTC})"]),
@@ -191,7 +198,9 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_offset",
         [
             "(x TIMESTAMPTZ) AS CASE WHEN x IS NOT NULL THEN 0 END",
-            f"(x {ZONED}) AS (epoch_us(trino_local(x)) - epoch_us({_UTC})) // 60000000",
+            f"(x {ZONED}) AS list_transform([x], lambda trino_o: "
+            "(epoch_us(trino_local(trino_o)) "
+            '- epoch_us(trino_o."$utc")) // 60000000)[1]',
         ],
     ),
     Macro("trino_timezone_hour", ["(minutes) AS CAST(minutes // 60 AS BIGINT)"]),
