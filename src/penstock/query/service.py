@@ -324,11 +324,11 @@ class QueryService:
         return self._fail(statement, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
 
     def _forget_work_group(self, name: str) -> None:
-        """Stop the statements of a deleted work group, and forget those that are done."""
+        """Forget the statements of a deleted work group that are done, and stop the others, which stay in the history."""
+        self._history.forget(name)
         for each in self._store.unfinished():
             if each.workgroup == name:
                 self.stop(each.id)
-        self._history.forget(name)
 
     def _done(self) -> None:
         with self._lock:
