@@ -64,6 +64,10 @@ Publication = tuple[str, str]
 class StatementCatalog(CatalogReader, Protocol):
     """The catalog as the caller of a statement may read it."""
 
+    def visible_tables(self, database: str) -> Sequence[Table]:
+        """Return the tables of a database; none if the caller may not list them."""
+        ...
+
     def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         """Return which columns and rows of a table with ``columns`` may be selected; None if all may be."""
         ...

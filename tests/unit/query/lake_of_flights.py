@@ -47,6 +47,9 @@ class FakeCatalog:
             raise NotFound(f"Database {database} not found.")
         return [table for (home, _), table in self.stored.items() if home == database]
 
+    def visible_tables(self, database: str) -> Sequence[Table]:
+        return self.tables(database)
+
     def table(self, database: str, name: str) -> Table:
         if (database, name) not in self.stored:
             raise NotFound(f"Table {name} not found.")

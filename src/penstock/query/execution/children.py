@@ -42,7 +42,9 @@ _READERS = 2
 _MAX_WAITING = 8
 _IDLE = 2
 _OVERHEAD = 512 << 20  # bytes beside the engine's own limit: the libraries, threads' stacks, the result's texts
-_QUESTIONS = frozenset({"databases", "database", "tables", "table", "partitions", "reading", "change", "publish", "remove"})
+_QUESTIONS = frozenset(
+    {*("databases", "database", "tables", "visible_tables", "table", "partitions", "reading", "change"), "publish", "remove"}
+)
 # The server's environment variables that a child gets; others may have secrets.
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 

@@ -57,6 +57,9 @@ class Host:
     def tables(self, database: str) -> Sequence[Table]:
         return self._catalog.tables(database)
 
+    def visible_tables(self, database: str) -> Sequence[Table]:
+        return self._catalog.visible_tables(database)
+
     def table(self, database: str, name: str) -> Table:
         return self._catalog.table(database, name)
 

@@ -45,6 +45,9 @@ class RemoteHost:
     def tables(self, database: str) -> Sequence[Table]:
         return self._read("tables", database)  # type: ignore[no-any-return]
 
+    def visible_tables(self, database: str) -> Sequence[Table]:
+        return self._read("visible_tables", database)  # type: ignore[no-any-return]
+
     def table(self, database: str, name: str) -> Table:
         return self._read("table", database, name)  # type: ignore[no-any-return]
 

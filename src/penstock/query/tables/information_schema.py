@@ -16,7 +16,7 @@ from penstock.lake.iceberg.glue_tables import current_columns
 from penstock.query.dialect.engine_types import trino_text
 from penstock.query.dialect.types import duckdb_type, quote_name
 from penstock.query.errors import StatementError
-from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.ports import CATALOG_NAME, StatementCatalog
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
 from penstock.query.tables.views import VIEW_TYPE, read_view
 
@@ -91,7 +91,7 @@ class _SchemaTable:
     """One table of the schema."""
 
     table: Table
-    catalog: CatalogReader
+    catalog: StatementCatalog
 
     def scan(self, request: ScanRequest) -> "_SchemaScan":
         rows = list(_ROWS[self.table.name](_wanted(self.table, self.catalog, request), self.catalog))
@@ -131,7 +131,7 @@ class _SchemaScan:
             engine.unregister("schema_rows")
 
 
-def _wanted(table: Table, catalog: CatalogReader, request: ScanRequest) -> Sequence[str]:
+def _wanted(table: Table, catalog: StatementCatalog, request: ScanRequest) -> Sequence[str]:
     """Return the databases that the query's conditions leave: listing the tables of all may be long."""
     names = [*(each.name for each in catalog.databases()), NAME]
     key = "schema_name" if table.name == "schemata" else "table_schema"
@@ -154,25 +154,25 @@ def _wanted(table: Table, catalog: CatalogReader, request: ScanRequest) -> Seque
     return [names[at] for at in request.prune(keyed, parts, conditions, request.outer)]
 
 
-def _tables_of(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Table]:
+def _tables_of(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[Table]:
     for name in databases:
         try:
-            yield from schema_tables() if name == NAME else catalog.tables(name)
+            yield from schema_tables() if name == NAME else catalog.visible_tables(name)
         except NotFound:
             continue  # it was dropped meanwhile
 
 
-def _schemata(databases: Sequence[str], _catalog: CatalogReader) -> Iterator[Row]:
+def _schemata(databases: Sequence[str], _catalog: StatementCatalog) -> Iterator[Row]:
     for name in databases:
         yield _CATALOG, name
 
 
-def _tables(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Row]:
+def _tables(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[Row]:
     for table in _tables_of(databases, catalog):
         yield _CATALOG, table.database, table.name, "VIEW" if table.table_type == VIEW_TYPE else "BASE TABLE"
 
 
-def _views(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Row]:
+def _views(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[Row]:
     for table in _tables_of(databases, catalog):
         if table.table_type == VIEW_TYPE:
             try:
@@ -182,7 +182,7 @@ def _views(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Row]:
             yield _CATALOG, table.database, table.name, definition
 
 
-def _columns(databases: Sequence[str], catalog: CatalogReader) -> Iterator[Row]:
+def _columns(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[Row]:
     for table in _tables_of(databases, catalog):
         hidden = _HIDDEN.get(table.name, ()) if table.database == NAME else ()
         keys = [(each, "partition key") for each in table.partition_keys]
@@ -204,7 +204,7 @@ def _declared(table: Table) -> Mapping[str, str]:
         return {}
 
 
-_ROWS: Mapping[str, Callable[[Sequence[str], CatalogReader], Iterator[Row]]] = {
+_ROWS: Mapping[str, Callable[[Sequence[str], StatementCatalog], Iterator[Row]]] = {
     "schemata": _schemata,
     "tables": _tables,
     "views": _views,

@@ -29,7 +29,7 @@ from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, Nested, Sca
 __all__ = ["VIEW_TYPE", "StoredView", "read_view", "view_table", "view_text"]
 
 VIEW_TYPE = "VIRTUAL_VIEW"
-_STORED = re.compile(r"\s*/\*\s*Presto View:\s*([A-Za-z0-9+/=\s]+?)\s*\*/\s*")
+_STORED = re.compile(r"/\*\s*Presto View:([A-Za-z0-9+/=\s]*)\*/")
 _UNFIT = frozenset(
     {"SYNTAX_ERROR", "TABLE_NOT_FOUND", "SCHEMA_NOT_FOUND", "COLUMN_NOT_FOUND", "MISSING_SCHEMA_NAME", "CATALOG_NOT_FOUND"}
 )
@@ -57,7 +57,7 @@ def view_text(view: StoredView) -> str:
 
 def read_view(table: Table) -> StoredView:
     """Read the view. Raises :class:`StatementError` if it is one of another engine, or not what it should be."""
-    match = _STORED.fullmatch(table.view_original_text or "")
+    match = _STORED.fullmatch((table.view_original_text or "").strip())
     if match is None:
         raise StatementError(
             "NOT_SUPPORTED",

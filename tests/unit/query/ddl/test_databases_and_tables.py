@@ -1,7 +1,7 @@
 """Databases and Hive's tables by DDL: what the catalog has afterwards, and how refusals are worded."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pytest
 from penstock.catalog.model import Column, SerDeInfo
 from penstock.catalog.service import CatalogService
 from penstock.errors import AccessDenied, NotFound
+from penstock.lakeformation.decisions import TableAccess
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 
 CARRIERS = "CREATE EXTERNAL TABLE carriers (carrier string, name string) STORED AS PARQUET LOCATION 's3://lake/airlines/'"
@@ -31,6 +32,9 @@ class Access:
         return str(item["Name"]) != self.hidden
 
     def check_object(self, _action: str, _uri: str, /) -> None: ...
+
+    def reading(self, _database: str, _table: str, _columns: Sequence[str], /) -> TableAccess | None:
+        return None
 
 
 def test_databases_are_created_changed_and_dropped(catalog: CatalogService, done: Ask, refused: Ask) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from penstock.errors import AccessDenied
 from tests.unit.query.ddl.test_databases_and_tables import CARRIERS, FLIGHTS, Access
 from tests.unit.query.lake_of_flights import Ask, Rows
 
@@ -84,6 +85,16 @@ def test_only_what_the_query_names_is_listed_and_only_what_the_caller_may_see_is
     # What is created later is seen, also if results may be reused.
     assert not done(sql, reuse_minutes=60).statistics.reused
     assert not done(sql, reuse_minutes=60).statistics.reused
+
+
+def test_a_database_whose_tables_the_caller_may_not_list_has_none(rows: Rows) -> None:
+    class Narrow(Access):
+        def check(self, operation: str, request: Mapping[str, Any], /) -> None:
+            if operation == "GetTables" and request["DatabaseName"] == "db":
+                raise AccessDenied("no")
+
+    sql = "SELECT table_name FROM information_schema.tables WHERE table_schema <> 'information_schema'"
+    assert rows(sql, catalog_access=Narrow()) == [["deep"]]
 
 
 @pytest.mark.parametrize(

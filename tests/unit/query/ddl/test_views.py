@@ -9,6 +9,8 @@ import pytest
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, StorageDescriptor
 from penstock.catalog.service import CatalogService
+from penstock.lakeformation.decisions import Rows as AllowedRows
+from penstock.lakeformation.decisions import TableAccess
 from tests.unit.query.ddl.test_databases_and_tables import CARRIERS, FLIGHTS, Access
 from tests.unit.query.lake_of_flights import Ask, Rows
 
@@ -246,6 +248,21 @@ def test_views_are_dropped_and_read_with_the_callers_rights(done: Ask, refused: 
     done("DROP VIEW IF EXISTS v")
     done("DROP VIEW IF EXISTS v")
     assert "v" not in [each.name for each in catalog.tables("db")]
+
+
+class Restricted(Access):
+    """Lets the caller read only rows of month 12 of ``flights``, and no column ``flight``."""
+
+    def reading(self, _database: str, table: str, _columns: Sequence[str], /) -> TableAccess | None:
+        columns = frozenset({"carrier", "year", "month"})
+        return TableAccess([AllowedRows(condition="month = 12", columns=columns)]) if table == "flights" else None
+
+
+def test_rows_and_columns_that_may_not_be_read_are_not_in_a_view(done: Ask, refused: Ask, rows: Rows) -> None:
+    done("CREATE VIEW months AS SELECT carrier, month FROM flights")
+    done("CREATE VIEW all_flights AS SELECT flight FROM flights")
+    assert rows("SELECT DISTINCT month FROM db.months", catalog_access=Restricted()) == [["12"]]
+    assert "flight" in str(refused("SELECT count(flight) FROM all_flights", catalog_access=Restricted()).reason)
 
 
 def test_results_of_views_that_change_are_not_reused(done: Ask) -> None:

@@ -308,6 +308,7 @@ def test_table_is_a_query() -> None:
         ("SHOW TABLES IN other.d", "line 1:16: Catalog 'other' does not exist"),
         ("SHOW STATS FOR t", "line 1:6: SHOW STATS FOR is not supported."),
         ("EXPLAIN SHOW TABLES", "line 1:9: EXPLAIN of SHOW is not supported."),
+        ('PREPARE "a b" FROM SELECT 1', "line 1:9: mismatched input '\"a b\"', expecting a prepared statement's name"),
         ("EXECUTE p USING x", "The execution parameter x is not a SQL constant."),
         ("DROP TABLE 'it", "line 1:12: a quote is not closed."),
         ("DROP TABLE t /* why", "line 1:14: a comment is not closed."),

@@ -3,6 +3,7 @@
 Sources: Athena user guide, "DML queries, functions, and operators"; Trino documentation, "SQL statement syntax".
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +51,8 @@ __all__ = [
     "vacuum",
 ]
 
-_MAX_NAME = 256
+_STATEMENT_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_@:]{0,255}")
+"""Athena API reference, "CreatePreparedStatement"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +234,8 @@ def _explain_option(cursor: Cursor) -> tuple[str, str]:
 
 def _statement_name(cursor: Cursor) -> str:
     token = cursor.peek()
-    if token.kind not in {"word", "double"} or not 1 <= len(token.value) <= _MAX_NAME:
-        raise cursor.refused("a prepared statement's name")
+    if token.kind not in {"word", "double"} or not _STATEMENT_NAME.fullmatch(token.value):
+        raise cursor.refused("a prepared statement's name: a letter or _, then letters, digits, _, @ and :")
     return cursor.take().value
 
 
