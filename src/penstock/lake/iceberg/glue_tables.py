@@ -6,7 +6,6 @@ A table that Iceberg's Java GlueCatalog or pyiceberg wrote through Glue's API is
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, StorageDescriptor, Table
@@ -17,7 +16,6 @@ from penstock.lake.iceberg.table_metadata import current_schema
 __all__ = [
     "METADATA_LOCATION",
     "current_columns",
-    "glue_shape",
     "is_table",
     "is_view",
     "location_of",
@@ -119,62 +117,3 @@ def _column(field: Document, *, current: bool) -> Column:
 def current_columns(table: Table) -> Sequence[Column]:
     """Return a table's columns without those that it once had, which Iceberg's libraries keep in the catalog."""
     return [each for each in table.storage.columns if each.parameters.get("iceberg.field.current") != "false"]
-
-
-def glue_shape(given: TableInput) -> dict[str, Any]:
-    """Return Glue's TableInput shape, without times, which its JSON has no form for here."""
-    shape: dict[str, Any] = {
-        **given.extra,
-        "Name": given.name,
-        "Description": given.description,
-        "Owner": given.owner,
-        "Retention": given.retention,
-        "StorageDescriptor": _storage_shape(given.storage),
-        "PartitionKeys": _columns_shape(given.partition_keys),
-        "ViewOriginalText": given.view_original_text,
-        "ViewExpandedText": given.view_expanded_text,
-        "TableType": given.table_type,
-        "Parameters": dict(given.parameters),
-    }
-    return {name: value for name, value in shape.items() if value is not None}
-
-
-def _storage_shape(storage: StorageDescriptor) -> dict[str, Any]:
-    serde = storage.serde_info
-    shape = {
-        **storage.extra,
-        "Columns": _columns_shape(storage.columns),
-        "Location": storage.location,
-        "InputFormat": storage.input_format,
-        "OutputFormat": storage.output_format,
-        "Compressed": storage.compressed,
-        "Parameters": dict(storage.parameters),
-        "SerdeInfo": None
-        if serde is None
-        else {
-            name: value
-            for name, value in (
-                ("Name", serde.name),
-                ("SerializationLibrary", serde.serialization_library),
-                ("Parameters", dict(serde.parameters)),
-            )
-            if value is not None
-        },
-    }
-    return {name: value for name, value in shape.items() if value is not None}
-
-
-def _columns_shape(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    return [
-        {
-            name: value
-            for name, value in (
-                ("Name", each.name),
-                ("Type", each.type),
-                ("Comment", each.comment),
-                ("Parameters", dict(each.parameters)),
-            )
-            if value
-        }
-        for each in columns
-    ]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, Partition, SchemaReference, StorageDescriptor, Table
 from penstock.errors import ConcurrentModification
 from penstock.query.dialect.statements.names import ColumnDefinition, TableName
@@ -32,8 +33,8 @@ def change_table(context: ExecutionContext, name: TableName, change: Callable[[T
                     raise
 
 
-def table_request(table: Table) -> Request:
-    """Return the TableInput that ``table`` results from."""
+def table_request(table: Table | TableInput) -> Request:
+    """Return the TableInput that ``table`` results from, or that is given as a value."""
     return _present(
         {
             **table.extra,

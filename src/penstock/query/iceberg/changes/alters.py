@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists
-from penstock.lake.iceberg.glue_tables import glue_shape
 from penstock.lake.iceberg.table_metadata import by_id, current_schema
 from penstock.query.dialect.statements import alter
 from penstock.query.dialect.statements.model import AlterTable
 from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
+from penstock.query.execution.ddl.requests import table_request
 from penstock.query.iceberg.changes.commits import TableChanges, Updates
 from penstock.query.iceberg.changes.definitions import iceberg_type, outcome
 from penstock.query.iceberg.changes.properties import iceberg_name, iceberg_properties
@@ -111,8 +110,7 @@ def _unset_properties(state: IcebergState, action: alter.UnsetProperties) -> Upd
 def _rename(context: ExecutionContext, table: Table, action: alter.RenameTable) -> None:
     """Give the table a new entry in the catalog, and remove the old one: its files stay where they are."""
     database = find_database(context.host, action.new, table.database)
-    given = TableInput.of(table)
-    shape = {**glue_shape(given), "Name": action.new.name}
+    shape = {**table_request(table), "Name": action.new.name}
     try:
         context.host.change("CreateTable", {"DatabaseName": database, "TableInput": shape})
     except AlreadyExists:

@@ -12,11 +12,12 @@ from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists, ConcurrentModification, NotFound
 from penstock.lake.iceberg.errors import BadDocument, NotSupported, RequirementFailed
 from penstock.lake.iceberg.files import encode
-from penstock.lake.iceberg.glue_tables import glue_shape, table_input
+from penstock.lake.iceberg.glue_tables import table_input
 from penstock.lake.iceberg.table_metadata import written
 from penstock.lake.iceberg.updates import apply_updates
 from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext
+from penstock.query.execution.ddl.requests import table_request
 from penstock.query.iceberg.changes.snapshots import Change, snapshot_updates
 from penstock.query.iceberg.lake_io import LakeIO
 from penstock.query.iceberg.state import IcebergState, load
@@ -73,7 +74,7 @@ class TableChanges:
         host.publish(self.io.publications())
         request = {
             "DatabaseName": state.table.database,
-            "TableInput": glue_shape(table_input(state.table.name, document, location, state.table)),
+            "TableInput": table_request(table_input(state.table.name, document, location, state.table)),
             "VersionId": state.table.version_id,
             "SkipArchive": True,
         }
@@ -133,7 +134,7 @@ def create(context: ExecutionContext, database: str, name: str, document: Mappin
     files = io.publications()
     context.host.publish(files)
     try:
-        shape = glue_shape(table_input(name, document, location, None))
+        shape = table_request(table_input(name, document, location, None))
         context.host.change("CreateTable", {"DatabaseName": database, "TableInput": shape})
     except AlreadyExists:
         context.host.remove([uri for _, uri in files])
