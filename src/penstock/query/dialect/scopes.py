@@ -6,7 +6,9 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from penstock.query.dialect.kinds import Type, common
+from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import unnested_columns
+from penstock.query.errors import StatementError
 
 __all__ = ["Columns", "Scopes", "field_type"]
 
@@ -92,6 +94,8 @@ class Scopes:
             left, right = self.result(query.left), self.result(query.right)
             if left is None or right is None or len(left) != len(right):
                 return None
+            for number, ((_, kind), (_, other)) in enumerate(zip(left, right, strict=True), start=1):
+                _check_union(query, number, kind, other)
             return [(name, common([kind, other])) for (name, kind), (_, other) in zip(left, right, strict=True)]
         if isinstance(query, exp.Values):
             return self._values(query)
@@ -133,6 +137,13 @@ class Scopes:
                 return None
             result += known.items()
         return result
+
+
+def _check_union(query: exp.SetOperation, number: int, left: Type | None, right: Type | None) -> None:
+    if left is None or right is None or left.inner or right.inner or common([left, right]) is not None:
+        return
+    message = f"column {number} in {query.key.upper()} query has incompatible types: {left}, {right}"
+    raise StatementError("TYPE_MISMATCH", message, position=position_of(query))
 
 
 def field_type(kind: Type | None, name: str) -> Type | None:

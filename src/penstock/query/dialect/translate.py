@@ -29,6 +29,7 @@ _STRUCTURE = (
     *(exp.Rollup, exp.GroupingSets, exp.TableSample, exp.ColumnDef, exp.Dot),
     *(exp.OnCondition, exp.JSONExtractQuote, exp.JSONKeyValue),
 )
+_CONDITIONS: Mapping[type[exp.Expr], str] = {exp.Where: "WHERE", exp.Having: "HAVING", exp.Join: "JOIN ON"}
 _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Window)
 _AS_INSIDE = (exp.Paren, exp.Alias, exp.Order, exp.Ordered)
 
@@ -82,12 +83,15 @@ class _Translation:
         inside: exp.Expr = node
         while isinstance(inside, _AROUND) and isinstance(inside.this, exp.Expr):
             inside = inside.this
+        if isinstance(inside, exp.Values):
+            _expand_rows(inside)
         row = row_of(inside)
         if isinstance(inside, exp.Anonymous) or row is not None:
             self._call(node, inside, row)
         elif isinstance(inside, _STRUCTURE):
             for child in list(node.iter_expressions()):
                 self._visit(child)
+            self._check_condition(node)
             self._set(node, self._plain_type(node))
         else:
             raise StatementError(
@@ -96,6 +100,15 @@ class _Translation:
                 position=position_of(node),
                 remedy="The documentation's page on SQL functions lists what is served.",
             )
+
+    def _check_condition(self, node: exp.Expr) -> None:
+        """Raise Trino's error for a condition that is not a boolean; the engine would cast it."""
+        what = _CONDITIONS.get(type(node))
+        condition = node.args.get("on") if isinstance(node, exp.Join) else node.this if what is not None else None
+        kind = self._type(condition) if isinstance(condition, exp.Expr) else None
+        if kind is not None and kind.name not in {"boolean", "unknown"}:
+            message = f"{what} clause must evaluate to a boolean: actual type {kind}"
+            raise StatementError("TYPE_MISMATCH", message, position=position_of(node))
 
     def _plain_type(self, node: exp.Expr) -> Type | None:
         result: Type | None = None
@@ -210,6 +223,14 @@ class _Translation:
         if new is not place and parent is not None and key is not None:
             parent.set(key, new, index)
         self._set(new, kind)
+
+
+def _expand_rows(node: exp.Values) -> None:
+    """Make the fields of ``VALUES ROW(1, 2)`` columns, as those of ``VALUES (1, 2)`` are."""
+    for line in node.expressions:
+        only = line.expressions[0].unnest() if isinstance(line, exp.Tuple) and len(line.expressions) == 1 else line
+        if isinstance(only, exp.Anonymous) and only.name.lower() == "row":
+            line.replace(exp.Tuple(expressions=only.expressions))
 
 
 def _served(node: exp.Expr, row: Row | None) -> Row:

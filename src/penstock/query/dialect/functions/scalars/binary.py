@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from penstock.query.dialect.functions.python import each_row, invalid
-from penstock.query.dialect.functions.rows import ArrowFunction, Call, Definition, Row, call_engine, refuse
+from penstock.query.dialect.functions.rows import ArrowFunction, Call, Definition, Macro, Row, call_engine, refuse
 from penstock.query.dialect.functions.scalars.xxhash import xxhash64
 from penstock.query.dialect.kinds import BIGINT, DOUBLE, INTEGER, REAL, VARBINARY, VARCHAR, Type
 
@@ -112,7 +112,7 @@ _FUNCTIONS: Sequence[tuple[str, Sequence[str], str, Type, Callable[..., object]]
     ("to_ieee754_64", ["DOUBLE"], "BLOB", VARBINARY, _packed(">d")),
     ("from_ieee754_64", ["BLOB"], "DOUBLE", DOUBLE, _unpacked(">d")),
     ("crc32", ["BLOB"], "BIGINT", BIGINT, zlib.crc32),
-    *((name, ["BLOB"], "BLOB", VARBINARY, _digest(name)) for name in ("md5", "sha1", "sha256", "sha512")),
+    ("sha512", ["BLOB"], "BLOB", VARBINARY, _digest("sha512")),
     ("xxhash64", ["BLOB"], "BLOB", VARBINARY, lambda value: xxhash64(value).to_bytes(8, "big")),
     *((f"hmac_{name}", ["BLOB", "BLOB"], "BLOB", VARBINARY, _keyed(name)) for name in ("md5", "sha1", "sha256", "sha512")),
 ]
@@ -131,14 +131,18 @@ def _row(name: str, engine: str, parameters: Sequence[str], returns: Type) -> Ro
     return Row(name=name, arity=(len(parameters), len(parameters)), returns=returns, write=write)
 
 
+_DIGESTS = ("md5", "sha1", "sha256")  # those that the engine has
+
 ROWS: Sequence[Row] = [
     *(_row(name, f"trino_{name}", parameters, kind) for name, parameters, _, kind, _ in _FUNCTIONS),
+    *(_row(name, f"trino_{name}", ["BLOB"], VARBINARY) for name in _DIGESTS),
     _row("to_hex", "hex", ["BLOB"], VARCHAR),
     *refuse("spooky_hash_v2_32 spooky_hash_v2_64 murmur3", "this hash is not implemented here", "Use xxhash64 or sha256."),
     *refuse("zstd_compress zstd_decompress", "Athena engine version 3 has no such function"),
 ]
 
 DEFINITIONS: Sequence[Definition] = [
+    *(Macro(f"trino_{name}", [f"(x) AS unhex({name}(x))"]) for name in _DIGESTS),
     *(
         ArrowFunction(f"trino_{name}", parameters, engine, each_row(engine, function))
         for name, parameters, engine, _, function in _FUNCTIONS

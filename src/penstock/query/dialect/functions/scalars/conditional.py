@@ -31,6 +31,7 @@ def _case_results(node: exp.Expr) -> Sequence[exp.Expr]:
 def _case(call: Call) -> exp.Expr:
     """Give the results their common type, which the engine would choose otherwise for decimals."""
     kind = common(call.types)
+    _check_results(call, call.types)
     for branch in call.node.args["ifs"]:
         if kind is not None and kind.name == "decimal":
             branch.set("true", as_type(branch.args["true"], kind))
@@ -41,7 +42,32 @@ def _case(call: Call) -> exp.Expr:
 
 
 def _if(call: Call) -> exp.Expr:
+    """Check ``if(condition, …)``, and a branch of CASE, which the parser holds as the same node."""
+    parent = call.node.parent
+    in_case = isinstance(parent, exp.Case)
+    condition = call.types[0]
+    compares = in_case and parent is not None and parent.args.get("this") is not None
+    if not compares and condition is not None and condition.name not in {"boolean", "unknown"}:
+        what = "CASE WHEN clause" if in_case else "IF condition"
+        raise call.wrong(f"{what} must evaluate to a BOOLEAN (actual: {condition})", code="TYPE_MISMATCH")
+    if not in_case:
+        _check_results(call, call.types[1:])
     return call.node
+
+
+def _check_results(call: Call, kinds: Types) -> None:
+    if common(kinds) is None and all(kind is not None and not kind.inner for kind in kinds):
+        found = ", ".join(str(kind) for kind in kinds)
+        name = call.name.upper()
+        raise call.wrong(
+            f"All {name} results must be the same type or coercible to a common type: {found}", code="TYPE_MISMATCH"
+        )
+
+
+def _nullif(call: Call) -> exp.Expr:
+    if common(call.types) is None and all(kind is not None and not kind.inner for kind in call.types):
+        raise call.wrong(f"Types are not comparable with NULLIF: {call.types[0]} vs {call.types[1]}", code="TYPE_MISMATCH")
+    return call_engine("nullif", *call.arguments)
 
 
 def _unified(call: Call) -> exp.Expr:
@@ -90,7 +116,7 @@ ROWS: Sequence[Row] = [
     Row(name="CASE", nodes=(exp.Case,), returns=_case_type, write=_case, operands=_case_results),
     Row(name="if", nodes=(exp.If,), returns=_if_type, write=_if),
     Row(name="coalesce", arity=(2, None), returns=common, write=_unified),
-    Row(name="nullif", arity=(2, 2), returns=_first),
+    Row(name="nullif", arity=(2, 2), returns=_first, write=_nullif),
     Row(name="try", arity=(1, 1), returns=_first, write=_try, note="Not around aggregates and subqueries."),
     Row(name="greatest", arity=(1, None), returns=common, write=_extreme),
     Row(name="least", arity=(1, None), returns=common, write=_extreme),

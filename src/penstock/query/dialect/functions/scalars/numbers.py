@@ -173,6 +173,8 @@ def _shift(name: str) -> Write:
 
 def _bits(engine: str) -> Write:
     def write(call: Call) -> exp.Expr:
+        if any(kind is not None and not kind.is_integer and kind.name != "unknown" for kind in call.types):
+            raise call.unexpected(f"{call.name}({', '.join(['bigint'] * len(call.arguments))})")
         return call_engine(engine, *(cast_to(each, "BIGINT") for each in call.arguments))
 
     return write
