@@ -1,6 +1,6 @@
 """Wires Iceberg's REST catalog API: accounts, lakes, authorization by Glue's actions, credentials for the lakes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.access.audit.log import AuditSink
@@ -36,6 +36,9 @@ class _Everything:
     def is_visible(self, _operation: str, _item: Mapping[str, Any], /) -> bool:
         """Return True."""
         return True
+
+    def reading(self, _database: str, _table: str, _columns: Sequence[str], /) -> None:
+        """Allow all columns and rows."""
 
     def check_object(self, _action: str, _location: str, /) -> None:
         """Allow it."""

@@ -235,6 +235,22 @@ def test_who_may_grant(world: World) -> None:
         world.server.client("lakeformation").grant_permissions(Principal=mine, Resource=DATABASE, Permissions=["SELECT"])
 
 
+def test_what_is_not_an_administrators_is_refused_or_hidden(world: World) -> None:
+    lake, admin = world.client("lakeformation", "nobody"), world.client("lakeformation", "admin")
+    pair = [{"TagKey": "team", "TagValues": ["sales"]}]
+    for call in (
+        lambda: lake.create_lf_tag(TagKey="mine", TagValues=["x"]),
+        lambda: lake.add_lf_tags_to_resource(Resource=TABLE, LFTags=pair),
+        lambda: lake.get_resource_lf_tags(Resource=TABLE),
+        lambda: lake.delete_data_cells_filter(DatabaseName="shop", TableName="orders", Name="us"),
+        lambda: lake.register_resource(ResourceArn="arn:aws:s3:::lk/x"),
+    ):
+        _refused(call)
+    assert lake.list_permissions()["PrincipalResourcePermissions"] == []
+    assert lake.search_tables_by_lf_tags(Expression=pair)["TableList"] == []
+    assert len(admin.search_tables_by_lf_tags(Expression=pair)["TableList"]) == 2
+
+
 def test_locations_and_what_is_not_served(world: World) -> None:
     lake = world.server.client("lakeformation")
     lake.register_resource(ResourceArn="arn:aws:s3:::lk/orders", UseServiceLinkedRole=True)

@@ -225,6 +225,13 @@ NEITHER = {
     ("glue", "GetDataCatalogEncryptionSettings"),
     ("glue", "PutDataCatalogEncryptionSettings"),
     ("secretsmanager", "GetRandomPassword"),
+    # Has no resources in policies: who may call it is decided by Lake Formation's own administrators and grants.
+    *(
+        (service, name)
+        for service, known in offline_coverage().items()
+        for name in known
+        if service == "lakeformation" and known[name]
+    ),
     *denied_athena.NEITHER,
     *denied_identities.NEITHER,
 }

@@ -1,6 +1,6 @@
 """One request of Iceberg's API: what its handler gets, and what it returns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import parse_qsl
@@ -12,6 +12,7 @@ from penstock.catalog.service import CatalogService
 from penstock.errors import InvalidInput
 from penstock.lake.iceberg.documents import Document
 from penstock.lake.iceberg.files import MetadataFiles
+from penstock.lakeformation.decisions import TableAccess
 
 __all__ = [
     "Answer",
@@ -41,6 +42,9 @@ class CatalogAccess(Protocol):
 
     def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
         """Return whether Glue's ``operation``, GetDatabases or GetTables, may show ``item`` (Glue's shape)."""
+
+    def reading(self, database: str, table: str, columns: Sequence[str], /) -> TableAccess | None:
+        """Return which columns and rows of a table with ``columns`` the caller may select; None for all."""
 
     def check_object(self, action: str, location: str, /) -> None:
         """Raise :class:`penstock.errors.AccessDenied` if the caller is denied S3's ``action`` on an ``s3://`` location."""

@@ -14,10 +14,11 @@ from urllib.parse import quote
 from penstock.access.principals import Caller, SessionContext, federated_arn
 from penstock.access.sessions import Sessions, TemporaryKey
 from penstock.api.iceberg.call import Call, IcebergSettings
+from penstock.errors import NotFound
 from penstock.lake.iceberg.documents import Document
 from penstock.lake.locations import parse_uri
 
-__all__ = ["SIGNER", "SessionVendor", "storage_defaults", "storage_of", "table_credentials", "table_locations"]
+__all__ = ["SIGNER", "SessionVendor", "reads_all", "storage_defaults", "storage_of", "table_credentials", "table_locations"]
 
 SIGNER = "v1/aws/s3/sign"
 """The path of the signer that Iceberg's clients use unless they are told another one."""
@@ -117,9 +118,19 @@ def _path(call: Call, database: str, name: str) -> str:
     return f"v1/catalogs/{call.account}/namespaces/{quote(database, safe='')}/tables/{quote(name, safe='')}"
 
 
+def reads_all(call: Call, database: str, name: str) -> bool:
+    """Return whether the caller may read all columns and rows: a credential for the files knows neither."""
+    try:
+        table = call.tables.table(database, name)
+    except NotFound:
+        return True  # a staged table
+    columns = [column.name.lower() for column in (*table.storage.columns, *table.partition_keys)]
+    return call.access.reading(database, name, columns) is None
+
+
 def table_credentials(call: Call, database: str, name: str, document: Document) -> list[dict[str, Any]]:
     """Return the credential for the table's locations; none if none can be made for the caller."""
-    if call.vendor is None or call.settings.s3_endpoint_url is None:
+    if call.vendor is None or call.settings.s3_endpoint_url is None or not reads_all(call, database, name):
         return []
     locations = table_locations(document)
     writes = call.access.allows("UpdateTable", {"DatabaseName": database, "TableInput": {"Name": name}})

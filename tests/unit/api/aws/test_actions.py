@@ -14,11 +14,14 @@ from tests.unit.api.confluent.confluent_api import ConfluentApi
 
 A, B = "111122223333", "444455556666"
 # AWS has no resource types for these, or has types of resources that Penstock does not have.
+SERVED = [(service, name) for service, known in offline_coverage().items() for name, served in known.items() if served]
 WITHOUT = {
     "athena": {"ListDataCatalogs", "ListEngineVersions", "ListWorkGroups"},
     "cloudtrail": {"LookupEvents"},
     "glue": {"CheckSchemaVersionValidity"},
     "iam": {"ListPolicies", "ListVirtualMFADevices"},
+    # Its permissions on resources are its own: IAM's policies name no resources of it.
+    "lakeformation": {name for service, name in SERVED if service == "lakeformation"},
     "organizations": {
         "CreateAccount",
         "DescribeOrganization",
@@ -58,7 +61,6 @@ class Nothing:
 
 NOTHING: Any = Nothing()
 CONTEXT = ResourceContext("us-east-1", A, NOTHING)
-SERVED = [(service, name) for service, known in offline_coverage().items() for name, served in known.items() if served]
 SAMPLE = {
     "Name": "n",
     "DatabaseName": "d",

@@ -132,6 +132,22 @@ def filter_members(answer: Mapping[str, Any], member: str, keep: Callable[[Item]
 
 
 LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
+    ("lakeformation", "SearchDatabasesByLFTags"): [
+        ListedMembers(
+            member="DatabaseList",
+            resources=lambda item, request, context: _database(item["Database"], request, context),
+            action="lakeformation:SearchDatabasesByLFTags",
+            single="glue:GetDatabase",
+        )
+    ],
+    ("lakeformation", "SearchTablesByLFTags"): [
+        ListedMembers(
+            member="TableList",
+            resources=lambda item, request, context: _table(item["Table"], request, context),
+            action="lakeformation:SearchTablesByLFTags",
+            single="glue:GetTable",
+        )
+    ],
     ("glue", "GetTables"): [_glue("GetTables", "TableList", _table, "GetTable", allowed=True)],
     ("glue", "SearchTables"): [_glue("SearchTables", "TableList", _table, "GetTable", allowed=True)],
     ("glue", "GetDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],

@@ -33,7 +33,12 @@ _ON_DATABASE: Mapping[str, str] = {
     "DeleteDatabase": "DROP",
     "CreateTable": "CREATE_TABLE",
 }
-_LISTS = frozenset({"GetDatabases", "GetTables", "SearchTables", "ListDatabases", "ListTableMetadata"})
+_LISTS = frozenset(
+    {
+        *("GetDatabases", "GetTables", "SearchTables", "ListDatabases", "ListTableMetadata"),
+        *("SearchDatabasesByLFTags", "SearchTablesByLFTags"),
+    }
+)
 
 
 def principals_of(caller: Caller) -> Sequence[str]:
@@ -72,6 +77,7 @@ class CallersLake:
         snapshot = self._lake.snapshot()
         if not snapshot.restricted:
             return True
+        item = item.get("Table") or item.get("Database") or item
         name = str(item.get("Name", "")).lower()
         database = item.get("DatabaseName")
         if database is None:

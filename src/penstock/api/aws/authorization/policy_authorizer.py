@@ -136,6 +136,8 @@ class PolicyAuthorizer:
         )
         try:
             decisions.check(f"{service}:{operation}", resources)
+            if service == "glue" and decisions.lake is not None:
+                decisions.lake.check(operation, request)
         except AccessDenied as error:
             code = getattr(error, "aws_code", NotAuthorized.aws_code)
             self._audit.write(event._replace(outcome=OUTCOMES[1], code=code, message=error.message))
@@ -250,8 +252,6 @@ class _CallerCatalogAccess:
 
     def check(self, operation: str, request: Request, /) -> None:
         self._check(operation, request)
-        if self._decisions.lake is not None:
-            self._decisions.lake.check(operation, request)
 
     def reading(self, database: str, table: str, columns: Sequence[str], /) -> TableAccess | None:
         lake = self._decisions.lake

@@ -24,6 +24,14 @@ from penstock.paging import page
 __all__ = ["operations"]
 
 _PAGE = 100
+# What is not here is an administrator's: a tag or a filter of others could give its maker what was not granted.
+_FOR_ALL = frozenset(
+    {
+        *("GetDataLakeSettings", "PutDataLakeSettings", "GetDataLakePrincipal", "GetLFTag", "ListLFTags"),
+        *("GrantPermissions", "RevokePermissions", "BatchGrantPermissions", "BatchRevokePermissions", "ListPermissions"),
+        *("SearchDatabasesByLFTags", "SearchTablesByLFTags"),
+    }
+)
 _MAX_ADMINS = 30
 _KEPT = (
     *("Parameters", "TrustedResourceOwners", "AllowExternalDataFiltering", "AllowFullTableExternalDataAccess"),
@@ -35,9 +43,18 @@ def operations(service: LakeFormation, catalog: CatalogService) -> OperationSet:
     """Return every operation of Lake Formation that ``service`` answers."""
     handlers = {**_settings_handlers(service), **_grant_handlers(service)}
     handlers |= {**tag_handlers(service, catalog), **filter_handlers(service, catalog), **location_handlers(service)}
+    guarded = {name: each if name in _FOR_ALL else _for_admins(service, each) for name, each in handlers.items()}
     return OperationSet(
-        service="lakeformation", handlers={name: _of_this_catalog(service, each) for name, each in handlers.items()}
+        service="lakeformation", handlers={name: _of_this_catalog(service, each) for name, each in guarded.items()}
     )
+
+
+def _for_admins(service: LakeFormation, handler: Handler) -> Handler:
+    def checked(request: Request, context: RequestContext) -> Response:
+        _require_admin(service, context)
+        return handler(request, context)
+
+    return checked
 
 
 def _of_this_catalog(service: LakeFormation, handler: Handler) -> Handler:
@@ -113,8 +130,10 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
 
         return handle
 
-    def listed(request: Request, _context: RequestContext) -> Response:
-        found = [each for each in _every(service) if _is_asked_for(each, request, service.account)]
+    def listed(request: Request, context: RequestContext) -> Response:
+        own = None if _is_admin(service, context) else principals_of(context.caller) if context.caller else ()
+        every = [each for each in _every(service) if own is None or each.principal in own]
+        found = [each for each in every if _is_asked_for(each, request, service.account)]
         answer = _page(found, request, "permissions")
         return {
             "PrincipalResourcePermissions": [_shown(each, service.account) for each in answer[0]],
@@ -141,13 +160,14 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
     }
 
 
+def _is_admin(service: LakeFormation, context: RequestContext) -> bool:
+    caller = context.caller
+    return caller is None or caller.is_root or not service.snapshot().admins.isdisjoint(principals_of(caller))
+
+
 def _require_admin(service: LakeFormation, context: RequestContext, *, first: bool = False) -> None:
     """Raise unless the caller is an administrator, or, with ``first``, there is none yet."""
-    admins = service.settings().admins
-    caller = context.caller
-    if caller is None or caller.is_root or not service.snapshot().admins.isdisjoint(principals_of(caller)):
-        return
-    if first and not admins:
+    if _is_admin(service, context) or (first and not service.settings().admins):
         return
     raise AccessDenied(
         f"{context.principal} is not an administrator of the data lake.",
