@@ -19,7 +19,7 @@ from penstock.query.iceberg.layouts import FileLayout
 from penstock.query.iceberg.planning import DeleteFile, FileTask
 from penstock.query.iceberg.types import engine_type
 
-__all__ = ["equality_sets", "load_equalities", "load_positions"]
+__all__ = ["equality_sets", "ids_of", "load_equalities", "load_positions", "quoted_set", "read_vector"]
 
 _MAGIC = b"\xd1\xd3\x39\x64"
 _VECTOR_FRAME = 12  # bytes: length, magic, checksum
@@ -31,7 +31,7 @@ def load_positions(engine: Any, name: str, tasks: Sequence[FileTask], path: Path
     engine.execute(f"CREATE TABLE {name} (file VARCHAR, pos BIGINT)")
     vectors = ((path(task.file.file_path), each) for task in tasks for each in task.positions if each.vector)
     for file, delete in vectors:
-        positions = pa.table({"pos": pa.array(_read_vector(delete, io), pa.uint64())})
+        positions = pa.table({"pos": pa.array(read_vector(delete, io), pa.uint64())})
         engine.register("__penstock_vector", positions)
         engine.execute(f"INSERT INTO {name} SELECT {quote_text(file)}, pos FROM __penstock_vector")  # noqa: S608 our own names
         engine.unregister("__penstock_vector")
@@ -54,7 +54,7 @@ def load_positions(engine: Any, name: str, tasks: Sequence[FileTask], path: Path
     engine.unregister("__penstock_pairs")
 
 
-def _read_vector(delete: DeleteFile, io: FileIO) -> Any:
+def read_vector(delete: DeleteFile, io: FileIO) -> Any:
     """Return the positions of a deletion vector. Raises :class:`StatementError` for one that is damaged."""
     what = f"The deletion vector in {delete.file.file_path}"
     if delete.offset is None or delete.length is None or delete.length < _VECTOR_FRAME:
