@@ -188,6 +188,11 @@ def test_statements_are_values(sql: str, expected: object) -> None:
             alter.RenamePartition(old=[one("y", "1")], new=[one("y", "2")]),
             "ALTER_TABLE_RENAME_PARTITION",
         ),
+        (
+            "ADD PARTITION (y=-01.05)",
+            alter.AddPartitions(partitions=[([one("y", "-01.05")], None)]),
+            "ALTER_TABLE_ADD_PARTITION",
+        ),
         ("SET LOCATION 's3://l/x'", alter.SetLocation(location="s3://l/x"), "ALTER_TABLE_SET_LOCATION"),
         (
             "PARTITION (y=1) SET LOCATION 's3://l/x'",
@@ -306,6 +311,7 @@ def test_table_is_a_query() -> None:
         ("CREATE TABLE t WITH (format='ORC', FORMAT='X') AS SELECT 1", "line 1:36: Duplicate property: format"),
         ("INSERT INTO t (a, B, b) SELECT 1", "line 1:16: Insert column name is specified more than once: b"),
         ("SHOW TABLES IN other.d", "line 1:16: Catalog 'other' does not exist"),
+        ("CREATE TABLE t WITH (x = 1.) AS SELECT 1", "line 1:28: mismatched input ')', expecting a number."),
         ("SHOW STATS FOR t", "line 1:6: SHOW STATS FOR is not supported."),
         ("EXPLAIN SHOW TABLES", "line 1:9: EXPLAIN of SHOW is not supported."),
         ('PREPARE "a b" FROM SELECT 1', "line 1:9: mismatched input '\"a b\"', expecting a prepared statement's name"),
@@ -327,3 +333,36 @@ def test_what_is_not_understood_is_refused_with_its_position(sql: str, message: 
 def test_values_for_statements_without_parameters_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="expected 0 but found 1"):
         parse("DROP TABLE t", ["1"])
+
+
+WHOLE = (
+    r"CREATE EXTERNAL TABLE IF NOT EXISTS `d`.`t` (a array<struct<x:int,y:decimal(3,1)>> COMMENT 'it\'s', b map<int,int>) "
+    r"COMMENT 'c' PARTITIONED BY (p date) CLUSTERED BY (a) SORTED BY (a DESC) INTO 3 BUCKETS ROW FORMAT SERDE 'x' WITH "
+    r"SERDEPROPERTIES ('a'='\001') STORED AS INPUTFORMAT 'i' OUTPUTFORMAT 'o' LOCATION 's3://x/' TBLPROPERTIES ('k'='v')",
+    "CREATE TABLE t (a int) PARTITIONED BY (bucket(3, a), a) TBLPROPERTIES ('table_type'='iceberg')",
+    "CREATE TABLE t WITH (x = ARRAY['a', 'b'], y = -1.5, z = true) AS SELECT 1 AS a WITH NO DATA",
+    "CREATE DATABASE IF NOT EXISTS x COMMENT 'c' LOCATION 's3://l/x' WITH DBPROPERTIES ('a'='1')",
+    "ALTER TABLE t ADD IF NOT EXISTS PARTITION (y=-1.5, m=DATE '2013-01-01') LOCATION 's3://l/1' PARTITION (y=NULL, m=true)",
+    "ALTER TABLE t PARTITION (y=1) RENAME TO PARTITION (y=2)",
+    "ALTER TABLE t CHANGE COLUMN a b double precision COMMENT 'x' AFTER c",
+    "UNLOAD (SELECT ')' AS x) TO 's3://x/' WITH (format = 'ORC')",
+    "INSERT INTO d.t (a, b) SELECT 1, 2",
+    "MERGE INTO t USING u ON t.a = u.a WHEN MATCHED THEN UPDATE SET b = 1",
+    "OPTIMIZE t REWRITE DATA USING BIN_PACK WHERE a > 1 /* so */",
+    "EXPLAIN ANALYZE VERBOSE (FORMAT JSON) SELECT 1",
+    "EXECUTE p USING DATE '2024-01-01', 'a,b', -1",
+    "DESCRIBE FORMATTED d.t PARTITION (y='1') c.'$elem$'.x",
+    "SHOW TBLPROPERTIES t('k')",
+    "CREATE OR REPLACE VIEW v COMMENT 'c' SECURITY INVOKER AS SELECT 1 AS x -- end",
+)
+
+
+@pytest.mark.parametrize("sql", WHOLE)
+def test_every_beginning_of_a_statement_is_a_statement_or_refused(sql: str) -> None:
+    parse(sql)
+    for end in range(len(sql)):
+        for text in (sql[:end], sql[:end] + ")", sql[:end] + sql[end + 1 :]):
+            try:
+                parse(text)
+            except InvalidRequest as error:
+                assert len(str(error)) < 1_000  # noqa: PT017 a text that is accepted is as good

@@ -105,7 +105,7 @@ def _constant(cursor: Cursor) -> str | None:
     token = cursor.peek()
     if token.kind == "word" and token.value.isascii() and token.value.isdigit():
         text = sign + cursor.take().value
-        return f"{text}.{cursor.integer()}" if cursor.accept(".") else text
+        return f"{text}.{cursor.digits()}" if cursor.accept(".") else text
     if token.word in {"TRUE", "FALSE"} and not sign:
         return cursor.take().value.lower()
     if sign:

@@ -137,12 +137,18 @@ class Cursor:
             raise self.refused("a text in quotes")
         return self.take().value
 
+    def digits(self) -> str:
+        """Read digits, as they are written."""
+        token = self.peek()
+        if token.kind != "word" or not (token.value.isascii() and token.value.isdigit()):
+            raise self.refused("a number")
+        return self.take().value
+
     def integer(self) -> int:
         """Read a whole number without a sign."""
-        token = self.peek()
-        if token.kind != "word" or not (token.value.isascii() and token.value.isdigit()) or len(token.value) > 18:
-            raise self.refused("a whole number")
-        return int(self.take().value)
+        if len(self.peek().value) > 18:
+            raise self.refused("a whole number of at most 18 digits")
+        return int(self.digits())
 
     def listed(self, item: Callable[[], T]) -> list[T]:
         """Read ``(item, item, ...)``."""

@@ -278,7 +278,7 @@ def _property(cursor: Cursor) -> PropertyValue:
     negative = cursor.accept("-")
     if cursor.peek().kind == "word":
         whole = cursor.integer()
-        number: int | float = float(f"{whole}.{cursor.take().value}") if cursor.accept(".") else whole
+        number: int | float = float(f"{whole}.{cursor.digits()}") if cursor.accept(".") else whole
         return -number if negative else number
     return cursor.string()
 
