@@ -15,6 +15,7 @@ from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNO
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import check_relations, unnested, with_ties
 from penstock.query.dialect.scopes import Columns, Scopes, field_type
+from penstock.query.dialect.zone_keys import guard_zones
 from penstock.query.errors import StatementError
 
 __all__ = ["to_engine"]
@@ -57,6 +58,7 @@ class _Translation:
             self._scopes.finish(scope)
             if isinstance(scope.expression, exp.Unnest):
                 self._unnest(scope.expression)
+        guard_zones(tree, self._type)
         with_ties(tree)
         return [kind for _, kind in self._scopes.result(tree) or ()]
 

@@ -13,7 +13,7 @@ from functools import cache
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, Types, call_engine, refuse
+from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, refuse
 from penstock.query.dialect.kinds import BIGINT, Type
 
 __all__ = [
@@ -135,6 +135,11 @@ ROWS: Sequence[Row] = [
 ]
 
 _UTC = 'x."$utc"'
+_NOT_UTC = fail(
+    "NOT_SUPPORTED",
+    "Grouping by timestamps is not supported for zones from data that are not UTC: use AT TIME ZONE with a zone first",
+    "BOOLEAN",
+)
 
 DEFINITIONS: Sequence[Definition] = [
     # The engine copies a macro's arguments to each of their places. Those of zones are computed once, in a list of one.
@@ -143,6 +148,14 @@ DEFINITIONS: Sequence[Definition] = [
         [
             "(utc, zone) AS list_transform([utc], lambda trino_u: "
             "CASE WHEN trino_u IS NOT NULL AND zone IS NOT NULL THEN {'$utc': trino_u, '$zone': zone} END)[1]"
+        ],
+    ),
+    Macro(
+        "trino_only_utc",
+        [
+            "(x TIMESTAMPTZ) AS x",
+            f"(x {ZONED}) AS list_transform([x], lambda trino_x: CASE WHEN "
+            f"CASE WHEN trino_x.\"$zone\" = 'UTC' OR trino_x IS NULL THEN true ELSE {_NOT_UTC} END THEN trino_x END)[1]",
         ],
     ),
     # The engine names a fixed offset GMT+01:00. The names that are not literals are checked by the engine itself.
