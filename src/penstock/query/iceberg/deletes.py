@@ -121,7 +121,7 @@ def _parquet(deletes: Iterable[DeleteFile], path: PathOf) -> str:
         if each.file.file_format != FileFormat.PARQUET:
             raise StatementError(
                 "NOT_SUPPORTED",
-                f"Deletes in files of format {each.file.file_format!s} are not supported, only Parquet: "
+                f"Deletes in files of format {each.file.file_format.value} are not supported, only Parquet: "
                 f"{each.file.file_path}",
                 remedy="Compact the table with the engine that wrote it.",
             )

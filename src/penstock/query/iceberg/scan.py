@@ -213,7 +213,7 @@ class IcebergScan:
         if task.file.file_format != FileFormat.PARQUET:
             raise StatementError(
                 "NOT_SUPPORTED",
-                f"'{self.state.name}' has data files of format {task.file.file_format!s}; only Parquet is supported.",
+                f"'{self.state.name}' has data files of format {task.file.file_format.value}; only Parquet is supported.",
                 remedy="Rewrite the table as Parquet, by the engine that wrote it.",
             )
 
