@@ -48,6 +48,8 @@ _CODES: tuple[tuple[type[Exception], str], ...] = (
 def translate_error(error: Exception, tree: exp.Query | None, lake: Path) -> StatementError | StatementCancelled:
     """Return the error for the caller that stands for the engine's ``error``."""
     text = _clean_text(error.message if isinstance(error, StatementError) else str(error), lake)
+    if isinstance(error, MemoryError):  # Arrow's is both
+        return memory_exceeded()
     if isinstance(error, StatementError):
         message = text.removeprefix(f"{error.code}: ")
         return StatementError(error.code, message, remedy=error.remedy) if error.position is None else error

@@ -23,6 +23,7 @@ Columns = Sequence[tuple[str, HiveType]]
 """Names and types of the columns in a file."""
 
 _STRIPE = 16 << 20  # bytes
+_GZIP_LEVEL = 6  # zlib's and Hadoop's default
 
 
 class FileWriter(Protocol):
@@ -58,8 +59,10 @@ class _ParquetFile:
         # As Spark and Athena do, so that Hive's readers take the values for instants of UTC.
         self._schema = pa.schema([_instants(field) for field in schema])
         compression = {"NONE": "none", "UNCOMPRESSED": "none"}.get(options.compression, options.compression.lower())
+        # Arrow's own level for GZIP is 9, which takes ten times as long for a hundredth of the size.
+        level = _GZIP_LEVEL if compression == "gzip" else options.level
         self._writer = pq.ParquetWriter(
-            path, self._schema, compression=compression, compression_level=options.level, coerce_timestamps="us"
+            path, self._schema, compression=compression, compression_level=level, coerce_timestamps="us"
         )
 
     def write(self, rows: pa.Table) -> None:
@@ -138,7 +141,7 @@ class _TextFile:
 
 def _opened(path: Path, options: WriteOptions) -> Any:
     makers: Mapping[str, Callable[[], Any]] = {
-        "GZIP": lambda: gzip.GzipFile(path, "wb", compresslevel=6),
+        "GZIP": lambda: gzip.GzipFile(path, "wb", compresslevel=_GZIP_LEVEL),
         "BZIP2": lambda: bz2.BZ2File(path, "wb"),
         "ZSTD": lambda: pa.CompressedOutputStream(pa.OSFile(str(path), "wb"), "zstd"),
     }

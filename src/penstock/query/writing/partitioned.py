@@ -21,6 +21,7 @@ from penstock.query.writing.types import cast_column
 __all__ = ["PartitionedWriter", "WrittenFile"]
 
 _BUFFER = 32 << 20  # bytes of rows in memory, of all partitions
+_OPEN_ORC = 8  # files of ORC, each of which has a stripe in memory
 _ROWS = 65_536  # rows that are divided at once
 Values = tuple[str | None, ...]
 
@@ -107,7 +108,7 @@ class PartitionedWriter:
             return
         names = [f"k{number}" for number in range(len(keys))]
         numbered = pa.table([*keys, pa.array(range(table.num_rows), pa.int64())], names=[*names, "row"])
-        groups = numbered.group_by(names).aggregate([("row", "list")])
+        groups = numbered.group_by(names, use_threads=False).aggregate([("row", "list")])
         for group in groups.to_pylist():
             values = tuple(_key_text(group[name], kind) for name, (_, kind) in zip(names, self._keys, strict=True))
             yield values, table.take(pa.array(group["row_list"], pa.int64()))
@@ -132,6 +133,7 @@ class PartitionedWriter:
         if rows is None:
             return
         if target.writer is None:
+            self._make_room()
             target.path = self._folder / final_name(self._query, 0, self._number, self._options.suffix)
             self._number += 1
             target.writer = open_file(target.path, self._columns, rows.schema, self._options)
@@ -145,6 +147,14 @@ class PartitionedWriter:
             )
         if size >= self._settings.target_file_bytes:
             self._close(target)
+
+    def _make_room(self) -> None:
+        """Complete a file if the format's writers keep rows in memory and many are open."""
+        if self._options.format != "ORC":
+            return
+        writing = [each for each in self._open.values() if each.writer is not None]
+        if len(writing) >= _OPEN_ORC:
+            self._close(max(writing, key=lambda each: each.writer.size() if each.writer is not None else 0))
 
     def _close(self, target: _Open) -> None:
         if target.writer is None or target.path is None:
