@@ -84,6 +84,7 @@ def test_statements_that_write_tell_how_many_rows_and_which_files() -> None:
     assert len(files) == 1
     assert files[0].startswith("s3://lake/written/")
     assert cursor.execute("SELECT count(*) FROM written").fetchall() == [(5,)]
+    cursor.execute("DROP TABLE written")
 
 
 @pytest.mark.parametrize("kind", [AsyncCursor, AsyncDictCursor, AsyncPandasCursor, AsyncArrowCursor])
