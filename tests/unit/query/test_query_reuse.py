@@ -89,6 +89,8 @@ def test_a_result_is_not_reused_if_the_caller_lost_the_right_to_read(ask: Ask) -
         def check(self, *_: object) -> None:
             raise AccessDenied("not you")
 
+        def check_object(self, *_: object) -> None: ...
+
     ask(COUNT)
     again = ask(COUNT, reuse_minutes=60, catalog_access=Denied())
     assert again.reason is not None
