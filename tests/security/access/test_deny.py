@@ -26,6 +26,10 @@ def _of_table(**more: Any) -> Callable[[World], Arguments]:
     return lambda world: {"DatabaseName": world.database, "TableName": HIDDEN, **more}
 
 
+def _optimizer(**more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {**_of_table(Type="compaction", **more)(world), "CatalogId": world.target.account}
+
+
 def _table_input(world: World) -> Arguments:
     return {"DatabaseName": world.database, "TableInput": {"Name": "HUSHED"}}
 
@@ -104,13 +108,20 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "CreatePartitionIndex"): _of_table(PartitionIndex={"IndexName": "i", "Keys": ["p"]}),
     ("glue", "DeletePartitionIndex"): _of_table(IndexName="i"),
     ("glue", "GetPartitionIndexes"): _of_table(),
-    ("glue", "CreateTableOptimizer"): _of_table(Type="compaction", TableOptimizerConfiguration={}),
-    ("glue", "UpdateTableOptimizer"): _of_table(Type="compaction", TableOptimizerConfiguration={}),
-    ("glue", "DeleteTableOptimizer"): _of_table(Type="compaction"),
-    ("glue", "GetTableOptimizer"): _of_table(Type="compaction"),
-    ("glue", "ListTableOptimizerRuns"): _of_table(Type="compaction"),
+    ("glue", "CreateTableOptimizer"): _optimizer(TableOptimizerConfiguration={}),
+    ("glue", "UpdateTableOptimizer"): _optimizer(TableOptimizerConfiguration={}),
+    ("glue", "DeleteTableOptimizer"): _optimizer(),
+    ("glue", "GetTableOptimizer"): _optimizer(),
+    ("glue", "ListTableOptimizerRuns"): _optimizer(),
     ("glue", "BatchGetTableOptimizer"): lambda world: {
-        "Entries": [{"databaseName": world.database, "tableName": "Hushed", "type": "compaction"}]
+        "Entries": [
+            {
+                "catalogId": world.target.account,
+                "databaseName": world.database,
+                "tableName": "Hushed",
+                "type": "compaction",
+            }
+        ]
     },
     ("glue", "DeleteColumnStatisticsForPartition"): _of_table(PartitionValues=["1"], ColumnName="c"),
     ("glue", "DeleteColumnStatisticsForTable"): _of_table(ColumnName="c"),
