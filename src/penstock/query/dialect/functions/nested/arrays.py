@@ -152,6 +152,13 @@ def _zip_with(call: Call) -> exp.Expr:
     return _if_all(arrays, merged)
 
 
+def _max(call: Call) -> exp.Expr:
+    inside = element(call.types[0])
+    # NaN is no maximum, unless there is nothing else. The engine takes it for the greatest number.
+    floating = inside is not None and inside.is_floating
+    return call_engine("trino_array_max_number" if floating else "trino_array_max", *call.arguments)
+
+
 def _combinations(call: Call) -> exp.Expr:
     size = call.arguments[1]
     if not isinstance(size, exp.Literal) or size.is_string or not size.name.isdigit():
@@ -316,7 +323,7 @@ ROWS: Sequence[Row] = [
     renamed("array_union", "trino_array_union", 2, _all),
     renamed("array_except", "trino_array_except", 2, _all),
     Row(name="array_join", arity=(2, 3), returns=VARCHAR, write=_join),
-    renamed("array_max", "trino_array_max", 1, _first_element),
+    Row(name="array_max", arity=(1, 1), returns=_first_element, write=_max),
     renamed("array_min", "trino_array_min", 1, _first_element),
     _of_element("array_position", "trino_array_position", BIGINT),
     _of_element("array_remove", "trino_array_remove", _first),
@@ -403,6 +410,13 @@ DEFINITIONS: Sequence[Definition] = [
         ],
     ),
     Macro("trino_array_max", ["(a) AS CASE WHEN len(a) = list_count(a) THEN list_max(a) END"]),
+    Macro(
+        "trino_array_max_number",
+        [
+            "(a) AS CASE WHEN len(a) = list_count(a) THEN "
+            "coalesce(list_max(list_filter(a, lambda trino_x: NOT isnan(trino_x))), list_max(a)) END"
+        ],
+    ),
     Macro("trino_array_min", ["(a) AS CASE WHEN len(a) = list_count(a) THEN list_min(a) END"]),
     Macro(
         "trino_array_position",
