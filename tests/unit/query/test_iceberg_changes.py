@@ -179,7 +179,8 @@ def test_a_stopped_statement_changes_nothing(made: World) -> None:
     made.run("INSERT INTO t VALUES (1, 'a', NULL)")
     before = made.catalog.table("db", "t")
     endless = (
-        "SELECT CAST(count(*) AS int), 'x', NULL FROM UNNEST(sequence(1, 100000)) a (n), UNNEST(sequence(1, 1000000)) b (n)"
+        "SELECT CAST(count(*) AS int), 'x', NULL FROM UNNEST(sequence(1, 10000)) a (n), UNNEST(sequence(1, 10000)) b (n), "
+        "UNNEST(sequence(1, 10000)) c (n)"
     )
     statement = made.start(f"INSERT INTO t {endless} WHERE a.n + b.n > 5")
     deadline = time.monotonic() + 60
