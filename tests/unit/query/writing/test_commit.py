@@ -3,7 +3,8 @@
 import queue
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,7 +19,7 @@ from penstock.query.planning.permitted import PermittedCatalog
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import Commit, Committer, forget, recover
-from penstock.statements.model import StatementState
+from penstock.statements.model import StatementId, StatementState
 from penstock.store.memory.resources import MemoryResourceStore
 from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.query.lake_of_flights import Lake, finished
@@ -252,3 +253,39 @@ def test_a_stop_is_in_time_or_too_late_and_never_both(
     assert (len(files(lake, "t")), len(catalog.tables("db"))) == ((1, 1) if there else (0, 0))
     service.close()  # the journal goes after the state is stored
     assert not list((lake.folder.root / "lake/athena-results").glob("*.journal"))
+
+
+@pytest.mark.parametrize(
+    ("at", "state", "there"), [(3, StatementState.FAILED, ([], [])), (99, StatementState.SUCCEEDED, ALL)]
+)
+def test_a_lost_statement_ends_as_its_journal_says(
+    *,
+    lake: Lake,
+    catalog: CatalogService,
+    changes: CatalogOperations,
+    service: QueryService,
+    tmp_path: Path,
+    at: int,
+    state: StatementState,
+    there: object,
+) -> None:
+    done = finished(service, service.start(StatementRequest(sql="SELECT 1", database="db")))
+    owner = f"{service._owner.split(':')[0]}:999999999:x"
+    service._store.add(
+        replace(
+            done,
+            id=StatementId("lost"),
+            token=None,
+            substatement="INSERT",
+            state=StatementState.RUNNING,
+            owner=owner,
+            completed=None,
+            result_uri=RESULT,
+        )
+    )
+    with pytest.raises(Crash) if at < len(STEPS) else nullcontext():
+        run(lake, catalog, changes, tmp_path / "folder", Faults(at, Crash))
+    assert service.recover() == 1
+    assert service.get("lost").state is state
+    assert left(lake, catalog) == there
+    assert not (lake.folder.root / "lake/athena-results/id.csv.journal").exists()
