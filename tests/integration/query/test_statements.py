@@ -74,7 +74,7 @@ def test_statements_need_the_rights_of_the_operations_that_they_are(lakehouse: L
     server: RunningServer = lakehouse.server
     iam = server.client("iam")
     iam.create_user(UserName="dora")
-    allowed = ["athena:StartQueryExecution", "athena:GetQueryExecution", "athena:GetQueryResults", "glue:Get*"]
+    allowed = ["athena:StartQueryExecution", "athena:GetQueryExecution", "athena:GetQueryResults", "glue:Get*", "s3:*"]
     document = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": allowed, "Resource": "*"}]}
     iam.put_user_policy(UserName="dora", PolicyName="reads", PolicyDocument=json.dumps(document))
     key = iam.create_access_key(UserName="dora")["AccessKey"]
