@@ -12,7 +12,7 @@ from penstock.query.dialect.kinds import BIGINT, Type
 from penstock.query.dialect.positions import position_of
 from penstock.query.errors import StatementError
 
-__all__ = ["check_relations", "unnested", "unnested_columns", "with_ties"]
+__all__ = ["check_map_keys", "check_relations", "unnested", "unnested_columns", "with_ties"]
 
 TypeOf = Callable[[exp.Expr], Type | None]
 _Columns = list[tuple[str, Type | None]]
@@ -195,6 +195,25 @@ def _ordinality(values: Sequence[exp.Expr]) -> exp.Expr:
     longest = lengths[0] if len(lengths) == 1 else call_engine("greatest", *lengths)
     end = exp.Add(this=exp.cast(longest, "BIGINT"), expression=exp.Literal.number(1))
     return call_engine("unnest", call_engine("range", exp.Literal.number(1), end))
+
+
+def check_map_keys(tree: exp.Expr, type_of: TypeOf) -> None:
+    """Raise :class:`StatementError` for GROUP BY and DISTINCT over maps: the engine compares the order of their entries."""
+    for select in tree.find_all(exp.Select):
+        keys = list(select.expressions) if select.args.get("distinct") else []
+        group = select.args.get("group")
+        for key in group.expressions if group is not None else ():
+            number = int(key.name) if isinstance(key, exp.Literal) and key.name.isdigit() else 0
+            keys.append(select.expressions[number - 1] if 0 < number <= len(select.expressions) else key)
+        for key in keys:
+            kind = type_of(key)
+            if kind is not None and kind.name == "map":
+                raise StatementError(
+                    "NOT_SUPPORTED",
+                    f"Grouping by {kind} is not supported.",
+                    position=position_of(key),
+                    remedy="Group by array_sort(map_entries(x)).",
+                )
 
 
 # FETCH FIRST n ROWS WITH TIES

@@ -13,7 +13,7 @@ from penstock.query.dialect.functions.rows import Call, Row, Types
 from penstock.query.dialect.functions.table import row_of
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
 from penstock.query.dialect.positions import position_of
-from penstock.query.dialect.relations import check_relations, unnested, with_ties
+from penstock.query.dialect.relations import check_map_keys, check_relations, unnested, with_ties
 from penstock.query.dialect.scopes import Columns, Scopes, field_type
 from penstock.query.dialect.zone_keys import guard_zones
 from penstock.query.errors import StatementError
@@ -59,6 +59,7 @@ class _Translation:
             if isinstance(scope.expression, exp.Unnest):
                 self._unnest(scope.expression)
         guard_zones(tree, self._type)
+        check_map_keys(tree, self._type)
         with_ties(tree)
         return [kind for _, kind in self._scopes.result(tree) or ()]
 
