@@ -212,6 +212,7 @@ class IcebergApp:
             body=parse_json(request.body),
             headers=exchange.headers,
             tables=tenant.tables,
+            lake_formation=tenant.lake_formation,
             files=MetadataFiles(services.lake_of(account)),
             access=access,
             settings=services.settings,

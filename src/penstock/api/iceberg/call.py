@@ -9,10 +9,12 @@ from penstock.access.principals import Caller
 from penstock.access.sessions import TemporaryKey
 from penstock.api.iceberg.errors import NoSuchNamespace, NoSuchTable, NoSuchView
 from penstock.catalog.service import CatalogService
+from penstock.catalog.tables import TableWrite
 from penstock.errors import InvalidInput
 from penstock.lake.iceberg.documents import Document
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lakeformation.decisions import TableAccess
+from penstock.lakeformation.service import LakeFormation
 
 __all__ = [
     "Answer",
@@ -87,6 +89,21 @@ class Call:
     access: CatalogAccess
     settings: IcebergSettings
     vendor: Vendor | None
+    lake_formation: LakeFormation
+
+    def change_tables(self, writes: Sequence[TableWrite]) -> None:
+        """Change tables all together or none, and tell Lake Formation which are new and which are gone."""
+        self.tables.change_tables(writes)
+        self.tell_lake(writes)
+
+    def tell_lake(self, writes: Sequence[TableWrite]) -> None:
+        """Tell Lake Formation which tables were made and which are gone."""
+        creator = self.caller.arn_for_policies
+        for write in writes:
+            if write.wanted is None:
+                self.lake_formation.deleted(write.database, write.name)
+            elif write.version is None:
+                self.lake_formation.created(write.database, write.name, by=creator)
 
     def parameter(self, name: str) -> str | None:
         """Return a parameter of the query, None if it is missing or empty."""

@@ -96,6 +96,7 @@ def publish(call: Call, planners: Sequence[Callable[[], Plan]]) -> list[Loaded]:
                 remedy="Load the table to find out.",
             ) from error
         else:
+            call.tell_lake(writes)
             _remove(call, [location for each in plans for location in each.dropped])
             return [each.result for each in plans]
     raise AssertionError("unreachable")

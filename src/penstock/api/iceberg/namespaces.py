@@ -72,6 +72,7 @@ def _create(call: Call) -> Answer:
     call.access.check("CreateDatabase", {"DatabaseInput": {"Name": name}})
     _check_location(call, given)
     created = call.tables.create_database(wanted)
+    call.lake_formation.created(name, None, by=call.caller.arn_for_policies)
     return Answer({"namespace": [created.name], "properties": properties_of(created)})
 
 
@@ -89,6 +90,7 @@ def _exists(call: Call) -> Answer:
 def _drop(call: Call) -> Answer:
     call.access.check("DeleteDatabase", {"Name": call.database})
     call.tables.delete_database(call.database, empty=True)
+    call.lake_formation.deleted(call.database, None)
     return no_content()
 
 

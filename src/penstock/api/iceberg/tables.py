@@ -99,7 +99,7 @@ def rename(call: Call, *, views: bool) -> Answer:
     try:
         if (database, name) == (to_database, to_name):
             raise TableExists(to_database, to_name)
-        call.tables.change_tables(
+        call.change_tables(
             [
                 TableWrite(database=database, name=name, wanted=None, version=table.version_id),
                 TableWrite(database=to_database, name=to_name, wanted=replace(moved, name=to_name)),
@@ -203,7 +203,7 @@ def _drop(call: Call) -> Answer:
         # Else the right to drop any table would be one to delete any file: who registers a table chooses what it refers to.
         for location in sorted(table_locations(loaded.document)):
             call.access.require_object("s3:DeleteObject", f"{location}*")
-    call.tables.change_tables([TableWrite(database=database, name=name, wanted=None, version=table.version_id)])
+    call.change_tables([TableWrite(database=database, name=name, wanted=None, version=table.version_id)])
     if loaded is not None:
         remove_files(call.files, read_table(loaded.document), loaded.location, below=table_locations(loaded.document))
     return no_content()
@@ -228,7 +228,7 @@ def _register(call: Call) -> Answer:
         raise BadDocument(error.message) from None
     wanted = table_input(name, read_table(document), location, current)
     version = None if current is None else current.version_id
-    call.tables.change_tables([TableWrite(database=database, name=name, wanted=wanted, version=version)])
+    call.change_tables([TableWrite(database=database, name=name, wanted=wanted, version=version)])
     return _answer(call, database, name, location, document)
 
 

@@ -105,7 +105,7 @@ def _drop(call: Call) -> Answer:
     database, name = call.database, call.table
     call.access.check("DeleteTable", {"DatabaseName": database, "Name": name})
     view = existing_view(call, database, name)
-    call.tables.change_tables([TableWrite(database=database, name=name, wanted=None, version=view.version_id)])
+    call.change_tables([TableWrite(database=database, name=name, wanted=None, version=view.version_id)])
     return no_content()
 
 
@@ -121,7 +121,7 @@ def _register(call: Call) -> Answer:
     except NotFound as error:
         raise BadDocument(error.message) from None
     wanted = view_input(name, view, location, None)
-    call.tables.change_tables([TableWrite(database=database, name=name, wanted=wanted)])
+    call.change_tables([TableWrite(database=database, name=name, wanted=wanted)])
     return _answer(Loaded(location, view))
 
 

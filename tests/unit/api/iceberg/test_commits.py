@@ -20,7 +20,9 @@ from penstock.catalog.store import TableChange
 from penstock.lake.iceberg.errors import RequirementFailed
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
+from penstock.lakeformation.service import LakeFormation
 from penstock.store.memory.catalog import MemoryCatalogStore
+from penstock.store.memory.lakeformation import MemoryLakeFormationStore
 
 SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "id", "type": "long", "required": False}]}
 HANDLERS = {each.name: each.handler for each in routes()}
@@ -76,6 +78,7 @@ def call(store: Store, tmp_path: Path) -> Call:
         access=Everything(),
         settings=IcebergSettings(region="us-east-1", warehouse="s3://lake/wh", s3_endpoint_url=None),
         vendor=None,
+        lake_formation=LakeFormation(MemoryLakeFormationStore(), account="111122223333"),
     )
     made.tables.create_database(DatabaseInput(name="db"))
     HANDLERS["CreateTable"](made)

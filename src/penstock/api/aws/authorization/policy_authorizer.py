@@ -265,6 +265,8 @@ class _CallerCatalogAccess:
         resources = resources_of("glue", operation, request, self._decisions.resource_context)
         try:
             self._decisions.check(f"glue:{operation}", resources)
+            if self._decisions.lake is not None:
+                self._decisions.lake.check(operation, request)
         except AccessDenied:
             return False
         return True

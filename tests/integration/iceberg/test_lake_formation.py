@@ -1,0 +1,61 @@
+"""Lake Formation on the REST catalog: what is new is restricted, and files are only for who may select all of a table."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.integration.iceberg.requests_to import Client, get_token
+from tests.integration.iceberg.world import World, open_world
+
+ROWS = pa.table({"id": [1, 2], "card": ["11", "22"]})
+EVERYTHING = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+PATH = "/namespaces/shop/tables/orders"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """A world whose lake restricts what is new."""
+    with open_world(tmp_path_factory.mktemp("restricted")) as opened:
+        settings: dict[str, Any] = {"CreateDatabaseDefaultPermissions": [], "CreateTableDefaultPermissions": []}
+        opened.server.client("lakeformation").put_data_lake_settings(DataLakeSettings=settings)
+        yield opened
+
+
+def user(world: World, name: str, *permissions: str, resource: Any = None) -> Client:
+    iam = world.server.client("iam")
+    arn = iam.create_user(UserName=name)["User"]["Arn"]
+    iam.put_user_policy(UserName=name, PolicyName="all", PolicyDocument=json.dumps(EVERYTHING))
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    if permissions:
+        world.server.client("lakeformation").grant_permissions(
+            Principal={"DataLakePrincipalIdentifier": arn}, Resource=resource, Permissions=list(permissions)
+        )
+    return Client(world, get_token(world, key["AccessKeyId"], key["SecretAccessKey"]))
+
+
+def test_files_are_for_who_may_select_all(world: World) -> None:
+    catalog = world.bearer()
+    catalog.create_namespace("shop")
+    catalog.create_table("shop.orders", ROWS.schema).append(ROWS)
+    refusal = user(world, "nobody").get(PATH)
+    assert (refusal.status_code, "Insufficient Lake Formation" in refusal.text) == (403, True)
+
+    some = {"TableWithColumns": {"DatabaseName": "shop", "Name": "orders", "ColumnNames": ["id"]}}
+    clerk = user(world, "clerk", "SELECT", resource=some)
+    shown = clerk.get(PATH, X_Iceberg_Access_Delegation="vended-credentials")
+    assert (shown.status_code, "storage-credentials" in shown.json()) == (200, False)
+    assert clerk.get(f"{PATH}/credentials").status_code == 404
+    signed = {"method": "GET", "uri": f"{world.store.endpoint_url}/lake/x", "region": "us-east-1"}
+    assert clerk.post(f"{PATH}/sign", signed).status_code == 404
+
+    table = {"Table": {"DatabaseName": "shop", "Name": "orders"}}
+    reader = user(world, "reader", "SELECT", "DESCRIBE", resource=table)
+    assert len(reader.get(f"{PATH}/credentials").json()["storage-credentials"]) == 1
+    assert reader.post(PATH, {"requirements": [], "updates": []}).status_code == 403
+
+    catalog.drop_table("shop.orders")
+    catalog.create_table("shop.orders", ROWS.schema)
+    assert reader.get(PATH).status_code == 403
