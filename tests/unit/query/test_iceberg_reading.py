@@ -28,8 +28,11 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from penstock.lakeformation.decisions import Rows as AllowedRows
+from penstock.lakeformation.decisions import TableAccess
 from tests.unit.query.iceberg_lake import IcebergLake
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
+from tests.unit.query.test_query_permissions import RecordedAccess
 
 
 @pytest.fixture
@@ -275,3 +278,16 @@ def test_identity_partitions_fill_columns_that_files_lack(iceberg: IcebergLake, 
     pq.write_table(whole.select(["id"]), path)
     iceberg.register("t", table)
     assert rows("SELECT id, day FROM t WHERE day = DATE '2024-05-06'") == [["1", "2024-05-06"]]
+
+
+@pytest.mark.parametrize("what", ["files", "history", "manifests", "partitions", "refs", "snapshots"])
+def test_metadata_needs_the_whole_table(iceberg: IcebergLake, rows: Rows, ask: Ask, what: str) -> None:
+    """Bounds of columns and summaries of partitions have values of rows and columns that a filter hides."""
+    table = iceberg.create("t", _numbers(1).schema)
+    table.append(_numbers(1, 2))
+    iceberg.register("t", table)
+    access = RecordedAccess()
+    assert rows(f'SELECT * FROM "t${what}"', catalog_access=access)
+    access.allowed = TableAccess([AllowedRows(condition="id = 1", columns=None)])
+    assert rows("SELECT id FROM t", catalog_access=access) == [["1"]]
+    assert "PERMISSION_DENIED" in str(ask(f'SELECT * FROM "t${what}"', catalog_access=access).reason)
