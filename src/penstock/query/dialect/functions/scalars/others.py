@@ -191,7 +191,8 @@ _GEOMETRY = """
     to_encoded_polyline to_geojson_geometry to_geometry to_spherical_geography
 """
 _SKETCHES = """
-    approx_set cardinality_intersection empty_approx_set hash_counts intersection_cardinality jaccard_index
+    approx_set cardinality_intersection destructure_tdigest empty_approx_set
+    hash_counts intersection_cardinality jaccard_index
     make_set_digest merge merge_set_digest
     qdigest_agg quantile_at_value tdigest_agg theta_sketch_cardinality theta_sketch_union trimmed_mean value_at_quantile
     values_at_quantiles
@@ -206,6 +207,8 @@ ROWS: Sequence[Row] = [
     Row(name="format", arity=(2, None), returns=VARCHAR, write=_format, note="A literal format, without %t."),
     Row(name="format_number", arity=(1, 1), returns=VARCHAR, write=_number_text),
     renamed("parse_data_size", "trino_parse_data_size", 1, Type.decimal(38, 0)),
+    renamed("parse_presto_data_size", "trino_parse_data_size", 1, Type.decimal(38, 0)),
+    *refuse("timezone", "Athena engine version 3 has no such function"),
     *refuse("current_groups current_catalog current_schema current_path", _IDENTITY),
     Row(name="current_user", nodes=(exp.CurrentUser,), refused=_IDENTITY),
     *refuse("version", "the engine's version says nothing about Trino's"),
