@@ -61,7 +61,7 @@ def test_the_table_counts_its_rows(penstock_server: RunningServer) -> None:
     ("arguments", "status", "words"),
     [
         (["SELECT 1 FROM no_db.t"], 1, "SCHEMA_NOT_FOUND: line 1:15"),
-        (["DROP TABLE x"], 1, "DROP TABLE statements are not supported"),
+        (["GRANT SELECT ON x TO y"], 1, "GRANT SELECT statements are not supported"),
         (["SELECT 1", "--workgroup", "other"], 1, "WorkGroup other is not found"),
         ([], 2, "Exactly one statement is needed"),
         (["SELECT 1", "--endpoint-url", "http://127.0.0.1:9"], 3, "Athena cannot be reached"),
