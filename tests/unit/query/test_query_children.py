@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,16 +208,27 @@ def test_text_that_takes_too_much_memory_to_parse_is_refused(monkeypatch: pytest
     pool.close()
 
 
+def test_a_burst_of_short_statements_is_parsed_whole() -> None:
+    pool = ChildPool(readers=1, waiting=2)
+    with ThreadPoolExecutor(20) as threads:
+        kinds = list(threads.map(lambda number: pool.read(f"SELECT {number}", ()), range(60)))
+    assert {kind.substatement for kind in kinds} == {"SELECT"}
+    pool.close()
+
+
 def test_the_number_of_statements_that_wait_to_be_parsed_is_bounded() -> None:
     pool = ChildPool(readers=1, waiting=1)
+    begun = threading.Event()
 
     def attack() -> None:
+        begun.set()
         with pytest.raises(InvalidRequest):
             pool.read(SLOW_TO_READ, ())
 
     attacker = threading.Thread(target=attack)
     attacker.start()
-    while not pool._waiting:
+    begun.wait()
+    while pool._places._value:
         pass
     with pytest.raises(TooManyRequests, match="being parsed"):
         pool.read("SELECT 1", ())

@@ -40,6 +40,7 @@ _READ_SECONDS = 3.0  # of CPU time; 50,000 words take 0.7 s
 _READ_DEADLINE = 30.0  # of wall-clock time, on a busy machine
 _READERS = 2
 _MAX_WAITING = 8
+_PATIENCE = 0.5  # seconds
 _IDLE = 2
 _OVERHEAD = 512 << 20  # bytes beside the engine's own limit: the libraries, threads' stacks, the result's texts
 _QUESTIONS = frozenset(
@@ -242,12 +243,11 @@ class ChildPool:
 
     def __init__(self, *, idle: int = _IDLE, readers: int = _READERS, waiting: int = _MAX_WAITING) -> None:
         self._max_idle = idle
-        self._max_waiting = waiting
+        self._places = threading.BoundedSemaphore(waiting)
         self._lock = threading.Lock()
         self._idle: list[tuple[str, Child]] = []
         self._readers: list[Child] = []
         self._reading = threading.BoundedSemaphore(readers)
-        self._waiting = 0
         self._starter: ThreadPoolExecutor | None = None
         self._closed = False
 
@@ -262,16 +262,14 @@ class ChildPool:
 
     def read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
         """Parse ``sql`` in a child. Raises :class:`InvalidRequest`, and :class:`TooManyRequests` if too many wait."""
-        with self._lock:
-            if self._waiting >= self._max_waiting:
-                raise TooManyRequests("Too many statements are being parsed at the moment.", remedy="Try again in a moment.")
-            self._waiting += 1
+        # A burst of short texts is parsed within the patience; only long ones keep their places for longer.
+        if not self._places.acquire(timeout=_PATIENCE):
+            raise TooManyRequests("Too many statements are being parsed at the moment.", remedy="Try again in a moment.")
         try:
             with self._reading:
                 return self._read(sql, parameters)
         finally:
-            with self._lock:
-                self._waiting -= 1
+            self._places.release()
 
     def close(self) -> None:
         """End all idle children; a lent child ends when it is returned."""
