@@ -125,3 +125,9 @@ def test_nothing_allowed_and_a_filter_that_is_no_condition_are_refused(ask: Ask)
         failed = ask("SELECT count(*) FROM airlines", catalog_access=access)
         assert failed.state == "FAILED"
         assert words in str(failed.reason), failed.reason
+
+
+def test_what_partitions_there_are_is_refused_to_those_who_may_read_some_rows(ask: Ask) -> None:
+    access = _access(AllowedRows(condition="month = 2", columns=None))
+    failed = ask('SELECT * FROM "flights$partitions"', catalog_access=access)
+    assert "you may not read the metadata of 'flights_db.flights'" in str(failed.reason)

@@ -25,12 +25,12 @@ from pyiceberg.types import (
 
 from penstock.catalog.model import Column, StorageDescriptor, Table
 from penstock.query.dialect.types import quote_name
-from penstock.query.errors import StatementError
 from penstock.query.iceberg.lake_io import LakeIO
 from penstock.query.iceberg.planning import manifests_of, read_entries, whole_schema
 from penstock.query.iceberg.state import IcebergState, Version, load, read_version
 from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference
 from penstock.query.tables.port import DataFile as ReadFile
+from penstock.query.tables.restricted import check_whole
 
 __all__ = ["METADATA_TABLES", "MetadataTable"]
 
@@ -64,7 +64,7 @@ class MetadataTable:
     def __init__(self, table: Table, what: str, reference: TableReference, reader: LakeReader) -> None:
         state = load(table, reader.lake)
         version = read_version(state, reference.version, reference.position)
-        _check_whole(table, version, reference, reader)
+        check_whole(table, [each.name.lower() for each in version.schema.fields], reference, reader)
         self._rows: pa.Table = METADATA_TABLES[what](_Source(state, version, LakeIO(reader.lake)))
         self._name = f"{state.name}${what}"
         columns = [Column(name=each.name, type=_hive(each.type)) for each in self._rows.schema]
@@ -85,18 +85,6 @@ class MetadataTable:
     def scan(self, request: ScanRequest) -> "MetadataScan":
         """Return all rows."""
         return MetadataScan(request.view, self._name, self._rows)
-
-
-def _check_whole(table: Table, version: Version, reference: TableReference, reader: LakeReader) -> None:
-    """Raise :class:`StatementError` unless the caller may read all of the table: its metadata has bounds of all columns."""
-    every = [each.name.lower() for each in version.schema.fields]
-    if reader.catalog.reading(table.database, table.name, every) is not None:
-        raise StatementError(
-            "PERMISSION_DENIED",
-            f"Insufficient Lake Formation permission(s): you may not read the metadata of '{table.database}.{table.name}'",
-            position=reference.position,
-            remedy="Ask for SELECT on the whole table: lakeformation grant-permissions.",
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from penstock.query.iceberg.kind import is_iceberg
 from penstock.query.tables.hive import HiveTable, check_readable
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
+from penstock.query.tables.restricted import check_whole
 
 __all__ = ["hive_metadata"]
 
@@ -38,6 +39,8 @@ def hive_metadata(reference: TableReference, reader: LakeReader) -> TableSource 
         raise StatementError(
             "TABLE_NOT_FOUND", f"'{table.database}.{table.name}' has no partitions.", position=reference.position
         )
+    every = [each.name.lower() for each in (*table.storage.columns, *table.partition_keys)]
+    check_whole(table, every, reference, reader)
     return make(table, reference.name.name, reader)
 
 

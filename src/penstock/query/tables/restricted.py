@@ -18,7 +18,7 @@ from penstock.query.dialect.types import quote_name
 from penstock.query.errors import InvalidRequest, StatementError
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, Nested, ScanRequest, TableReference, TableSource
 
-__all__ = ["restricted"]
+__all__ = ["check_whole", "restricted"]
 
 
 def restricted(source: TableSource, reference: TableReference, reader: LakeReader) -> TableSource:
@@ -40,6 +40,17 @@ def restricted(source: TableSource, reference: TableReference, reader: LakeReade
             remedy="Ask for SELECT on the whole table: lakeformation grant-permissions.",
         )
     return _Restricted(_narrowed(table, access), name, access, reference, reader)
+
+
+def check_whole(table: Table, columns: Sequence[str], reference: TableReference, reader: LakeReader) -> None:
+    """Raise :class:`StatementError` unless the caller may read all of the table: its metadata tells of all of it."""
+    if reader.catalog.reading(table.database, table.name, columns) is not None:
+        raise StatementError(
+            "PERMISSION_DENIED",
+            f"Insufficient Lake Formation permission(s): you may not read the metadata of '{table.database}.{table.name}'",
+            position=reference.position,
+            remedy="Ask for SELECT on the whole table: lakeformation grant-permissions.",
+        )
 
 
 def _name(table: Table) -> str:
