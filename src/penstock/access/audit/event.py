@@ -40,6 +40,7 @@ _SECRET = frozenset(
         "SecretAccessKey",
         "SecretBinary",
         "SecretString",
+        "WorkUnitToken",
         "TokenCode",
         "TradeInToken",
         "UserManagedClientApplicationClientSecret",

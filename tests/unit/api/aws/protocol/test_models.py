@@ -17,6 +17,11 @@ def test_models_are_those_that_botocore_loads(service: str) -> None:
         name: operation.get("input") for name, operation in theirs["operations"].items()
     }
     assert ours.query == (theirs["metadata"]["protocol"] == "query")
-    prefix = f"query {theirs['metadata']['apiVersion']}" if ours.query else theirs["metadata"]["targetPrefix"]
-    assert ours.target_prefix == prefix
+    prefixes = {"query": f"query {theirs['metadata']['apiVersion']}", "rest-json": f"rest {service}"}
+    protocol = theirs["metadata"]["protocol"]
+    assert ours.target_prefix == prefixes.get(protocol, theirs["metadata"].get("targetPrefix"))
+    assert ours.rest == (protocol == "rest-json")
+    if ours.rest:
+        paths = {name: (each["http"]["method"], each["http"]["requestUri"]) for name, each in theirs["operations"].items()}
+        assert paths == {name: ("POST", f"/{name}") for name in paths}
     assert ours.signing_name == theirs["metadata"].get("signingName", theirs["metadata"]["endpointPrefix"])
