@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.lakeformation.errors import InvalidRequest
 
-__all__ = ["ALLOWED_ON", "KINDS", "canonical", "key_of", "kind_of", "shown"]
+__all__ = ["ALLOWED_ON", "KINDS", "canonical", "check_own", "key_of", "kind_of", "shown"]
 
 Shape = Mapping[str, Any]
 
@@ -45,14 +45,19 @@ def kind_of(resource: Shape) -> str:
 def canonical(resource: Shape, account: str) -> dict[str, Any]:
     """Return the canonical form. Raises :class:`InvalidRequest` for another account's catalog or a part that is missing."""
     kind = kind_of(resource)
-    shape = dict(resource[kind])
+    shape = resource[kind]
+    check_own(shape, account)
+    return {kind: _CANONICAL[kind](shape)}
+
+
+def check_own(shape: Shape, account: str) -> None:
+    """Raise :class:`InvalidRequest` if ``shape`` names another account's catalog."""
     for member in ("CatalogId", "TableCatalogId"):
-        owner = shape.pop(member, None)
+        owner = shape.get(member)
         if owner is not None and owner != account:
             raise InvalidRequest(
                 f"Resources of catalog {owner} are not this account's.", remedy=f"Leave {member} out, or give {account}."
             )
-    return {kind: _CANONICAL[kind](shape)}
 
 
 def _catalog(shape: Shape) -> dict[str, Any]:

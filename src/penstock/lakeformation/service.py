@@ -302,7 +302,10 @@ class LakeFormation:
 
 
 def _to_everyone(defaults: Sequence[Mapping[str, Any]]) -> bool:
-    return any(each.get("Principal", {}).get("DataLakePrincipalIdentifier") == EVERYONE for each in defaults)
+    given = [
+        (each.get("Principal", {}).get("DataLakePrincipalIdentifier"), each.get("Permissions", ())) for each in defaults
+    ]
+    return any(principal == EVERYONE and "ALL" in permissions for principal, permissions in given)
 
 
 def _table(database: str, table: str) -> dict[str, Any]:

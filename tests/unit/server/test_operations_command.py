@@ -10,7 +10,7 @@ from penstock.cli.server.operations import command
 
 def test_lists_every_operation_of_aws_as_json() -> None:
     listed = json.loads(CliRunner().invoke(command, ["--json"]).stdout)
-    assert set(listed) == {"athena", "cloudtrail", "glue", "iam", "organizations", "secretsmanager", "sts"}
+    assert set(listed) == {"athena", "cloudtrail", "glue", "iam", "lakeformation", "organizations", "secretsmanager", "sts"}
     assert set(listed["glue"]) == set(load_model("glue").operations)
     assert listed["glue"]["GetSchemaVersion"] is True
     assert listed["glue"]["CreateJob"] is False
@@ -29,4 +29,4 @@ def test_counts_what_is_served_and_what_is_not() -> None:
 def test_refuses_a_service_it_does_not_know() -> None:
     result = CliRunner().invoke(command, ["s3"])
     assert result.exit_code == 2
-    assert "known are athena, cloudtrail, glue, iam, organizations, secretsmanager, sts" in result.stderr
+    assert "known are athena, cloudtrail, glue, iam, lakeformation, organizations, secretsmanager, sts" in result.stderr

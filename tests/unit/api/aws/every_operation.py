@@ -57,10 +57,35 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 # Values of members, by "Shape.Member" or by name: all others are generated from their shapes.
+_PAIRS = [{"CatalogId": ACCOUNT, "TagKey": "team", "TagValues": ["ops"]}]
+_FILTER = {
+    "TableCatalogId": ACCOUNT, "DatabaseName": "air", "TableName": "flights", "Name": "some", "VersionId": "1",
+    "RowFilter": {"FilterExpression": "year = '2013'"}, "ColumnNames": ["year"],
+}  # fmt: skip
+# One kind of resource each; VARIANTS of the tests have the others.
+LAKE_FORMATION: Mapping[str, Any] = {
+    **{
+        f"{operation}Request.Resource": {"Database": {"CatalogId": ACCOUNT, "Name": "air"}}
+        for operation in (
+            *("AddLFTagsToResource", "RemoveLFTagsFromResource", "GetResourceLFTags"),
+            *("GrantPermissions", "RevokePermissions", "ListPermissions"),
+        )
+    },
+    **{f"{each}LFTagExpressionRequest.Expression": _PAIRS for each in ("Create", "Update")},
+    **{f"Search{each}ByLFTagsRequest.Expression": _PAIRS for each in ("Databases", "Tables")},
+    **{f"{each}DataCellsFilterRequest.TableData": _FILTER for each in ("Create", "Update")},
+    "LFTags": _PAIRS,
+    "TableCatalogId": ACCOUNT,
+    "TagKey": "team",
+    "TagValues": ["ops"],
+    "Permissions": ["DESCRIBE"],
+    "PermissionsWithGrantOption": ["DESCRIBE"],
+}
 VALUES: Mapping[str, Any] = {
     "AccountId": ACCOUNT,
     "AttributesToGet": ["NAME"],
     "CatalogId": ACCOUNT,
+    **LAKE_FORMATION,
     "CatalogName": "AwsDataCatalog",
     "Catalog": "AwsDataCatalog",
     "Compatibility": "BACKWARD",

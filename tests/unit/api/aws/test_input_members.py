@@ -19,6 +19,7 @@ from penstock.api.aws.protocol.models import SERVICES, ServiceModel
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.errors import PenstockError
 from tests.unit.api.aws.every_operation import (
+    ACCOUNT,
     KEPT,
     World,
     start,
@@ -27,7 +28,30 @@ from tests.unit.api.aws.every_operation import (
 )
 
 # Members that are only read if others are missing, or with another value.
+_TABLE = {"CatalogId": ACCOUNT, "DatabaseName": "air"}
+_RESOURCES: tuple[Mapping[str, Any], ...] = (
+    {"Catalog": {"Id": "x"}},
+    {"Table": {**_TABLE, "TableWildcard": {}}},
+    {"TableWithColumns": {**_TABLE, "Name": "flights", "ColumnNames": ["year"]}},
+    {"TableWithColumns": {**_TABLE, "Name": "flights", "ColumnWildcard": {"ExcludedColumnNames": ["year"]}}},
+    {"DataLocation": {"CatalogId": ACCOUNT, "ResourceArn": "arn:aws:s3:::lake"}},
+    {"DataCellsFilter": {"TableCatalogId": ACCOUNT, "DatabaseName": "air", "TableName": "flights", "Name": "some"}},
+    {"LFTag": {"CatalogId": ACCOUNT, "TagKey": "team", "TagValues": ["ops"]}},
+    {"LFTagPolicy": {"CatalogId": ACCOUNT, "ResourceType": "TABLE", "ExpressionName": "some"}},
+    {"LFTagPolicy": {"ResourceType": "TABLE", "Expression": [{"TagKey": "team", "TagValues": ["ops"]}]}},
+    {"LFTagExpression": {"CatalogId": ACCOUNT, "Name": "some"}},
+)
+_ENTRY = {"Principal": {"DataLakePrincipalIdentifier": "p"}, "Permissions": ["SELECT"], "PermissionsWithGrantOption": []}
+_LOCATION = {"ResourceArn": "arn:aws:s3:::lake", "RoleArn": "r", "WithFederation": True, "HybridAccessEnabled": True}
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
+    "GrantPermissions": tuple({**_ENTRY, "Resource": each} for each in _RESOURCES),
+    **{
+        f"Batch{each}Permissions": ({"Entries": [{**_ENTRY, "Id": "1", "Resource": {"Database": {"Name": "air"}}}]},)
+        for each in ("Grant", "Revoke")
+    },
+    "ListPermissions": ({"ResourceType": "TABLE", "Principal": {"DataLakePrincipalIdentifier": "p"}},),
+    "RegisterResource": (_LOCATION, {**_LOCATION, "UseServiceLinkedRole": True}),
+    "UpdateResource": (_LOCATION,),
     "GetSchemaVersion": ({"SchemaVersionId": "11111111-2222-3333-4444-555555555555"},),
     "PutSecretValue": ({"SecretId": "password", "SecretBinary": b"x", "RotationToken": None},),
     "CreateSecret": ({"Name": "other", "SecretBinary": b"x"},),

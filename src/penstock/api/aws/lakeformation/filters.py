@@ -7,6 +7,7 @@ from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.service import CatalogService
 from penstock.lakeformation.errors import InvalidRequest
+from penstock.lakeformation.resources import check_own
 from penstock.lakeformation.service import LakeFormation
 
 __all__ = ["filter_handlers"]
@@ -18,19 +19,23 @@ def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str
     """Return the handlers."""
 
     def create(request: Request, _context: RequestContext) -> Response:
+        check_own(request["TableData"], service.account)
         service.put_filter(_document(request["TableData"], catalog), new=True)
         return {}
 
     def update(request: Request, _context: RequestContext) -> Response:
         data = request["TableData"]
+        check_own(data, service.account)
         service.put_filter(_document(data, catalog), new=False, version=data.get("VersionId"))
         return {}
 
     def get(request: Request, _context: RequestContext) -> Response:
+        check_own(request, service.account)
         found = service.get_filter(request["DatabaseName"], request["TableName"], request["Name"])
         return {"DataCellsFilter": _shown(found, service.account)}
 
     def delete(request: Request, _context: RequestContext) -> Response:
+        check_own(request, service.account)
         missing = [name for name in ("DatabaseName", "TableName", "Name") if not request.get(name)]
         if missing:
             raise InvalidRequest(f"DeleteDataCellsFilter needs {', '.join(missing)}.")
@@ -39,6 +44,7 @@ def filter_handlers(service: LakeFormation, catalog: CatalogService) -> dict[str
 
     def every(request: Request, _context: RequestContext) -> Response:
         table = request.get("Table") or {}
+        check_own(table, service.account)
         database, name = table.get("DatabaseName", "").lower(), (table.get("Name") or "").lower()
         found = [
             _shown(each, service.account)

@@ -4,6 +4,7 @@ Source: AWS Lake Formation API reference. The protocol is REST with JSON, and ea
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -106,8 +107,6 @@ def _settings_handlers(service: LakeFormation) -> dict[str, Handler]:
 
 def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
     def change(request: Request, context: RequestContext, *, grant: bool) -> None:
-        if request.get("Condition") is not None:
-            raise InvalidRequest("Conditions of grants are not supported.", remedy="Leave Condition out.")
         principal = request["Principal"]["DataLakePrincipalIdentifier"]
         permissions = list(request["Permissions"])
         grantable = list(request.get("PermissionsWithGrantOption") or ())
@@ -133,7 +132,8 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
     def listed(request: Request, context: RequestContext) -> Response:
         own = None if _is_admin(service, context) else principals_of(context.caller) if context.caller else ()
         every = [each for each in _every(service) if own is None or each.principal in own]
-        found = [each for each in every if _is_asked_for(each, request, service.account)]
+        asked = _Asked.of(request, service.account)
+        found = [each for each in every if asked.has(each)]
         answer = _page(found, request, "permissions")
         return {
             "PrincipalResourcePermissions": [_shown(each, service.account) for each in answer[0]],
@@ -205,22 +205,34 @@ def _every(service: LakeFormation) -> list[Grant]:
     return sorted(service.grants(), key=lambda each: (each.principal, sorted(each.resource), str(each.resource)))
 
 
-def _is_asked_for(grant: Grant, request: Request, account: str) -> bool:
-    principal = request.get("Principal", {}).get("DataLakePrincipalIdentifier")
-    if principal is not None and grant.principal != principal:
-        return False
-    kind = kind_of(grant.resource)
-    wanted = request.get("ResourceType")
-    if wanted is not None and _TYPES.get(kind) != wanted:
-        return False
-    if request.get("Resource") is None:
-        return True
-    asked = canonical(request["Resource"], account)
-    if kind_of(asked) == "Table" and kind in {"Table", "TableWithColumns"} and "Name" in asked["Table"]:
-        # A table's permissions include those on its columns, and those on all tables of its database.
-        shape, own = next(iter(grant.resource.values())), asked["Table"]
-        return bool(shape["DatabaseName"] == own["DatabaseName"] and shape.get("Name", own["Name"]) == own["Name"])
-    return bool(grant.resource == asked)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What ListPermissions asks for; None for all."""
+
+    principal: str | None
+    type: str | None
+    resource: Mapping[str, Any] | None
+
+    @classmethod
+    def of(cls, request: Request, account: str) -> "_Asked":
+        principal = (request.get("Principal") or {}).get("DataLakePrincipalIdentifier")
+        resource = request.get("Resource")
+        return cls(principal, request.get("ResourceType"), None if resource is None else canonical(resource, account))
+
+    def has(self, grant: Grant) -> bool:
+        if self.principal not in {None, grant.principal}:
+            return False
+        kind = kind_of(grant.resource)
+        if self.type not in {None, _TYPES[kind]}:
+            return False
+        if self.resource is None:
+            return True
+        own = self.resource.get("Table", {})
+        if "Name" in own and kind in {"Table", "TableWithColumns"}:
+            # A table's permissions include those on its columns, and those on all tables of its database.
+            shape = next(iter(grant.resource.values()))
+            return bool(shape["DatabaseName"] == own["DatabaseName"] and shape.get("Name", own["Name"]) == own["Name"])
+        return bool(grant.resource == self.resource)
 
 
 _TYPES = {

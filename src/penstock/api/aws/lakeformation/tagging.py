@@ -9,7 +9,7 @@ from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.service import CatalogService
 from penstock.errors import PenstockError
 from penstock.lakeformation.errors import InvalidRequest
-from penstock.lakeformation.resources import canonical, kind_of
+from penstock.lakeformation.resources import canonical, check_own, kind_of
 from penstock.lakeformation.service import LakeFormation
 from penstock.lakeformation.tags import Assignments, LfTags, matches
 
@@ -57,6 +57,7 @@ def _assignments(service: LakeFormation, catalog: CatalogService) -> dict[str, H
         failures = []
         for place in _places(service, catalog, request["Resource"]):
             for pair in request["LFTags"]:
+                check_own(pair, service.account)
                 if len(pair["TagValues"]) != 1:
                     raise InvalidRequest(f"A resource has one value of LF-tag {pair['TagKey']}.")
                 try:

@@ -7,18 +7,17 @@ __all__ = ["MEMBERS"]
 _ONE_PAGE = Harmless("Everything fits into one page, which is the answer; there is never a token to go on from.")
 _WHOLE = Harmless("It makes answers smaller or says more: the whole answer includes what is asked for.")
 
-_GRANT = "CatalogId Principal Resource Permissions Condition PermissionsWithGrantOption"
+_GRANT = "CatalogId Principal Resource Permissions PermissionsWithGrantOption"
 _PAGED = {"MaxResults": _ONE_PAGE, "NextToken": _ONE_PAGE}
 
 MEMBERS = Members(
     served={
         "AddLFTagsToResourceRequest": "CatalogId Resource LFTags",
         "BatchGrantPermissionsRequest": "CatalogId Entries",
-        "BatchPermissionsRequestEntry": "Id Principal Resource Permissions Condition PermissionsWithGrantOption",
+        "BatchPermissionsRequestEntry": "Principal Resource Permissions PermissionsWithGrantOption",
         "BatchRevokePermissionsRequest": "CatalogId Entries",
         "CatalogResource": "Id",
         "ColumnWildcard": "ExcludedColumnNames",
-        "Condition": "Expression",
         "CreateDataCellsFilterRequest": "TableData",
         "CreateLFTagExpressionRequest": "Name Description CatalogId Expression",
         "CreateLFTagRequest": "CatalogId TagKey TagValues",
@@ -72,6 +71,7 @@ MEMBERS = Members(
         "UpdateResourceRequest": "RoleArn ResourceArn WithFederation HybridAccessEnabled",
     },
     harmless={
+        "BatchPermissionsRequestEntry": {"Id": Harmless("It comes back with the entry if that fails.")},
         "GetResourceLFTagsRequest": {"ShowAssignedLFTags": _WHOLE},
         "ListDataCellsFilterRequest": _PAGED,
         "ListLFTagExpressionsRequest": _PAGED,
