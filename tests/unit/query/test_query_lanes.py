@@ -23,6 +23,7 @@ class Job:
     """Runs until it is released or gives way."""
 
     restartable: bool = True
+    running_for: float = 0.0
     started: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
     gave_way: int = 0
@@ -46,22 +47,21 @@ class Job:
 
 
 @contextmanager
-def lanes(workers: int, now: list[float]) -> Iterator[Lanes[Job]]:
-    made: Lanes[Job] = Lanes(workers, Job.work, clock=lambda: now[0])
+def lanes(workers: int) -> Iterator[Lanes[Job]]:
+    made: Lanes[Job] = Lanes(workers, Job.work)
     yield made
     made.close()
 
 
 def test_a_long_statement_goes_on_in_the_second_lane_where_that_has_room() -> None:
-    now = [0.0]
-    with lanes(1, now) as places:
+    with lanes(1) as places:
         long, short = Job(), Job()
         places.submit(long)
         assert long.started.wait(5)
         places.submit(short)
         places.relieve()
         assert not short.started.is_set(), "a statement of a moment keeps its place"
-        now[0] = 2.0
+        long.running_for = 2.0
         places.relieve()
         assert short.started.wait(5)
         assert (long.gave_way, long.runs) == (0, 1)
@@ -70,16 +70,14 @@ def test_a_long_statement_goes_on_in_the_second_lane_where_that_has_room() -> No
 
 
 def test_a_query_begins_again_where_both_lanes_are_full_and_a_change_does_not() -> None:
-    now = [0.0]
-    with lanes(1, now) as places:
+    with lanes(1) as places:
         first, change, query, short = Job(), Job(restartable=False), Job(), Job()
-        for at, job in enumerate((first, change)):
-            now[0] = 10.0 * at
+        for job in (first, change):
             places.submit(job)
             places.relieve()
             assert job.started.wait(5)
+            job.running_for = 10.0
         places.submit(short)
-        now[0] = 30.0
         places.relieve()
         assert change.gave_way == 0
         assert not short.started.is_set()
@@ -90,7 +88,7 @@ def test_a_query_begins_again_where_both_lanes_are_full_and_a_change_does_not() 
         assert query.started.wait(5)
         again = Job()
         places.submit(again)
-        now[0] = 40.0
+        query.running_for = 10.0
         places.relieve()
         assert again.started.wait(5)
         query.started.clear()

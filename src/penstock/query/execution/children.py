@@ -41,7 +41,7 @@ _READ_DEADLINE = 30.0  # of wall-clock time, on a busy machine
 _READERS = 2
 _MAX_WAITING = 8
 _PATIENCE = 0.5  # seconds
-_IDLE = 2
+_IDLE = 4  # as many as run at a time
 _OVERHEAD = 512 << 20  # bytes beside the engine's own limit: the libraries, threads' stacks, the result's texts
 _QUESTIONS = frozenset(
     {*("databases", "database", "tables", "visible_tables", "table", "partitions", "reading", "change"), "publish", "remove"}

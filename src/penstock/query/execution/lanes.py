@@ -6,7 +6,6 @@ ended so. Each lane has as many places as there are workers, so up to twice as m
 """
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,11 @@ _MOMENT = 1.0  # seconds
 
 class Runnable(Protocol):
     """A statement to run."""
+
+    @property
+    def running_for(self) -> float:
+        """For how many seconds it has been computed: 0 while its process starts, which takes longer on a busy machine."""
+        ...
 
     @property
     def restartable(self) -> bool:
@@ -42,14 +46,12 @@ class Lanes(Generic[R]):
         work: Callable[[R], bool],
         *,
         moment: float = _MOMENT,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._workers = workers
         self._work = work
         self._moment = moment
-        self._clock = clock
         self._lock = threading.Lock()
-        self._first: dict[R, float] = {}
+        self._first: set[R] = set()
         self._second: set[R] = set()
         self._waiting: deque[R] = deque()
         self._ended: deque[R] = deque()
@@ -67,12 +69,11 @@ class Lanes(Generic[R]):
         with self._lock:
             if not self._waiting or len(self._first) < self._workers:
                 return
-            now = self._clock()
-            for run, started in list(self._first.items()):
-                if now - started < self._moment:
+            for run in list(self._first):
+                if run.running_for < self._moment:
                     continue
                 if len(self._second) < self._workers:
-                    del self._first[run]
+                    self._first.discard(run)
                     self._second.add(run)
                 elif run.restartable:
                     run.give_way()
@@ -100,7 +101,7 @@ class Lanes(Generic[R]):
             self._pool.submit(self._run, run)
         while self._waiting and len(self._first) < self._workers:
             run = self._waiting.popleft()
-            self._first[run] = self._clock()
+            self._first.add(run)
             self._pool.submit(self._run, run)
 
     def _run(self, run: R) -> None:
@@ -109,7 +110,7 @@ class Lanes(Generic[R]):
             done = self._work(run)
         finally:
             with self._lock:
-                self._first.pop(run, None)
+                self._first.discard(run)
                 self._second.discard(run)
                 if not done:
                     self._ended.append(run)

@@ -68,8 +68,14 @@ class Run:
         self._lock = threading.Lock()
         self._child: Child | None = None
         self._gives_way = False
+        self._began: float | None = None
         self._committing = False
         self._committed = False
+
+    @property
+    def running_for(self) -> float:
+        """For how many seconds the engine has computed the statement's rows; 0 while a process starts and plans it."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
 
     @property
     def restartable(self) -> bool:
@@ -160,6 +166,7 @@ class Run:
         with self._children.acquire(self._settings.account) as child:
             with self._lock:
                 self._child = child
+            self._began = None
             try:
                 self.check()
                 host = Host(self._catalog, self._sink, folder, self._prepared, self._changing)
@@ -197,6 +204,7 @@ class Run:
             raise
 
     def _planned(self, statistics: StatementStatistics) -> None:
+        self._began = time.monotonic()
         self.statistics = statistics
         if self._cutoff is not None and statistics.scanned_bytes > self._cutoff:
             self.interrupt(_CUT_OFF)
