@@ -1,8 +1,8 @@
 """SQL through Athena's API of a real server beside plain DuckDB on the same files, in one run.
 
 The files are a year's flights as Parquet, and made-up orders. PENSTOCK_BENCH_ROWS sets the rows of the large result (default
-a million). A statement counts from the request to the answer that it is done, asked for without pauses (every tenth of a second where many run); DuckDB runs in
-this process, on one connection with as many threads as a statement of the server has.
+a million). A statement counts from the request to the answer that it is done, asked for without pauses, or every tenth of
+a second where many run. DuckDB runs in this process, on one connection with as many threads as a statement of the server.
 """
 
 import os
