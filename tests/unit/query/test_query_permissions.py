@@ -131,3 +131,18 @@ def test_what_partitions_there_are_is_refused_to_those_who_may_read_some_rows(as
     access = _access(AllowedRows(condition="month = 2", columns=None))
     failed = ask('SELECT * FROM "flights$partitions"', catalog_access=access)
     assert "you may not read the metadata of 'flights_db.flights'" in str(failed.reason)
+
+
+def test_row_filters_use_functions_as_queries_do(rows: Rows) -> None:
+    access = _access(AllowedRows(condition="regexp_like(carrier, '^U') AND substr(carrier, -1) = 'A'", columns=None))
+    assert rows("SELECT carrier FROM airlines", catalog_access=access) == [["UA"]]
+
+
+def test_a_result_of_allowed_rows_is_not_reused_and_one_of_all_rows_is_not_given_to_whom_some_are_allowed(ask: Ask) -> None:
+    sql = "SELECT carrier FROM airlines"
+    assert not ask(sql, reuse_minutes=10).statistics.reused
+    first = _access(AllowedRows(condition="carrier = 'AA'", columns=None))
+    second = _access(AllowedRows(condition="carrier = 'UA'", columns=None))
+    for access in (first, second, first):
+        found = ask(sql, reuse_minutes=10, catalog_access=access)
+        assert (found.statistics.reused, found.statistics.output_rows) == (False, 1)

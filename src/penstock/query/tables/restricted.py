@@ -16,7 +16,8 @@ from penstock.query.dialect.parse import parse
 from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.types import quote_name
 from penstock.query.errors import InvalidRequest, StatementError
-from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, Nested, ScanRequest, TableReference, TableSource
+from penstock.query.tables.nested import NestedScan
+from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference, TableSource
 
 __all__ = ["check_whole", "restricted"]
 
@@ -32,25 +33,24 @@ def restricted(source: TableSource, reference: TableReference, reader: LakeReade
     if access is None:
         return source
     if not access.rows or reference.positions:
-        what = "change rows of" if access.rows else "select from"
-        raise StatementError(
-            "PERMISSION_DENIED",
-            f"Insufficient Lake Formation permission(s): you may not {what} table '{table.database}.{table.name}'",
-            position=reference.position,
-            remedy="Ask for SELECT on the whole table: lakeformation grant-permissions.",
-        )
+        what = "change rows of table" if access.rows else "select from table"
+        raise _denied(table, what, reference)
     return _Restricted(_narrowed(table, access), name, access, reference, reader)
 
 
 def check_whole(table: Table, columns: Sequence[str], reference: TableReference, reader: LakeReader) -> None:
     """Raise :class:`StatementError` unless the caller may read all of the table: its metadata tells of all of it."""
     if reader.catalog.reading(table.database, table.name, columns) is not None:
-        raise StatementError(
-            "PERMISSION_DENIED",
-            f"Insufficient Lake Formation permission(s): you may not read the metadata of '{table.database}.{table.name}'",
-            position=reference.position,
-            remedy="Ask for SELECT on the whole table: lakeformation grant-permissions.",
-        )
+        raise _denied(table, "read the metadata of", reference)
+
+
+def _denied(table: Table, what: str, reference: TableReference) -> StatementError:
+    return StatementError(
+        "PERMISSION_DENIED",
+        f"Insufficient Lake Formation permission(s): you may not {what} '{table.database}.{table.name}'",
+        position=reference.position,
+        remedy="Ask for SELECT on the whole table: lakeformation grant-permissions.",
+    )
 
 
 def _name(table: Table) -> str:
@@ -88,9 +88,7 @@ class _Restricted:
         for node in parsed.tree.find_all(exp.Table):
             if self.reference.version is not None:
                 node.set("version", self.reference.version.copy())
-        return _RestrictedScan(
-            self.reader.plan_view(self.name, parsed, self.table.database, request), request.view, used or visible, self.table
-        )
+        return _RestrictedScan(self.reader.plan_view(self.name, parsed, self.table.database, request), request.view)
 
     def _sql(self, columns: Sequence[str], condition: str | None) -> str:
         names = ", ".join(quote_name(each) for each in columns)
@@ -105,32 +103,19 @@ class _Restricted:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _RestrictedScan:
-    """What is allowed, under the view's name. Columns that the query does not use are NULL there."""
+class _RestrictedScan(NestedScan):
+    """The rows and columns that are allowed. Its result depends on the caller, so it is never reused."""
 
-    plan: Nested
-    view: str
-    used: Sequence[str]
-    table: Table
+    __slots__ = ()
 
     @property
-    def files(self) -> Sequence[DataFile]:
-        return [file for scan in self.plan.scans for file in scan.files]
-
-    @property
-    def partitions_read(self) -> int:
-        return sum(scan.partitions_read for scan in self.plan.scans)
-
-    @property
-    def partitions_total(self) -> int:
-        return sum(scan.partitions_total for scan in self.plan.scans)
+    def repeatable(self) -> bool:
+        return False
 
     @property
     def route(self) -> str:
         return f"what Lake Formation allows ({'; '.join(scan.route for scan in self.plan.scans)})"
 
     def install(self, engine: Any) -> None:
-        for scan in self.plan.scans:
-            scan.install(engine)
+        super().install(engine)
         engine.execute(f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS {self.plan.sql}")

@@ -16,7 +16,6 @@ import duckdb
 
 from penstock.catalog.model import Table
 from penstock.query.dialect.engine_types import engine_type, type_of_engine, type_of_text
-from penstock.query.dialect.functions.library import install
 from penstock.query.dialect.functions.table import is_repeatable
 from penstock.query.dialect.kinds import Type, common
 from penstock.query.dialect.parse import parse
@@ -24,7 +23,8 @@ from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.types import quote_name
 from penstock.query.errors import InvalidRequest, Position, StatementError
 from penstock.query.ports import CATALOG_NAME
-from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, Nested, ScanRequest, TableReference, TableSource
+from penstock.query.tables.nested import NestedScan
+from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference, TableSource
 
 __all__ = ["VIEW_TYPE", "StoredView", "read_view", "view_table", "view_text"]
 
@@ -111,36 +111,22 @@ class _View:
             raise _invalid(self.table, error.message, self.position) from error
         except StatementError as error:
             raise _within(self.table, error, self.position) from error
-        return _ViewScan(self.table, self.view, nested, request.view, self.position, repeatable)
+        return _ViewScan(nested, request.view, self.table, self.view, self.position, repeatable)
 
 
 @dataclass(frozen=True, slots=True)
-class _ViewScan:
+class _ViewScan(NestedScan):
     """A view's own plan, which becomes a view of the engine."""
 
     table: Table
-    view: StoredView
-    plan: Nested
-    name: str
+    stored: StoredView
     position: Position | None
     own_repeatable: bool
 
     @property
     def repeatable(self) -> bool:
         """Whether the view's query returns the same rows over the same data."""
-        return self.own_repeatable and all(getattr(scan, "repeatable", True) for scan in self.plan.scans)
-
-    @property
-    def files(self) -> Sequence[DataFile]:
-        return [file for scan in self.plan.scans for file in scan.files]
-
-    @property
-    def partitions_read(self) -> int:
-        return sum(scan.partitions_read for scan in self.plan.scans)
-
-    @property
-    def partitions_total(self) -> int:
-        return sum(scan.partitions_total for scan in self.plan.scans)
+        return self.own_repeatable and NestedScan.repeatable.__get__(self)
 
     @property
     def route(self) -> str:
@@ -148,26 +134,23 @@ class _ViewScan:
         return f"view ({'; '.join(inner)})"
 
     def install(self, engine: Any) -> None:
-        for scan in self.plan.scans:
-            try:
-                scan.install(engine)
-            except StatementError as error:
-                raise _within(self.table, error, self.position) from error
         try:
-            install(engine, self.plan.sql)
+            NestedScan.install(self, engine)
             relation = engine.sql(self.plan.sql)
         except (duckdb.BinderException, duckdb.CatalogException) as error:
             raise _invalid(self.table, str(error).splitlines()[0][:500], self.position) from error
+        except StatementError as error:
+            raise _within(self.table, error, self.position) from error
         inner = [quote_name(f"c{number}") for number in range(len(relation.columns))]
         found = [type_of_engine(each) for each in relation.types]
-        if len(self.view.columns) != len(found):
-            raise self._stale(f"it has {len(self.view.columns)} columns, and its query {len(found)}")
+        if len(self.stored.columns) != len(found):
+            raise self._stale(f"it has {len(self.stored.columns)} columns, and its query {len(found)}")
         projections = [
             f"{self._converted(column, kind, at, source)} AS {quote_name(name)}"
-            for at, ((name, column), kind, source) in enumerate(zip(self.view.columns, found, inner, strict=True))
+            for at, ((name, column), kind, source) in enumerate(zip(self.stored.columns, found, inner, strict=True))
         ]
         engine.execute(
-            f"CREATE VIEW {SCHEMA}.{quote_name(self.name)} AS SELECT {', '.join(projections)} "  # noqa: S608 checked SQL
+            f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS SELECT {', '.join(projections)} "  # noqa: S608 checked SQL
             f"FROM ({self.plan.sql}) AS v({', '.join(inner)})"
         )
 
@@ -179,7 +162,7 @@ class _ViewScan:
         target = engine_type(declared)
         if target is not None and common([wanted, found]) == wanted:
             return f"CAST({source} AS {target})"
-        name = self.view.columns[at][0]
+        name = self.stored.columns[at][0]
         raise self._stale(
             f"column [{name}] of type {found} projected from query view at position {at} cannot be coerced to "
             f"column [{name}] of type {declared} stored in view definition"
