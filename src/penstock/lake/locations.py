@@ -68,6 +68,13 @@ class LakeFolder:
             raise InvalidInput(f"{uri} leads outside the lake.", remedy="Remove the symbolic link in its bucket's folder.")
         return path
 
+    def check_bucket(self, uri: str, *, remedy: str = "Create it, or choose another location.") -> Path:
+        """Return :meth:`path` of ``uri``. Raises its errors, and :class:`InvalidInput` if the bucket is missing."""
+        path = self.path(uri)
+        if not (self.root / parse_uri(uri).bucket).is_dir():
+            raise InvalidInput(f"The bucket of {uri[:200]} does not exist.", remedy=remedy)
+        return path
+
     def uri(self, path: Path) -> str:
         """Return the ``s3://`` name of a file inside the lake."""
         bucket, *key = path.resolve().relative_to(self.root.resolve()).parts

@@ -29,10 +29,7 @@ class LakeFolders:
         self._lake = LakeFolder(root)
 
     def make(self, location: str) -> None:
-        path = self._lake.path(location)
-        if not (self._lake.root / parse_uri(location).bucket).is_dir():
-            raise InvalidInput(f"The bucket of {location} does not exist.", remedy="Create it.")
-        path.mkdir(parents=True, exist_ok=True)
+        self._lake.check_bucket(location).mkdir(parents=True, exist_ok=True)
 
     def remove(self, location: str) -> None:
         _inside(location)

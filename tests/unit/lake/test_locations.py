@@ -54,3 +54,10 @@ def test_names_that_lead_out_or_cannot_be_files_are_refused(lake: LakeFolder, ur
         list(walk(lake, uri))
     with pytest.raises(InvalidInput):
         LakeSink(lake).check(uri)
+
+
+def test_a_bucket_that_does_not_exist_is_told_with_its_remedy(lake: LakeFolder) -> None:
+    assert lake.check_bucket("s3://bucket/new/") == lake.root.resolve() / "bucket" / "new"
+    with pytest.raises(InvalidInput, match=r"The bucket of s3://absent/x/ does not exist\.") as refused:
+        lake.check_bucket("s3://absent/x/", remedy="Create it.")
+    assert refused.value.remedy == "Create it."

@@ -14,10 +14,10 @@ from typing import Any
 import orjson
 
 from penstock import durable
-from penstock.errors import DataProblem, InvalidInput, NotFound
+from penstock.errors import DataProblem, NotFound
 from penstock.lake.etags import tag_file
 from penstock.lake.iceberg.errors import BadDocument
-from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.lake.locations import LakeFolder
 
 __all__ = ["MetadataFiles", "encode"]
 
@@ -36,11 +36,7 @@ class MetadataFiles:
 
     def check(self, location: str) -> None:
         """Raise :class:`InvalidInput` unless files can be written below ``location``, in a bucket that exists."""
-        self._lake.path(location)
-        if not (self._lake.root / parse_uri(location).bucket).is_dir():
-            raise InvalidInput(
-                f"The bucket of {location[:200]} does not exist.", remedy="Create it, or choose another location."
-            )
+        self._lake.check_bucket(location)
 
     def read(self, location: str) -> Any:
         """Return the JSON value of the file.

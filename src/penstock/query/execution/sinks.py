@@ -28,11 +28,7 @@ class LakeSink:
         self._lake = lake
 
     def check(self, location: str) -> None:
-        self._lake.path(location)
-        if not (self._lake.root / parse_uri(location).bucket).is_dir():
-            raise InvalidInput(
-                f"The bucket of {location[:200]} does not exist.", remedy="Create it, or give another OutputLocation."
-            )
+        self._lake.check_bucket(location, remedy="Create it, or give another OutputLocation.")
 
     def put(self, uri: str, file: Path) -> None:
         target = self._lake.path(uri)

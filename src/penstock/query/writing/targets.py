@@ -41,10 +41,10 @@ def check_empty(lake: LakeFolder, location: str) -> None:
         folder = lake.path(location)
     except InvalidInput as error:
         raise StatementError("INVALID_TABLE_PROPERTY", error.message, remedy=error.remedy) from error
-    if not (lake.root / location.partition("://")[2].split("/")[0]).is_dir():
-        raise StatementError(
-            "HIVE_FILESYSTEM_ERROR", f"The bucket of {location} does not exist.", remedy="Create it, or name another."
-        )
+    try:
+        lake.check_bucket(location, remedy="Create it, or name another.")
+    except InvalidInput as error:
+        raise StatementError("HIVE_FILESYSTEM_ERROR", error.message, remedy=error.remedy) from error
     for _, _, names in os.walk(folder):
         if names:
             raise StatementError(
