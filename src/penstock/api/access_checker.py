@@ -1,6 +1,6 @@
 """Access checks that all APIs share: whether a caller may do an action on resources of an account."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from penstock.access.authorize import Authorizer, denial
 from penstock.access.context_keys import Origin
@@ -12,13 +12,21 @@ from penstock.names import arn
 
 __all__ = ["AccessChecker"]
 
+_OBJECTS = "arn:aws:s3:::"
+
 
 class AccessChecker:
-    """Authorizes actions on the resources of an account, by the policies of the caller and of the resources."""
+    """Authorizes actions on the resources of an account, by the policies of the caller and of the resources.
 
-    def __init__(self, authorizer: Authorizer, *, region: str) -> None:
+    ``bucket_policy`` returns the policy of an account's bucket; it may block.
+    """
+
+    def __init__(
+        self, authorizer: Authorizer, *, region: str, bucket_policy: Callable[[str, str], Policy | None] = lambda *_: None
+    ) -> None:
         self._authorizer = authorizer
         self._region = region
+        self._bucket_policy = bucket_policy
 
     def is_cached(self, caller: Caller, tenant: Tenant | None) -> bool:
         """Return whether all policies that :meth:`check` evaluates are in memory."""
@@ -43,7 +51,7 @@ class AccessChecker:
         if caller.is_root and caller.account == owner:
             return
         for resource in resources:
-            policy = None if tenant is None else self._policy_of(resource, tenant)
+            policy = self._policy_of(resource, owner, tenant)
             decision = self._authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy, extra=extra)
             if not decision.allowed:
                 raise denial(caller, action, resource, decision.reason)
@@ -67,14 +75,18 @@ class AccessChecker:
         if caller.is_root and caller.account == owner:
             return None
         for resource in resources:
-            policy = None if tenant is None else self._policy_of(resource, tenant)
+            policy = self._policy_of(resource, owner, tenant)
             for action in actions:
                 decision = self._authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy)
                 if decision.explicit or (action == allowed and not decision.allowed):
                     return decision
         return None
 
-    def _policy_of(self, resource: str, tenant: Tenant) -> Policy | None:
+    def _policy_of(self, resource: str, owner: str, tenant: Tenant | None) -> Policy | None:
+        if resource.startswith(_OBJECTS):
+            return self._bucket_policy(owner, resource.removeprefix(_OBJECTS).partition("/")[0])
+        if tenant is None:
+            return None
         prefix = arn("glue", self._region, tenant.account, "")
         if not resource.startswith(prefix):
             return None

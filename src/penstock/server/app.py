@@ -28,6 +28,7 @@ from penstock.api.throttle import Throttle
 from penstock.errors import AccessDenied, PenstockError
 from penstock.server.auditing import open_audit
 from penstock.server.iceberg import build_iceberg
+from penstock.server.lakes import Lakes
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.wiring import Services, wire
 from penstock.settings.server import ServerSettings
@@ -47,7 +48,8 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     directory = services.directory
     keys = directory.keys
     authenticator = Authenticator(keys=keys, region=settings.region, sessions=directory.sessions)
-    access_checker = AccessChecker(directory.authorizer, region=settings.region)
+    lakes = Lakes.under(settings)
+    access_checker = AccessChecker(directory.authorizer, region=settings.region, bucket_policy=lakes.bucket_policy)
     limits = _limits(settings)
     audit, close_audit = open_audit(settings)
     authorizer = PolicyAuthorizer(access_checker, services.tenants, directory.store, region=settings.region, audit=audit)

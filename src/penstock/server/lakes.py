@@ -3,15 +3,28 @@
 Neither contains the other, so that no bucket name or key of one account leads to another's files.
 """
 
+import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from penstock import durable
+from penstock.access.policies.buckets import stored_bucket_policy
+from penstock.access.policies.documents import Policy
 from penstock.errors import EnvironmentProblem
 from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.lake.objects.errors import S3Error
+from penstock.lake.objects.policies import BucketPolicies
 from penstock.settings.server import ServerSettings
 
 __all__ = ["Lakes", "make_folder"]
+
+_ACCOUNT = re.compile(r"\d{12}", re.ASCII)
+
+
+_policies_of = lru_cache(maxsize=1_000)(BucketPolicies)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +52,22 @@ class Lakes:
     def of(self, account: str) -> LakeFolder:
         """Return the account's lake, whose folder may not exist yet."""
         return LakeFolder(self.lake if account == self.first else self.others / account)
+
+    def accounts(self) -> Sequence[str]:
+        """Return the accounts that have a lake."""
+        try:
+            others = sorted(each.name for each in os.scandir(self.others) if _ACCOUNT.fullmatch(each.name))
+        except FileNotFoundError:
+            others = []
+        return [self.first, *others]
+
+    def bucket_policy(self, account: str, bucket: str) -> Policy | None:
+        """Return the policy of an account's bucket, None if it has none."""
+        try:
+            text = _policies_of(self.of(account).root).get(bucket)
+        except S3Error:  # such a name has no bucket
+            return None
+        return None if text is None else stored_bucket_policy(text)
 
     def make(self, account: str) -> Path:
         """Return the folder of the account's lake, with its first bucket, created if missing."""

@@ -127,6 +127,7 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
         domains=domains,
         audit=audit,
         close=close_audit,
+        accounts=lakes.accounts,
     )
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -9,7 +9,16 @@ reference.
 from penstock.access.context_keys import SERVED_KEYS
 from penstock.access.policies.conditions import Condition, Values
 
-__all__ = ["never_matches"]
+__all__ = ["S3_HEADERS", "is_known", "never_matches"]
+
+S3_HEADERS = frozenset(
+    f"x-amz-{name}"
+    for name in (
+        *("acl", "copy-source", "metadata-directive", "server-side-encryption"),
+        *("server-side-encryption-aws-kms-key-id", "storage-class"),
+    )
+)
+"""Headers of requests to S3 that are condition keys, with ``s3:`` before their names."""
 
 _SERVED = SERVED_KEYS | {
     "iam:passedtoservice",
@@ -18,6 +27,8 @@ _SERVED = SERVED_KEYS | {
     "s3:delimiter",
     "s3:max-keys",
     "s3:prefix",
+    "s3:resourceaccount",
+    *(f"s3:{name}" for name in S3_HEADERS),
     "sts:externalid",
     "sts:rolesessionname",
 }
@@ -46,9 +57,14 @@ class _NoContextKeys:
         return None
 
 
+def is_known(key: str) -> bool:
+    """Return whether requests here have the condition key (in lower case), or lack it as they would at AWS."""
+    return key in _SERVED or key in _ABSENT or key.startswith(_TAGS_OF_CALLER)
+
+
 def never_matches(condition: Condition) -> bool:
     """Return whether the condition matches no request here, because it reads a key that AWS has and this server lacks."""
     key = condition.key
-    if key in _SERVED or key in _ABSENT or key.startswith(_TAGS_OF_CALLER) or key.partition(":")[0] not in _SERVICES:
+    if is_known(key) or key.partition(":")[0] not in _SERVICES:
         return False
     return not condition.matches(_NoContextKeys())

@@ -4,8 +4,9 @@ import asyncio
 import errno
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -21,10 +22,11 @@ from penstock.api.limits import FailedLogins
 from penstock.api.s3.audit import UNDECIDED, AuditedRequest, named_key
 from penstock.api.s3.body import BodyReader
 from penstock.api.s3.buckets import BUCKET_HANDLERS
-from penstock.api.s3.call import Answer, Call, Handler, Lake, LakeAccess, not_implemented
+from penstock.api.s3.call import Answer, Authorize, BucketLake, Call, Handler, Lake, not_implemented
 from penstock.api.s3.identity import AuthenticatedRequest, S3Authenticator
 from penstock.api.s3.model import operation_of, output_of, parse_members, parse_query
 from penstock.api.s3.objects import OBJECT_HANDLERS
+from penstock.api.s3.policies import POLICY_HANDLERS, BucketLakes
 from penstock.api.s3.signature import ChunkSigner, Payload, payload_of
 from penstock.api.s3.transfers import TRANSFER_HANDLERS
 from penstock.api.s3.work import Work
@@ -33,7 +35,7 @@ from penstock.lake.objects.errors import S3Error
 
 __all__ = ["HANDLERS", "S3App"]
 
-HANDLERS: Mapping[str, Handler] = {**BUCKET_HANDLERS, **OBJECT_HANDLERS, **TRANSFER_HANDLERS}
+HANDLERS: Mapping[str, Handler] = {**BUCKET_HANDLERS, **POLICY_HANDLERS, **OBJECT_HANDLERS, **TRANSFER_HANDLERS}
 
 _log = logging.getLogger("penstock.s3")
 _XML = "application/xml"
@@ -54,7 +56,7 @@ class _Target:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Authenticated:
     caller: Caller
-    access: LakeAccess
+    authorize: Authorize | None
     payload: Payload
     signer: ChunkSigner
 
@@ -62,7 +64,8 @@ class _Authenticated:
 class S3App:
     """S3 over the lakes that ``lake_of`` returns by account.
 
-    Without ``authenticator`` every caller is root of the account ``first``. Hosts below one of ``domains`` (``.localhost``)
+    ``accounts`` returns the accounts that have one: callers reach those of others by their buckets' policies. Without
+    ``authenticator`` every caller is root of the account ``first``. Hosts below one of ``domains`` (``.localhost``)
     are named after buckets.
     """
 
@@ -78,9 +81,9 @@ class S3App:
         audit: AuditSink | None = None,
         failures: FailedLogins | None = None,
         close: Callable[[], None] | None = None,
+        accounts: Callable[[], Iterable[str]] | None = None,
     ) -> None:
-        self._lake_of = lake_of
-        self._lakes: dict[str, Lake] = {}
+        self._buckets = BucketLakes(lake_of, accounts)
         self._identities = authenticator
         self._work = work
         self._first = first
@@ -161,10 +164,10 @@ class S3App:
             )
         members = parse_members(model, query, headers)
         async with self._work.admitted():
-            lake = self._lakes.get(authenticated.caller.account)
-            if lake is None:
-                lake = await self._work.run(self._lake_of, authenticated.caller.account)
-                self._lakes[authenticated.caller.account] = lake
+            find = partial(self._buckets.find, authenticated.caller, authenticated.authorize)
+            # A new bucket is the caller's own, whoever else has one of its name.
+            bucket = "" if model.name == "CreateBucket" else target.bucket
+            found: BucketLake = await self._work.run(find, bucket, headers.get("x-amz-expected-bucket-owner"))
             body = BodyReader(receive, headers, authenticated.payload, authenticated.signer, self._work.run)
             call = Call(
                 operation=model.name,
@@ -174,11 +177,12 @@ class S3App:
                 headers=headers,
                 query=query,
                 body=body,
-                lake=lake,
+                lake=found.lake,
                 caller=authenticated.caller,
                 region=self._region,
-                access=authenticated.access,
+                access=found.access,
                 work=self._work,
+                find=find,
             )
             answer = await handler(call)
             audited.denied = answer.denied
@@ -188,7 +192,7 @@ class S3App:
         if self._identities is None:
             caller = Caller(account=self._first, principal=ANONYMOUS)
             payload = payload_of(None, request.headers)
-            return _Authenticated(caller=caller, access=LakeAccess(None), payload=payload, signer=ChunkSigner(None, ""))
+            return _Authenticated(caller=caller, authorize=None, payload=payload, signer=ChunkSigner(None, ""))
         client = scope["client"][0] if scope.get("client") else "-"
         authenticated = await self._login(self._identities, request, client)
         origin = Origin(
@@ -200,7 +204,7 @@ class S3App:
         claim: Claim = authenticated.claim
         return _Authenticated(
             caller=authenticated.caller,
-            access=self._identities.access(authenticated.caller, origin),
+            authorize=self._identities.access(authenticated.caller, origin, request.headers),
             payload=authenticated.payload,
             signer=ChunkSigner(claim, authenticated.secret_access_key),
         )
@@ -252,7 +256,7 @@ class S3App:
         if shape is not None:
             headers |= _header_members(answer.members, shape)
         if document:
-            headers["content-type"] = _XML
+            headers.setdefault("content-type", _XML)
         if answer.status not in {204, 304}:
             headers.setdefault("content-length", str(len(document)))
         headers |= {"x-amz-request-id": request_id, "x-amz-id-2": request_id}

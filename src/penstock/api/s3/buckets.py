@@ -245,8 +245,6 @@ BUCKET_HANDLERS: Mapping[str, Handler] = {
         "GetBucketOwnershipControls",
         lambda _: {"OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}},
     ),
-    "GetBucketPolicy": _lacks("GetBucketPolicy", "NoSuchBucketPolicy", "The bucket policy does not exist"),
-    "GetBucketPolicyStatus": _lacks("GetBucketPolicyStatus", "NoSuchBucketPolicy", "The bucket policy does not exist"),
     "GetBucketReplication": _lacks(
         "GetReplicationConfiguration",
         "ReplicationConfigurationNotFoundError",

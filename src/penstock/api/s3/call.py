@@ -2,8 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from penstock.access.policies.buckets import stored_bucket_policy
+from penstock.access.policies.documents import Policy
 from penstock.access.principals import Caller
 from penstock.api.s3.body import BodyReader
 from penstock.api.s3.model import service_model
@@ -13,7 +15,7 @@ from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import LakeStore, OpenObject
 from penstock.lake.objects.uploads import Uploads
 
-__all__ = ["Answer", "Call", "Handler", "Lake", "LakeAccess", "not_implemented"]
+__all__ = ["Answer", "Authorize", "BucketLake", "Call", "Handler", "Lake", "LakeAccess", "not_implemented"]
 
 T = TypeVar("T")
 
@@ -29,11 +31,23 @@ class Lake:
     uploads: Uploads
 
 
-class LakeAccess:
-    """What one caller may do in its own account's lake. Without ``authorize``, everything is allowed."""
+class Authorize(Protocol):
+    """Raises :class:`S3Error` unless the caller of a request may do an action in the lake of the account ``owner``.
 
-    def __init__(self, authorize: Callable[[str, str, Mapping[str, str] | None], None] | None) -> None:
+    ``policy`` is the bucket's, None if it has none; ``extra`` are S3's condition keys.
+    """
+
+    def __call__(
+        self, action: str, resource: str, /, *, owner: str, policy: Policy | None, extra: Mapping[str, str]
+    ) -> None: ...
+
+
+class LakeAccess:
+    """What one caller may do in one lake. Without ``authorize``, everything is allowed."""
+
+    def __init__(self, authorize: Authorize | None, lake: Lake) -> None:
         self._authorize = authorize
+        self._lake = lake
 
     @property
     def unrestricted(self) -> bool:
@@ -47,15 +61,30 @@ class LakeAccess:
         """
         if self._authorize is not None:
             resource = f"arn:aws:s3:::{bucket}/{key}" if key else f"arn:aws:s3:::{bucket}" if bucket else "*"
-            self._authorize(f"s3:{action}", resource, extra)
+            text = self._lake.store.policies.get(bucket) if bucket else None
+            self._authorize(
+                f"s3:{action}",
+                resource,
+                owner=self._lake.account,
+                policy=None if text is None else stored_bucket_policy(text),
+                extra=extra or {},
+            )
 
-    def allows(self, action: str, bucket: str, key: str = "") -> bool:
-        """Return whether :meth:`check` succeeds."""
+    def may_know_missing(self, bucket: str, key: str) -> bool:
+        """Return whether the caller may learn that ``key`` does not exist: whether it may list the keys that begin so."""
         try:
-            self.check(action, bucket, key)
+            self.check("ListBucket", bucket, extra={"s3:prefix": key})
         except S3Error:
             return False
         return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketLake:
+    """The lake that has a bucket, and what the caller may do there."""
+
+    lake: Lake
+    access: LakeAccess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +103,8 @@ class Call:
     region: str
     access: LakeAccess
     work: Work
-    lake_of_source: Lake | None = None
+    find: Callable[[str, str | None], BucketLake]
+    """Returns where a bucket is, by its name and its expected owner, if one is expected. May block."""
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that may block on a thread; return or raise what it does."""
@@ -92,6 +122,15 @@ class Call:
                 return {}
             found: dict[str, Any] = await self.work.parse(lambda: parse_xml(body, model, elements=elements))
             return found
+
+    async def text(self) -> str:
+        """Return the body as text; raise :class:`S3Error` if it is too large or not UTF-8."""
+        with self.work.document(f"{self.caller.account} {self.caller.principal}"):
+            body = await self.body.read_all(_MAX_DOCUMENT)
+        try:
+            return body.decode()
+        except UnicodeDecodeError:
+            raise S3Error("MalformedPolicy", "Policies must be valid JSON and the first byte must be '{'") from None
 
     async def check_access(self, action: str, *, extra: Mapping[str, str] | None = None) -> None:
         """Raise :class:`S3Error` unless the caller may do ``action`` on this request's bucket or object."""

@@ -11,15 +11,20 @@ from penstock.access.authorize import Authorizer, denial
 from penstock.access.context_keys import Origin
 from penstock.access.errors import ExpiredToken, UnrecognizedClient
 from penstock.access.keys import AccessKey
+from penstock.access.policies.condition_keys import S3_HEADERS
+from penstock.access.policies.documents import Policy
 from penstock.access.principals import Caller
 from penstock.access.sessions import Sessions, TemporaryKey
 from penstock.access.sigv4 import Claim, SignedRequest
-from penstock.api.s3.call import LakeAccess
+from penstock.api.s3.call import Authorize
 from penstock.api.s3.signature import Payload, check_claim, check_signature, payload_of, read_s3_claim
 from penstock.errors import PenstockError
 from penstock.lake.objects.errors import S3Error
 
 __all__ = ["AuthenticatedRequest", "S3Authenticator"]
+
+# What a bucket's policy cannot take from the account's root: Amazon S3 API reference, PutBucketPolicy.
+_ROOTS_OWN = frozenset({"s3:PutBucketPolicy", "s3:GetBucketPolicy", "s3:DeleteBucketPolicy"})
 
 _log = logging.getLogger("penstock.s3")
 
@@ -92,17 +97,20 @@ class S3Authenticator:
             _log.exception("the access store cannot be read")
             raise S3Error("ServiceUnavailable", "The users and keys cannot be read now.", remedy="Try again.") from error
 
-    def access(self, caller: Caller, origin: Origin) -> LakeAccess:
-        """Return what the caller may do in its own account's lake."""
-        if caller.is_root:
-            return LakeAccess(None)
+    def access(self, caller: Caller, origin: Origin, headers: Mapping[str, str]) -> Authorize:
+        """Return what decides on the caller's request with ``headers``, in its own account's lake and in others'."""
+        given = {f"s3:{name}": headers[name] for name in S3_HEADERS if name in headers}
 
-        def authorize(action: str, resource: str, extra: Mapping[str, str] | None) -> None:
+        def authorize(action: str, resource: str, /, *, owner: str, policy: Policy | None, extra: Mapping[str, str]) -> None:
+            own = owner == caller.account
+            if caller.is_root and own and (policy is None or action in _ROOTS_OWN):
+                return
+            keys = {**given, **extra, "s3:resourceaccount": owner}
             try:
-                decision = self.authorizer.decide(caller, action, resource, origin, owner=caller.account, extra=extra)
+                decision = self.authorizer.decide(caller, action, resource, origin, owner=owner, policy=policy, extra=keys)
             except UnrecognizedClient as error:
                 raise S3Error("InvalidAccessKeyId", error.message, remedy=error.remedy) from None
             if not decision.allowed:
                 raise S3Error("AccessDenied", denial(caller, action, resource, decision.reason).message)
 
-        return LakeAccess(authorize)
+        return authorize

@@ -35,7 +35,7 @@ async def open_object(call: Call, action: str = "GetObject") -> OpenObject:
         ahead = _READ_AHEAD if call.operation == "GetObject" else 0
         opened: OpenObject = await call.run(call.lake.store.open, call.bucket, call.key, ahead)
     except S3Error as error:
-        if error.code == "NoSuchKey" and not await call.run(call.access.allows, "ListBucket", call.bucket):
+        if error.code == "NoSuchKey" and not await call.run(call.access.may_know_missing, call.bucket, call.key):
             raise S3Error("AccessDenied", "Access Denied") from None
         raise
     return opened

@@ -11,7 +11,7 @@ from penstock.api.s3.call import Call, not_implemented
 from penstock.lake.objects.attributes import Attributes, ObjectInfo
 from penstock.lake.objects.errors import S3Error
 
-__all__ = ["attributes_of", "check_headers", "encryption_of", "object_headers", "parse_tags", "tags_of"]
+__all__ = ["attributes_of", "check_headers", "check_owner", "encryption_of", "object_headers", "parse_tags", "tags_of"]
 
 _STORED = ("cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires")
 _MAX_METADATA = 2_048  # bytes of names and values: Amazon S3 user guide, "Working with object metadata"
@@ -31,9 +31,7 @@ _KNOWN_VALUES = {
 def check_headers(call: Call) -> None:
     """Raise :class:`S3Error` for a header that asks for what this server does not do."""
     headers = call.headers
-    for name in ("x-amz-expected-bucket-owner", "x-amz-source-expected-bucket-owner"):
-        if headers.get(name, call.lake.account) != call.lake.account:
-            raise S3Error("AccessDenied", "Access Denied", remedy=f"{name} is not the account of the bucket.")
+    check_owner(headers, "x-amz-expected-bucket-owner", call.lake.account)
     for name in headers:
         if name.startswith("x-amz-"):
             _check_name(name)
@@ -50,6 +48,12 @@ def check_headers(call: Call) -> None:
             remedy="Buckets of this store are not versioned.",
             details={"ArgumentName": "versionId", "ArgumentValue": version[:100]},
         )
+
+
+def check_owner(headers: Mapping[str, str], name: str, account: str) -> None:
+    """Raise :class:`S3Error` if the header ``name`` expects another owner of a bucket than ``account``."""
+    if headers.get(name, account) != account:
+        raise S3Error("AccessDenied", "Access Denied", remedy=f"{name} is not the account of the bucket.")
 
 
 def _check_name(name: str) -> None:

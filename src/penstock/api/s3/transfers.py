@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from penstock.api.s3.buckets import owner_of
-from penstock.api.s3.call import Answer, Call, Handler
+from penstock.api.s3.call import Answer, BucketLake, Call, Handler
 from penstock.api.s3.checksums import ALGORITHMS, Checksum, composite, header_of
 from penstock.api.s3.objects import check_preconditions, checksum_members, condition_of, range_of, wanted_algorithm
-from penstock.api.s3.request_headers import attributes_of, check_headers, encryption_of, parse_tags
+from penstock.api.s3.request_headers import attributes_of, check_headers, check_owner, encryption_of, parse_tags
 from penstock.lake.objects.attributes import Attributes, ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.store import Condition, OpenObject
@@ -22,6 +22,7 @@ __all__ = ["TRANSFER_HANDLERS"]
 _MAX_COPY = 5 * 1024**3
 _MAX_PARTS = 10_000
 _SOURCE = "x-amz-copy-source-"
+_SOURCE_OWNER = "x-amz-source-expected-bucket-owner"
 
 
 def _source(call: Call) -> tuple[str, str]:
@@ -38,15 +39,23 @@ def _source(call: Call) -> tuple[str, str]:
     return bucket, key
 
 
-async def _open_source(call: Call) -> OpenObject:
+async def _lake_of_source(call: Call) -> BucketLake:
+    """Return where the copy's source is."""
+    bucket, _ = _source(call)
+    found: BucketLake = await call.run(call.find, bucket, call.headers.get(_SOURCE_OWNER))
+    check_owner(call.headers, _SOURCE_OWNER, found.lake.account)
+    return found
+
+
+async def _open_source(call: Call, source: BucketLake) -> OpenObject:
     bucket, key = _source(call)
 
     def open_source() -> OpenObject:
-        call.access.check("GetObject", bucket, key)
+        source.access.check("GetObject", bucket, key)
         try:
-            opened = call.lake.store.open(bucket, key)
+            opened = source.lake.store.open(bucket, key)
         except S3Error as error:
-            if error.code == "NoSuchKey" and not call.access.allows("ListBucket", bucket):
+            if error.code == "NoSuchKey" and not source.access.may_know_missing(bucket, key):
                 raise S3Error("AccessDenied", "Access Denied") from None
             raise
         try:
@@ -68,18 +77,20 @@ async def copy_object(call: Call) -> Answer:
         raise S3Error("InvalidArgument", "Unknown metadata or tagging directive.")
     if directives["tagging"] == "REPLACE":
         await call.check_access("PutObjectTagging")
-    if _source(call) == (call.bucket, call.key) and "REPLACE" not in directives.values():
+    source = await _lake_of_source(call)
+    same = source.lake is call.lake and _source(call) == (call.bucket, call.key)
+    if same and "REPLACE" not in directives.values():
         raise S3Error(
             "InvalidRequest",
             "This copy request is illegal because it is trying to copy an object to itself without changing the object's "
             "metadata, storage class, website redirect location or encryption attributes.",
         )
     given, condition = attributes_of(call), condition_of(call.headers)
-    opened = await _open_source(call)
+    opened = await _open_source(call, source)
     try:
         kept = opened.info.attributes
         if directives["tagging"] == "COPY" and kept.tags:
-            await call.run(lambda: call.access.check("GetObjectTagging", *_source(call)))
+            await call.run(source.access.check, "GetObjectTagging", *_source(call))
             await call.check_access("PutObjectTagging")
         base = kept if directives["metadata"] == "COPY" else given
         tags = kept.tags if directives["tagging"] == "COPY" else parse_tags(call.headers.get("x-amz-tagging"))
@@ -180,7 +191,7 @@ async def upload_part_copy(call: Call) -> Answer:
     await call.check_access("PutObject")
     _number(call)
     upload = await _upload(call)
-    opened = await _open_source(call)
+    opened = await _open_source(call, await _lake_of_source(call))
     try:
         size = opened.info.size
         header = call.headers.get("x-amz-copy-source-range")

@@ -37,6 +37,7 @@ _STATUS = {
     "InvalidToken": 403,
     "InvalidURI": 400,
     "KeyTooLongError": 400,
+    "MalformedPolicy": 400,
     "MalformedXML": 400,
     "MetadataTooLarge": 400,
     "MethodNotAllowed": 405,

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from penstock.lake.objects.errors import S3Error
 
-__all__ = ["MAX_KEY_BYTES", "check_bucket_name", "check_key", "file_of", "is_hidden"]
+__all__ = ["MAX_KEY_BYTES", "WORK_FOLDER", "check_bucket_name", "check_key", "file_of", "is_hidden"]
 
 MAX_KEY_BYTES = 1_024
+WORK_FOLDER = ".penstock-s3"
+"""The folder of drafts, uploads in progress and policies, beside the buckets; its name is not a valid bucket name."""
 _MAX_NAME_BYTES = 255  # between two slashes, the limit of file systems
 # Amazon S3 user guide, "General purpose bucket naming rules".
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")

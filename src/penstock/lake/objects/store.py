@@ -23,13 +23,12 @@ from penstock.lake.objects.attributes import (
 )
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.listing import Page, list_page
-from penstock.lake.objects.names import check_bucket_name, check_key, file_of, is_hidden
+from penstock.lake.objects.names import WORK_FOLDER, check_bucket_name, check_key, file_of, is_hidden
+from penstock.lake.objects.policies import BucketPolicies
 from penstock.lake.objects.writing import Draft, conflict, make_marker, place, prune
 
-__all__ = ["WORK_FOLDER", "Condition", "LakeStore", "OpenObject", "no_such_key", "precondition_failed"]
+__all__ = ["Condition", "LakeStore", "OpenObject", "no_such_key", "precondition_failed"]
 
-WORK_FOLDER = ".penstock-s3"
-"""The folder of drafts and uploads in progress, beside the buckets; its name is not a valid bucket name."""
 _STRIPES = 256
 _STALE_SECONDS = 3600.0
 
@@ -68,6 +67,7 @@ class LakeStore:
         self.uploads = self.root / WORK_FOLDER / "uploads"
         for folder in (self.drafts, self.uploads):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.policies = BucketPolicies(self.root)
         self._locks = [threading.Lock() for _ in range(_STRIPES)]
         # An empty folder is not removed while it becomes an object: their keys differ, and so do their locks.
         self._folders = threading.Lock()
@@ -97,6 +97,9 @@ class LakeStore:
     def create_bucket(self, name: str) -> None:
         """Create a bucket that only its owner can read."""
         check_bucket_name(name)
+        if not (self.root / name).exists():
+            # Another program may have removed a bucket and left its policy.
+            self.policies.delete(name)
         try:
             (self.root / name).mkdir(mode=0o700)
             durable.sync(self.root)
@@ -122,6 +125,7 @@ class LakeStore:
                 "BucketNotEmpty", "The bucket you tried to delete is not empty", details={"BucketName": name}
             ) from None
         durable.sync(self.root)
+        self.policies.delete(name)
         shutil.rmtree(self.uploads / name, ignore_errors=True)
 
     # Objects
