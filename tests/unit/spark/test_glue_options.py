@@ -9,10 +9,10 @@ from penstock.client.connections import GlueConnection
 from penstock.client.secrets import BrokerCredentials
 from penstock.errors import InvalidInput
 from penstock.retries import MICRO_BATCH
-from penstock.spark.glue.catalog_stream import stream_options
-from penstock.spark.glue.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.errors import NotSupported
-from penstock.spark.glue.kafka import spark_options
+from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
+from penstock.spark.glue.sources.kafka import spark_options
+from penstock.spark.glue.sources.stream_tables import stream_options
 from penstock.spark.glue.streaming import batch_options
 
 PLACE = {"bootstrap.servers": "b:9092", "topicName": "t"}

@@ -4,101 +4,146 @@ Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from penstock.client.catalog import CatalogClient
-from penstock.client.connections import glue_connection
-from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput
-from penstock.spark.glue.catalog_stream import stream_options
-from penstock.spark.glue.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.errors import CONTEXT, not_supported
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
-from penstock.spark.glue.kafka import kafka_stream
-from penstock.spark.glue.options import Options
-from penstock.spark.glue.payload import payload_of
-from penstock.spark.glue.sink import write_frame
+from penstock.spark.glue.readers import DataSource, FrameReader, database_of, frame_from_options, table_frame
+from penstock.spark.glue.session import GlueSession
+from penstock.spark.glue.sinks.kinds import write, write_table
+from penstock.spark.glue.sinks.port import Write
+from penstock.spark.glue.sources.port import Read
 from penstock.spark.glue.streaming import BatchFunction, for_each_batch
-from penstock.spark.hadoop import HadoopFiles
-from penstock.spark.sources.kinesis.options import OPTION_NAMES, kinesis_options
-from penstock.spark.sources.kinesis.source import FORMAT, KinesisDataSource
+from penstock.spark.glue.writers import DataSink, FrameWriter, spark_frame
 
 __all__ = ["GlueContext"]
 
-_KINESIS_RAW = ("data", "streamName", "partitionKey", "sequenceNumber", "approximateArrivalTimestamp")
+Options = Mapping[str, Any] | None
+
 _GRAINS = ("year", "month", "day", "hour", "minute")
 
 
 class GlueContext:
     """The context that Glue scripts make from their SparkContext. It also has the names of Spark's own session.
 
-    ``spark_session`` is the session; ``options`` are AWS's for reading batches and have no effect on streams.
+    ``spark_session`` is the session; ``options`` are AWS's for the number of partitions and have no effect.
     """
 
-    def __init__(self, sparkContext: SparkContext, **options: Any) -> None:  # noqa: ARG002, N803
-        self.spark_session: SparkSession = SparkSession(sparkContext)
-        self.create_data_frame = _Reader(self.create_data_frame_from_options, self.create_data_frame_from_catalog)
-        self.create_dynamic_frame = _Reader(
-            self.create_dynamic_frame_from_options, lambda *_, **__: self._refuse("create_dynamic_frame_from_catalog")
+    def __init__(self, sparkContext: SparkContext | None = None, **options: Any) -> None:  # noqa: ARG002, N803
+        context = sparkContext or SparkContext.getOrCreate()
+        self.spark_session: SparkSession = SparkSession(context)
+        self._sc, self._jsc, self._jvm = context, context._jsc, context._jvm
+        self._session = GlueSession(self.spark_session)
+        self.create_data_frame = FrameReader(
+            self.create_data_frame_from_options, self.create_data_frame_from_catalog, self.spark_session.createDataFrame
         )
-        self.write_dynamic_frame = _Writer(self)
+        self.create_dynamic_frame = FrameReader(
+            self.create_dynamic_frame_from_options,
+            self.create_dynamic_frame_from_catalog,
+            self.create_dynamic_frame_from_rdd,
+        )
+        self.write_dynamic_frame = FrameWriter(
+            "write_dynamic_frame",
+            from_options=self.write_dynamic_frame_from_options,
+            from_catalog=self.write_dynamic_frame_from_catalog,
+        )
+        self.write_data_frame = FrameWriter(
+            "write_data_frame", from_options=self.write_from_options, from_catalog=self.write_data_frame_from_catalog
+        )
+
+    def getSource(  # noqa: N802 - AWS's signature
+        self,
+        connection_type: str,
+        format: str | None = None,
+        transformation_ctx: str = "",
+        push_down_predicate: str = "",
+        **options: Any,
+    ) -> DataSource:
+        """Return a source of ``connection_type``, whose ``getFrame`` reads it."""
+        return DataSource(
+            self, self._read(connection_type, options, format, {}, transformation_ctx, push_down_predicate), "source"
+        )
+
+    def getStreamingSource(  # noqa: N802
+        self, connection_type: str, transformation_ctx: str = "", **options: Any
+    ) -> DataSource:
+        """Return a source of ``connection_type``, whose ``getDataFrame`` is the stream."""
+        return DataSource(self, self._read(connection_type, options, None, {}, transformation_ctx, ""), "source")
 
     def create_data_frame_from_options(  # noqa: PLR0917 - AWS's signature
         self,
         connection_type: str,
-        connection_options: Mapping[str, Any] | None = None,
+        connection_options: Options = None,
         format: str | None = None,
-        format_options: Mapping[str, Any] | None = None,
-        transformation_ctx: str = "",  # noqa: ARG002
-        push_down_predicate: str = "",  # noqa: ARG002
+        format_options: Options = None,
+        transformation_ctx: str = "",
+        push_down_predicate: str = "",
         **_: Any,
     ) -> DataFrame:
-        """Return the stream of ``connection_type`` (``kafka``, ``kinesis``). Raises :class:`InvalidInput`."""
-        if format is not None or format_options:
-            raise InvalidInput(
-                "A stream does not use the option format.",
-                remedy="Describe the records in connection_options: classification, schema.",
-            )
-        kind = connection_type.strip().lower()
-        if kind == "kafka":
-            return kafka_stream(self.spark_session, connection_options or {}, self._connection)
-        if kind == "kinesis":
-            return self._kinesis(connection_options or {})
-        raise InvalidInput(
-            f"Connection type {connection_type!r} is not supported for streams.",
-            remedy="Use kafka or kinesis; read batches with spark.read.",
-        )
+        """Return the stream of ``connection_type`` (``kafka``, ``kinesis``), or what a batch reads of another type.
 
-    def create_data_frame_from_catalog(
-        self,
-        database: str,
-        table_name: str,
-        transformation_ctx: str = "",  # noqa: ARG002
-        additional_options: Mapping[str, Any] | None = None,
-        **_: Any,
-    ) -> DataFrame:
-        """Return the stream that a table of the catalog describes; ``additional_options`` of the source override its own.
-
-        Raises :class:`penstock.errors.NotFound` if the table does not exist, and the errors of
-        :meth:`create_data_frame_from_options`.
+        Raises :class:`InvalidInput` for a type that is not supported and for its options.
         """
-        found = CatalogClient().table(database, table_name)
-        kind, options = stream_options(cast("Mapping[str, Any]", found), additional_options or {})
-        return self.create_data_frame_from_options(kind, options)
-
-    def create_dynamic_frame_from_options(self, *_: Any, **__: Any) -> DynamicFrame:
-        """Not supported yet."""
-        raise not_supported(
-            {"create_dynamic_frame.from_options": "Read with spark.read, then DynamicFrame.fromDF."},
-            "GlueContext",
-            "create_dynamic_frame.from_options",
+        return frame_from_options(
+            self._read(connection_type, connection_options, format, format_options, transformation_ctx, push_down_predicate)
         )
+
+    def create_data_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
+        self,
+        database: str | None = None,
+        table_name: str | None = None,
+        redshift_tmp_dir: str = "",
+        transformation_ctx: str = "",
+        push_down_predicate: str = "",
+        additional_options: Options = None,
+        catalog_id: str | None = None,
+        name_space: str | None = None,
+        **_: Any,
+    ) -> DataFrame:
+        """Return the stream that a table of the catalog describes, or its rows.
+
+        ``additional_options`` of the source override the table's. Raises :class:`penstock.errors.NotFound` if the table does
+        not exist, and :class:`InvalidInput` for the options.
+        """
+        return table_frame(
+            self._session,
+            database_of(database, name_space),
+            table_name,
+            options=additional_options or {},
+            transformation_ctx=transformation_ctx,
+            push_down_predicate=push_down_predicate,
+            catalog_id=catalog_id,
+            temporary=redshift_tmp_dir,
+        )
+
+    def create_dynamic_frame_from_options(  # noqa: PLR0917 - AWS's signature
+        self,
+        connection_type: str,
+        connection_options: Options = None,
+        format: str | None = None,
+        format_options: Options = None,
+        transformation_ctx: str = "",
+        push_down_predicate: str = "",
+        **options: Any,
+    ) -> DynamicFrame:
+        """Return what the connection has now. Raises :class:`InvalidInput` for the type and for its options."""
+        request = self._read(
+            connection_type, connection_options, format, format_options, transformation_ctx, push_down_predicate
+        )
+        return DataSource(self, request, transformation_ctx).getFrame(**options)
+
+    def create_dynamic_frame_from_catalog(self, *args: Any, **kwargs: Any) -> DynamicFrame:
+        """Return the rows of a table of the catalog: the arguments of :meth:`create_data_frame_from_catalog`."""
+        frame = self.create_data_frame_from_catalog(*args, **kwargs)
+        name = kwargs.get("table_name") or (args[1] if len(args) > 1 else "")
+        return DynamicFrame.fromDF(frame, self, name)
 
     def create_dynamic_frame_from_rdd(
         self,
@@ -117,18 +162,67 @@ class GlueContext:
         """See :func:`penstock.spark.glue.streaming.for_each_batch`."""
         for_each_batch(frame, batch_function, options or {})
 
-    def write_dynamic_frame_from_options(  # noqa: PLR0917 - AWS's signature
+    def getSink(  # noqa: N802
+        self, connection_type: str, format: str | None = None, transformation_ctx: str = "", **options: Any
+    ) -> DataSink:
+        """Return a sink of ``connection_type``, whose ``writeFrame`` writes. Raises :class:`InvalidInput` for the type."""
+        return DataSink(self._write(connection_type, options, format, {}, transformation_ctx))
+
+    def write_from_options(  # noqa: PLR0917 - AWS's signature
+        self,
+        frame_or_dfc: Any = None,
+        connection_type: str = "",
+        connection_options: Options = None,
+        format: str | None = None,
+        format_options: Options = None,
+        transformation_ctx: str = "",
+        **more: Any,
+    ) -> Any:
+        """Write a DynamicFrame or a DataFrame, all its rows or none, and return it."""
+        frame = frame_or_dfc if frame_or_dfc is not None else more.get("frame")
+        request = self._write(connection_type, connection_options, format, format_options, transformation_ctx)
+        write(request, spark_frame(frame))
+        return frame
+
+    def write_dynamic_frame_from_options(self, frame: DynamicFrame, *args: Any, **kwargs: Any) -> DynamicFrame:
+        """Write a frame to files under an ``s3://`` path or to another connection; return the frame."""
+        self.write_from_options(frame, *args, **kwargs)
+        return frame
+
+    def write_dynamic_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
         self,
         frame: DynamicFrame,
-        connection_type: str,
-        connection_options: Mapping[str, Any] | None = None,
-        format: str | None = None,
-        format_options: Mapping[str, Any] | None = None,
-        transformation_ctx: str = "",  # noqa: ARG002
-    ) -> DynamicFrame:
-        """Append a frame to files under an ``s3://`` path, partitioned by ``partitionKeys``; return the frame."""
-        write_frame(frame.toDF(), connection_type, connection_options or {}, format, format_options or {})
+        database: str | None = None,
+        table_name: str | None = None,
+        redshift_tmp_dir: str = "",
+        transformation_ctx: str = "",
+        additional_options: Options = None,
+        catalog_id: str | None = None,
+        name_space: str | None = None,
+        **_: Any,
+    ) -> Any:
+        """Write a frame to a table of the catalog and return it.
+
+        Raises :class:`penstock.errors.NotFound` if the table does not exist, and :class:`InvalidInput` for the options.
+        """
+        if not table_name:
+            raise InvalidInput("Parameter table_name is missing.", remedy="Give database and table_name.")
+        request = Write(
+            session=self._session,
+            kind="catalog",
+            options=additional_options or {},
+            transformation_ctx=transformation_ctx,
+            database=database_of(database, name_space),
+            table=table_name,
+            catalog_id=catalog_id,
+            temporary=redshift_tmp_dir,
+        )
+        write_table(request, spark_frame(frame))
         return frame
+
+    def write_data_frame_from_catalog(self, frame: DataFrame, *args: Any, **kwargs: Any) -> Any:
+        """:meth:`write_dynamic_frame_from_catalog` of a DataFrame."""
+        return self.write_dynamic_frame_from_catalog(frame, *args, **kwargs)  # type: ignore[arg-type]
 
     def add_ingestion_time_columns(self, frame: DataFrame, time_granularity: str) -> DataFrame:
         """Return ``frame`` with ingest_year and so on down to ``time_granularity``, such as ``hour``: strings, in UTC."""
@@ -145,45 +239,38 @@ class GlueContext:
         """Return a logger with info, warn and error; ``penstock glue run`` prints its messages on standard error."""
         return logging.getLogger("awsglue.script")
 
-    def _kinesis(self, given: Mapping[str, Any]) -> DataFrame:
-        options = Options("the kinesis source", given)
-        kinesis_options(options)
-        arrived = options.flag("addRecordTimestamp")
-        payload = payload_of(options, "Kinesis")
-        options.finish()
-        source = {name: given[name] for name in OPTION_NAMES if given.get(name) is not None}
-        self.spark_session.dataSource.register(KinesisDataSource)
-        records = self.spark_session.readStream.format(FORMAT).options(**source).load()
-        extra = {"approximateArrivalTimestamp": "__src_timestamp"} if arrived else {}
-        return payload.frame(records, "data", extra=extra, raw=_KINESIS_RAW)
+    def _read(  # noqa: PLR0917
+        self,
+        kind: str,
+        options: Options,
+        form: str | None,
+        format_options: Options,
+        transformation_ctx: str,
+        push_down_predicate: str,
+    ) -> Read:
+        return Read(
+            session=self._session,
+            kind=kind.strip().lower(),
+            options=options or {},
+            format=form,
+            format_options=format_options or {},
+            transformation_ctx=transformation_ctx,
+            push_down_predicate=push_down_predicate,
+        )
 
-    def _connection(self, name: str) -> KafkaConnection:
-        files = HadoopFiles(self.spark_session)
-        return kafka_connection(glue_connection(name), secret=broker_credentials, read=files.read)
-
-    def _refuse(self, name: str) -> Any:
-        raise not_supported(CONTEXT, "GlueContext", name)
+    def _write(
+        self, kind: str, options: Options, form: str | None, format_options: Options, transformation_ctx: str
+    ) -> Write:
+        return Write(
+            session=self._session,
+            kind=kind.strip().lower(),
+            options=options or {},
+            format=form,
+            format_options=format_options or {},
+            transformation_ctx=transformation_ctx,
+        )
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and name not in CONTEXT and name != "spark_session":
             return getattr(self.spark_session, name)
         raise not_supported(CONTEXT, "GlueContext", name)
-
-
-class _Reader:
-    """``create_data_frame`` and ``create_dynamic_frame``: the same functions under another spelling."""
-
-    def __init__(self, from_options: Callable[..., Any], from_catalog: Callable[..., Any]) -> None:
-        self.from_options = from_options
-        self.from_catalog = from_catalog
-
-
-class _Writer:
-    """``write_dynamic_frame``."""
-
-    def __init__(self, context: GlueContext) -> None:
-        self.from_options = context.write_dynamic_frame_from_options
-        self._context = context
-
-    def __getattr__(self, name: str) -> Any:
-        raise not_supported(CONTEXT, "GlueContext", f"write_dynamic_frame_{name}" if not name.startswith("_") else name)

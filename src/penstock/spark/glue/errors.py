@@ -26,10 +26,11 @@ def _each(names: str, remedy: str) -> dict[str, str]:
 
 
 CONTEXT: Mapping[str, str] = {
-    **_each("getSource getStreamingSource create_sample_dynamic_frame create_dynamic_frame_from_catalog", _SOURCE),
-    **_each("create_sample_dynamic_frame_from_catalog create_sample_dynamic_frame_from_options", _SOURCE),
-    **_each("getSink getCatalogSink write_dynamic_frame_from_catalog write_dynamic_frame_from_jdbc_conf", _SINK),
-    **_each("write_data_frame write_data_frame_from_catalog write_from_options write_from_jdbc_conf", _SINK),
+    **_each(
+        "create_sample_dynamic_frame create_sample_dynamic_frame_from_catalog create_sample_dynamic_frame_from_options",
+        _SOURCE,
+    ),
+    **_each("getCatalogSink getCatalogSource write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _SINK),
     "extract_jdbc_conf": "Read the connection with boto3: glue.get_connection(Name=...).",
     "get_catalog_schema_as_spark_schema": "Read the table's columns with boto3: glue.get_table(...).",
     **_each("purge_table purge_s3_path transition_table transition_s3_path", _S3),

@@ -7,16 +7,18 @@ https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect-kafk
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput
-from penstock.spark.glue.connections import KafkaConnection
 from penstock.spark.glue.options import Options, milliseconds
 from penstock.spark.glue.payload import Payload, payload_of
+from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
+from penstock.spark.glue.sources.port import Read
 from penstock.spark.kafka import check_brokers, login_options
 
-__all__ = ["kafka_stream", "spark_options"]
+__all__ = ["spark_options", "stream"]
 
 _RAW = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 _HEADERS, _ARRIVED = "glue_streaming_kafka_headers", "__src_timestamp"
@@ -33,15 +35,19 @@ _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 Connections = Callable[[str], KafkaConnection]
 
 
-def kafka_stream(spark: SparkSession, given: Mapping[str, Any], connection: Connections) -> DataFrame:
-    """Return the stream that ``given`` describes; ``connection`` finds a Glue connection of type KAFKA by name.
+def stream(read: Read) -> DataFrame:
+    """Return the stream that the options describe.
 
     Raises :class:`InvalidInput` for options that are unknown, missing or contradictory, and
     :class:`penstock.errors.EnvironmentProblem` if no broker can be reached.
     """
-    wanted, payload, headers, arrived = spark_options(given, connection)
+
+    def connection(name: str) -> KafkaConnection:
+        return kafka_connection(read.session.connection(name), secret=broker_credentials, read=read.session.files.read)
+
+    wanted, payload, headers, arrived = spark_options(read.options, connection)
     check_brokers(wanted["kafka.bootstrap.servers"], "the Kafka source")
-    records = spark.readStream.format("kafka").options(**wanted).load()
+    records = read.session.spark.readStream.format("kafka").options(**wanted).load()
     extra = {}
     if headers:
         records = records.withColumn(_HEADERS, F.transform("headers", _text_header))

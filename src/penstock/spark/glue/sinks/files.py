@@ -1,33 +1,24 @@
 """``write_dynamic_frame.from_options`` for files: Spark's own writer under Glue's names."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.sinks.port import Write
 
-__all__ = ["write_frame"]
+__all__ = ["FORMATS", "write"]
 
-_FORMATS = {"parquet": "parquet", "glueparquet": "parquet", "json": "json", "csv": "csv", "orc": "orc", "avro": "avro"}
+FORMATS = {"parquet": "parquet", "glueparquet": "parquet", "json": "json", "csv": "csv", "orc": "orc", "avro": "avro"}
 _CSV = {"separator": "sep", "quoteChar": "quote", "escaper": "escape", "writeHeader": "header"}
 
 
-def write_frame(
-    frame: DataFrame, connection_type: str, given: Mapping[str, Any], form: str | None, format_options: Mapping[str, Any]
-) -> None:
+def write(write: Write, frame: DataFrame) -> None:
     """Append ``frame`` to the files under ``path``. Raises :class:`InvalidInput` for options that Spark's writer lacks."""
-    kind = connection_type.strip().lower()
-    if kind in _FORMATS and form is None:
-        form = kind
-    elif kind != "s3":
-        raise InvalidInput(
-            f"Connection type {connection_type!r} is not supported for writing.",
-            remedy="Use s3, or write with Spark's writer: frame.toDF().write.",
-        )
-    if form is None or form.lower() not in _FORMATS:
-        raise InvalidInput(f"Format {form!r} is not supported for writing.", remedy=f"Known are {', '.join(_FORMATS)}.")
+    form, given, format_options = write.format, write.options, write.format_options
+    if write.kind in FORMATS and form is None:
+        form = write.kind
+    if form is None or form.lower() not in FORMATS:
+        raise InvalidInput(f"Format {form!r} is not supported for writing.", remedy=f"Known are {', '.join(FORMATS)}.")
     keys = given.get("partitionKeys") or []
     options = Options("the s3 sink", {name: value for name, value in given.items() if name != "partitionKeys"})
     path, compression = options.text("path"), options.text("compression")
@@ -36,7 +27,7 @@ def write_frame(
         raise InvalidInput(
             "The s3 sink does not name a path.", remedy='Give connection_options={"path": "s3://BUCKET/folder/"}.'
         )
-    writer = frame.write.format(_FORMATS[form.lower()]).mode("append")
+    writer = frame.write.format(FORMATS[form.lower()]).mode("append")
     if compression:
         writer = writer.option("compression", compression)
     if form.lower() == "csv":

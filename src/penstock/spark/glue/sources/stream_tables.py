@@ -6,12 +6,19 @@ https://docs.aws.amazon.com/glue/latest/dg/add-job-streaming.html.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.errors import not_supported
+from penstock.spark.glue.sources import kafka, kinesis
+from penstock.spark.glue.sources.port import Read, Table
 
-__all__ = ["stream_options"]
+__all__ = ["is_stream", "stream", "stream_options"]
+
+_STREAMS = {"kafka": kafka.stream, "kinesis": kinesis.stream}
 
 _KEYS = {
     "kafka": ("connectionName", "bootstrap.servers", "security.protocol", "topicName"),
@@ -23,7 +30,19 @@ _REFERENCE = {
 }
 
 
-def stream_options(table: Mapping[str, Any], more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def is_stream(table: Table) -> bool:
+    """Return whether the table describes a stream."""
+    storage = table.get("StorageDescriptor", {})
+    return any(each.get("Parameters", {}).get("typeOfData") for each in (table, storage))
+
+
+def stream(read: Read, table: Table) -> DataFrame:
+    """Return the stream that ``table`` describes; the script's options of the source override the table's."""
+    kind, options = stream_options(table, read.options)
+    return _STREAMS[kind](replace(read, kind=kind, options=options))
+
+
+def stream_options(table: Table, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the connection type of ``table`` (the shape Table) and its options, which ``more`` overrides.
 
     The columns are the schema, unless ``more`` has ``inferSchema``. Raises :class:`InvalidInput` for a table that is not a

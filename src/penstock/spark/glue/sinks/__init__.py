@@ -1,0 +1,1 @@
+"""What Glue scripts write: a module and a row of the table for each type of connection and kind of table."""

@@ -1,0 +1,51 @@
+"""The sinks of all types of connections and of all kinds of tables; a new one is a module and a row here."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from pyspark.sql import DataFrame
+
+from penstock.errors import InvalidInput
+from penstock.spark.glue.sinks import files
+from penstock.spark.glue.sinks.port import Sink, TableSink, Write
+
+__all__ = ["check_kind", "write", "write_table"]
+
+_SINKS: Mapping[str, Sink] = {
+    "s3": files.write,
+    **dict.fromkeys(files.FORMATS, files.write),
+}
+"""By connection type; a format as the type is that of files."""
+
+_TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = ()
+"""By what a table is; the first that matches."""
+
+
+def check_kind(kind: str) -> None:
+    """Raise :class:`InvalidInput` for a connection type that is not supported."""
+    if kind not in _SINKS:
+        raise InvalidInput(
+            f"Connection type {kind!r} is not supported for writing.",
+            remedy=f"Use {', '.join(sorted(_SINKS))}, or write with Spark's writer: frame.toDF().write.",
+        )
+
+
+def write(request: Write, frame: DataFrame) -> None:
+    """Write ``frame`` to the connection. Raises :class:`InvalidInput` for a type that is not supported."""
+    check_kind(request.kind)
+    _SINKS[request.kind](request, frame)
+
+
+def write_table(request: Write, frame: DataFrame) -> None:
+    """Write ``frame`` to the table ``request`` names. Raises :class:`penstock.errors.NotFound` if it does not exist."""
+    assert request.database is not None
+    assert request.table is not None
+    found = cast("Mapping[str, Any]", request.session.catalog(request.catalog_id).table(request.database, request.table))
+    for matches, sink in _TABLES:
+        if matches(found):
+            sink(request, found, frame)
+            return
+    raise InvalidInput(
+        f"Table {request.database}.{request.table} is of no kind that can be written.",
+        remedy="Write to its location with write_dynamic_frame.from_options.",
+    )

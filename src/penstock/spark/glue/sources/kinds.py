@@ -1,0 +1,58 @@
+"""The sources of all types of connections and of all kinds of tables; a new one is a module and a row here."""
+
+from collections.abc import Callable, Mapping
+
+from pyspark.sql import DataFrame
+
+from penstock.errors import InvalidInput
+from penstock.spark.glue.sources import kafka, kinesis, stream_tables
+from penstock.spark.glue.sources.port import Read, Source, Table, TableSource
+
+__all__ = ["read", "read_stream", "read_table"]
+
+_STREAMS: Mapping[str, Source] = {
+    "kafka": kafka.stream,
+    "kinesis": kinesis.stream,
+}
+"""By connection type: streams, for forEachBatch."""
+
+_BATCHES: Mapping[str, Source] = {}
+"""By connection type: all that is there now."""
+
+_TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = ((stream_tables.is_stream, stream_tables.stream),)
+"""By what a table is; the first that matches."""
+
+
+def read_stream(read: Read) -> DataFrame | None:
+    """Return the stream of ``read``, None if its type of connection has none."""
+    found = _STREAMS.get(read.kind)
+    if found is None:
+        return None
+    if read.format is not None or read.format_options:
+        raise InvalidInput(
+            "A stream does not use the option format.",
+            remedy="Describe the records in connection_options: classification, schema.",
+        )
+    return found(read)
+
+
+def read(request: Read) -> DataFrame:
+    """Return what the connection has now. Raises :class:`InvalidInput` for a type that is not supported."""
+    found = _BATCHES.get(request.kind)
+    if found is None:
+        raise InvalidInput(
+            f"Connection type {request.kind!r} is not supported for reading.",
+            remedy=f"Use one of {', '.join(sorted({*_STREAMS, *_BATCHES}))}, or read with spark.read.",
+        )
+    return found(request)
+
+
+def read_table(request: Read, table: Table) -> DataFrame:
+    """Return the rows, or the stream, of a table of the catalog. Raises :class:`InvalidInput` for one of no known kind."""
+    for matches, source in _TABLES:
+        if matches(table):
+            return source(request, table)
+    raise InvalidInput(
+        f"Table {table.get('DatabaseName', '')}.{table.get('Name', '')} is not a stream.",
+        remedy="Its parameter typeOfData must be kafka or kinesis.",
+    )
