@@ -208,6 +208,7 @@ class _Translation:
             distinct=distinct,
             order=order,
             around=around,
+            beside=[self._type(each) for each in row.beside(node)] if row.beside is not None else (),
         )
         least, most = row.arity
         if isinstance(node, exp.Anonymous) and not (least <= len(arguments) and (most is None or len(arguments) <= most)):

@@ -53,6 +53,8 @@ class Call:
     order: Sequence[exp.Expr] = ()
     around: Sequence[exp.Expr] = ()
     """Filter, IgnoreNulls and Window nodes, from the inside to the outside."""
+    beside: Types = ()
+    """The types of what the row's ``beside`` names."""
 
     def engine(self, name: str, *arguments: exp.Expr) -> exp.Expr:
         """Return the call of the engine's aggregate or window function ``name`` with everything around it."""
@@ -122,6 +124,8 @@ class Row:
     """The parser's nodes of an operator or of a call with a syntax of its own; a plain call is found by its name."""
     operands: Callable[[exp.Expr], Sequence[exp.Expr]] | None = None
     """Which of the parts of a parser's node are the arguments; all of them if it is None."""
+    beside: Callable[[exp.Expr], Sequence[exp.Expr]] | None = None
+    """Further parts of the node, whose types have no part in the result's."""
     repeatable: bool = True
     """Whether the same arguments always give the same result."""
     kind: Literal["scalar", "aggregate", "window"] = "scalar"

@@ -66,7 +66,9 @@ def _check_element(call: Call) -> None:
 def _of_element(name: str, macro: str, returns: Returns) -> Row:
     def write(call: Call) -> exp.Expr:
         _check_element(call)
-        return call_engine(macro, *call.arguments)
+        kind = call.types[1]
+        is_floating = kind is not None and kind.is_floating and not isinstance(call.arguments[1].unnest(), exp.Literal)
+        return call_engine(f"{macro}_floating" if is_floating else macro, *call.arguments)
 
     return Row(name=name, arity=(2, 2), returns=returns, write=write)
 
@@ -425,6 +427,15 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_array_remove",
         ["(a, x) AS CASE WHEN x IS NOT NULL THEN list_filter(a, lambda trino_x: trino_x <> x OR trino_x IS NULL) END"],
+    ),
+    # NaN is equal to no element.
+    *(
+        Macro(f"trino_{name}_floating", [f"(a, x) AS CASE WHEN isnan(x) THEN {for_nan} ELSE trino_{name}(a, x) END"])
+        for name, for_nan in (
+            ("array_position", "CASE WHEN a IS NOT NULL THEN CAST(0 AS BIGINT) END"),
+            ("array_remove", "a"),
+            ("contains", "trino_contains(list_filter(a, lambda trino_x: trino_x IS NULL OR NOT isnan(trino_x)), x)"),
+        )
     ),
     Macro(
         "trino_arrays_overlap",

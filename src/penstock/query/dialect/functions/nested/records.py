@@ -55,7 +55,10 @@ def equal(kind: Type | None, left: exp.Expr, right: exp.Expr) -> exp.Expr:
         return _equal_maps(kind, left, right)
     if kind is not None and kind.name == "timestamp with time zone":
         left, right = instant(left), instant(right)
-    return exp.paren(exp.EQ(this=exp.paren(left.copy()), expression=exp.paren(right.copy())), copy=False)
+    result = exp.EQ(this=exp.paren(left.copy()), expression=exp.paren(right.copy()))
+    if kind is not None and kind.is_floating:  # NaN is not equal to itself
+        return exp.paren(exp.and_(result, exp.Not(this=call_engine("isnan", left.copy())), copy=False), copy=False)
+    return exp.paren(result, copy=False)
 
 
 def _equal_arrays(kind: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:

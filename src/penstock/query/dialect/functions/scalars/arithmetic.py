@@ -3,7 +3,7 @@
 Source: Trino's documentation, "Mathematical functions and operators", "Decimal functions and operators" (result types).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -67,48 +67,28 @@ def _scales(pair: tuple[Type, Type]) -> tuple[int, int, int, int]:
     return first[0], first[1], second[0], second[1]
 
 
-def _sum_type(types: Types) -> Type | None:
-    if is_temporal(types):
-        return result_type(types)
-    pair = _numbers(types)
-    wider = common(pair) if pair is not None else None
-    if pair is None or wider is None or wider.name != "decimal":
-        return wider
-    p1, s1, p2, s2 = _scales(pair)
-    return Type.decimal(max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2))
+_Digits = tuple[int, int]  # precision and scale
 
 
-def _product_type(types: Types) -> Type | None:
-    if is_temporal(types):
-        return result_type(types)
-    pair = _numbers(types)
-    wider = common(pair) if pair is not None else None
-    if pair is None or wider is None or wider.name != "decimal":
-        return wider
-    p1, s1, p2, s2 = _scales(pair)
-    return Type.decimal(p1 + p2, s1 + s2)
+def _typed(digits: Callable[[int, int, int, int], _Digits]) -> Callable[[Types], Type | None]:
+    """Return the function of the result's type; ``digits`` gives a decimal's from precision and scale of both operands."""
+
+    def result(types: Types) -> Type | None:
+        if is_temporal(types):
+            return result_type(types)
+        pair = _numbers(types)
+        wider = common(pair) if pair is not None else None
+        if pair is None or wider is None or wider.name != "decimal":
+            return wider
+        return Type.decimal(*digits(*_scales(pair)))
+
+    return result
 
 
-def divided_type(types: Types) -> Type | None:
-    """Return the type of a quotient."""
-    if is_temporal(types):
-        return result_type(types)
-    pair = _numbers(types)
-    wider = common(pair) if pair is not None else None
-    if pair is None or wider is None or wider.name != "decimal":
-        return wider
-    p1, s1, _, s2 = _scales(pair)
-    return Type.decimal(p1 + s2 + max(s2 - s1, 0), max(s1, s2))
-
-
-def modulus_type(types: Types) -> Type | None:
-    """Return the type of a remainder."""
-    pair = _numbers(types)
-    wider = common(pair) if pair is not None else None
-    if pair is None or wider is None or wider.name != "decimal":
-        return wider
-    p1, s1, p2, s2 = _scales(pair)
-    return Type.decimal(min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2))
+_sum_type = _typed(lambda p1, s1, p2, s2: (max(p1 - s1, p2 - s2) + max(s1, s2) + 1, max(s1, s2)))
+_product_type = _typed(lambda p1, s1, p2, s2: (p1 + p2, s1 + s2))
+divided_type = _typed(lambda p1, s1, _, s2: (p1 + s2 + max(s2 - s1, 0), max(s1, s2)))
+modulus_type = _typed(lambda p1, s1, p2, s2: (min(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)))
 
 
 def _quotient(call: Call) -> exp.Expr:

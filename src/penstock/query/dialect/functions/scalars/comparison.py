@@ -3,7 +3,7 @@
 Source: Trino's documentation, "Comparison functions and operators", "Logical operators".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -13,7 +13,7 @@ from penstock.query.dialect.functions.rows import Call, Definition, Row, Types, 
 from penstock.query.dialect.functions.times.zones import instant
 from penstock.query.dialect.kinds import BOOLEAN, Type, common
 
-__all__ = ["DEFINITIONS", "ROWS"]
+__all__ = ["DEFINITIONS", "ROWS", "check_comparable"]
 
 # What the engine would cast without a word, and Trino refuses to compare.
 _FAMILIES = (
@@ -28,17 +28,18 @@ def _family(kind: Type) -> object:
     return next((each for each in _FAMILIES if kind.name in each), kind.name)
 
 
-def _check(call: Call, left: Type | None, right: Type | None) -> None:
+def check_comparable(call: Call, left: Type | None, right: Type | None, sign: str) -> None:
+    """Raise Trino's error for two values that it refuses to compare and the engine would cast."""
     if left is None or right is None or "unknown" in {left.name, right.name}:
         return
     if _family(left) != _family(right):
-        raise call.wrong(f"Cannot apply operator: {left} {call.name} {right}", code="TYPE_MISMATCH")
+        raise call.wrong(f"Cannot apply operator: {left} {sign} {right}", code="TYPE_MISMATCH")
 
 
 def _compared(call: Call) -> exp.Expr:
     first, *others = call.types
     for other in others:
-        _check(call, first, other)
+        check_comparable(call, first, other, call.name)
     nested = next((kind for kind in call.types if kind is not None and kind.name in NESTED), None)
     if nested is not None:
         return _nested(call, nested)
@@ -47,7 +48,7 @@ def _compared(call: Call) -> exp.Expr:
     if any(kind is not None and kind.name == "timestamp with time zone" for kind in call.types):
         _as_instants(call)
     if any(kind is not None and kind.is_floating for kind in call.types):
-        return _without_nan(call)
+        return _NAN_FORMS.get(type(call.node), _without_nan)(call)
     return call.node
 
 
@@ -75,6 +76,30 @@ def _without_nan(call: Call) -> exp.Expr:
     if isinstance(node, exp.NEQ):
         return exp.Paren(this=exp.Or(this=node, expression=is_nan))
     return exp.Paren(this=exp.And(this=node, expression=exp.Not(this=is_nan)))
+
+
+def _between(call: Call) -> exp.Expr:
+    """``x BETWEEN a AND b``: of the engine's answers only those with NaN as the upper bound differ."""
+    high, kind = call.node.args["high"], call.types[2]
+    if kind is None or not kind.is_floating or isinstance(high.unnest(), exp.Literal):
+        return call.node
+    return exp.Paren(this=exp.And(this=call.node, expression=exp.Not(this=call_engine("isnan", high.copy()))))
+
+
+def _in(call: Call) -> exp.Expr:
+    """``x IN (…)``: NaN is equal to no item; the answer is NULL if one of them is."""
+    items = [each for each in call.node.expressions if not isinstance(each.unnest(), exp.Literal)]
+    value, kind = call.node.this, call.types[0]
+    if not items or kind is None or not kind.is_floating:
+        return call.node
+    absent = exp.paren(exp.or_(*(exp.Is(this=exp.paren(each), expression=exp.Null()) for each in items)), copy=False)
+    is_nan = call_engine("isnan", value.copy())
+    none_equal = exp.If(this=exp.And(this=is_nan, expression=exp.Not(this=absent)), true=exp.false())
+    unknown = exp.If(this=is_nan.copy(), true=exp.Null())
+    return exp.Paren(this=exp.Case(ifs=[none_equal, unknown], default=call.node))
+
+
+_NAN_FORMS: Mapping[type[exp.Expr], Callable[[Call], exp.Expr]] = {exp.Between: _between, exp.In: _in}
 
 
 def _nested(call: Call, kind: Type) -> exp.Expr:

@@ -3,12 +3,15 @@
 Source: Trino's documentation, "Conditional expressions", "Comparison functions and operators", "Conversion functions".
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
 from penstock.query.dialect.functions.build import as_type, text
-from penstock.query.dialect.functions.rows import Call, Definition, Row, Types, call_engine
+from penstock.query.dialect.functions.nested.records import NESTED
+from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, Types, call_engine
+from penstock.query.dialect.functions.scalars.comparison import check_comparable
+from penstock.query.dialect.functions.times.zones import instant
 from penstock.query.dialect.kinds import Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -28,10 +31,18 @@ def _case_results(node: exp.Expr) -> Sequence[exp.Expr]:
     return [*(branch.args["true"] for branch in node.args["ifs"]), *([default] if default is not None else [])]
 
 
+def _case_operand(node: exp.Expr) -> Sequence[exp.Expr]:
+    """Return the operand of ``CASE operand WHEN value …`` and the values, nothing for a CASE without an operand."""
+    operand = node.args.get("this")
+    return [operand, *(branch.this for branch in node.args["ifs"])] if operand is not None else []
+
+
 def _case(call: Call) -> exp.Expr:
     """Give the results their common type, which the engine would choose otherwise for decimals."""
     kind = common(call.types)
     _check_results(call, call.types)
+    if call.beside:
+        _compare_operand(call)
     for branch in call.node.args["ifs"]:
         if kind is not None and kind.name == "decimal":
             branch.set("true", as_type(branch.args["true"], kind))
@@ -39,6 +50,33 @@ def _case(call: Call) -> exp.Expr:
     if default is not None and kind is not None and kind.name == "decimal":
         call.node.set("default", as_type(default, kind))
     return call.node
+
+
+def _compare_operand(call: Call) -> None:
+    """Have the engine compare a CASE's operand with the values as ``=`` does."""
+    operand, *values = call.beside
+    for value in values:
+        check_comparable(call, operand, value, "=")
+    kinds = [kind for kind in call.beside if kind is not None]
+    nested = next((kind for kind in kinds if kind.name in NESTED), None)
+    if nested is not None:
+        raise call.wrong(
+            f"CASE with an operand of type {nested} is not supported.",
+            code="NOT_SUPPORTED",
+            remedy="Write CASE WHEN operand = value THEN …",
+        )
+    if any(kind.name == "timestamp with time zone" for kind in kinds):
+        _change_operand(call.node, instant)
+    elif any(kind.name == "char" for kind in kinds):
+        _change_operand(call.node, lambda each: call_engine("rtrim", each, text(" ")))
+    elif operand is not None and operand.is_floating:
+        # NaN is equal to nothing, like NULL.
+        call.node.set("this", call_engine("trino_without_nan", call.node.this))
+
+
+def _change_operand(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> None:
+    for place in (node, *node.args["ifs"]):
+        place.set("this", change(place.this))
 
 
 def _if(call: Call) -> exp.Expr:
@@ -67,6 +105,8 @@ def _check_results(call: Call, kinds: Types) -> None:
 def _nullif(call: Call) -> exp.Expr:
     if common(call.types) is None and all(kind is not None and not kind.inner for kind in call.types):
         raise call.wrong(f"Types are not comparable with NULLIF: {call.types[0]} vs {call.types[1]}", code="TYPE_MISMATCH")
+    if call.types[0] is not None and call.types[0].is_floating:
+        return call_engine("trino_nullif_floating", *call.arguments)
     return call_engine("nullif", *call.arguments)
 
 
@@ -113,7 +153,7 @@ def _first(types: Types) -> Type | None:
 
 
 ROWS: Sequence[Row] = [
-    Row(name="CASE", nodes=(exp.Case,), returns=_case_type, write=_case, operands=_case_results),
+    Row(name="CASE", nodes=(exp.Case,), returns=_case_type, write=_case, operands=_case_results, beside=_case_operand),
     Row(name="if", nodes=(exp.If,), returns=_if_type, write=_if),
     Row(name="coalesce", arity=(2, None), returns=common, write=_unified),
     Row(name="nullif", arity=(2, 2), returns=_first, write=_nullif),
@@ -123,4 +163,6 @@ ROWS: Sequence[Row] = [
     Row(name="typeof", arity=(1, 1), returns=Type("varchar"), write=_typeof),
 ]
 
-DEFINITIONS: Sequence[Definition] = []
+DEFINITIONS: Sequence[Definition] = [
+    Macro("trino_nullif_floating", ["(a, b) AS CASE WHEN a = b AND NOT isnan(a) THEN NULL ELSE a END"]),
+]

@@ -1,7 +1,9 @@
 """Regular expression functions.
 
 ASCII text is matched by the engine (RE2) where both know the pattern; other text, and what RE2 does not have (look-around,
-backreferences, groups that took no part), by Python. Both `\\w` and `\\d` know Unicode's letters and digits in Trino.
+backreferences, groups that took no part), by Python. Both `\\w` and `\\d` know Unicode's letters and digits in Trino,
+`$` is the end or the place before a last line feed, and `\\s` has the vertical tab: RE2 knows neither, so text with them is
+Python's, too. What RE2, Python and Trino (Joni with Java's syntax) read in three ways is refused.
 Source: Trino's documentation, "Regular expression functions".
 """
 
@@ -22,26 +24,69 @@ from penstock.query.dialect.kinds import BIGINT, BOOLEAN, INTEGER, VARCHAR, Type
 __all__ = ["DEFINITIONS", "ROWS"]
 
 _JAVA = re.compile(
-    r"\\Q(?P<quoted>.*?)(?:\\E|$)|\(\?<(?P<name>[A-Za-z][A-Za-z0-9]*)>|\\x\{(?P<point>[0-9A-Fa-f]+)\}|\\(?P<escape>[hHRzZ])|\\.",
+    r"\\Q(?P<quoted>.*?)(?:\\E|$)|\(\?<(?P<name>[A-Za-z][A-Za-z0-9]*)>|\(\?(?P<flags>[A-Za-z]*-?[A-Za-z]*)[:)]"
+    r"|\\x\{(?P<point>[0-9A-Fa-f]+)\}|\\(?P<escape>[hHRzZsS])|\\."
+    r"|(?P<set>\[\^?\]?)|(?P<end>\])|(?P<both>&&)|(?P<brace>\{(?=,))",
     re.DOTALL,
 )
-_ESCAPES = {"h": r"[ \t\xa0\u2000-\u200a\u3000]", "H": r"[^ \t\xa0\u2000-\u200a\u3000]", "z": r"\Z", "Z": r"(?=\n?\Z)"}
+_BLANKS = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+_ESCAPES = {
+    "h": r"[ \t\xa0\u2000-\u200a\u3000]",
+    "H": r"[^ \t\xa0\u2000-\u200a\u3000]",
+    "R": r"(?:\r\n|[\n\r\x0b\x0c\x85\u2028\u2029])",
+    "z": r"\Z",
+    "Z": r"(?=\n?\Z)",
+    "s": f"[{_BLANKS}]",
+    "S": f"[^{_BLANKS}]",
+}
+_IN_SETS = {"s": _BLANKS, "S": r"\S"}
+_FLAGS = frozenset("imsx-")
 _OPTIONAL_GROUP = re.compile(r"\)[?*{]|\|")
+_ENDS_OR_BLANKS = re.compile(r"\$|\\[sS]|\[:")
+
+
+class _Ambiguous(ValueError):
+    """A construct that RE2 or Python reads, and Trino reads in another way or not at all."""
+
+
+class _Rewriting:
+    """Writes a pattern of Java's syntax as Python's."""
+
+    def __init__(self) -> None:
+        self._in_set = False
+
+    def __call__(self, match: re.Match[str]) -> str:
+        kind, value = match.lastgroup, match[match.lastgroup] if match.lastgroup else ""
+        result = match[0]
+        if kind in {"set", "end", "both"}:
+            self._enter_or_leave(match, kind)
+        elif kind == "quoted":
+            result = re.escape(value)
+        elif kind == "point":
+            result = re.escape(chr(int(value, 16)))
+        elif kind == "escape":
+            result = (_IN_SETS if self._in_set else _ESCAPES).get(value, result)
+        elif kind == "name" and not self._in_set:
+            result = f"(?P<{value}>"
+        elif kind == "brace" and not self._in_set:  # without a least number it is a text
+            result = "\\{"
+        elif kind == "flags" and not self._in_set and not _FLAGS.issuperset(value):
+            raise _Ambiguous(f"the flags '{value}' are not supported")
+        return result
+
+    def _enter_or_leave(self, match: re.Match[str], kind: str) -> None:
+        if not self._in_set:
+            self._in_set = kind == "set"
+        elif kind == "end":
+            self._in_set = False
+        elif match.string.startswith("[:", match.start()):
+            raise ValueError("Python has no classes of POSIX")
+        else:
+            raise _Ambiguous("a set within a set is not supported")
 
 
 def _python_pattern(pattern: str) -> str:
-    def piece(match: re.Match[str]) -> str:
-        if match["quoted"] is not None:
-            return re.escape(match["quoted"])
-        if match["name"] is not None:
-            return f"(?P<{match['name']}>"
-        if match["point"] is not None:
-            return re.escape(chr(int(match["point"], 16)))
-        if match["escape"] is not None:
-            return _ESCAPES.get(match["escape"], r"(?:\r\n|[\n\r\x0b\x0c\x85\u2028\u2029])")
-        return match[0]
-
-    return _JAVA.sub(piece, pattern)
+    return _JAVA.sub(_Rewriting(), pattern)
 
 
 @lru_cache(maxsize=512)
@@ -54,6 +99,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=512)
 def _is_re2(pattern: str) -> bool:
+    try:
+        _python_pattern(pattern)
+    except _Ambiguous:
+        return False
+    except ValueError:
+        pass
     try:
         pc.match_substring_regex(pa.array([""]), pattern)
     except pa.ArrowInvalid:
@@ -83,17 +134,20 @@ def _check(call: Call) -> str | None:
     if pattern is not None and not _is_re2(pattern) and not _is_python(pattern):
         raise call.wrong(
             f"The pattern '{pattern[:200]}' is not valid, or has a construct that is not supported.",
-            remedy="Look-around, backreferences and Unicode classes cannot be in one pattern.",
+            remedy="Look-around, backreferences and Unicode classes cannot be in one pattern; sets within sets are refused.",
         )
     return pattern
 
 
 def _best(pattern: str | None, *, empty: bool = True) -> str:
-    """Return which macro to use: '' for both, '_engine' or '_python' for one; ``empty``: may it match the empty text."""
+    """Return which macro to use: '' for both, '_engine' or '_python' for one; ``empty``: may it match the empty text.
+
+    '_guarded' is the engine, except for texts that it would read differently: they fail.
+    """
     if pattern is None or not _is_re2(pattern):
         return "_python"
     if not _is_python(pattern):
-        return "_engine"
+        return "_guarded" if _ENDS_OR_BLANKS.search(pattern) else "_engine"
     return "" if empty or _compiled(pattern).search("") is None else "_python"
 
 
@@ -264,12 +318,22 @@ def _split_of(value: str, pattern: str) -> list[str]:
     return [*parts, value[at:]]
 
 
-def _both(name: str, parameters: str, engine: str) -> Sequence[Macro]:
-    """Return the macro that matches ASCII text by the engine, and the one that matches all of it there."""
+_GUARDED = (
+    "CAST(CAST('TRINO[NOT_SUPPORTED] This pattern is not supported for text with a vertical tab or a line feed at its end' "
+    "AS INTEGER) AS {})"
+)
+
+
+def _both(name: str, parameters: str, engine: str, returns: str) -> Sequence[Macro]:
+    """Return the macro that matches ASCII text by the engine, and those that match all of it there."""
     python = f"trino_{name}_python({parameters})"
     return [
-        Macro(f"trino_{name}", [f"({parameters}) AS CASE WHEN strlen(x) = length(x) THEN {engine} ELSE {python} END"]),
+        Macro(f"trino_{name}", [f"({parameters}) AS CASE WHEN trino_is_re2_text(x) THEN {engine} ELSE {python} END"]),
         Macro(f"trino_{name}_engine", [f"({parameters}) AS {engine}"]),
+        Macro(
+            f"trino_{name}_guarded",
+            [f"({parameters}) AS CASE WHEN trino_has_odd_blank(x) THEN {_GUARDED.format(returns)} ELSE {engine} END"],
+        ),
     ]
 
 
@@ -278,14 +342,16 @@ def _python(name: str, others: Sequence[str], returns: str, function: Any) -> De
 
 
 DEFINITIONS: Sequence[Definition] = [
-    *_both("regexp_like", "x, p", "regexp_matches(x, p)"),
-    *_both("regexp_count", "x, p", "CAST(len(regexp_extract_all(x, p)) AS BIGINT)"),
-    *_both("regexp_extract", "x, p, g", "CASE WHEN regexp_matches(x, p) THEN regexp_extract(x, p, g) END"),
-    *_both("regexp_extract_all", "x, p, g", "regexp_extract_all(x, p, g)"),
+    Macro("trino_has_odd_blank", ["(x) AS suffix(x, chr(10)) OR contains(x, chr(11))"]),
+    Macro("trino_is_re2_text", ["(x) AS strlen(x) = length(x) AND NOT trino_has_odd_blank(x)"]),
+    *_both("regexp_like", "x, p", "regexp_matches(x, p)", "BOOLEAN"),
+    *_both("regexp_count", "x, p", "CAST(len(regexp_extract_all(x, p)) AS BIGINT)", "BIGINT"),
+    *_both("regexp_extract", "x, p, g", "CASE WHEN regexp_matches(x, p) THEN regexp_extract(x, p, g) END", "VARCHAR"),
+    *_both("regexp_extract_all", "x, p, g", "regexp_extract_all(x, p, g)", "VARCHAR[]"),
     Macro(
         "trino_regexp_replace",
         [
-            "(x, p, own, other) AS CASE WHEN strlen(x) = length(x) THEN regexp_replace(x, p, own, 'g') "
+            "(x, p, own, other) AS CASE WHEN trino_is_re2_text(x) THEN regexp_replace(x, p, own, 'g') "
             "ELSE trino_regexp_replace_python(x, p, other) END"
         ],
     ),

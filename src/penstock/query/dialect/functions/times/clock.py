@@ -45,6 +45,9 @@ def _clock(name: str, macro: str, returns: Type, node: type[exp.Expr] | None, mo
 
 
 def _from_unixtime(call: Call) -> exp.Expr:
+    kind = call.types[0]
+    if kind is not None and not kind.is_number and kind.name != "unknown":
+        raise call.unexpected("from_unixtime(double), from_unixtime(double, varchar), from_unixtime(double, bigint, bigint)")
     seconds = call_engine("trino_from_unixtime", call.arguments[0])
     if len(call.arguments) == 1:
         return seconds
