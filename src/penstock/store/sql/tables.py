@@ -5,6 +5,7 @@ import penstock.store.sql.catalog.connections
 import penstock.store.sql.catalog.crawl
 import penstock.store.sql.catalog.details
 import penstock.store.sql.catalog.tables
+import penstock.store.sql.jobs
 import penstock.store.sql.lakeformation
 import penstock.store.sql.registry.tables
 import penstock.store.sql.resources

@@ -5,6 +5,7 @@ from .catalog import CatalogStoreSuite as CatalogStoreSuite
 from .connections import ConnectionStoreSuite as ConnectionStoreSuite
 from .crawl import CrawlStoreSuite as CrawlStoreSuite
 from .files import FileSystemSuite as FileSystemSuite
+from .jobs import JobStoreSuite as JobStoreSuite
 from .registry import RegistryStoreSuite as RegistryStoreSuite
 from .resources import ResourceStoreSuite as ResourceStoreSuite
 from .secrets import SecretStoreSuite as SecretStoreSuite

@@ -1,0 +1,1 @@
+"""Jobs as Glue has them: definitions, runs, triggers, workflows, bookmarks, security configurations, sessions."""

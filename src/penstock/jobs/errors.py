@@ -1,0 +1,65 @@
+"""The errors of jobs, with the codes that Glue gives them."""
+
+from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, LimitExceeded, NotFound
+
+__all__ = [
+    "BookmarkMoved",
+    "EntryExists",
+    "EntryNotFound",
+    "IllegalSession",
+    "IllegalWorkflow",
+    "SettingNotServed",
+    "TooManyRuns",
+]
+
+
+class EntryNotFound(NotFound):
+    """No job, run, trigger, workflow, configuration or session has this name."""
+
+    def __init__(self, what: str, name: str) -> None:
+        super().__init__(f"{what.capitalize()} {name[:300]} was not found.")
+
+
+class EntryExists(AlreadyExists):
+    """The name is taken."""
+
+    def __init__(self, what: str, name: str) -> None:
+        super().__init__(f"{what.capitalize()} {name[:300]} already exists.")
+
+
+class TooManyRuns(LimitExceeded):
+    """As many runs as allowed are running."""
+
+    aws_code = "ConcurrentRunsExceededException"
+
+    def __init__(self, what: str, name: str, limit: int) -> None:
+        super().__init__(
+            f"Concurrent runs exceeded for {name}: this {what} may have {limit} at once.",
+            remedy="Wait for one to end, stop it, or raise MaxConcurrentRuns.",
+        )
+
+
+class SettingNotServed(InvalidInput):
+    """A setting that Glue has and this server cannot follow."""
+
+
+class IllegalSession(InvalidInput):
+    """The session is not in a state for this request."""
+
+    aws_code = "IllegalSessionStateException"
+
+
+class IllegalWorkflow(InvalidInput):
+    """The workflow's run is not in a state for this request."""
+
+    aws_code = "IllegalWorkflowStateException"
+
+
+class BookmarkMoved(ConcurrentModification):
+    """Another run committed the job's bookmark first, or it was reset."""
+
+    def __init__(self, job: str, expected: int, found: int) -> None:
+        super().__init__(
+            f"The bookmark of job {job} is at version {found}, and not at {expected} as this run read it.",
+            remedy="Another run of the job committed, or the bookmark was reset: start the job again.",
+        )
