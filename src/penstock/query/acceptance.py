@@ -15,12 +15,10 @@ from penstock.query.planning.permitted import PermittedStatements
 from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.statements.errors import ResourceNotFound
-from penstock.statements.model import ResultOptions, Statement, StatementId, StatementType
+from penstock.statements.model import WRITING, ResultOptions, Statement, StatementId, StatementType
 from penstock.statements.work_groups import PRIMARY, WorkGroup, WorkGroups
 
 __all__ = ["Acceptance", "StatementRequest", "StatementText", "check_same"]
-
-_WRITING = frozenset({"CREATE_TABLE_AS_SELECT", "INSERT", "UNLOAD", "MERGE", "UPDATE", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +87,7 @@ class Acceptance:
             )
         location, options = self._results(request, group)
         statement_id = StatementId(str(uuid.uuid4()))
-        is_reusable = parsed.type is StatementType.DML and parsed.substatement not in _WRITING
+        is_reusable = parsed.type is StatementType.DML and parsed.substatement not in WRITING
         statement = Statement(
             id=statement_id,
             sql=request.sql,
@@ -145,7 +143,7 @@ class Acceptance:
 
 def _ending(parsed: StatementKind) -> str:
     """Return how the name of a result ends, as Athena's do: that of a statement that writes has no ending."""
-    if parsed.substatement in _WRITING:
+    if parsed.substatement in WRITING:
         return ""
     return ".csv" if parsed.type is StatementType.DML else ".txt"
 

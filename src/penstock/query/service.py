@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from penstock.errors import NotFound, PenstockError
+from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.query.acceptance import Acceptance, StatementRequest, StatementText, check_same
@@ -25,6 +26,7 @@ from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import forget, recover
 from penstock.statements.model import (
     FINAL_STATES,
+    WRITING,
     Statement,
     StatementFailure,
     StatementId,
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["QueryService", "StatementRequest"]
 
 _STOPPED = "Query canceled by user"
-_WRITING = frozenset({"CREATE_TABLE_AS_SELECT", "INSERT", "UNLOAD"})
 _LOST = "SERVER_RESTARTED: The server process that ran the statement ended before it was done. Run it again."
 
 
@@ -274,8 +275,6 @@ class QueryService:
             self._store.finish(
                 statement_id, StatementState.SUCCEEDED, at=at, statistics=self._timed(run, at), columns=outcome.columns
             )
-            if outcome.commit is not None:
-                forget(run.statement.result_uri, self._sink)
         except GaveWay:
             raise
         except Interrupted:
@@ -293,7 +292,13 @@ class QueryService:
             # A statement must never stay RUNNING: its state is FAILED before the error goes on to the log.
             what = f"The engine failed: {type(error).__name__}."
             self._fail(run.statement, StatementError("GENERIC_INTERNAL_ERROR", what).failure(), run)
+            self._forget_journal(run)
             raise
+        self._forget_journal(run)
+
+    def _forget_journal(self, run: "Run") -> None:
+        if run.journaled:
+            forget(run.statement.result_uri, self._sink)
 
     def _fail(self, statement: Statement, failure: StatementFailure, run: "Run | None" = None) -> bool:
         at = self._clock()
@@ -317,11 +322,25 @@ class QueryService:
         if not is_lost(statement.owner, statement.heartbeat, now=self._clock(), dead_after=dead_after):
             return False
         # It may have died between its last change and its state.
-        if statement.substatement in _WRITING and recover(statement.result_uri, self._changes, self._sink):
-            self._store.finish(statement.id, StatementState.SUCCEEDED, at=self._clock())
+        writes = statement.substatement in WRITING
+        if writes and recover(statement.result_uri, self._changes, self._sink, self._has_metadata):
+            done = self._store.finish(statement.id, StatementState.SUCCEEDED, at=self._clock())
+        else:
+            done = self._fail(statement, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
+        if writes:
             forget(statement.result_uri, self._sink)
-            return True
-        return self._fail(statement, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
+        return done
+
+    def _has_metadata(self, database: str, name: str, location: str) -> bool:
+        """Return whether the table's metadata is the file at ``location``, or was, as its log tells."""
+        try:
+            current = self.catalog.table(database, name).parameters.get("metadata_location")
+            if current is None or current == location:
+                return current is not None
+            log = MetadataFiles(self._lake).read(current).get("metadata-log", ())
+        except PenstockError:
+            return False
+        return any(each.get("metadata-file") == location for each in log)
 
     def _forget_work_group(self, name: str) -> None:
         """Forget the statements of a deleted work group that are done, and stop the others, which stay in the history."""

@@ -11,6 +11,7 @@ from typing import NewType
 
 __all__ = [
     "FINAL_STATES",
+    "WRITING",
     "ResultColumn",
     "ResultOptions",
     "Statement",
@@ -35,6 +36,8 @@ class StatementState(StrEnum):
     CANCELLED = "CANCELLED"
 
 
+WRITING = frozenset({"CREATE_TABLE_AS_SELECT", "INSERT", "UNLOAD", "MERGE", "UPDATE", "DELETE"})
+"""The substatements whose statements write rows."""
 FINAL_STATES = frozenset({StatementState.SUCCEEDED, StatementState.FAILED, StatementState.CANCELLED})
 
 

@@ -39,9 +39,9 @@ class Host:
         sink: ResultSink,
         folder: Path,
         prepared: PermittedStatements,
-        committing: Callable[[], AbstractContextManager[None]] = nullcontext,
+        committing: Callable[[Mapping[str, Any]], AbstractContextManager[None]] = lambda _: nullcontext(),
     ) -> None:
-        """``committing`` is around each change of a table: what Iceberg's commits are."""
+        """``committing`` is around each change of a table, whose request it gets: what Iceberg's commits are."""
         self._committing = committing
         self._catalog = catalog
         self._sink = sink
@@ -78,7 +78,7 @@ class Host:
             return {}
         if operation not in CHANGES:
             raise InvalidInput(f"{operation} is not an operation of statements.")
-        with self._committing() if operation in _COMMITS else nullcontext():
+        with self._committing(request) if operation in _COMMITS else nullcontext():
             return self._catalog.change(operation, request)
 
     def publish(self, files: Sequence[Publication]) -> None:

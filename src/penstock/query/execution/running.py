@@ -4,10 +4,11 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
@@ -21,8 +22,8 @@ from penstock.query.execution.runner import METADATA, RESULT
 from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
 from penstock.query.ports import ResultSink
 from penstock.query.settings import QuerySettings
-from penstock.query.writing.publishing import Committer
-from penstock.statements.model import Statement, StatementStatistics
+from penstock.query.writing.publishing import Committer, announce
+from penstock.statements.model import WRITING, Statement, StatementStatistics
 
 __all__ = ["Run"]
 
@@ -69,8 +70,11 @@ class Run:
         self._child: Child | None = None
         self._gives_way = False
         self._began: float | None = None
+        self._folder = Path()
         self._committing = False
         self._committed = False
+        self.journaled = False
+        """Whether there is a journal, which goes when the statement's state is stored."""
 
     @property
     def running_for(self) -> float:
@@ -116,7 +120,7 @@ class Run:
 
         Raises :class:`StatementError`; :class:`Interrupted` if it was stopped, :class:`GaveWay` after :meth:`give_way`.
         """
-        folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
+        self._folder = folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
         try:
             outcome = self._computed(folder, reuse=self._fetched(folder))
             if outcome.statistics.reused:
@@ -125,6 +129,7 @@ class Run:
             self.check()
             stored = self._stored(folder, outcome)
             if outcome.commit is not None:
+                self.journaled = True
                 Committer(self._catalog, self._sink, folder, self.statement.result_uri).run(outcome.commit, self._commits)
                 self._committed = True
             return stored
@@ -193,11 +198,18 @@ class Run:
             self._committing = True
 
     @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """Do what cannot be stopped, and after which the statement has succeeded, unless it fails."""
+    def _changing(self, request: Mapping[str, Any]) -> Iterator[None]:
+        """Do what cannot be stopped, and after which the statement has succeeded, unless it fails.
+
+        From then on a statement that writes rows is committed, whatever becomes of its process or its manifest.
+        """
         self._commits()
         try:
+            if self.statement.substatement in WRITING:
+                self.journaled = True
+                announce(self.statement.result_uri, self._sink, self._folder, request)
             yield
+            self._committed = self.journaled
         except BaseException:
             with self._lock:
                 self._committing = False

@@ -24,7 +24,7 @@ from penstock.query.errors import StatementError
 from penstock.query.planning.permitted import PermittedCatalog
 from penstock.query.ports import CatalogChanges, Publication, ResultSink
 
-__all__ = ["CatalogChange", "Commit", "Committer", "forget", "recover"]
+__all__ = ["CatalogChange", "Commit", "Committer", "announce", "forget", "recover"]
 
 _log = logging.getLogger("penstock.query")
 _JOURNAL = ".journal"
@@ -135,16 +135,38 @@ def _take_back(commit: Commit, changes: Sequence[CatalogChange], catalog: Catalo
             _log.exception("%s of a failed statement cannot be removed", uri)
 
 
-def recover(result: str, catalog: CatalogChanges, sink: ResultSink) -> bool:
+def announce(result: str, sink: ResultSink, folder: Path, request: Mapping[str, Any]) -> None:
+    """Journal that a statement's one change of the catalog follows: Glue's ``request`` that gives a table its next metadata.
+
+    Iceberg's commits need no more of a journal: readers see all that they make, or nothing.
+    """
+    shape = request["TableInput"]
+    pointer = {
+        "database": request["DatabaseName"],
+        "table": shape["Name"],
+        "metadata": shape.get("Parameters", {}).get("metadata_location"),
+    }
+    file = folder / "journal"
+    file.write_text(json.dumps({"pointer": pointer}), encoding="utf-8")
+    sink.put(f"{result}{_JOURNAL}", file)
+
+
+def recover(
+    result: str, catalog: CatalogChanges, sink: ResultSink, has_metadata: Callable[[str, str, str], bool] = lambda *_: False
+) -> bool:
     """Finish for a statement whose owner is gone, by the name of its result: return whether it had succeeded.
 
-    If it had not, what it had stored and changed is taken back.
+    If it had not, what it had stored and changed is taken back. ``has_metadata`` says whether the metadata of a table (its
+    database, its name) is that of a file, or was.
     """
     try:
         with sink.open(f"{result}{_JOURNAL}") as file:
             raw = json.loads(file.read())
     except NotFound:
         return False
+    if "pointer" in raw:
+        pointer = raw["pointer"]
+        return has_metadata(pointer["database"], pointer["table"], pointer["metadata"])
     if raw["done"]:
         return True
     commit = Commit.from_json(raw)
