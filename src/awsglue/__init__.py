@@ -2,10 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+from penstock.spark.glue.absent_modules import install
+
 if TYPE_CHECKING:
     from awsglue.dynamicframe import DynamicFrame
 
 __all__ = ["DynamicFrame"]
+
+install()
 
 
 def __getattr__(name: str) -> Any:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from penstock.spark.glue.errors import MODULE, not_supported
+from penstock.spark.glue.errors import refused_name
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 
 __all__ = ["DynamicFrame"]
 
 
 def __getattr__(name: str) -> Any:
-    raise not_supported(MODULE, "awsglue.dynamicframe", name, __all__)
+    return refused_name(__name__, name)

@@ -1,8 +1,8 @@
-"""The supported transforms; others raise an error that says so."""
+"""The transforms; those that are refused raise at their use."""
 
 from typing import Any
 
-from penstock.spark.glue.errors import TRANSFORMS, not_supported
+from penstock.spark.glue.errors import TRANSFORMS, refused_name
 from penstock.spark.glue.frames.transforms import (
     ApplyMapping,
     DropFields,
@@ -28,7 +28,9 @@ __all__ = [
     "SelectFields",
     "Union",
 ]
+# So that ``import *`` finds the refused ones, too.
+__all__ += list(TRANSFORMS)
 
 
 def __getattr__(name: str) -> Any:
-    raise not_supported(TRANSFORMS, "awsglue.transforms", name, __all__)
+    return refused_name(__name__, name)

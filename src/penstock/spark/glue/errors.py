@@ -1,63 +1,31 @@
-"""The error for a name of Glue's library that is not supported, and the table of those names.
+"""The error for a name of Glue's library that is not supported, by the table of :mod:`penstock.spark.glue.library`.
 
-A script that uses one gets, at that line, an error that names an alternative, instead of an AttributeError.
+A refused name can be imported, and raises at its use, with what to write instead.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 from penstock.errors import OperationNotServed
+from penstock.spark.glue.library.table import refusals, row
 
-__all__ = ["CONTEXT", "FRAME", "MODULE", "TRANSFORMS", "NotSupported", "not_supported"]
+__all__ = ["CONTEXT", "FRAME", "MODULE", "TRANSFORMS", "NotSupported", "Refused", "not_supported", "refused_name"]
 
 
 class NotSupported(OperationNotServed):
     """AWS's library has this name; Penstock's does not yet."""
 
 
-_SINK = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
-_SOURCE = "Read with spark.read, then DynamicFrame.fromDF."
-_S3 = "Delete or move the objects with boto3's S3 client."
-_LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
-_SQL = "Use toDF() and Spark's own functions."
-
-
-def _each(names: str, remedy: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), remedy)
-
-
-CONTEXT: Mapping[str, str] = {
-    **_each(
-        "create_sample_dynamic_frame create_sample_dynamic_frame_from_catalog create_sample_dynamic_frame_from_options",
-        _SOURCE,
-    ),
-    **_each("getCatalogSink getCatalogSource write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _SINK),
-    "extract_jdbc_conf": "Read the connection with boto3: glue.get_connection(Name=...).",
-    "get_catalog_schema_as_spark_schema": "Read the table's columns with boto3: glue.get_table(...).",
-    **_each("purge_table purge_s3_path transition_table transition_s3_path", _S3),
-    **_each("start_transaction begin_transaction commit_transaction cancel_transaction abort_transaction", _LEDGER),
-}
+CONTEXT: Mapping[str, str] = refusals("awsglue.context", "GlueContext")
 """Names of GlueContext."""
 
-FRAME: Mapping[str, str] = {
-    **_each("unbox split_fields split_rows join unnest relationalize unnest_ddb_json simplify_ddb_json", _SQL),
-    **_each("resolveChoice mergeDynamicFrame mapPartitions mapPartitionsWithIndex with_frame_schema", _SQL),
-    **_each("write spigot", _SINK),
-    **_each(
-        "errorsAsDynamicFrame errorsCount stageErrorsCount assertErrorThreshold",
-        "There are no error records: an exception of a function fails the batch, which is retried.",
-    ),
-}
+FRAME: Mapping[str, str] = refusals("awsglue.dynamicframe", "DynamicFrame")
 """Names of DynamicFrame."""
 
-TRANSFORMS: Mapping[str, str] = {
-    **_each("ErrorsAsDynamicFrame FillMissingValues FindIncrementalMatches FindMatches FlatMap Join", _SQL),
-    **_each("MapToCollection Relationalize ResolveChoice SelectFromCollection Spigot SplitFields SplitRows", _SQL),
-    **_each("Unbox UnnestFrame DynamicFrameCollection EvaluateDataQuality", _SQL),
-}
+TRANSFORMS: Mapping[str, str] = refusals("awsglue.transforms")
 """Names of ``awsglue.transforms``."""
 
-
-MODULE: Mapping[str, str] = _each("DynamicFrameCollection DynamicFrameReader DynamicFrameWriter ResolveOption", _SQL)
+MODULE: Mapping[str, str] = refusals("awsglue.dynamicframe")
 """Names of ``awsglue.dynamicframe``."""
 
 
@@ -70,3 +38,40 @@ def not_supported(table: Mapping[str, str], owner: str, name: str, there: Iterab
             f"{owner}.{name} of AWS Glue's library is not supported by Penstock yet.", remedy=f"{table[name]}{supported}"
         )
     return AttributeError(f"{owner} has no attribute {name!r}")
+
+
+class Refused:
+    """A name that a script can import and not use: a call of it, and each of its attributes, raise :class:`NotSupported`."""
+
+    def __init__(self, module: str, name: str, note: str) -> None:
+        self._refusal = (module, name, note)
+
+    def _refuse(self) -> NoReturn:
+        module, name, note = self._refusal
+        raise not_supported({name: note}, module, name)
+
+    def __call__(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse()
+
+    def __mro_entries__(self, _: tuple[type, ...]) -> NoReturn:
+        self._refuse()
+
+    def __iter__(self) -> NoReturn:
+        self._refuse()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refuse()
+
+    def __repr__(self) -> str:
+        module, name, _ = self._refusal
+        return f"<{module}.{name}, not supported by Penstock>"
+
+
+def refused_name(module: str, name: str) -> Refused:
+    """Return what ``module`` has in the place of ``name``. Raises AttributeError if AWS's library has no such name."""
+    found = row(module, name) if not name.startswith("__") else None
+    if found is None or found.status != "refused":
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return Refused(module, name, found.note)

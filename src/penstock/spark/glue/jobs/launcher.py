@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import PenstockError
+from penstock.spark.glue.absent_modules import install
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import handle_signals
 
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str]) -> int:
     sys.path.insert(0, str(Path(arguments[0]).absolute().parent))
     handle_signals()
     guard_overwrites()
+    install()
     try:
         runpy.run_path(arguments[0], run_name="__main__")
     except PenstockError as error:

@@ -1,0 +1,66 @@
+"""``awsglue.context``, ``awsglue.job``, ``awsglue.utils`` and the readers, sources and sinks of a context."""
+
+from collections.abc import Sequence
+
+from penstock.spark.glue.library.rows import Row, differs, refused, served
+
+__all__ = ["ROWS"]
+
+_CONTEXT, _SINK_MODULE, _FRAMES = "awsglue.context", "awsglue.data_sink", "awsglue.dynamicframe"
+_READ = "Read with spark.read, then DynamicFrame.fromDF."
+_WRITE = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
+_FILES = "Files only: parquet, json, csv, orc, avro."
+_S3 = "Delete or move the objects with boto3's S3 client."
+_LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
+_JVM = "It is an object of AWS's own JVM classes; use the Python names of this table."
+_STREAMS = "Streams only (kafka, kinesis); files are read with spark.read."
+_REDSHIFT = "Write with Spark's writer, or with frame.toDF().write.jdbc."
+
+ROWS: Sequence[Row] = [
+    *served(_CONTEXT, "", "GlueContext"),
+    *served(_CONTEXT, "GlueContext", "spark_session add_ingestion_time_columns create_dynamic_frame_from_rdd"),
+    *served(
+        _CONTEXT,
+        "GlueContext",
+        "create_data_frame create_dynamic_frame write_dynamic_frame write_data_frame getSource getStreamingSource getSink",
+    ),
+    *differs(_CONTEXT, "GlueContext", "create_data_frame_from_options create_data_frame_from_catalog", _STREAMS),
+    *differs(
+        _CONTEXT,
+        "GlueContext",
+        "forEachBatch",
+        "Options recordPollingLimit and batchMaxPollingTimeSeconds are refused.",
+    ),
+    *differs(_CONTEXT, "GlueContext", "get_logger", "Python's logger; its lines go to standard error, not to CloudWatch."),
+    *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_options write_from_options", _FILES),
+    *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_catalog write_data_frame_from_catalog", _FILES),
+    *differs(_CONTEXT, "GlueContext", "create_dynamic_frame_from_options create_dynamic_frame_from_catalog", _STREAMS),
+    *refused(_CONTEXT, "GlueContext", "getCatalogSource create_sample_dynamic_frame", _READ),
+    *refused(_CONTEXT, "GlueContext", "create_sample_dynamic_frame_from_catalog", _READ),
+    *refused(_CONTEXT, "GlueContext", "create_sample_dynamic_frame_from_options", _READ),
+    *refused(_CONTEXT, "GlueContext", "getCatalogSink", _WRITE),
+    *refused(_CONTEXT, "GlueContext", "write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _REDSHIFT),
+    *refused(_CONTEXT, "GlueContext", "extract_jdbc_conf", "Read the connection with boto3: glue.get_connection(Name=...)."),
+    *refused(
+        _CONTEXT,
+        "GlueContext",
+        "get_catalog_schema_as_spark_schema",
+        "Read the table's columns with boto3: glue.get_table(...).",
+    ),
+    *refused(_CONTEXT, "GlueContext", "purge_table purge_s3_path transition_table transition_s3_path", _S3),
+    *refused(_CONTEXT, "GlueContext", "start_transaction begin_transaction commit_transaction", _LEDGER),
+    *refused(_CONTEXT, "GlueContext", "cancel_transaction abort_transaction", _LEDGER),
+    *refused(_CONTEXT, "GlueContext", "convert_resolve_option", "Call frame.toDF([ResolveOption(path, action, type)])."),
+    *refused(_CONTEXT, "GlueContext", "currentTimeMillis", "Write int(time.time() * 1000)."),
+    *refused(_FRAMES, "", "DynamicFrameReader DynamicFrameWriter", "Use the context's own create_ and write_dynamic_frame."),
+    *refused(_SINK_MODULE, "", "DataSink", _WRITE),
+    *refused("awsglue.data_source", "", "DataSource", _READ),
+    *refused("awsglue.streaming_data_source", "", "StreamingDataSource", "Use create_data_frame.from_options."),
+    *refused("awsglue.dataframereader", "", "DataFrameReader", "Use the context's own create_data_frame."),
+    *refused("awsglue.dataframewriter", "", "DataFrameWriter", _WRITE),
+    *served("awsglue.job", "", "Job"),
+    *served("awsglue.job", "Job", "isInitialized commit"),
+    *differs("awsglue.job", "Job", "init", "There are no bookmarks; the checkpoint of a stream is its progress."),
+    *served("awsglue.utils", "", "getResolvedOptions GlueArgumentError"),
+    *refused("awsglue.utils", "", "makeOptions callsite strip_option_prefix GlueArgumentParser", _JVM),
+]

@@ -1,0 +1,89 @@
+"""The table of Glue's library against the real attributes: what it calls served exists, what it refuses raises."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import new_class
+from typing import Any
+
+import pytest
+
+import awsglue.transforms
+from awsglue.context import GlueContext
+from awsglue.dynamicframe import DynamicFrame
+from awsglue.job import Job
+from penstock.spark.glue.errors import NotSupported, Refused
+from penstock.spark.glue.library.rows import Row
+from penstock.spark.glue.library.table import ROWS
+
+# Attributes of an object, which a class without one does not show.
+INSTANCE = {
+    "spark_session",
+    "create_data_frame",
+    "create_dynamic_frame",
+    "write_dynamic_frame",
+    "write_data_frame",
+    "name",
+    "glue_ctx",
+}
+CLASSES: dict[str, Any] = {"GlueContext": GlueContext, "DynamicFrame": DynamicFrame, "Job": Job}
+
+
+def attribute(row: Row) -> Any:
+    module = import_module(row.module)
+    if not row.owner:
+        return getattr(module, "anything" if row.name == "*" else row.name)
+    return getattr(getattr(module, row.owner), row.name)
+
+
+def test_each_name_has_one_row_and_each_difference_a_note() -> None:
+    keys = [(row.module, row.owner, row.name) for row in ROWS]
+    assert sorted(keys) == sorted(set(keys))
+    assert [row for row in ROWS if (row.note == "") != (row.status == "served")] == []
+    assert [row for row in ROWS if row.note and not row.note.endswith((".", ")"))] == []
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.status != "refused"], ids=lambda row: row.shown)
+def test_a_served_name_is_there(row: Row) -> None:
+    if row.name not in INSTANCE:
+        assert not isinstance(attribute(row), Refused)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.status == "refused"], ids=lambda row: row.shown)
+def test_a_refused_name_is_imported_and_raises_at_its_use(row: Row) -> None:
+    if row.owner:
+        owner = CLASSES[row.owner]
+        with pytest.raises(NotSupported, match=rf"{row.owner}\..* of AWS Glue's library is not supported") as error:
+            getattr(owner.__new__(owner), row.name)()
+        assert error.value.remedy
+        assert error.value.remedy.startswith(row.note)
+        return
+    name = attribute(row)
+    assert isinstance(name, Refused), "it is served: give its row another status"
+    uses: list[Callable[[], object]] = [name, lambda: name.apply, lambda: new_class("Own", (name,))]
+    for use in uses:
+        with pytest.raises(NotSupported) as error:
+            use()
+        assert error.value.remedy == row.note
+
+
+def test_every_public_name_has_a_row() -> None:
+    rows = {(row.module, row.owner, row.name) for row in ROWS}
+    for owner in CLASSES.values():
+        module = next(row.module for row in ROWS if row.name == owner.__name__ and not row.owner)
+        public = {(module, owner.__name__, name) for name in vars(owner) if not name.startswith("_")}
+        assert public - rows == set()
+    assert {("awsglue.transforms", "", name) for name in awsglue.transforms.__all__} - rows == set()
+
+
+def test_modules_that_penstock_lacks_are_imported_and_a_script_s_own_come_first(tmp_path: Any) -> None:
+    (tmp_path / "gs_now.py").write_text("own = True")
+    code = (
+        "import awsglue, gs_now, gs_uuid; from awsglueml.transforms import *; from awsglue.transforms import *;"
+        "import awsgluedi.transforms; from awsglue.blueprint.workflow import Workflow; FindMatches, Relationalize;"
+        "assert gs_now.own\n"
+        "try: import awsgluexx\nexcept ImportError: pass\nelse: raise SystemExit(2)\n"
+        "try: from awsglue.utils import nothing\nexcept ImportError: pass\nelse: raise SystemExit(3)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0
