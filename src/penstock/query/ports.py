@@ -123,6 +123,10 @@ class ResultSink(Protocol):
         """Store the file's bytes as the object ``uri``, completely or not at all."""
         ...
 
+    def take(self, files: Sequence[tuple[str, Path]]) -> None:
+        """Store files as objects, each as :meth:`put` does and in order. Afterwards the files may be gone."""
+        ...
+
     def remove(self, uri: str) -> None:
         """Remove the object ``uri``; it is not an error if there is none."""
         ...

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 __all__ = ["QueryService", "StatementRequest"]
 
+# How many requests wait for a statement's end at a time: each holds a thread of the API. Seconds, from the submission and
+# of one wait.
+_PATIENT, _YOUNG, _MOMENT = 4, 2.0, 0.1
 _STOPPED = "Query canceled by user"
 _LOST = "SERVER_RESTARTED: The server process that ran the statement ended before it was done. Run it again."
 
@@ -89,6 +92,7 @@ class QueryService:
         self._acceptance = Acceptance(self.work_groups, sink=sink, settings=settings, children=children, owner=self._owner)
         self._lock = threading.Lock()
         self._lanes: Lanes[Run] = Lanes(settings.workers, self._work)
+        self._patient = threading.BoundedSemaphore(_PATIENT)
         self._waiting = 0
         self._closed = False
         self._used = False
@@ -130,6 +134,20 @@ class QueryService:
         catalog = PermittedCatalog(self.catalog, self._changes, request.catalog_access)
         self._submit(statement, text, catalog, prepared, previous, cutoff=group.settings.bytes_cutoff)
         return statement.id
+
+    def get_soon(self, statement_id: str) -> Statement:
+        """Return one statement; of one that has just begun here, wait for its end for a moment.
+
+        Most statements end sooner than their clients ask again: PyAthena and awswrangler ask at once, and then after a
+        quarter of a second or a whole one. Raises as :meth:`get`.
+        """
+        run = self._watch.find(StatementId(statement_id))
+        if run is not None and run.age < _YOUNG and self._patient.acquire(blocking=False):
+            try:
+                run.ended.wait(_MOMENT)
+            finally:
+                self._patient.release()
+        return self.get(statement_id)
 
     def get(self, statement_id: str) -> Statement:
         """Return one statement. Raises :class:`InvalidRequest` if none has this id."""
@@ -262,6 +280,7 @@ class QueryService:
             if done:
                 self._watch.remove(run)
                 self._done()
+            run.clean()
         return done
 
     def _relieve(self) -> None:

@@ -15,6 +15,10 @@ def test_no_connection_commits_before_the_disk_has_it(postgres_url: str) -> None
         # Also after a rollback, and on the connections that the hot paths take.
         with database.pin_connection(), database.write() as connection:
             connection.exec_driver_sql("ROLLBACK")
+        with database.write(synced=False) as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "off"
+        with database.write() as connection:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar_one() == "on"
         direct = Direct(database)
         with direct.write() as transaction:
             transaction._cursor.execute("SHOW synchronous_commit")

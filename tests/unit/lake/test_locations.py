@@ -1,5 +1,6 @@
 """The files of ``s3://`` names, and that no name leads out of a bucket's folder."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from penstock.errors import InvalidInput
 from penstock.lake.locations import LakeFolder
 from penstock.lake.statistics import walk
+from penstock.query.errors import StatementError
 from penstock.query.execution.sinks import LakeSink
 
 
@@ -61,3 +63,30 @@ def test_a_bucket_that_does_not_exist_is_told_with_its_remedy(lake: LakeFolder) 
     with pytest.raises(InvalidInput, match=r"The bucket of s3://absent/x/ does not exist\.") as refused:
         lake.check_bucket("s3://absent/x/", remedy="Create it.")
     assert refused.value.remedy == "Create it."
+
+
+def test_taken_files_become_objects_without_a_copy_where_the_file_system_allows_it(
+    lake: LakeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(name: str) -> Path:
+        (tmp_path / name).write_text(name)
+        return tmp_path / name
+
+    sink = LakeSink(lake)
+    inode = made("one").stat().st_ino
+    sink.take([("s3://bucket/results/one", made("one")), ("s3://bucket/results/two", made("two"))])
+    stored = lake.path("s3://bucket/results/one")
+    assert stored.stat().st_ino == inode
+    assert [path.read_text() for path in sorted(stored.parent.iterdir())] == ["one", "two"]
+
+    def elsewhere(self: Path, target: Path) -> None:
+        raise OSError(errno.EXDEV, "another file system")
+
+    monkeypatch.setattr(Path, "rename", elsewhere)
+    sink.take([("s3://bucket/results/three", made("three"))])
+    assert lake.path("s3://bucket/results/three").read_text() == "three"
+
+    monkeypatch.undo()
+    with pytest.raises(StatementError, match="s3://bucket/results/five"):
+        sink.take([("s3://bucket/results/four", made("four")), ("s3://bucket/results/five", tmp_path / "missing")])
+    assert len(list(stored.parent.iterdir())) == 3

@@ -22,3 +22,14 @@ class TestStatementStores(StatementStoreSuite):
         database.create_all()
         yield SqlStatementStore(database)
         database.close()
+
+
+def test_only_states_that_nothing_depends_on_are_not_synced(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'store.db'}")
+    with database.write(synced=False) as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 1  # NORMAL
+    with pytest.raises(ZeroDivisionError), database.write(synced=False):
+        raise ZeroDivisionError
+    with database.write() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2  # FULL
+    database.close()

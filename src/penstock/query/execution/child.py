@@ -1,6 +1,7 @@
 """The child process in which statements are parsed, planned and run.
 
-``python -P -m penstock.query.execution.child DESCRIPTOR`` starts it; the descriptor is a socket to the owner.
+``python -P -m penstock.query.execution.child DESCRIPTOR FOLDER`` starts it; the descriptor is a socket to the owner, the
+folder is for what engines spill.
 The owner sends pickles, which this process trusts: ``("read", sql, parameters, limits)``, ``("run", task, limits)`` and
 the replies to ``ask``. The limits are bytes of resident memory, bytes of allocated data (RLIMIT_DATA), and seconds of CPU
 time. This process sends JSON, which the owner checks: while it runs a task, ``ask`` with the name of a method of
@@ -59,6 +60,7 @@ def main(arguments: list[str]) -> None:
     _go_first_when_memory_is_short()
     channel: Connection[Any, Any] = Connection(int(arguments[0]))
     os.set_inheritable(channel.fileno(), False)
+    scratch = Path(arguments[1])
     memory = _Memory()
     with suppress(EOFError, ConnectionError):
         while True:
@@ -67,7 +69,7 @@ def main(arguments: list[str]) -> None:
                 answer = _answer(what, arguments, channel)
             _send(channel, {**answer, "peak": _peak(), "worn": _pages(5) > _WORN})
             if what == "run":
-                _prepare_for_the_next()
+                _prepare_for_the_next(scratch)
 
 
 def _answer(what: str, arguments: Sequence[Any], channel: "Connection[Any, Any]") -> Mapping[str, Any]:
@@ -125,11 +127,12 @@ def _run(task: "Task", channel: "Connection[Any, Any]") -> Mapping[str, Any]:
     }
 
 
-def _prepare_for_the_next() -> None:
+def _prepare_for_the_next(scratch: Path) -> None:
     from penstock.query.execution.spares import spares  # noqa: PLC0415 - as in _run
 
     # A failure here is one of the next statement, which tries again.
     with suppress(Exception):
+        spares.scratch = scratch
         spares.prepare()
 
 

@@ -9,10 +9,12 @@ import json
 import logging
 import os
 import pickle
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
+from penstock.caching import SharedCache
 from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests, memory_exceeded
 from penstock.query.execution.remote import RAISED
 from penstock.query.ports import StatementHost
@@ -41,6 +44,7 @@ _READ_DEADLINE = 30.0  # of wall-clock time, on a busy machine
 _READERS = 2
 _MAX_WAITING = 8
 _PATIENCE = 0.5  # seconds
+_KNOWN = 1 << 20  # characters of texts whose kind is remembered: dashboards repeat theirs
 _IDLE = 4  # as many as run at a time
 _OVERHEAD = 512 << 20  # bytes beside the engine's own limit: the libraries, threads' stacks, the result's texts
 _QUESTIONS = frozenset(
@@ -98,10 +102,20 @@ class Child:
     """One process. Any thread may call :meth:`kill`; only one thread at a time may call the other methods."""
 
     def __init__(self) -> None:
+        self._scratch = tempfile.mkdtemp(prefix="penstock-spill-")
         ours, theirs = socket.socketpair()
         with ours, theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-X", "utf8", "-m", "penstock.query.execution.child", str(theirs.fileno())],
+                [
+                    sys.executable,
+                    "-P",
+                    "-X",
+                    "utf8",
+                    "-m",
+                    "penstock.query.execution.child",
+                    str(theirs.fileno()),
+                    self._scratch,
+                ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -136,6 +150,7 @@ class Child:
         self.kill()
         self._process.wait()
         self._channel.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
         """Parse ``sql``. Raises :class:`InvalidRequest` if it is refused, and :class:`ChildEnded`."""
@@ -250,6 +265,7 @@ class ChildPool:
         self._reading = threading.BoundedSemaphore(readers)
         self._starter: ThreadPoolExecutor | None = None
         self._closed = False
+        self._kinds: SharedCache[tuple[str, tuple[str, ...]], StatementKind] = SharedCache(_KNOWN)
 
     @contextmanager
     def acquire(self, account: str) -> Iterator[Child]:
@@ -262,14 +278,19 @@ class ChildPool:
 
     def read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
         """Parse ``sql`` in a child. Raises :class:`InvalidRequest`, and :class:`TooManyRequests` if too many wait."""
+        known = self._kinds.peek((sql, tuple(parameters)))
+        if known is not None:
+            return known
         # A burst of short texts is parsed within the patience; only long ones keep their places for longer.
         if not self._places.acquire(timeout=_PATIENCE):
             raise TooManyRequests("Too many statements are being parsed at the moment.", remedy="Try again in a moment.")
         try:
             with self._reading:
-                return self._read(sql, parameters)
+                kind = self._read(sql, parameters)
         finally:
             self._places.release()
+        self._kinds.put((sql, tuple(parameters)), kind, weight=len(sql) + sum(map(len, parameters)))
+        return kind
 
     def close(self) -> None:
         """End all idle children; a lent child ends when it is returned."""

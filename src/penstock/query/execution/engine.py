@@ -1,7 +1,7 @@
-"""The embedded engine: one DuckDB database a statement, locked down before the statement's own SQL runs.
+"""The embedded engine: one DuckDB database at a time has one statement, locked down before the statement's own SQL runs.
 
 A statement's database is in memory, may open only the files of its scans, has a bounded memory and spill folder, and its
-configuration is locked. It is closed with the statement.
+configuration is locked. Another statement gets it only if it reads the same files (:mod:`penstock.query.execution.spares`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.engine_types import type_of_engine
 from penstock.query.dialect.functions.library import install
 from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.types import duckdb_type, quote_name, quote_text, result_column
+from penstock.query.dialect.types import duckdb_type, quote_name, result_column
 from penstock.query.errors import StatementError
 from penstock.query.execution.failures import translate_error
-from penstock.query.execution.spares import spares
+from penstock.query.execution.spares import Engine, spares
 from penstock.query.planning.planner import Plan
 from penstock.query.settings import QuerySettings
 from penstock.query.tables.partition_values import make_partition_table
-from penstock.query.tables.port import SCHEMA, Conditions, Scan
+from penstock.query.tables.port import SCHEMA, Conditions
 from penstock.statements.model import ResultColumn
 
 __all__ = ["EngineResult", "EngineSession"]
@@ -47,11 +47,20 @@ class EngineSession:
     def __init__(self, settings: QuerySettings, lake: LakeFolder, scratch: Path) -> None:
         self._settings = settings
         self._lake = lake
-        self._connection = spares.session(settings, scratch)
+        self._scratch = scratch
+        self._engine: Engine | None = None
+        self._sound = True
 
     def close(self) -> None:
-        """Give the engine back; it is freed when the process has answered."""
-        spares.take_back(self._connection)
+        """Give the engine back; it is freed when the process has answered, or kept for a statement on the same files."""
+        if self._engine is not None:
+            spares.take_back(self._engine, sound=self._sound)
+            self._engine = None
+
+    @property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        assert self._engine is not None
+        return self._engine.connection
 
     def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
         """Return indexes of the partitions that meet all conditions; see :data:`penstock.query.tables.port.PruneWith`.
@@ -121,17 +130,15 @@ class EngineSession:
         try:
             yield
         except (StatementError, duckdb.Error, OSError, pa.ArrowException) as error:
+            self._sound = False
             raise translate_error(error, tree, self._lake.root) from error
 
     def _install(self, plan: Plan) -> None:
+        paths = sorted({file.path for scan in plan.scans for file in scan.files})
+        self._engine = engine = spares.session(self._settings, self._scratch, paths)
         install(self._connection, plan.sql)
         self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
         for scan in plan.scans:
             scan.install(self._connection)
-        self._restrict_files(plan.scans)
-
-    def _restrict_files(self, scans: Sequence[Scan]) -> None:
-        paths = sorted({file.path for scan in scans for file in scan.files})
-        self._connection.execute(f"SET allowed_paths = [{', '.join(quote_text(path) for path in paths)}]")
-        self._connection.execute("SET enable_external_access = false")
-        self._connection.execute("SET lock_configuration = true")
+        if not engine.locked:
+            engine.lock()

@@ -53,7 +53,7 @@ class Run:
         self.statement = statement
         self._text = text
         self._prepared = prepared
-        self.started = time.monotonic()
+        self.started = self._submitted = time.monotonic()
         self.reason: StatementError | str | None = None
         """Why the statement was interrupted: an error, or the message of a user's stop."""
         self.statistics = StatementStatistics()
@@ -68,9 +68,11 @@ class Run:
         self._cutoff = cutoff
         self._lock = threading.Lock()
         self._child: Child | None = None
+        self._folder: Path | None = None
         self._gives_way = False
         self._began: float | None = None
-        self._folder = Path()
+        self.ended = threading.Event()
+        """Set when the statement's last state is stored."""
         self._committing = False
         self._committed = False
         self.journaled = False
@@ -80,6 +82,11 @@ class Run:
     def running_for(self) -> float:
         """For how many seconds the engine has computed the statement's rows; 0 while a process starts and plans it."""
         return 0.0 if self._began is None else time.monotonic() - self._began
+
+    @property
+    def age(self) -> float:
+        """Seconds since the statement was accepted."""
+        return time.monotonic() - self._submitted
 
     @property
     def restartable(self) -> bool:
@@ -118,23 +125,27 @@ class Run:
     def execute(self) -> Outcome:
         """Run the statement and store its result.
 
-        Raises :class:`StatementError`; :class:`Interrupted` if it was stopped, :class:`GaveWay` after :meth:`give_way`.
+        :meth:`clean` removes its files. Raises :class:`StatementError`; :class:`Interrupted` if it was stopped,
+        :class:`GaveWay` after :meth:`give_way`.
         """
-        self._folder = folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
-        try:
-            outcome = self._computed(folder, reuse=self._fetched(folder))
-            if outcome.statistics.reused:
-                outcome = self._reused(folder, outcome)
-            self.statistics = outcome.statistics
-            self.check()
-            stored = self._stored(folder, outcome)
-            if outcome.commit is not None:
-                self.journaled = True
-                Committer(self._catalog, self._sink, folder, self.statement.result_uri).run(outcome.commit, self._commits)
-                self._committed = True
-            return stored
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        folder = self._folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
+        outcome = self._computed(folder, reuse=self._fetched(folder))
+        if outcome.statistics.reused:
+            outcome = self._reused(folder, outcome)
+        self.statistics = outcome.statistics
+        self.check()
+        stored = self._stored(folder, outcome)
+        if outcome.commit is not None:
+            self.journaled = True
+            Committer(self._catalog, self._sink, folder, self.statement.result_uri).run(outcome.commit, self._commits)
+            self._committed = True
+        return stored
+
+    def clean(self) -> None:
+        """Remove the files of :meth:`execute`, also after an error; once its state is stored, as this takes a while."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
 
     def _fetched(self, folder: Path) -> bool:
         """Copy an earlier result to ``folder``. Return whether there is one, and its object still exists."""
@@ -206,6 +217,7 @@ class Run:
         self._commits()
         try:
             if self.statement.substatement in WRITING:
+                assert self._folder is not None
                 self.journaled = True
                 announce(self.statement.result_uri, self._sink, self._folder, request)
             yield
@@ -225,9 +237,10 @@ class Run:
         storing = time.monotonic()
         file = folder / RESULT
         size = file.stat().st_size
-        self._sink.put(f"{self.statement.result_uri}.metadata", folder / METADATA)
+        files = [(f"{self.statement.result_uri}.metadata", folder / METADATA)]
         if self.statement.has_rows:
-            self._sink.put(self.statement.result_uri, file)
+            files.append((self.statement.result_uri, file))
+        self._sink.take(files)
         self.statistics = replace(
             outcome.statistics,
             output_bytes=size,

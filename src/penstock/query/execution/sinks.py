@@ -4,17 +4,18 @@ Use the endpoint if the objects are not files of a local lake, or if the endpoin
 """
 
 import contextlib
+import errno
 import io
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from penstock.durable import make_folder, replace
+from penstock.durable import make_folder, sync
 from penstock.errors import InvalidInput, NotFound
-from penstock.lake.etags import tag_file
+from penstock.lake.etags import HASHED_BYTES, tag_file
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.query.errors import StatementError
 
@@ -31,16 +32,33 @@ class LakeSink:
         self._lake.check_bucket(location, remedy="Create it, or give another OutputLocation.")
 
     def put(self, uri: str, file: Path) -> None:
-        target = self._lake.path(uri)
-        scratch = target.with_name(f"_{target.name}.{os.getpid()}.tmp")
+        self._store([(uri, file)], shutil.copyfile)
+
+    def take(self, files: Sequence[tuple[str, Path]]) -> None:
+        self._store(files, _moved)
+
+    def _store(self, files: Sequence[tuple[str, Path]], bring: Callable[[Path, Path], object]) -> None:
+        """Bring each file beside its object's, sync it and rename it; then sync each folder once."""
+        uri = ""
+        scratches: list[tuple[Path, Path]] = []
         try:
-            make_folder(target.parent)
-            shutil.copyfile(file, scratch)
-            tag_file(scratch)
-            replace(scratch, target)
+            for uri, file in files:
+                target = self._lake.path(uri)
+                scratch = target.with_name(f"_{target.name}.{os.getpid()}.tmp")
+                make_folder(target.parent)
+                scratches.append((scratch, target))
+                bring(file, scratch)
+                if scratch.stat().st_size <= HASHED_BYTES:
+                    tag_file(scratch)
+                sync(scratch)
+            for scratch, target in scratches:
+                scratch.replace(target)
+            for folder in dict.fromkeys(target.parent for _, target in scratches):
+                sync(folder)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                scratch.unlink()
+            for scratch, _ in scratches:
+                with contextlib.suppress(OSError):
+                    scratch.unlink()
             raise StatementError(
                 "GENERIC_INTERNAL_ERROR", f"The result cannot be written to {uri}: {error.strerror}."
             ) from error
@@ -58,6 +76,15 @@ class LakeSink:
             raise NotFound(f"The result {uri} does not exist any more.", remedy="Run the statement again.") from None
         file.seek(offset)
         return file
+
+
+def _moved(file: Path, target: Path) -> None:
+    try:
+        file.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        shutil.copyfile(file, target)  # another file system
 
 
 class S3Sink:
@@ -117,6 +144,10 @@ class S3Sink:
             self._client.upload_file(str(file), where.bucket, where.key)
         except Exception as error:  # boto3 raises errors of several families
             raise StatementError("GENERIC_INTERNAL_ERROR", f"The result cannot be written to {uri}: {error}.") from error
+
+    def take(self, files: Sequence[tuple[str, Path]]) -> None:
+        for uri, file in files:
+            self.put(uri, file)
 
     def remove(self, uri: str) -> None:
         where = parse_uri(uri)

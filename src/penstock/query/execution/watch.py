@@ -68,11 +68,16 @@ class Watch:
             self._deadlines.pop(run.statement.id, None)
             if not self._runs:
                 self._busy.clear()
+        run.ended.set()
+
+    def find(self, statement_id: StatementId) -> "Run | None":
+        """Return the statement if it is queued or runs here."""
+        with self._lock:
+            return self._runs.get(statement_id)
 
     def interrupt(self, statement_id: StatementId, reason: StatementError | str) -> None:
         """Interrupt the statement if it runs here."""
-        with self._lock:
-            run = self._runs.get(statement_id)
+        run = self.find(statement_id)
         if run is not None:
             run.interrupt(reason)
 

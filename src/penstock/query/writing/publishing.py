@@ -74,8 +74,7 @@ class Committer:
         try:
             if commit.prepared is not None:
                 self._put(commit.prepared)
-            for file in commit.files:
-                self._put(file)
+            self._sink.take([(uri, self._made(name)) for name, uri in commit.files])
             for operation, request in commit.changes:
                 self._change(operation, request)
                 undone = list(commit.undo)
@@ -105,11 +104,15 @@ class Committer:
 
     def _put(self, file: Publication) -> None:
         name, uri = file
+        self._sink.put(uri, self._made(name))
+
+    def _made(self, name: str) -> Path:
+        """Return the file of the statement's folder. Raises :class:`StatementError` for a name that leads out of it."""
         path = PurePosixPath(name)
         local = self._folder / path
         if path.is_absolute() or ".." in path.parts or not local.is_file() or local.is_symlink():
             raise StatementError("GENERIC_INTERNAL_ERROR", f"{name[:200]} is not a file of the statement.")
-        self._sink.put(uri, local)
+        return local
 
     def _write_journal(self, commit: Commit, *, done: bool) -> None:
         file = self._folder / "journal"

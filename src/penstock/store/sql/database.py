@@ -120,16 +120,22 @@ class Database:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """Yield a connection in a write transaction, committed at the end, rolled back on any error."""
+    def write(self, *, synced: bool = True) -> Iterator[Connection]:
+        """Yield a connection in a write transaction, committed at the end, rolled back on any error.
+
+        Unless ``synced``, a power loss can undo it, with no later one: for what no answer depends on.
+        """
         with (
             self._explaining(),
             self._writers,
             self.engine.connect().execution_options(penstock_write=True) as connection,
+            nullcontext() if synced else _unsynced(connection, self.is_sqlite),
             connection.begin(),
         ):
             if not self.is_sqlite:
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS_LOCK})")
+                if not synced:
+                    connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
             yield connection
 
     @property
@@ -304,6 +310,22 @@ def _keep_wal(cursor: Any) -> None:
 
 def _is_busy(error: Exception) -> bool:
     return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+
+
+@contextmanager
+def _unsynced(connection: Connection, is_sqlite: bool) -> Iterator[None]:
+    """Let SQLite's commits inside the block be synced by the next checkpoint or synced commit."""
+    if not is_sqlite:
+        yield
+        return
+    # On the driver's connection, because SQLAlchemy's would begin a transaction, in which the setting cannot change.
+    cursor = connection.connection.cursor()
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    try:
+        yield
+    finally:
+        cursor.execute("PRAGMA synchronous=FULL")
+        cursor.close()
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -130,7 +130,8 @@ class SqlStatementStore:
 
     def start(self, statement_id: StatementId, *, at: datetime) -> bool:
         change = update(statements).where(statements.c.id == statement_id, statements.c.state == StatementState.QUEUED.value)
-        with self._database.write() as connection:
+        # Of a power loss all statements of a process die, whether queued or running.
+        with self._database.write(synced=False) as connection:
             done = connection.execute(change.values(state=StatementState.RUNNING.value, started=_micros(at)))
             return done.rowcount == 1
 
@@ -179,7 +180,7 @@ class SqlStatementStore:
 
     def beat(self, owner: str, *, at: datetime) -> None:
         change = update(statements).where(statements.c.owner == owner, statements.c.state.in_(_UNFINISHED))
-        with self._database.write() as connection:
+        with self._database.write(synced=False) as connection:
             connection.execute(change.values(heartbeat=_micros(at)))
 
     def unfinished(self) -> Sequence[Statement]:

@@ -60,6 +60,10 @@ class FaultySink:
         self.faults.step(f"put {uri}")
         self.sink.put(uri, file)
 
+    def take(self, files: Sequence[tuple[str, Path]]) -> None:
+        for uri, file in files:
+            self.put(uri, file)
+
     def remove(self, uri: str) -> None:
         if self.faults.error is Crash:
             self.faults.step(f"remove {uri}")
@@ -187,6 +191,10 @@ class StoppingSink:
         if re.search(self.pattern, uri):
             self.then()
         self.sink.put(uri, file)
+
+    def take(self, files: Sequence[tuple[str, Path]]) -> None:
+        for uri, file in files:
+            self.put(uri, file)
 
     def remove(self, uri: str) -> None:
         self.sink.remove(uri)
