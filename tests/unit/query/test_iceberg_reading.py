@@ -22,7 +22,9 @@ from pyiceberg.types import (
     NestedField,
     StringType,
     StructType,
+    TimestampNanoType,
     TimestampType,
+    TimestamptzNanoType,
     TimestamptzType,
     TimeType,
     UUIDType,
@@ -30,6 +32,8 @@ from pyiceberg.types import (
 
 from penstock.lakeformation.decisions import Rows as AllowedRows
 from penstock.lakeformation.decisions import TableAccess
+from penstock.query.errors import StatementError
+from penstock.query.iceberg.types import engine_type
 from tests.unit.query.iceberg_lake import IcebergLake
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 from tests.unit.query.test_query_permissions import RecordedAccess
@@ -63,9 +67,10 @@ def test_types(iceberg: IcebergLake, rows: Rows) -> None:
         NestedField(5, "u", UUIDType()),
         NestedField(6, "b", BinaryType()),
         NestedField(7, "n", DecimalType(10, 2)),
+        NestedField(8, "many", ListType(9, TimestampType(), element_required=False)),
     )
     table = iceberg.create("kinds", schema)
-    moment = datetime(2024, 3, 1, 12, 30, 45, 123000)
+    moment = datetime(2024, 3, 1, 12, 30, 45, 123456)
     table.append(
         pa.table(
             {
@@ -76,21 +81,32 @@ def test_types(iceberg: IcebergLake, rows: Rows) -> None:
                 "u": pa.array([UUID(int=7).bytes], pa.binary(16)),
                 "b": pa.array([b"\x01\xff"], pa.large_binary()),
                 "n": pa.array([Decimal("12.50")], pa.decimal128(10, 2)),
+                "many": pa.array([[moment]], pa.list_(pa.timestamp("us"))),
             }
         )
     )
     iceberg.register("kinds", table)
-    assert rows("SELECT d, t, ts, tz, u, b, n FROM kinds") == [
+    assert rows("SELECT d, t, ts, tz, u, b, n, many FROM kinds") == [
         [
             "2024-03-01",
-            "01:00:00.000",
-            "2024-03-01 12:30:45.123",
-            "2024-03-01 12:30:45.123 UTC",
+            "01:00:00.000000",
+            "2024-03-01 12:30:45.123456",
+            "2024-03-01 12:30:45.123456 UTC",
             "00000000-0000-0000-0000-000000000007",
             "01 ff",
             "12.50",
+            "[2024-03-01 12:30:45.123456]",
         ]
     ]
+    assert rows("SELECT CAST(ts AS varchar), CAST(ts AS timestamp), tz AT TIME ZONE 'Asia/Tokyo' FROM kinds") == [
+        ["2024-03-01 12:30:45.123456", "2024-03-01 12:30:45.123", "2024-03-01 21:30:45.123456 Asia/Tokyo"]
+    ]
+
+
+@pytest.mark.parametrize("kind", [TimestampNanoType(), TimestamptzNanoType()])
+def test_nanoseconds_are_refused(kind: TimestampNanoType | TimestamptzNanoType) -> None:
+    with pytest.raises(StatementError, match=rf"NOT_SUPPORTED: Iceberg's type {kind} is not supported\."):
+        engine_type(kind)
 
 
 def test_columns_are_found_by_id(iceberg: IcebergLake, rows: Rows) -> None:

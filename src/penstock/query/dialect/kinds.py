@@ -148,8 +148,6 @@ def _as_read(kind: Type | None) -> Type | None:
         return None
     if kind.name in {"char", "varchar"}:
         return VARCHAR
-    if kind.name.startswith("timestamp"):
-        return Type(kind.name, (3,))
     return Type(kind.name, kind.numbers, tuple(map(_as_read, kind.inner)), kind.fields)
 
 

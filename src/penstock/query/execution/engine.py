@@ -39,6 +39,8 @@ class EngineResult:
 
     columns: Sequence[ResultColumn]
     batches: pa.RecordBatchReader
+    kinds: Sequence[Type | None]
+    """Trino's types of the columns, where they are known."""
 
 
 class EngineSession:
@@ -102,7 +104,7 @@ class EngineSession:
             relation = self._connection.sql(plan.sql)
             known = plan.types if len(plan.types) == len(relation.columns) else [None] * len(relation.columns)
             columns = [result_column(*each) for each in zip(relation.columns, relation.types, known, strict=True)]
-            return EngineResult(columns, relation.to_arrow_reader(_BATCH_ROWS))
+            return EngineResult(columns, relation.to_arrow_reader(_BATCH_ROWS), known)
 
     def described(self, plan: Plan) -> Sequence[tuple[str, Type]]:
         """Return the names and Trino's types of the plan's columns. Raises :class:`StatementError`."""

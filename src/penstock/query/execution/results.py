@@ -19,6 +19,8 @@ from penstock.statements.model import ResultColumn
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from penstock.query.execution.engine import EngineResult
+
 __all__ = ["ResultRows", "read_rows", "write_csv", "write_lines", "write_metadata"]
 
 _MAX_ROW = 32 << 20
@@ -35,14 +37,12 @@ class ResultRows:
     next_offset: int | None
 
 
-def write_csv(
-    path: Path, columns: Sequence[ResultColumn], batches: "pa.RecordBatchReader", *, limit: int, threads: int = 1
-) -> int:
+def write_csv(path: Path, result: "EngineResult", *, limit: int, threads: int = 1) -> int:
     """Write the result and return its number of rows. Raises :class:`StatementError` if it is over ``limit`` bytes."""
     rows = 0
     with path.open("wb") as file:
-        file.write(_line([column.name for column in columns]))
-        for count, lines in _printed(batches, threads):
+        file.write(_line([column.name for column in result.columns]))
+        for count, lines in _printed(result, threads):
             file.write(lines)
             rows += count
             if file.tell() > limit:
@@ -54,20 +54,20 @@ def write_csv(
     return rows
 
 
-def _printed(batches: "pa.RecordBatchReader", threads: int) -> "Iterator[tuple[int, pa.Buffer]]":
+def _printed(result: "EngineResult", threads: int) -> "Iterator[tuple[int, pa.Buffer]]":
     """Yield each batch's number of rows and their lines, in order; batches are printed on ``threads`` threads."""
     from penstock.query.execution.values import csv_lines  # noqa: PLC0415 - it imports pyarrow, which reading results does not need
 
-    chunks = _together(batches)
+    chunks, kinds = _together(result.batches), result.kinds
     first = next(chunks, None)
     if first is None:
         return
     # Most results are one chunk, for which starting threads takes longer than printing.
-    yield len(first[0]), csv_lines(first)
+    yield len(first[0]), csv_lines(first, kinds)
     with ThreadPoolExecutor(threads) as pool:
         pending: deque[tuple[int, Future[pa.Buffer]]] = deque()
         for columns in chunks:
-            pending.append((len(columns[0]), pool.submit(csv_lines, columns)))
+            pending.append((len(columns[0]), pool.submit(csv_lines, columns, kinds)))
             if len(pending) > threads:
                 count, printed = pending.popleft()
                 yield count, printed.result()

@@ -93,9 +93,7 @@ def _select(context: ExecutionContext, statement: Select) -> Outcome:
         computing = time.monotonic()
         result = session.run(plan)
         with session.failures(plan.tree):
-            rows = write_csv(
-                file, result.columns, result.batches, limit=task.settings.result_bytes, threads=task.settings.threads
-            )
+            rows = write_csv(file, result, limit=task.settings.result_bytes, threads=task.settings.threads)
         return Outcome(result.columns, replace(statistics, engine_ms=milliseconds_since(computing), output_rows=rows))
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.types import ZONED_FIELDS
 
 __all__ = ["csv_lines", "printed", "texts"]
@@ -19,46 +20,61 @@ _MANY_DIGITS = 1e7  # doubles from here on, and those below a thousandth, have a
 _FEW_DIGITS = 1e-3
 _PLAIN_SCALE = 6
 
-_TIME = pa.time32("ms")
-_STAMP = pa.timestamp("ms")
+_MILLISECONDS, _MICROSECONDS = 3, 6  # digits
+_TIME, _FINE_TIME = pa.time32("ms"), pa.time64("us")
+_STAMP, _FINE_STAMP = pa.timestamp("ms"), pa.timestamp("us")
 
 
-def csv_lines(columns: Sequence[pa.Array]) -> pa.Buffer:
-    """Return the columns' rows as lines: values in quotes with commas between them, NULL empty."""
-    *before, last = columns
-    fields = [_quoted(column, '"').fill_null("") for column in before]
-    fields.append(_quoted(last, '"\n').fill_null("\n"))
-    lines = pc.binary_join_element_wise(*fields, pa.scalar(",", _TEXT)) if before else fields[0]
+def csv_lines(columns: Sequence[pa.Array], kinds: Sequence[Type | None] = ()) -> pa.Buffer:
+    """Return the columns' rows as lines: values in quotes with commas between them, NULL empty.
+
+    ``kinds`` are Trino's types of the columns where they are known; they say how many digits a time has.
+    """
+    last = len(columns) - 1
+    known = kinds or [None] * len(columns)
+    fields = [
+        _quoted(printed(column, kind), '"\n' if at == last else '"').fill_null("\n" if at == last else "")
+        for at, (column, kind) in enumerate(zip(columns, known, strict=True))
+    ]
+    lines = pc.binary_join_element_wise(*fields, pa.scalar(",", _TEXT)) if last else fields[0]
     _, offsets, data = lines.buffers()
     ends = pa.Array.from_buffers(pa.int64(), len(lines) + 1, [None, offsets], offset=lines.offset)
     return data.slice(ends[0].as_py(), ends[-1].as_py() - ends[0].as_py()) if data is not None else pa.py_buffer(b"")
 
 
-def _quoted(column: pa.Array, end: str) -> pa.Array:
-    text = printed(column)
+def _quoted(text: pa.Array, end: str) -> pa.Array:
     if pc.any(pc.match_substring(text, '"')).as_py():
         text = pc.replace_substring(text, '"', '""')
     return pc.binary_join_element_wise(pa.scalar('"', _TEXT), text, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
 
 
-def printed(column: pa.Array) -> pa.Array:
-    """Return one text for each value, as a column of large strings; NULL stays NULL."""
-    kind = column.type
-    if pa.types.is_floating(kind):
+def printed(column: pa.Array, kind: Type | None = None) -> pa.Array:
+    """Return one text for each value, as a column of large strings; NULL stays NULL. ``kind`` is Trino's type, if known."""
+    held = column.type
+    if pa.types.is_floating(held):
         return _printed_floats(column)
-    if pa.types.is_timestamp(kind):
-        return _printed_stamps(column)
-    if pa.types.is_decimal(kind):
+    if pa.types.is_timestamp(held):
+        return _printed_stamps(column, _digits(kind))
+    if pa.types.is_decimal(held):
         return _printed_decimals(column)
     for fits, convert in _CONVERSIONS:
-        if fits(kind):
-            return pa.array(convert(column), _TEXT)
+        if fits(held):
+            return pa.array(convert(column, kind), _TEXT)
     return column.cast(_TEXT)
 
 
-def texts(column: pa.Array) -> Sequence[str | None]:
-    """Return one text for each value, None for NULL."""
-    return printed(column).to_pylist()  # type: ignore[no-any-return]
+def texts(column: pa.Array, kind: Type | None = None) -> Sequence[str | None]:
+    """Return one text for each value, None for NULL. ``kind`` is Trino's type, if known."""
+    return printed(column, kind).to_pylist()  # type: ignore[no-any-return]
+
+
+def _digits(kind: Type | None) -> int:
+    """Return how many digits a time's seconds have: three at least, as Athena prints them."""
+    return max(_MILLISECONDS, min(kind.numbers[0], _MICROSECONDS)) if kind is not None and kind.numbers else _MILLISECONDS
+
+
+def _inside(kind: Type | None, count: int) -> Sequence[Type | None]:
+    return kind.inner if kind is not None and len(kind.inner) == count else [None] * count
 
 
 def _printed_floats(column: pa.Array) -> pa.Array:
@@ -105,47 +121,54 @@ def _printed_decimals(column: pa.Array) -> pa.Array:
     return pc.replace_with_mask(text, with_exponent.fill_null(False), pa.array(rewritten, _TEXT))
 
 
-def _bytes(column: pa.Array) -> Sequence[str | None]:
+def _bytes(column: pa.Array, _: Type | None) -> Sequence[str | None]:
     return [None if value is None else value.hex(" ") for value in column.to_pylist()]
 
 
-def _printed_stamps(column: pa.Array) -> pa.Array:
+def _printed_stamps(column: pa.Array, digits: int) -> pa.Array:
     suffix = " UTC" if column.type.tz else ""
-    whole = pc.floor_temporal(column, 1, unit="millisecond")
+    whole = pc.floor_temporal(column, 10 ** (_MICROSECONDS - digits), unit="microsecond")
     plain = whole.cast(pa.timestamp(column.type.unit, "UTC")).cast(pa.timestamp(column.type.unit)) if suffix else whole
-    text = plain.cast(_STAMP, safe=False).cast(_TEXT)
+    text = plain.cast(_STAMP if digits == _MILLISECONDS else _FINE_STAMP, safe=False).cast(_TEXT)
+    if digits not in {_MILLISECONDS, _MICROSECONDS}:
+        text = pc.utf8_slice_codeunits(text, 0, digits - _MICROSECONDS)
     return pc.binary_join_element_wise(text, pa.scalar(suffix, _TEXT), pa.scalar("", _TEXT)) if suffix else text
 
 
-def _times(column: pa.Array) -> Sequence[str | None]:
-    return column.cast(_TIME, safe=False).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+def _times(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
+    digits = _digits(kind)
+    if digits == _MILLISECONDS:
+        return column.cast(_TIME, safe=False).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+    text = column.cast(_FINE_TIME, safe=False).cast(pa.string())
+    return pc.utf8_slice_codeunits(text, 0, len("00:00:00.") + digits).to_pylist()  # type: ignore[no-any-return]
 
 
-def _lists(column: pa.Array) -> Sequence[str | None]:
-    items, starts = texts(column.values), column.offsets.to_pylist()
+def _lists(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
+    items, starts = texts(column.values, _inside(kind, 1)[0]), column.offsets.to_pylist()
     inside = ["null" if each is None else each for each in items]
     valid = column.is_valid().to_pylist()
     return [f"[{', '.join(inside[starts[at] : starts[at + 1]])}]" if ok else None for at, ok in enumerate(valid)]
 
 
-def _maps(column: pa.Array) -> Sequence[str | None]:
+def _maps(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
+    key_kind, item_kind = _inside(kind, 2)
     starts = column.offsets.to_pylist()
     pairs = [
         f"{key}={'null' if item is None else item}"
-        for key, item in zip(texts(column.keys), texts(column.items), strict=True)
+        for key, item in zip(texts(column.keys, key_kind), texts(column.items, item_kind), strict=True)
     ]
     valid = column.is_valid().to_pylist()
     return [f"{{{', '.join(pairs[starts[at] : starts[at + 1]])}}}" if ok else None for at, ok in enumerate(valid)]
 
 
-def _structs(column: pa.Array) -> Sequence[str | None]:
+def _structs(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
     names = [column.type.field(at).name for at in range(column.type.num_fields)]
     if names == ZONED_FIELDS:
-        return _zoned(column)
+        return _zoned(column, kind)
     # A ROW without names comes from the engine as element1, element2; Athena prints field0, field1.
     if names in ([f"element{at + 1}" for at in range(len(names))], [f"_{at}" for at in range(len(names))]):
         names = [f"field{at}" for at in range(len(names))]
-    fields = [texts(column.field(at)) for at in range(len(names))]
+    fields = [texts(column.field(at), each) for at, each in enumerate(_inside(kind, len(names)))]
     valid = column.is_valid().to_pylist()
     rows = zip(*fields, strict=True) if fields else iter([()] * len(column))
     return [
@@ -156,7 +179,7 @@ def _structs(column: pa.Array) -> Sequence[str | None]:
     ]
 
 
-def _zoned(column: pa.Array) -> Sequence[str | None]:
+def _zoned(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
     """Print timestamps in zones of their own: the local time, and the zone's name."""
     out: list[str | None] = [None] * len(column)
     instants = column.field(0).cast(pa.timestamp("us", "UTC"))
@@ -164,12 +187,12 @@ def _zoned(column: pa.Array) -> Sequence[str | None]:
     for zone in pc.unique(column.field(1).filter(valid)).to_pylist():
         places = pc.indices_nonzero(pc.and_(valid, pc.fill_null(pc.equal(column.field(1), zone), False)))
         local = pc.local_timestamp(instants.take(places).cast(pa.timestamp("us", zone)))
-        for place, text in zip(places.to_pylist(), texts(local), strict=True):
+        for place, text in zip(places.to_pylist(), texts(local, kind), strict=True):
             out[place] = None if text is None else f"{text} {zone}"
     return out
 
 
-def _intervals(column: pa.Array) -> Sequence[str | None]:
+def _intervals(column: pa.Array, _: Type | None) -> Sequence[str | None]:
     return [None if value is None else _interval(value) for value in column.to_pylist()]
 
 
@@ -185,7 +208,7 @@ def _interval(value: pa.MonthDayNano) -> str:
     return f"{sign}{days} {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{rest:03}"
 
 
-def _nulls(column: pa.Array) -> Sequence[str | None]:
+def _nulls(column: pa.Array, _: Type | None) -> Sequence[str | None]:
     return [None] * len(column)
 
 

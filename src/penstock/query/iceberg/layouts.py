@@ -29,9 +29,7 @@ from pyiceberg.types import (
     NestedField,
     StringType,
     StructType,
-    TimestampNanoType,
     TimestampType,
-    TimestamptzNanoType,
     TimestamptzType,
     TimeType,
     UUIDType,
@@ -228,9 +226,7 @@ _FITS: Mapping[type[IcebergType], Callable[[pa.DataType, Any], tuple[bool, bool]
     DateType: lambda found, _: (_T.is_date32(found), True),
     TimeType: lambda found, _: (_T.is_time(found), found == pa.time64("us")),
     TimestampType: _fits_local,
-    TimestampNanoType: lambda found, kind: (_fits_local(found, kind)[0], False),
     TimestamptzType: _fits_instant,
-    TimestamptzNanoType: lambda found, kind: (_fits_instant(found, kind)[0], False),
 }
 
 

@@ -39,7 +39,8 @@ class IcebergTable:
         self._positions = reference.positions
         self._fields = all_fields(self.version.schema)
         columns = [
-            Column(name=each.name.lower(), type=hive_type(each.field_type), comment=each.doc) for each in self._fields
+            Column(name=each.name.lower(), type=hive_type(each.field_type, precise=True), comment=each.doc)
+            for each in self._fields
         ]
         if self._positions:
             columns += [Column(name=FILE, type="string"), Column(name=POSITION, type="bigint")]

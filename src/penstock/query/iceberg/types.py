@@ -21,9 +21,7 @@ from pyiceberg.types import (
     NestedField,
     StringType,
     StructType,
-    TimestampNanoType,
     TimestampType,
-    TimestamptzNanoType,
     TimestamptzType,
     TimeType,
     UnknownType,
@@ -45,8 +43,6 @@ _ENGINE: dict[type[IcebergType], str] = {
     TimeType: "TIME",
     TimestampType: "TIMESTAMP",
     TimestamptzType: "TIMESTAMPTZ",
-    TimestampNanoType: "TIMESTAMP_NS",
-    TimestamptzNanoType: "TIMESTAMPTZ_NS",
     StringType: "VARCHAR",
     UUIDType: "UUID",
     FixedType: "BLOB",
@@ -64,13 +60,18 @@ _HIVE: dict[type[IcebergType], str] = {
     TimeType: "time",
     TimestampType: "timestamp",
     TimestamptzType: "timestamp with local time zone",
-    TimestampNanoType: "timestamp",
-    TimestamptzNanoType: "timestamp with local time zone",
     StringType: "string",
     UUIDType: "uuid",
     FixedType: "binary",
     BinaryType: "binary",
     UnknownType: "int",
+}
+
+# Iceberg's times have microseconds, Hive's milliseconds.
+_PRECISE: dict[type[IcebergType], str] = {
+    TimeType: "time(6)",
+    TimestampType: "timestamp(6)",
+    TimestamptzType: "timestamp(6) with local time zone",
 }
 
 # SQL for values that pyiceberg holds as numbers.
@@ -79,8 +80,6 @@ _COUNTED: dict[type[IcebergType], str] = {
     TimeType: "CAST(make_timestamp({}) AS TIME)",
     TimestampType: "make_timestamp({})",
     TimestamptzType: "CAST(make_timestamp({}) AS TIMESTAMPTZ)",
-    TimestampNanoType: "make_timestamp_ns({})",
-    TimestamptzNanoType: "CAST(make_timestamp_ns({}) AS TIMESTAMPTZ_NS)",
 }
 
 
@@ -100,17 +99,18 @@ def engine_type(kind: IcebergType) -> str:
     return found
 
 
-def hive_type(kind: IcebergType) -> str:
-    """Return the type as a text of the catalog, for the planner."""
+def hive_type(kind: IcebergType, *, precise: bool = False) -> str:
+    """Return the type as a text of the catalog; ``precise`` is for the planner, which has to know the digits of times."""
     if isinstance(kind, DecimalType):
         return f"decimal({kind.precision},{kind.scale})"
     if isinstance(kind, ListType):
-        return f"array<{hive_type(kind.element_type)}>"
+        return f"array<{hive_type(kind.element_type, precise=precise)}>"
     if isinstance(kind, MapType):
-        return f"map<{hive_type(kind.key_type)},{hive_type(kind.value_type)}>"
+        key, value = (hive_type(each, precise=precise) for each in (kind.key_type, kind.value_type))
+        return f"map<{key},{value}>"
     if isinstance(kind, StructType):
-        return f"struct<{','.join(f'{each.name}:{hive_type(each.field_type)}' for each in kind.fields)}>"
-    return _HIVE.get(type(kind), "binary")
+        return f"struct<{','.join(f'{each.name}:{hive_type(each.field_type, precise=precise)}' for each in kind.fields)}>"
+    return (_PRECISE.get(type(kind)) if precise else None) or _HIVE.get(type(kind), "binary")
 
 
 def literal(value: Any, kind: IcebergType) -> str:

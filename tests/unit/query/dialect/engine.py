@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from penstock.query.dialect.functions.library import install
 from penstock.query.dialect.grammar import TrinoCalls
+from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.translate import to_engine
 from penstock.query.dialect.types import result_column
 from penstock.query.execution.failures import translate_error
@@ -22,12 +23,12 @@ class Engine:
         self.connection = duckdb.connect(":memory:")
         self.connection.execute("SET TimeZone = 'UTC'")
 
-    def translated(self, sql: str) -> tuple[str, list[str | None]]:
+    def translated(self, sql: str) -> tuple[str, list[Type | None]]:
         """Return the engine's SQL for a query, and Trino's types of its columns where they are known."""
         (tree,) = TrinoCalls().parse(sql)
         assert isinstance(tree, exp.Query)
         kinds = to_engine(tree, lambda _: None)
-        return tree.sql("duckdb", comments=False), [str(kind) if kind else None for kind in kinds]
+        return tree.sql("duckdb", comments=False), list(kinds)
 
     def rows(self, sql: str) -> list[tuple[str | None, ...]]:
         """Return a query's rows as Athena prints them. Raises :class:`StatementError`."""
@@ -45,8 +46,13 @@ class Engine:
             relation = self.connection.sql(text)
             found = [str(result_column("x", kind).type) for kind in relation.types]
             table = relation.to_arrow_table().combine_chunks()
-            columns = [texts(column.chunk(0)) if column.num_chunks else [] for column in table.columns]
+            known = kinds or [None] * len(found)
+            columns = [
+                texts(column.chunk(0), kind) if column.num_chunks else []
+                for column, kind in zip(table.columns, known, strict=True)
+            ]
         except duckdb.Error as error:
             raise translate_error(error, None, Path("/nowhere")) from error
-        known = kinds or [None] * len(found)
-        return [kind or engine for kind, engine in zip(known, found, strict=True)], list(zip(*columns, strict=True))
+        return [str(kind) if kind else engine for kind, engine in zip(known, found, strict=True)], list(
+            zip(*columns, strict=True)
+        )
