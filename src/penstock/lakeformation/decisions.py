@@ -79,6 +79,25 @@ class Snapshot:
     """Data cell filters by database, table and name."""
     expressions: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     tags: Assignments = field(default_factory=lambda: Assignments({}))
+    locations: frozenset[str] = frozenset()
+    """ARNs of the registered locations where DATA_LOCATION_ACCESS is asked for: all but those of hybrid access."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is restricted: neither databases and tables nor locations."""
+        return not self.restricted and not self.locations
+
+    def may_use_location(self, principals: Sequence[str], location: str) -> bool:
+        """Return whether a table or database may be made at ``location``, an ARN of S3.
+
+        Administrators have data location permissions everywhere (developer guide, "Implicit Lake Formation permissions").
+        """
+        if not any(_is_below(location, each) for each in self.locations) or self._is_admin(principals):
+            return True
+        return any(
+            kind_of(grant.resource) == "DataLocation" and _is_below(location, grant.resource["DataLocation"]["ResourceArn"])
+            for grant in self._of(principals)
+        )
 
     def on_catalog(self, principals: Sequence[str]) -> frozenset[str] | None:
         """Return the permissions on the catalog; None if it is not restricted."""
@@ -137,6 +156,22 @@ class Snapshot:
             if each.condition is not None
         ]
         return TableAccess((*plain, *filtered))
+
+    def visible_columns(
+        self, principals: Sequence[str], database: str, table: str, columns: Sequence[str]
+    ) -> frozenset[str] | None:
+        """Return the columns of a table that the catalog shows: those of any grant on it; None for all of them."""
+        if f"{database}.{table}" not in self.restricted or self._sees_all(principals):
+            return None
+        found: set[str] = set()
+        for grant in self._of(principals):
+            if not self._is_about(grant, database, table):
+                continue
+            for each in self._rows(grant, database, table, columns):
+                if each.columns is None:
+                    return None
+                found |= each.columns
+        return frozenset(found)
 
     def may_grant(self, principals: Sequence[str], resource: Mapping[str, Any], permissions: Iterable[str]) -> bool:
         """Return whether a caller may grant ``permissions`` on ``resource``."""
@@ -213,6 +248,10 @@ def _chosen(shape: Mapping[str, Any], columns: Sequence[str]) -> frozenset[str] 
         return frozenset(shape["ColumnNames"])
     excluded = shape.get("ColumnWildcard", {}).get("ExcludedColumnNames") or ()
     return frozenset(columns) - frozenset(excluded) if excluded else None
+
+
+def _is_below(location: str, prefix: str) -> bool:
+    return location == prefix or location.startswith(f"{prefix}/")
 
 
 def _with_implied(found: set[str] | frozenset[str], everything: set[str]) -> frozenset[str]:

@@ -145,11 +145,21 @@ class LakeFormation:
 
     # databases and tables that come and go
     def created(self, database: str, table: str | None, *, by: str) -> None:
-        """Give a new database or table the settings' default permissions, and its creator all."""
+        """Give a new database or table the settings' default permissions, and its creator all.
+
+        ``by`` is empty for the account's root, which needs no permission, and where :meth:`creator_is` follows.
+        """
         settings = self.settings()
         if not (settings.restricts_databases if table is None else settings.restricts_tables):
             return
         self._change(_RESTRICTED, LfTags.place(database, table), lambda _: {})
+        if by:
+            self.creator_is(database, table, by)
+
+    def creator_is(self, database: str, table: str | None, by: str) -> None:
+        """Give the creator of a database or table all permissions on it, if it is restricted."""
+        if LfTags.place(database, table) not in self.restricted():
+            return
         resource = {"Database": {"Name": database}} if table is None else _table(database, table)
         self.grant(by, resource, ["ALL"], ["ALL"], by=by)
 
@@ -166,6 +176,41 @@ class LakeFormation:
         for key, document in self._store.list(_FILTER):
             if document["DatabaseName"] == database.lower() and table in {None, document["TableName"]}:
                 self._change(_FILTER, key, lambda _: None)
+
+    def restrict_like(self, database: str, table: str, to_database: str, to_table: str) -> bool:
+        """Restrict a name that a restricted table is about to get. Return whether that changed anything.
+
+        Without it, everybody might read the table until :meth:`renamed` has moved its grants.
+        """
+        restricted = self.restricted()
+        target = LfTags.place(to_database, to_table)
+        if LfTags.place(database, table) not in restricted or target in restricted:
+            return False
+        self._change(_RESTRICTED, target, lambda _: {})
+        return True
+
+    def renamed(self, database: str, table: str, to_database: str, to_table: str) -> None:
+        """Keep what was granted on a table under its new name: grants, filters, tags and restriction."""
+        old, new = (database.lower(), table.lower()), (to_database.lower(), to_table.lower())
+        for key, document in self._store.list(_FILTER):
+            if (document["DatabaseName"], document["TableName"]) == old:
+                moved = {**document, "DatabaseName": new[0], "TableName": new[1]}
+                self._move(_FILTER, key, "/".join((*new, document["Name"])), moved)
+        for key, document in self._store.list(_GRANT):
+            resource = _moved(document["resource"], old, new)
+            if resource is not None:
+                moved = {**document, "resource": resource}
+                self._move(_GRANT, key, f"{document['principal']} {key_of(resource)}", moved)
+        place, target = LfTags.place(*old), LfTags.place(*new)
+        for kind in ("assigned", _RESTRICTED):
+            for key, document in self._store.list(kind):
+                if key == place or key.startswith(f"{place}."):
+                    self._move(kind, key, target + key.removeprefix(place), document)
+
+    def _move(self, kind: str, key: str, to: str, document: Document) -> None:
+        # First the new one: a crash between the two leaves a permission twice, and none is lost.
+        self._change(kind, to, lambda _: document)
+        self._change(kind, key, lambda _: None)
 
     # data cell filters
     def put_filter(self, document: Mapping[str, Any], *, new: bool, version: str | None = None) -> None:
@@ -246,7 +291,10 @@ class LakeFormation:
         restricted = self.restricted()
         settings = self.settings()
         admins, readers = frozenset(settings.admins), frozenset(settings.read_only_admins)
-        if not restricted:
+        locations = frozenset(
+            arn for arn, document in self.named(_LOCATION) if not document.get("HybridAccessEnabled", False)
+        )
+        if not restricted and not locations:
             return Snapshot(admins=admins, readers=readers)
         grants: dict[str, list[Grant]] = {}
         for grant in self.grants():
@@ -259,6 +307,7 @@ class LakeFormation:
             filters={(each["DatabaseName"], each["TableName"], each["Name"]): each for each in self.filters()},
             expressions={name: document["Expression"] for name, document in self.named(_EXPRESSION)},
             tags=self.tags.assignments(),
+            locations=locations,
         )
 
     def forget_snapshot(self) -> None:
@@ -319,6 +368,15 @@ def _within(resource: Mapping[str, Any], database: str, table: str | None) -> bo
     if shape.get("DatabaseName") != database:
         return False
     return table is None or table in {shape.get("Name"), shape.get("TableName")}
+
+
+def _moved(resource: Mapping[str, Any], old: tuple[str, str], new: tuple[str, str]) -> dict[str, Any] | None:
+    """Return the resource of a grant on the table ``old`` for the table ``new``; None if it is about something else."""
+    kind, shape = kind_of(resource), next(iter(resource.values()))
+    named = {"Table": "Name", "TableWithColumns": "Name", "DataCellsFilter": "TableName"}.get(kind)
+    if named is None or (shape["DatabaseName"], shape.get(named)) != old:
+        return None
+    return {kind: {**shape, "DatabaseName": new[0], named: new[1]}}
 
 
 def _grant(document: Document) -> Grant:

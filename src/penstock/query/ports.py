@@ -72,6 +72,10 @@ class StatementCatalog(CatalogReader, Protocol):
         """Return which columns and rows of a table with ``columns`` may be selected; None if all may be."""
         ...
 
+    def check_writing(self, database: str, table: str, permissions: Sequence[str]) -> None:
+        """Raise an error unless the caller has Lake Formation's ``permissions`` (INSERT, DELETE) on a table."""
+        ...
+
 
 class StatementHost(StatementCatalog, CatalogChanges, Protocol):
     """What a statement can do outside its process, each as its caller may: all else is denied to it.
@@ -95,6 +99,10 @@ class CatalogAccess(Protocol):
         """Raise :class:`penstock.errors.AccessDenied` unless the caller may call Glue's ``operation`` with ``request``."""
         ...
 
+    def created(self, database: str, table: str | None, /) -> None:
+        """Give the caller, who has made a database or table, its creator's permissions in Lake Formation."""
+        ...
+
     def check_athena(self, operation: str, request: Mapping[str, Any], /) -> None:
         """Raise :class:`penstock.errors.AccessDenied` unless the caller may call Athena's ``operation``."""
         ...
@@ -105,6 +113,10 @@ class CatalogAccess(Protocol):
 
     def reading(self, database: str, table: str, columns: Sequence[str], /) -> TableAccess | None:
         """As :meth:`StatementCatalog.reading`."""
+        ...
+
+    def check_writing(self, database: str, table: str, permissions: Sequence[str], /) -> None:
+        """Raise :class:`penstock.errors.AccessDenied` unless the caller has Lake Formation's ``permissions`` on a table."""
         ...
 
     def check_object(self, action: str, uri: str, /) -> None:

@@ -40,6 +40,9 @@ class _Everything:
     def reading(self, _database: str, _table: str, _columns: Sequence[str], /) -> None:
         """Allow all columns and rows."""
 
+    def check_writing(self, _database: str, _table: str, _permissions: Sequence[str], /) -> None:
+        """Allow it."""
+
     def check_object(self, _action: str, _location: str, /) -> None:
         """Allow it."""
 

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from penstock.access.federation.oidc_keys import IssuerKeys
@@ -185,11 +186,12 @@ def _tenant(
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
     lake_formation = LakeFormation(SqlLakeFormationStore(database), account=account)
     crawls = CrawlService(SqlCrawlStore(database), tables, lake)
+    wrap = partial(with_lake_formation, lake=lake_formation)
     limits = QuerySettings(account=account, output_location=settings.results_location, region=settings.region)
     statements = QueryService(
         store=SqlStatementStore(database),
         catalog=tables,
-        changes=CatalogOperations(tables, account=account, region=settings.region),
+        changes=CatalogOperations(tables, account=account, region=settings.region, wrap=wrap),
         lake=lake,
         settings=limits,
         sink=_sink(settings, account, lake),
@@ -223,7 +225,7 @@ def _tenant(
             for operations in (
                 registry.operations(schemas, tag_owners=owners),
                 cloudtrail.operations(schemas.audit),
-                with_lake_formation(catalog.operations(tables), lake_formation),
+                wrap(catalog.operations(tables)),
                 lakeformation.operations(lake_formation, tables),
                 connections.operations(kept),
                 crawlers.operations(crawls),

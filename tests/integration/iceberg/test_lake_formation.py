@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import boto3
 import pyarrow as pa
 import pytest
+from botocore.exceptions import ClientError
 
 from tests.integration.iceberg.requests_to import Client, get_token
 from tests.integration.iceberg.world import World, open_world
@@ -36,6 +38,31 @@ def user(world: World, name: str, *permissions: str, resource: Any = None) -> Cl
     return Client(world, get_token(world, key["AccessKeyId"], key["SecretAccessKey"]))
 
 
+def refused_operations(world: World, caller: Client) -> list[str]:
+    """Return which of three operations on an object of the table the caller's vended credential may not do."""
+    [found] = caller.get(f"{PATH}/credentials").json()["storage-credentials"]
+    config = found["config"]
+    s3 = boto3.client(
+        "s3",
+        endpoint_url=config["s3.endpoint"],
+        region_name=config["s3.region"],
+        aws_access_key_id=config["s3.access-key-id"],
+        aws_secret_access_key=config["s3.secret-access-key"],
+        aws_session_token=config["s3.session-token"],
+    )
+    bucket, _, key = found["prefix"].removeprefix("s3://").partition("/")
+    asked = {"Bucket": bucket, "Key": f"{key}data/new"}
+    with pytest.raises(ClientError, match="404"):
+        s3.head_object(**asked)
+    refused = []
+    for operation in (s3.put_object, s3.get_object, s3.delete_object):
+        try:
+            operation(**asked)
+        except ClientError as error:
+            refused.append(f"{error.operation_name}: {error.response['Error']['Code']}")
+    return refused
+
+
 def test_files_are_for_who_may_select_all(world: World) -> None:
     catalog = world.bearer()
     catalog.create_namespace("shop")
@@ -55,6 +82,18 @@ def test_files_are_for_who_may_select_all(world: World) -> None:
     reader = user(world, "reader", "SELECT", "DESCRIBE", resource=table)
     assert len(reader.get(f"{PATH}/credentials").json()["storage-credentials"]) == 1
     assert reader.post(PATH, {"requirements": [], "updates": []}).status_code == 403
+
+    # What was granted goes with a table to its new name; who had nothing has nothing.
+    catalog.rename_table("shop.orders", "shop.renamed")
+    renamed = "/namespaces/shop/tables/renamed"
+    assert reader.get(renamed).status_code == 200
+    assert "storage-credentials" not in clerk.get(renamed, X_Iceberg_Access_Delegation="vended-credentials").json()
+    assert user(world, "stranger").get(renamed).status_code == 403
+    catalog.rename_table("shop.renamed", "shop.orders")
+
+    # A writer's credentials: a file that is not there yet is known to be missing, which Spark asks before it writes one.
+    writer = user(world, "writer", "SELECT", "ALTER", "INSERT", resource=table)
+    assert refused_operations(world, writer) == ["DeleteObject: AccessDenied"]
 
     catalog.drop_table("shop.orders")
     catalog.create_table("shop.orders", ROWS.schema)

@@ -133,6 +133,8 @@ def test_columns_are_what_was_granted_until_it_is_revoked(world: World) -> None:
     world.grant("clerk", columns, "SELECT")
     assert world.sql("clerk", "SELECT * FROM orders ORDER BY id") == [["1", "US"], ["2", "DE"], ["3", "US"]]
     assert "card" in world.sql("clerk", "SELECT card FROM orders")
+    assert shown_columns(world, "clerk") == {"id country"}, "the catalog shows what may be read"
+    assert shown_columns(world, "admin") == {"id country card"}
     _refused(lambda: world.client("glue", "clerk").delete_table(DatabaseName="shop", Name="orders"))
     lake = world.server.client("lakeformation")
     listed = lake.list_permissions(Principal={"DataLakePrincipalIdentifier": world.user("clerk")})[
@@ -148,6 +150,24 @@ def test_columns_are_what_was_granted_until_it_is_revoked(world: World) -> None:
         lake.revoke_permissions(
             Principal={"DataLakePrincipalIdentifier": world.user("clerk")}, Resource=columns, Permissions=["SELECT"]
         )
+
+
+def shown_columns(world: World, user: str) -> set[str]:
+    """Return the columns of orders, as each operation shows them to the user."""
+    glue, athena = (world.client(service, user) for service in ("glue", "athena"))
+    named = {"DatabaseName": "shop", "TableName": "orders"}
+    tables = [
+        glue.get_table(DatabaseName="shop", Name="orders")["Table"],
+        *glue.get_tables(DatabaseName="shop", Expression="orders")["TableList"],
+        *glue.search_tables(SearchText="orders")["TableList"],
+        glue.get_table_version(**named)["TableVersion"]["Table"],
+        *(each["Table"] for each in glue.get_table_versions(**named)["TableVersions"]),
+    ]
+    shown = [each["StorageDescriptor"]["Columns"] for each in tables]
+    asked = {"CatalogName": "AwsDataCatalog", "DatabaseName": "shop"}
+    shown.append(athena.get_table_metadata(**asked, TableName="orders")["TableMetadata"]["Columns"])
+    shown += [each["Columns"] for each in athena.list_table_metadata(**asked)["TableMetadataList"]]
+    return {" ".join(each["Name"] for each in columns) for columns in shown}
 
 
 def test_rows_and_columns_of_a_data_cells_filter(world: World) -> None:
@@ -259,3 +279,70 @@ def test_locations_and_what_is_not_served(world: World) -> None:
     lake.deregister_resource(ResourceArn="arn:aws:s3:::lk/orders")
     with pytest.raises(ClientError, match="does not serve yet"):
         lake.start_transaction()
+
+
+def test_rows_are_written_with_insert_and_deleted_with_delete(world: World) -> None:
+    made = "CREATE TABLE shop.ledger (id bigint) LOCATION 's3://lk/ledger/' TBLPROPERTIES ('table_type' = 'ICEBERG')"
+    world.grant("maker", DATABASE, "CREATE_TABLE", "DESCRIBE")
+    assert world.sql("maker", made) == []
+    ledger = {"Table": {"DatabaseName": "shop", "Name": "ledger"}}
+    for table in (TABLE, ledger):
+        world.grant("writer", table, "SELECT", "ALTER")
+    hive, iceberg = "INSERT INTO orders VALUES (4, 'FR', '44')", "INSERT INTO ledger VALUES (1), (2)"
+    changes = ["DELETE FROM ledger WHERE id = 1", "UPDATE ledger SET id = 3 WHERE id = 2"]
+    for text in (hive, iceberg):
+        assert "Required INSERT on table shop." in world.sql("writer", text)
+    assert "Required DELETE on table shop.ledger" in world.sql("writer", changes[0])
+    assert "Required INSERT, DELETE on table shop.ledger" in world.sql("writer", changes[1])
+    world.grant("writer", ledger, "INSERT")
+    assert world.sql("writer", iceberg) == []
+    assert "Required DELETE on table shop.ledger" in world.sql("writer", changes[1])
+    world.grant("writer", ledger, "DELETE")
+    for text in changes:
+        assert world.sql("writer", text) == []
+    assert world.sql("writer", "SELECT id FROM ledger") == [["3"]]
+
+
+def test_tables_at_a_registered_location_need_access_to_it(world: World) -> None:
+    lake, glue = world.server.client("lakeformation"), world.client("glue", "builder")
+    lake.register_resource(ResourceArn="arn:aws:s3:::lk/vault", UseServiceLinkedRole=True)
+    world.grant("builder", DATABASE, "DESCRIBE", "CREATE_TABLE")
+
+    def create(name: str, location: str, database: str = "shop") -> None:
+        storage = {**STORAGE, "Location": location}
+        glue.create_table(DatabaseName=database, TableInput={"Name": name, "StorageDescriptor": storage})
+
+    create("elsewhere", "s3://lk/vaults/")
+    for ask in (
+        lambda: create("kept", "s3://lk/vault/kept/"),
+        lambda: create("open", "s3://lk/vault/", database="open"),
+        lambda: glue.update_table(
+            DatabaseName="shop",
+            TableInput={"Name": "elsewhere", "StorageDescriptor": {**STORAGE, "Location": "s3a://lk/vault/kept"}},
+        ),
+        lambda: glue.create_partition(
+            DatabaseName="shop",
+            TableName="elsewhere",
+            PartitionInput={"Values": ["1"], "StorageDescriptor": {**STORAGE, "Location": "s3://lk/vault/1/"}},
+        ),
+    ):
+        assert "Required DATA_LOCATION_ACCESS on arn:aws:s3:::lk/vault" in _refused(ask)
+    assert "Required DATA_LOCATION_ACCESS" in world.sql(
+        "builder", "CREATE TABLE shop.made WITH (external_location = 's3://lk/vault/made/') AS SELECT 1 AS x"
+    )
+    place = {"DataLocation": {"ResourceArn": "arn:aws:s3:::lk/vault/kept"}}
+    world.grant("builder", place, "DATA_LOCATION_ACCESS")
+    create("kept", "s3://lk/vault/kept/")
+    assert "DATA_LOCATION_ACCESS" in _refused(lambda: create("beside", "s3://lk/vault/kept-not/"))
+    # A table that stays where it is, and one below its own database's location, need no more.
+    storage = {**STORAGE, "Location": "s3://lk/vault/kept/"}
+    glue.update_table(
+        DatabaseName="shop", TableInput={"Name": "kept", "StorageDescriptor": storage, "Parameters": {"a": "b"}}
+    )
+    world.client("glue", "admin").create_database(
+        DatabaseInput={"Name": "vaulted", "LocationUri": "s3://lk/vault/db", "CreateTableDefaultPermissions": []}
+    )
+    world.grant("builder", {"Database": {"Name": "vaulted"}}, "CREATE_TABLE")
+    create("within", "s3://lk/vault/db/within/", database="vaulted")
+    lake.deregister_resource(ResourceArn="arn:aws:s3:::lk/vault")
+    create("beside", "s3://lk/vault/kept-not/")

@@ -65,6 +65,8 @@ class FakeCatalog:
     def reading(self, _database: str, _table: str, _columns: Sequence[str]) -> TableAccess | None:
         return None
 
+    def check_writing(self, _database: str, _table: str, _permissions: Sequence[str]) -> None: ...
+
     def change(self, operation: str, _request: Mapping[str, Any], /) -> Mapping[str, Any]:
         raise InvalidInput(f"This catalog has no {operation}.")
 

@@ -35,6 +35,10 @@ class RecordedAccess:
     def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
         return item["Name"] not in self.refused
 
+    def created(self, _database: str, _table: str | None, /) -> None: ...
+
+    def check_writing(self, _database: str, _table: str, _permissions: Sequence[str], /) -> None: ...
+
     def reading(self, _database: str, _table: str, _columns: Sequence[str], /) -> TableAccess | None:
         return self.allowed
 

@@ -48,6 +48,9 @@ class CatalogAccess(Protocol):
     def reading(self, database: str, table: str, columns: Sequence[str], /) -> TableAccess | None:
         """Return which columns and rows of a table with ``columns`` the caller may select; None for all."""
 
+    def check_writing(self, database: str, table: str, permissions: Sequence[str], /) -> None:
+        """Raise :class:`penstock.errors.AccessDenied` unless the caller has Lake Formation's permissions on a table."""
+
     def check_object(self, action: str, location: str, /) -> None:
         """Raise :class:`penstock.errors.AccessDenied` if the caller is denied S3's ``action`` on an ``s3://`` location."""
 
@@ -58,8 +61,8 @@ class CatalogAccess(Protocol):
 class Vendor(Protocol):
     """Makes temporary credentials for parts of the lake."""
 
-    def scoped(self, caller: Caller, locations: frozenset[str], *, writes: bool) -> TemporaryKey | None:
-        """Return a credential of the caller for objects below ``locations`` only; None if none can be made."""
+    def scoped(self, caller: Caller, locations: frozenset[str], actions: Sequence[str]) -> TemporaryKey | None:
+        """Return a credential of the caller for ``actions`` on objects below ``locations``; None if none can be made."""
 
     def unscoped(self, caller: Caller) -> TemporaryKey:
         """Return a credential for all that the caller may do."""
@@ -95,6 +98,19 @@ class Call:
         """Change tables all together or none, and tell Lake Formation which are new and which are gone."""
         self.tables.change_tables(writes)
         self.tell_lake(writes)
+
+    def rename_table(self, moves: Sequence[TableWrite]) -> None:
+        """Change a table's name, by the removal of the old and the creation of the new one; its grants are kept."""
+        old, new = moves
+        names = (old.database, old.name, new.database, new.name)
+        restricted = self.lake_formation.restrict_like(*names)
+        try:
+            self.tables.change_tables(moves)
+        except BaseException:
+            if restricted:
+                self.lake_formation.deleted(new.database, new.name)
+            raise
+        self.lake_formation.renamed(*names)
 
     def tell_lake(self, writes: Sequence[TableWrite]) -> None:
         """Tell Lake Formation which tables were made and which are gone."""

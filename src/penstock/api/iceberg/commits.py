@@ -7,7 +7,7 @@ here or through Glue's UpdateTable, all of it is repeated on the new state: the 
 
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -36,6 +36,9 @@ __all__ = ["Change", "Plan", "commit", "create_plan", "publish"]
 
 _log = logging.getLogger("penstock.server")
 _ATTEMPTS = 5
+_ALL_ROWS = ("INSERT", "DELETE")
+# Lake Formation's permissions by what a snapshot does (Iceberg's table specification, "Snapshots"): others need both.
+_ROWS: Mapping[Any, Sequence[str]] = {"append": ("INSERT",), "delete": ("DELETE",)}
 _DELETE_AFTER_COMMIT = "write.metadata.delete-after-commit.enabled"
 
 
@@ -115,8 +118,15 @@ def _planned(call: Call, planners: Sequence[Callable[[], Plan]]) -> list[Plan]:
 
 
 def _check_access(call: Call, change: Change) -> None:
-    operation = "CreateTable" if is_create(change.requirements) else "UpdateTable"
-    call.access.check(operation, {"DatabaseName": change.database, "TableInput": {"Name": change.name}})
+    named = {"DatabaseName": change.database, "TableInput": {"Name": change.name}}
+    if is_create(change.requirements):
+        call.access.check("CreateTable", named)
+        return
+    call.access.check("UpdateTable", named)
+    for update in change.updates:
+        if update.get("action") == "add-snapshot":
+            summary = (update.get("snapshot") or {}).get("summary") or {}
+            call.access.check_writing(change.database, change.name, _ROWS.get(summary.get("operation"), _ALL_ROWS))
 
 
 def _plan(call: Call, change: Change) -> Plan:
@@ -128,6 +138,8 @@ def _plan(call: Call, change: Change) -> Plan:
     changed = apply_updates(base, change.updates, metadata_location=loaded.location)
     if changed is None:
         return Plan(None, loaded)
+    if changed["location"] != base["location"]:
+        check_location(call, change.database, change.name, changed["location"], new=False)
     document, location = _written(call, changed, loaded.location)
     write = TableWrite(
         database=change.database,
@@ -156,6 +168,7 @@ def _plan_create(call: Call, change: Change) -> Plan:
 def create_plan(call: Call, database: str, name: str, table: dict[str, Any]) -> Plan:
     """Return the plan that creates a table with the metadata ``table``, whose file it writes."""
     call.tables.database(database)
+    check_location(call, database, name, table["location"], new=True)
     document, location = _written(call, table, None)
     wanted: TableInput = table_input(name, table, location, None)
     return Plan(TableWrite(database=database, name=name, wanted=wanted), Loaded(location, document))
@@ -166,7 +179,6 @@ def _written(call: Call, table: dict[str, Any], previous: str | None) -> tuple[d
     document = written(table)
     where = str(table["properties"].get("write.metadata.path") or f"{table['location']}/metadata")
     call.access.check_object("s3:PutObject", f"{where.rstrip('/')}/new.metadata.json")
-    check_location(call, table["location"])
     return document, call.files.write(document, previous=previous)
 
 

@@ -4,8 +4,9 @@ A vended credential is a session of the caller, limited by a policy to the table
 caller and the policy allow, and expires with the session, after an hour at most.
 """
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,17 +15,30 @@ from urllib.parse import quote
 from penstock.access.principals import Caller, SessionContext, federated_arn
 from penstock.access.sessions import Sessions, TemporaryKey
 from penstock.api.iceberg.call import Call, IcebergSettings
-from penstock.errors import NotFound
+from penstock.errors import AccessDenied, NotFound
 from penstock.lake.iceberg.documents import Document
 from penstock.lake.locations import parse_uri
 
-__all__ = ["SIGNER", "SessionVendor", "reads_all", "storage_defaults", "storage_of", "table_credentials", "table_locations"]
+__all__ = [
+    "SIGNER",
+    "SessionVendor",
+    "reads_all",
+    "scoped_key",
+    "storage_defaults",
+    "storage_of",
+    "table_credentials",
+    "table_locations",
+]
 
 SIGNER = "v1/aws/s3/sign"
 """The path of the signer that Iceberg's clients use unless they are told another one."""
 _SECONDS = 3_600
 _READS = ("s3:GetObject", "s3:GetObjectVersion")
-_WRITES = ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts")
+_WRITES: Mapping[str, Sequence[str]] = {
+    "INSERT": ("s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"),
+    "DELETE": ("s3:DeleteObject",),
+}
+"""By Lake Formation's permission on the table."""
 _BUCKET = ("s3:ListBucket", "s3:GetBucketLocation", "s3:ListBucketMultipartUploads")
 _FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
 
@@ -36,12 +50,12 @@ class SessionVendor:
     sessions: Sessions
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def scoped(self, caller: Caller, locations: frozenset[str], *, writes: bool) -> TemporaryKey | None:
-        """Return a credential for objects below ``locations``.
+    def scoped(self, caller: Caller, locations: frozenset[str], actions: Sequence[str]) -> TemporaryKey | None:
+        """Return a credential for S3's ``actions`` on objects below ``locations``.
 
         None for a caller whose session has a policy of its own: two session policies allow what either allows.
         """
-        session = self._session(caller, (_policy(locations, writes=writes),))
+        session = self._session(caller, (_policy(locations, actions),))
         return None if session is None else self._issue(caller, session)
 
     def unscoped(self, caller: Caller) -> TemporaryKey:
@@ -128,15 +142,19 @@ def reads_all(call: Call, database: str, name: str) -> bool:
     return call.access.reading(database, name, columns) is None
 
 
+def scoped_key(call: Call, database: str, name: str, document: Document) -> TemporaryKey | None:
+    """Return the caller's credential for the files of a table; None if none can be made for the caller."""
+    if call.vendor is None or not reads_all(call, database, name):
+        return None
+    return call.vendor.scoped(call.caller, table_locations(document), (*_READS, *_writes(call, database, name)))
+
+
 def table_credentials(call: Call, database: str, name: str, document: Document) -> list[dict[str, Any]]:
     """Return the credential for the table's locations; none if none can be made for the caller."""
-    if call.vendor is None or call.settings.s3_endpoint_url is None or not reads_all(call, database, name):
-        return []
-    locations = table_locations(document)
-    writes = call.access.allows("UpdateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
-    key = call.vendor.scoped(call.caller, locations, writes=writes)
+    key = None if call.settings.s3_endpoint_url is None else scoped_key(call, database, name, document)
     if key is None:
         return []
+    locations = table_locations(document)
     config = {
         **storage_defaults(call.settings),
         # Java's client asks there again before the session ends.
@@ -150,6 +168,18 @@ def table_credentials(call: Call, database: str, name: str, document: Document) 
     return [{"prefix": _common(locations), "config": config}]
 
 
+def _writes(call: Call, database: str, name: str) -> Sequence[str]:
+    """Return the actions on objects of a caller who may commit, as far as it may add and remove rows."""
+    if not call.access.allows("UpdateTable", {"DatabaseName": database, "TableInput": {"Name": name}}):
+        return ()
+    found: list[str] = []
+    for permission, actions in _WRITES.items():
+        with contextlib.suppress(AccessDenied):
+            call.access.check_writing(database, name, (permission,))
+            found += actions
+    return found
+
+
 def table_locations(document: Document) -> frozenset[str]:
     """Return the folders that a table's files are in: its location, and others that its properties name."""
     properties: Mapping[str, str] = document.get("properties") or {}
@@ -157,7 +187,7 @@ def table_locations(document: Document) -> frozenset[str]:
     return frozenset(f"{each.rstrip('/')}/" for each in named if each.startswith(("s3://", "s3a://", "s3n://")))
 
 
-def _policy(locations: frozenset[str], *, writes: bool) -> str:
+def _policy(locations: frozenset[str], actions: Sequence[str]) -> str:
     objects, prefixes, buckets = [], [], set()
     for location in sorted(locations):
         uri = parse_uri(location)
@@ -167,7 +197,7 @@ def _policy(locations: frozenset[str], *, writes: bool) -> str:
         buckets.add(f"arn:aws:s3:::{uri.bucket}")
     listing = {"StringLike": {"s3:prefix": prefixes}}
     statements: list[dict[str, Any]] = [
-        {"Effect": "Allow", "Action": [*_READS, *(_WRITES if writes else ())], "Resource": objects},
+        {"Effect": "Allow", "Action": list(actions), "Resource": objects},
         {"Effect": "Allow", "Action": _BUCKET[0], "Resource": sorted(buckets), "Condition": listing},
         {"Effect": "Allow", "Action": list(_BUCKET[1:]), "Resource": sorted(buckets)},
     ]

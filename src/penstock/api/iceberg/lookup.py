@@ -112,9 +112,14 @@ def kind_of(call: Call, database: str, name: str) -> str | None:
     return "Table" if is_table(found) else "View" if is_view(found) else "Table of another format"
 
 
-def check_location(call: Call, location: str) -> None:
-    """Raise :class:`BadDocument` unless a table or view can be stored at ``location``."""
+def check_location(call: Call, database: str, name: str, location: str, *, new: bool) -> None:
+    """Raise unless a table or view, which may be ``new``, can be stored at ``location``, and the caller may do that.
+
+    Raises :class:`BadDocument` and :class:`penstock.errors.AccessDenied`.
+    """
     try:
         call.files.check(location)
     except InvalidInput as error:
         raise BadDocument(error.message, remedy=error.remedy) from None
+    wanted = {"Name": name, "StorageDescriptor": {"Location": location}}
+    call.access.check("CreateTable" if new else "UpdateTable", {"DatabaseName": database, "TableInput": wanted})

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from penstock.access.sessions import TemporaryKey
 from penstock.access.sigv4 import ALGORITHM, SignedRequest, canonical_request, signing_key
 from penstock.api.iceberg.call import Answer, Call
-from penstock.api.iceberg.credentials import SIGNER, reads_all, table_locations
+from penstock.api.iceberg.credentials import SIGNER, scoped_key
 from penstock.api.iceberg.errors import UnknownPath
 from penstock.api.iceberg.lookup import load
 from penstock.api.iceberg.routes import PREFIX, Route
@@ -73,10 +73,7 @@ def _sign_for_table(call: Call) -> Answer:
     database, name = call.database, call.table
     call.access.check("GetTable", {"DatabaseName": database, "Name": name})
     _, loaded = load(call, database, name)
-    writes = call.access.allows("UpdateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
-    key = None
-    if call.vendor is not None and reads_all(call, database, name):
-        key = call.vendor.scoped(call.caller, table_locations(loaded.document), writes=writes)
+    key = scoped_key(call, database, name, loaded.document)
     if key is None:
         raise _unavailable()
     return _signed(call, key)

@@ -99,7 +99,7 @@ def rename(call: Call, *, views: bool) -> Answer:
     try:
         if (database, name) == (to_database, to_name):
             raise TableExists(to_database, to_name)
-        call.change_tables(
+        call.rename_table(
             [
                 TableWrite(database=database, name=name, wanted=None, version=table.version_id),
                 TableWrite(database=to_database, name=to_name, wanted=replace(moved, name=to_name)),
@@ -134,8 +134,8 @@ def _create(call: Call) -> Answer:
         order=request.get("write-order"),
         properties=properties,
     )
-    check_location(call, table["location"])
     if request.get("stage-create"):
+        check_location(call, database, name, table["location"], new=True)
         return _answer(call, database, name, None, written(table))
     [created] = publish(call, [lambda: create_plan(call, database, name, table)])
     return _answer(call, database, name, created.location, created.document)
@@ -226,7 +226,9 @@ def _register(call: Call) -> Answer:
         document = call.files.read(location)
     except NotFound as error:
         raise BadDocument(error.message) from None
-    wanted = table_input(name, read_table(document), location, current)
+    table = read_table(document)
+    check_location(call, database, name, table["location"], new=current is None)
+    wanted = table_input(name, table, location, current)
     version = None if current is None else current.version_id
     call.change_tables([TableWrite(database=database, name=name, wanted=wanted, version=version)])
     return _answer(call, database, name, location, document)

@@ -126,7 +126,7 @@ def _register(call: Call) -> Answer:
 
 
 def _plan(call: Call, database: str, name: str, view: dict[str, Any], current: Table | None) -> Plan:
-    check_location(call, view["location"])
+    check_location(call, database, name, view["location"], new=current is None)
     call.access.check_object("s3:PutObject", f"{view['location']}/metadata/new.metadata.json")
     location = call.files.write(view, previous=None if current is None else location_of(current))
     write = TableWrite(

@@ -48,7 +48,12 @@ _KNOWN = 1 << 20  # characters of texts whose kind is remembered: dashboards rep
 _IDLE = 4  # as many as run at a time
 _OVERHEAD = 512 << 20  # bytes beside the engine's own limit: the libraries, threads' stacks, the result's texts
 _QUESTIONS = frozenset(
-    {*("databases", "database", "tables", "visible_tables", "table", "partitions", "reading", "change"), "publish", "remove"}
+    {
+        *("databases", "database", "tables", "visible_tables", "table", "partitions", "reading", "change"),
+        "check_writing",
+        "publish",
+        "remove",
+    }
 )
 # The server's environment variables that a child gets; others may have secrets.
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV")

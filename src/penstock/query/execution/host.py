@@ -69,6 +69,9 @@ class Host:
     def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         return self._catalog.reading(database, table, columns)
 
+    def check_writing(self, database: str, table: str, permissions: Sequence[str]) -> None:
+        self._catalog.check_writing(database, table, permissions)
+
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         if operation == "CreatePreparedStatement":
             self._prepared.create(str(request["StatementName"]), str(request["QueryStatement"]))

@@ -57,6 +57,9 @@ class RemoteHost:
     def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         return self._request("reading", database, table, list(columns))  # type: ignore[no-any-return]
 
+    def check_writing(self, database: str, table: str, permissions: Sequence[str]) -> None:
+        self._request("check_writing", database, table, list(permissions))
+
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         self._answers.clear()
         return self._request("change", operation, request)  # type: ignore[no-any-return]

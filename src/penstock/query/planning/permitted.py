@@ -60,13 +60,23 @@ class PermittedCatalog:
     def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         return None if self._access is None else self._access.reading(database, table, columns)
 
+    def check_writing(self, database: str, table: str, permissions: Sequence[str]) -> None:
+        if self._access is not None:
+            with _as_statement_error():
+                self._access.check_writing(database, table, permissions)
+
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         self._check(operation, request)
         if operation == "DeleteDatabase":
             # It removes the database's tables, too, also those that the caller does not see.
             for each in self._catalog.tables(str(request["Name"])) if self._access is not None else ():
                 self._check("DeleteTable", {"DatabaseName": each.database, "Name": each.name})
-        return self._changes.change(operation, request)
+        answer = self._changes.change(operation, request)
+        if self._access is not None and operation == "CreateDatabase":
+            self._access.created(str(request["DatabaseInput"]["Name"]), None)
+        elif self._access is not None and operation == "CreateTable":
+            self._access.created(str(request["DatabaseName"]), str(request["TableInput"]["Name"]))
+        return answer
 
     def authorize(self, operation: str, request: Mapping[str, Any]) -> None:
         """Raise :class:`StatementError` unless the caller may call Glue's ``operation`` with ``request``."""

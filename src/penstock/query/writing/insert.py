@@ -27,6 +27,7 @@ def insert(context: ExecutionContext, statement: Insert) -> Outcome:
     """Add a query's rows to a table. Raises :class:`StatementError`."""
     table = find_table(context.host, statement.table, database=context.task.database)
     _check(table)
+    context.host.check_writing(table.database, table.name, ("INSERT",))
     options = options_of_table(table)
     own = [(each.name.lower(), each.type or "string") for each in table.storage.columns]
     keys = [(each.name.lower(), each.type or "string") for each in table.partition_keys]

@@ -33,6 +33,10 @@ class Access:
 
     def check_object(self, _action: str, _uri: str, /) -> None: ...
 
+    def created(self, _database: str, _table: str | None, /) -> None: ...
+
+    def check_writing(self, _database: str, _table: str, _permissions: Sequence[str], /) -> None: ...
+
     def reading(self, _database: str, _table: str, _columns: Sequence[str], /) -> TableAccess | None:
         return None
 

@@ -253,6 +253,10 @@ def test_views_are_dropped_and_read_with_the_callers_rights(done: Ask, refused: 
 class Restricted(Access):
     """Lets the caller read only rows of month 12 of ``flights``, and no column ``flight``."""
 
+    def created(self, _database: str, _table: str | None, /) -> None: ...
+
+    def check_writing(self, _database: str, _table: str, _permissions: Sequence[str], /) -> None: ...
+
     def reading(self, _database: str, table: str, _columns: Sequence[str], /) -> TableAccess | None:
         columns = frozenset({"carrier", "year", "month"})
         return TableAccess([AllowedRows(condition="month = 12", columns=columns)]) if table == "flights" else None

@@ -9,6 +9,8 @@ from typing import Any
 from penstock.access.errors import NotAuthorized
 from penstock.access.principals import Caller
 from penstock.api.aws.authorization.actions import Request
+from penstock.api.aws.authorization.data_locations import new_locations
+from penstock.catalog.service import CatalogService
 from penstock.lakeformation.decisions import TableAccess
 from penstock.lakeformation.service import ALL_PRINCIPALS, LakeFormation
 
@@ -49,8 +51,9 @@ def principals_of(caller: Caller) -> Sequence[str]:
 class CallersLake:
     """What Lake Formation allows one caller in one account's catalog."""
 
-    def __init__(self, lake: LakeFormation, caller: Caller) -> None:
+    def __init__(self, lake: LakeFormation, tables: CatalogService, caller: Caller) -> None:
         self._lake = lake
+        self._tables = tables
         self._principals = () if caller.is_root and caller.account == lake.account else principals_of(caller)
 
     def check(self, operation: str, request: Request) -> None:
@@ -58,17 +61,43 @@ class CallersLake:
         if not self._principals:
             return
         snapshot = self._lake.snapshot()
-        if not snapshot.restricted:
+        if snapshot.is_open:
             return
         for database, table, permission in _needed(operation, request):
             if table is not None:
-                found, what = snapshot.on_table(self._principals, database, table), f"table {database}.{table}"
-            elif database:
-                found, what = snapshot.on_database(self._principals, database), f"database {database}"
-            else:
-                found, what = snapshot.on_catalog(self._principals), "the catalog"
+                self.check_table(database, table, permission)
+                continue
+            found = snapshot.on_database(self._principals, database) if database else snapshot.on_catalog(self._principals)
             if found is not None and permission not in found:
-                raise _denied(permission, what)
+                raise _denied(permission, f"database {database}" if database else "the catalog")
+        for location in new_locations(operation, request, self._tables) if snapshot.locations else ():
+            if not snapshot.may_use_location(self._principals, location):
+                raise _denied("DATA_LOCATION_ACCESS", location)
+
+    def check_table(self, database: str, table: str, *permissions: str) -> None:
+        """Raise :class:`NotAuthorized` unless the caller has the permissions on a table."""
+        if not self._principals:
+            return
+        found = self._lake.snapshot().on_table(self._principals, database.lower(), table.lower())
+        missing = [each for each in permissions if found is not None and each not in found]
+        if missing:
+            raise _denied(", ".join(missing), f"table {database}.{table}")
+
+    def created(self, database: str, table: str | None) -> None:
+        """Give the caller the permissions of a creator on a database or table."""
+        if self._principals:
+            self._lake.creator_is(database, table, self._principals[0])
+
+    def visible_columns(self, database: str, table: str, columns: Sequence[str]) -> frozenset[str] | None:
+        """Return which columns of a table the catalog shows to the caller; None for all."""
+        if not self._principals:
+            return None
+        return self._lake.snapshot().visible_columns(self._principals, database, table, columns)
+
+    @property
+    def hides_columns(self) -> bool:
+        """Whether there may be columns that the caller does not see."""
+        return bool(self._principals and self._lake.snapshot().restricted)
 
     def is_visible(self, operation: str, item: Mapping[str, Any]) -> bool:
         """Return whether the caller sees a database or table (in Glue's shape) of a list."""

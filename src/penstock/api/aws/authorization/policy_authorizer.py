@@ -27,6 +27,7 @@ from penstock.api.aws.authorization.extra_actions import (
 )
 from penstock.api.aws.authorization.lake_permissions import CallersLake
 from penstock.api.aws.authorization.stored_names import StoredNames
+from penstock.api.aws.authorization.visible_columns import hide_columns
 from penstock.api.aws.iam.sts import origin_of
 from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, RequestContext, RunOnThread, ServedOperation
 from penstock.api.tenants import Tenant, Tenants
@@ -37,6 +38,8 @@ __all__ = ["PolicyAuthorizer"]
 
 # Services whose operations work on the caller's own account, in one store for all accounts.
 _SHARED = frozenset({"iam", "organizations", "sts"})
+# Services whose answers have tables and their columns.
+_WITH_TABLES = frozenset({"athena", "glue", "lakeformation"})
 # Operations that carry out others of their service, each of which is authorized separately.
 _BATCHES = frozenset({("secretsmanager", "BatchGetSecretValue")})
 # Crawlers act for the caller who creates, updates or starts them.
@@ -154,7 +157,7 @@ class PolicyAuthorizer:
     def _decisions(self, caller: Caller, context: RequestContext, owner: str, tenant: Tenant | None) -> "_Decisions":
         names = self._stored_names(owner, tenant)
         resource_context = ResourceContext(self._region, owner, names, user=caller.user_name)
-        lake = None if tenant is None else CallersLake(tenant.lake_formation, caller)
+        lake = None if tenant is None else CallersLake(tenant.lake_formation, tenant.tables, caller)
         return _Decisions(self._access, caller, tenant, origin_of(context), resource_context, lake)
 
     def _with_checks(self, context: RequestContext, decisions: "_Decisions") -> RequestContext:
@@ -257,6 +260,14 @@ class _CallerCatalogAccess:
         lake = self._decisions.lake
         return None if lake is None else lake.reading(database, table, columns)
 
+    def check_writing(self, database: str, table: str, permissions: Sequence[str], /) -> None:
+        if self._decisions.lake is not None:
+            self._decisions.lake.check_table(database, table, *permissions)
+
+    def created(self, database: str, table: str | None, /) -> None:
+        if self._decisions.lake is not None:
+            self._decisions.lake.created(database, table)
+
     def check_athena(self, operation: str, request: Request, /) -> None:
         self._check_athena(operation, request)
 
@@ -292,16 +303,20 @@ def _named(resources: Sequence[str]) -> Sequence[str]:
 
 def _filtered(handler: AnyHandler, context: RequestContext, decisions: _Decisions) -> AnyHandler:
     """Return ``handler`` with answers that leave out the members that the caller may not see."""
-    lists = LISTED.get((context.service, context.operation))
+    lists = LISTED.get((context.service, context.operation), ())
+    lake = decisions.lake
+    hides = lake is not None and context.service in _WITH_TABLES and lake.hides_columns
     # Operations that are answered in batches list nothing.
-    if lists is None or isinstance(handler, BatchHandler):
+    if isinstance(handler, BatchHandler) or not (lists or hides):
         return handler
 
     def filtered(request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
         answer = handler(request, context)
         for listed in lists:
             answer = filter_members(answer, listed.member, partial(decisions.is_visible, listed, request=request))
-        return answer
+        return (
+            hide_columns(context.operation, request, answer, lake.visible_columns) if lake is not None and hides else answer
+        )
 
     return filtered
 

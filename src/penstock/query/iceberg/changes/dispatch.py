@@ -1,6 +1,6 @@
 """Which function carries out a statement about an Iceberg table."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.catalog.model import Table
@@ -26,8 +26,19 @@ def create(context: ExecutionContext, statement: model.CreateTable | model.Creat
 
 def change_table(context: ExecutionContext, statement: Any, table: Table) -> Outcome:
     """Carry out a statement that changes the Iceberg table ``table``."""
+    needed = _WRITES.get(type(statement))
+    if needed:
+        context.host.check_writing(table.database, table.name, needed)
     return CHANGES[type(statement)](context, statement, table)
 
+
+_WRITES: Mapping[type, Sequence[str]] = {
+    model.Insert: ("INSERT",),
+    model.Delete: ("DELETE",),
+    model.Update: ("INSERT", "DELETE"),
+    model.Merge: ("INSERT", "DELETE"),
+}
+"""Lake Formation's permissions for statements that change rows."""
 
 CHANGES: Mapping[type, Callable[[ExecutionContext, Any, Table], Outcome]] = {
     model.Insert: insert,
