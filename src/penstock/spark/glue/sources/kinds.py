@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.sources import kafka, kinesis, stream_tables
+from penstock.spark.glue.sources import files, kafka, kinesis, stream_tables
+from penstock.spark.glue.sources.formats import FORMATS
 from penstock.spark.glue.sources.port import Read, Source, Table, TableSource
 
 __all__ = ["read", "read_stream", "read_table"]
@@ -16,7 +17,11 @@ _STREAMS: Mapping[str, Source] = {
 }
 """By connection type: streams, for forEachBatch."""
 
-_BATCHES: Mapping[str, Source] = {}
+_BATCHES: Mapping[str, Source] = {
+    "s3": files.read,
+    "file": files.read,
+    **dict.fromkeys(FORMATS, files.read),
+}
 """By connection type: all that is there now."""
 
 _TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = ((stream_tables.is_stream, stream_tables.stream),)

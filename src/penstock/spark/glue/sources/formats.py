@@ -1,0 +1,212 @@
+"""The formats of files: Spark's readers under Glue's options.
+
+Source: "Data format options for inputs and outputs in AWS Glue for Spark",
+https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-format.html
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from penstock.errors import InvalidInput
+from penstock.spark.glue.options import Options
+from penstock.spark.glue.payload import TEXT_COLUMN
+from penstock.spark.quoting import quoted
+
+__all__ = ["FORMATS", "Scan", "check_format", "csv_options", "read_csv", "read_json"]
+
+_RAW, _STEP = "__penstock_raw", re.compile(r"\.([A-Za-z_][\w-]*)|\['([^'\]]+)'\]|\[(\d+)\]|\[\*\]")
+_ABSENT = {
+    "ion": "Convert the files to JSON.",
+    "groklog": "Read the lines with spark.read.text and take them apart with regexp_extract.",
+    "hudi": "Hudi's connector does not resolve here; use an Iceberg or a Delta table.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """The files of one read. ``base`` is where folders ``key=value`` begin to be columns, None if they are not.
+
+    ``attached`` are columns of Spark's ``_metadata`` under the names that the script gives them.
+    """
+
+    spark: SparkSession
+    files: Sequence[str]
+    base: str | None = None
+    attached: Mapping[str, str] = field(default_factory=dict)
+
+    def load(self, form: str, schema: str | None = None, **options: str) -> DataFrame:
+        """Return what Spark reads of ``form``, with the attached columns behind."""
+        reader = self.spark.read.format(form).options(**options)
+        if schema is not None:
+            reader = reader.schema(schema)
+        if self.base is not None:
+            reader = reader.option("basePath", self.base)
+        else:
+            reader = reader.option("recursiveFileLookup", "true")
+        found = reader.load(list(self.files))
+        more = [F.col(f"_metadata.{source}").alias(name) for name, source in self.attached.items()]
+        return found.select(*(quoted(name) for name in found.columns), *more) if more else found
+
+    def extra(self) -> list[Column]:
+        """The attached columns of a frame that :meth:`load` has returned."""
+        return [F.col(quoted(name)) for name in self.attached]
+
+
+Reader = Callable[[Scan], DataFrame]
+
+
+def _parquet(options: Options) -> Reader:
+    for name in ("useGlueParquetWriter", "optimizePerformance"):
+        options.flag(name)
+    for name in ("compression", "blockSize", "pageSize"):
+        options.text(name)  # of the writer; files say themselves what they are
+    return lambda scan: scan.load("parquet", mergeSchema="true")
+
+
+def _orc(options: Options) -> Reader:
+    options.text("compression")
+    return lambda scan: scan.load("orc", mergeSchema="true")
+
+
+def _avro(options: Options) -> Reader:
+    options.text("version")
+    return lambda scan: scan.load("avro", ignoreExtension="true")
+
+
+def _json(options: Options) -> Reader:
+    path = options.text("jsonPath")
+    whole = options.flag("multiLine", default=options.flag("multiline"))
+    options.flag("optimizePerformance")
+    options.refuse("withSchema", "Leave it out: the records give the schema.")
+    asked = None if path is None else _json_path(path)
+    return lambda scan: read_json(scan, path=asked, whole=whole)
+
+
+def read_json(scan: Scan, *, path: str | None = None, whole: bool = False) -> DataFrame:
+    """Return the records as text, which DynamicFrame.fromDF makes columns; a top-level array is its elements.
+
+    A record is what is at ``path`` in a line, or with ``whole`` in a file.
+    """
+    lines = scan.load("text", wholetext=str(whole).lower())
+    text = F.col("value") if path is None else F.get_json_object("value", path)
+    items = F.from_json(text, "array<string>")
+    is_array = F.ltrim(text).startswith("[")
+    return lines.where(F.length(F.trim(text)) > 0).select(
+        F.explode(F.when(is_array, items).otherwise(F.array(text))).alias(TEXT_COLUMN), *scan.extra()
+    )
+
+
+def _json_path(path: str) -> str:
+    """Return a path that Spark evaluates as JsonPath does. Raises :class:`InvalidInput` for filters, slices and so on."""
+    rest = path.strip()
+    if not rest.startswith("$") or _STEP.sub("", rest[1:]):
+        raise InvalidInput(
+            f"jsonPath {path!r} cannot be read.", remedy="Use names, [n] and [*], such as $.records[*] or $['a b'].id."
+        )
+    return rest
+
+
+def _xml(options: Options) -> Reader:
+    tag = options.text("rowTag")
+    if not tag:
+        raise InvalidInput("Format xml needs the option rowTag.", remedy='For example format_options={"rowTag": "record"}.')
+    found = {
+        "rowTag": tag,
+        "encoding": options.text("encoding") or "UTF-8",
+        "excludeAttribute": str(options.flag("excludeAttribute")).lower(),
+        "attributePrefix": options.text("attributePrefix") or "_",
+        "valueTag": options.text("valueTag") or "_VALUE",
+        "ignoreSurroundingSpaces": str(options.flag("ignoreSurroundingSpaces")).lower(),
+        "nullValue": "" if options.flag("treatEmptyValuesAsNulls") else "\u0000",
+    }
+    options.refuse("withSchema", "Leave it out: the elements give the schema.")
+    return lambda scan: scan.load("xml", **found)
+
+
+def csv_options(options: Options) -> tuple[dict[str, str], bool, bool]:
+    """Return Spark's options of CSV, and whether the first line is a header or is skipped.
+
+    Without ``escaper``, a doubled quote in quotes is a quote. Raises :class:`InvalidInput`.
+    """
+    quote, escaper = options.text("quoteChar", '"'), options.text("escaper", "none")
+    assert quote is not None
+    assert escaper is not None
+    off = quote in {"-1", ""}
+    found = {
+        "sep": options.text("separator") or ",",
+        "quote": "" if off else quote,
+        "escape": escaper if escaper.lower() not in {"none", ""} else ("" if off else quote),
+        "multiLine": str(options.flag("multiLine", default=options.flag("multiline"))).lower(),
+        "encoding": options.text("encoding") or "UTF-8",
+    }
+    header, skip = options.flag("withHeader"), options.flag("skipFirst")
+    if header and skip:
+        raise InvalidInput("Options withHeader and skipFirst together are not supported.", remedy="Leave skipFirst out.")
+    for name in ("optimizePerformance", "strictCheckForQuoting", "writeHeader"):
+        options.flag(name)
+    options.refuse("withSchema", "Leave it out, and map the columns' types with ApplyMapping.")
+    return found, header, skip
+
+
+def _csv(options: Options) -> Reader:
+    found, header, skip = csv_options(options)
+
+    def read(scan: Scan) -> DataFrame:
+        first = scan.load("csv", header=str(header).lower(), **found)
+        names = [name for name in first.columns if name not in scan.attached]
+        if not header:
+            names = [f"col{number}" for number in range(len(names))]
+        return read_csv(scan, found, names, header=header, skip=skip)
+
+    return read
+
+
+def read_csv(scan: Scan, found: Mapping[str, str], names: Sequence[str], *, header: bool, skip: bool) -> DataFrame:
+    """Return every value of CSV files as text, in columns ``names``.
+
+    With ``header``, the first line of each file has to be these names; with ``skip`` it is passed over. A field that a
+    line lacks is null, an empty one an empty text. Lines with more fields than names are an error.
+    """
+    schema = ", ".join(f"{quoted(name)} STRING" for name in [*names, _RAW])
+    lines = scan.load(
+        "csv",
+        schema,
+        header=str(header or skip).lower(),
+        enforceSchema=str(not header).lower(),
+        columnNameOfCorruptRecord=_RAW,
+        **found,
+    )
+    raw = F.col(_RAW)
+    whole = raw.isNull()
+    values = [F.when(whole & F.col(quoted(name)).isNull(), "").otherwise(F.col(quoted(name))).alias(name) for name in names]
+    message = F.concat(F.lit(f"This line of CSV has more than {len(names)} fields: "), F.substring(raw, 1, 200))
+    right = F.when(raw.isNotNull() & F.col(quoted(names[-1])).isNotNull(), F.raise_error(message).cast("boolean"))
+    return lines.where(F.coalesce(right, F.lit(True))).select(*values, *scan.extra())
+
+
+FORMATS: Mapping[str, Callable[[Options], Reader]] = {
+    "csv": _csv,
+    "json": _json,
+    "parquet": _parquet,
+    "glueparquet": _parquet,
+    "orc": _orc,
+    "avro": _avro,
+    "xml": _xml,
+}
+"""By Glue's name: format_options to a reader. Each raises :class:`InvalidInput` for wrong ones."""
+
+
+def check_format(form: str | None) -> str:
+    """Return a format's name in lower case. Raises :class:`InvalidInput` for one that cannot be read."""
+    name = (form or "").strip().lower()
+    if name in FORMATS:
+        return name
+    if name in _ABSENT:
+        raise InvalidInput(f"Format {form} is not supported for reading.", remedy=_ABSENT[name])
+    if not name:
+        raise InvalidInput("A read of files needs a format.", remedy=f'Give format="...", one of {", ".join(FORMATS)}.')
+    raise InvalidInput(f"Format {form!r} is not supported for reading.", remedy=f"Use one of {', '.join(FORMATS)}.")
