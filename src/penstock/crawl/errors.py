@@ -3,6 +3,8 @@
 from penstock.errors import AlreadyExists, InvalidInput, LimitExceeded, NotFound
 
 __all__ = [
+    "ClassifierExists",
+    "ClassifierNotFound",
     "CrawlerExists",
     "CrawlerNotFound",
     "CrawlerNotRunning",
@@ -13,6 +15,20 @@ __all__ = [
     "ScheduleRunning",
     "TooManyCrawls",
 ]
+
+
+class ClassifierNotFound(NotFound):
+    """No classifier has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Classifier with name {name} does not exist.", remedy="GetClassifiers lists the existing ones.")
+
+
+class ClassifierExists(AlreadyExists):
+    """The classifier's name is taken."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Classifier with name {name} already exists.")
 
 
 class CrawlerNotFound(NotFound):

@@ -16,6 +16,8 @@ __all__ = ["FoundTable", "Problems", "infer_tables", "merge_columns", "table_nam
 
 _MAX_PROBLEMS = 100
 _MAX_NAME = 128
+_TOLD = ("input.format", "input.grokCustomPatterns", "jsonPath", "rowTag")
+"""What custom classifiers say of a file, and all files of a table have to share."""
 
 
 @dataclass(slots=True)
@@ -214,7 +216,8 @@ def _kind(file: SeenFile) -> tuple[str, ...]:
     """
     made = file.format
     if made.classification != "csv":
-        return (made.classification,)
+        settings = {**dict(made.serde), **dict(made.parameters)}
+        return (made.classification, *(f"{name} {settings[name]!r}" for name in _TOLD if name in settings))
     told = [f"{name} {value!r}" for name, value in dict([*made.serde, *made.parameters]).items()]
     return ("csv with", *told, "and columns", ", ".join(column.name for column in file.columns))
 

@@ -37,6 +37,12 @@ class S3Target:
     exclusions: Sequence[str] = ()
     extra: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def sample_size(self) -> int | None:
+        """How many files of each folder are read; None is all."""
+        size = self.extra.get("SampleSize")
+        return size if isinstance(size, int) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaChangePolicy:
@@ -101,6 +107,9 @@ class Crawler:
 
     ``owner`` is the process that runs it (:mod:`penstock.owners`), ``heartbeat`` is its last sign of life.
 
+    ``classifiers`` are names of custom classifiers, in their order; ``classified`` is the digest of those that its files
+    were read with.
+
     ``schedule`` is a cron expression, ``next_run`` the time of its next run, None while the schedule is stopped.
     ``recrawl`` is Glue's RecrawlBehavior. ``history`` are the latest runs, newest first. ``runtimes`` are the seconds of the
     latest ones, oldest first; ``totals`` adds up the tables of all runs.
@@ -111,6 +120,8 @@ class Crawler:
     database: str | None = None
     description: str | None = None
     targets: Sequence[S3Target] = ()
+    classifiers: Sequence[str] = ()
+    classified: str = ""
     policy: SchemaChangePolicy = field(default_factory=SchemaChangePolicy)
     table_prefix: str = ""
     recrawl: RecrawlBehavior = "CRAWL_EVERYTHING"

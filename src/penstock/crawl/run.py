@@ -1,6 +1,7 @@
 """One crawl: list the files, recognise those not seen before, infer tables, write them to the catalog."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import TypeVar
 from penstock.catalog.model import Column
 from penstock.catalog.service import CatalogService
 from penstock.crawl.apply import Applier, OperationCheck
+from penstock.crawl.classifiers.model import Recognizer
 from penstock.crawl.configuration import Configuration
 from penstock.crawl.formats.recognize import recognize
 from penstock.crawl.globs import exclusion
@@ -35,11 +37,15 @@ def crawl(
     now: datetime,
     check: Callable[[], None],
     check_operation: OperationCheck | None = None,
+    custom: Sequence[Recognizer] = (),
+    anew: bool = False,
 ) -> Tally:
     """Run ``crawler`` once and return its counts.
 
     ``check`` is called often and raises to end the crawl early; ``check_operation`` raises before a change that is
-    denied. Raises :class:`PenstockError` if the crawl cannot continue; the files read by then are remembered.
+    denied. ``custom`` are the crawler's own classifiers; ``anew`` says that files are read again because those changed.
+
+    Raises :class:`PenstockError` if the crawl cannot continue; the files read by then are remembered.
     """
     problems, settings = Problems(), Configuration.stored(crawler.configuration)
     seen = dict(store.seen(crawler.name))
@@ -54,15 +60,16 @@ def crawl(
             files = {uri: file for uri, file in files.items() if uri in seen or _folder_of(uri) not in folders}
         unread = {
             uri: file
-            for uri, file in files.items()
-            if not _is_known(file, seen.get(uri)) and (crawler.recrawl == "CRAWL_EVERYTHING" or _is_new(seen.get(uri)))
+            for uri, file in _sampled(files, target.sample_size).items()
+            if (anew or not _is_known(file, seen.get(uri)))
+            and (crawler.recrawl == "CRAWL_EVERYTHING" or _is_new(seen.get(uri)))
         }
         read += len(unread)
-        for batch in _read(unread, check):
+        for batch in _read(unread, check, custom):
             store.remember(crawler.name, batch, [])
             seen.update((file.uri, file) for file in batch)
         # A file that was deleted between listing and reading is in neither.
-        mine = {uri: seen[uri] for uri in files if uri in seen}
+        mine = {uri: seen[uri] for uri in _sampled(files, target.sample_size) if uri in seen}
         current.update(mine)
         found.update((table.location, table) for table in infer_tables(location, mine.values(), problems, settings))
     store.remember(crawler.name, [], [uri for uri in seen if uri not in current])
@@ -99,6 +106,19 @@ def _list(lake: LakeFolder, target: S3Target, location: str, check: Callable[[],
     return files
 
 
+def _sampled(files: dict[str, LakeFile], size: int | None) -> dict[str, LakeFile]:
+    """Return the first ``size`` files of each folder by name, so that the same files give the same sample."""
+    if size is None:
+        return files
+    counts: Counter[str] = Counter()
+    kept: dict[str, LakeFile] = {}
+    for uri in sorted(files):
+        counts[_folder_of(uri)] += 1
+        if counts[_folder_of(uri)] <= size:
+            kept[uri] = files[uri]
+    return kept
+
+
 def _folder_of(uri: str) -> str:
     return uri.rpartition("/")[0]
 
@@ -112,13 +132,15 @@ def _is_known(file: LakeFile, seen: SeenFile | None) -> bool:
     return seen is not None and (seen.size, seen.modified) == (file.size, file.modified)
 
 
-def _read(files: Mapping[str, LakeFile], check: Callable[[], None]) -> Iterator[list[SeenFile]]:
+def _read(
+    files: Mapping[str, LakeFile], check: Callable[[], None], custom: Sequence[Recognizer]
+) -> Iterator[list[SeenFile]]:
     """Yield the files with columns or problem, some hundreds at a time; a few threads read them."""
     shared: dict[tuple[tuple[str, str | None], ...], tuple[Column, ...]] = {}
     with ThreadPoolExecutor(_READERS, thread_name_prefix="crawl-footer") as pool:
         for batch in _batches(files.items()):
             check()
-            done = pool.map(lambda item: _inspect(*item), batch)
+            done = pool.map(lambda item: _inspect(item[0], item[1], custom), batch)
             yield [replace(file, columns=_share(shared, file.columns)) for file in done if file is not None]
 
 
@@ -130,10 +152,10 @@ def _share(
     return shared.setdefault(tuple((column.name, column.type) for column in kept), kept)
 
 
-def _inspect(uri: str, file: LakeFile) -> SeenFile | None:
+def _inspect(uri: str, file: LakeFile, custom: Sequence[Recognizer]) -> SeenFile | None:
     made = SeenFile(uri=uri, size=file.size, modified=file.modified)
     try:
-        found = recognize(file.path, file.size)
+        found = recognize(file.path, file.size, custom)
         status = file.path.stat()
         if (status.st_size, status.st_mtime_ns) != (file.size, file.modified):
             # What was read may be neither the old content nor the new one: the next crawl reads it again.

@@ -12,8 +12,11 @@ from uuid import uuid4
 
 from penstock.catalog.service import CatalogService
 from penstock.crawl.apply import OperationCheck
+from penstock.crawl.classifiers.model import Recognizer
+from penstock.crawl.classifiers.service import ClassifierService
 from penstock.crawl.configuration import Configuration
 from penstock.crawl.errors import (
+    ClassifierNotFound,
     CrawlerNotFound,
     CrawlerNotRunning,
     CrawlerRunning,
@@ -51,6 +54,7 @@ _TICK_SECONDS = 5.0
 _LATE = timedelta(minutes=5)
 _MAX_MESSAGE = 2_048
 _ALL = 100_000
+_MAX_SAMPLE = 249  # Glue's bound, as its API reference has it
 
 
 class _Cancelled(Exception):
@@ -72,7 +76,9 @@ class CrawlService:
         lake: LakeFolder,
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        classifiers: ClassifierService | None = None,
     ) -> None:
+        self._classifiers = classifiers
         self._store = store
         self._catalog = catalog
         self._lake = lake
@@ -90,6 +96,7 @@ class CrawlService:
     def create(self, crawler: Crawler) -> None:
         """Add a crawler. Raises :class:`AlreadyExists`, and :class:`InvalidInput` for targets that cannot be crawled."""
         _check_settings(crawler)
+        self._recognizers(crawler)
         check_tags(crawler.tags)
         now = self._now()
         self._store.create(replace(crawler, creation_time=now, last_updated=now, next_run=_next_run(crawler.schedule, now)))
@@ -127,7 +134,7 @@ class CrawlService:
                 changed = replace(changed, next_run=_next_run(changed.schedule, now))
             return replace(changed, version=crawler.version + 1, last_updated=now)
 
-        self.get(name)
+        self._recognizers(change(self.get(name)))
         self._store.change(name, checked)
 
     def set_schedule(self, name: str, schedule: str | None) -> None:
@@ -341,6 +348,7 @@ class CrawlService:
         try:
             check = self._checker(crawler)
             check()
+            custom, digest = self._recognizers(crawler)
             tally = crawl(
                 crawler,
                 store=self._store,
@@ -349,7 +357,11 @@ class CrawlService:
                 now=started,
                 check=check,
                 check_operation=self._operation_checks.get(crawler.run_id or ""),
+                custom=custom,
+                anew=digest != crawler.classified,
             )
+            if digest != crawler.classified:
+                self._store.change(crawler.name, lambda current: replace(current, classified=digest))
             status, message = "SUCCEEDED", tally.summary() if tally.problem_count else ""
         except _Cancelled as reason:
             status, message = "CANCELLED", str(reason)
@@ -359,6 +371,13 @@ class CrawlService:
             _LOG.exception("crawler %s failed", crawler.name)
             message = "An internal error; the server's log has the details."
         self._finish(crawler, _last(status, message, started, self._now(), tally))
+
+    def _recognizers(self, crawler: Crawler) -> tuple[Sequence[Recognizer], str]:
+        if not crawler.classifiers:
+            return (), ""
+        if self._classifiers is None:
+            raise ClassifierNotFound(crawler.classifiers[0])
+        return self._classifiers.recognizers(crawler.classifiers)
 
     def _checker(self, crawler: Crawler) -> Callable[[], None]:
         last = time.monotonic() - _POLL_SECONDS
@@ -459,3 +478,5 @@ def _check_settings(crawler: Crawler) -> None:
     for target in crawler.targets:
         parse_uri(target.path)
         exclusion(target.exclusions)
+        if target.sample_size is not None and not 1 <= target.sample_size <= _MAX_SAMPLE:
+            raise InvalidInput(f"SampleSize {target.sample_size} is not from 1 to {_MAX_SAMPLE}.")

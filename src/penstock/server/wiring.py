@@ -10,7 +10,7 @@ from pathlib import Path
 from penstock.access.federation.oidc_keys import IssuerKeys
 from penstock.api.aws import cloudtrail
 from penstock.api.aws.athena import operations as athena
-from penstock.api.aws.catalog import connections, crawlers
+from penstock.api.aws.catalog import classifiers, connections, crawlers
 from penstock.api.aws.catalog import operations as catalog
 from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.api.aws.catalog.tags import NamedTags, Tagged
@@ -24,6 +24,7 @@ from penstock.catalog.connections import ConnectionService
 from penstock.catalog.model import Column, SchemaReference
 from penstock.catalog.service import CatalogService
 from penstock.catalog.tables import ColumnSource
+from penstock.crawl.classifiers.service import ClassifierService
 from penstock.crawl.service import CrawlService
 from penstock.lake.locations import LakeFolder
 from penstock.lakeformation.service import LakeFormation
@@ -185,8 +186,10 @@ def _tenant(
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
     lake_formation = LakeFormation(SqlLakeFormationStore(database), account=account)
-    crawls = CrawlService(SqlCrawlStore(database), tables, lake)
     wrap = partial(with_lake_formation, lake=lake_formation)
+    resources = SqlResourceStore(database)
+    kinds = ClassifierService(resources)
+    crawls = CrawlService(SqlCrawlStore(database), tables, lake, classifiers=kinds)
     limits = QuerySettings(account=account, output_location=settings.results_location, region=settings.region)
     statements = QueryService(
         store=SqlStatementStore(database),
@@ -196,7 +199,7 @@ def _tenant(
         settings=limits,
         sink=_sink(settings, account, lake),
         children=children,
-        resources=SqlResourceStore(database),
+        resources=resources,
     )
     kept = ConnectionService(SqlConnectionStore(database, sealer))
     tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls}
@@ -229,6 +232,7 @@ def _tenant(
                 lakeformation.operations(lake_formation, tables),
                 connections.operations(kept),
                 crawlers.operations(crawls),
+                classifiers.operations(kinds),
                 athena.operations(statements),
                 secretsmanager.operations(secrets),
             )

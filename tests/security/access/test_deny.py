@@ -229,6 +229,9 @@ NEITHER = {
     # Has no resource, or one that there is once.
     ("glue", "CheckSchemaVersionValidity"),
     ("glue", "GetResourcePolicies"),
+    # Classifiers have no resource types in policies.
+    *(("glue", f"{verb}Classifier") for verb in ("Create", "Delete", "Get", "Update")),
+    ("glue", "GetClassifiers"),
     ("glue", "GetCatalog"),
     ("glue", "GetCatalogs"),
     ("glue", "GetCatalogImportStatus"),

@@ -169,7 +169,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(world: World, monkey
     put(world, "flights/a.json", '{"id": 1}\n')
     path = world.lake.root / "lake/flights/a.json"
 
-    def growing(file: Path, size: int) -> Any:
+    def growing(file: Path, size: int, _custom: Any) -> Any:
         made = recognize(file, size)
         path.write_text('{"id": 1}\n{"id": "x", "more": 2}\n')
         return made

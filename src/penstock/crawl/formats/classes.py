@@ -5,15 +5,19 @@ from penstock.crawl.model import FileFormat
 
 __all__ = ["classes_of"]
 
+_NONE = StorageClasses("", "", "")
 _TEXT = STORAGE_CLASSES["TEXTFILE"]
 _JSON = StorageClasses(_TEXT.input_format, _TEXT.output_format, "org.openx.data.jsonserde.JsonSerDe")
+_GROK = StorageClasses(_TEXT.input_format, _TEXT.output_format, "com.amazonaws.glue.serde.GrokSerDe")
 _QUOTED = StorageClasses(_TEXT.input_format, _TEXT.output_format, "org.apache.hadoop.hive.serde2.OpenCSVSerde")
 
 
 def classes_of(made: FileFormat) -> StorageClasses:
-    """Return the input and output class and the SerDe of a format."""
+    """Return the input and output class and the SerDe of a format; empty where Hive has none, as for XML."""
+    if "input.format" in dict(made.serde):
+        return _GROK
     if made.classification == "json":
         return _JSON
     if made.classification == "csv":
         return _QUOTED if "quoteChar" in dict(made.serde) else _TEXT
-    return STORAGE_CLASSES[made.classification.upper()]
+    return STORAGE_CLASSES.get(made.classification.upper(), _NONE)

@@ -69,6 +69,8 @@ def _recognized(sample: Sample, text: str, rows: list[list[str]], delimiter: str
     if rules.header and len(rules.header) != len(rows[0]):
         return None
     names = rules.header or (rows[0] if headed else [f"col{number}" for number in range(len(rows[0]))])
+    if rules.types and len(rules.types) != len(names):
+        return None
     types = rules.types or [_type([row[number] for row in data]) for number in range(len(names))]
     quoted = rules.serde == "OpenCSVSerDe" or (rules.serde is None and _quotes(text, delimiter, rules.quote))
     records = text.count("\n") + (not text.endswith("\n")) - headed

@@ -100,6 +100,7 @@ VALUES: Mapping[str, Any] = {
     "CrawlsFilter.FieldName": "CRAWL_ID",
     "CrawlsFilter.FilterOperator": "EQ",
     "CrawlerNames": ["shelves"],
+    "Classifiers": ["shelves"],
     "CrawlerNameList": ["shelves"],
     "DataFormat": "AVRO",
     "DataLakePrincipalIdentifier": "IAM_ALLOWED_PRINCIPALS",
@@ -190,6 +191,10 @@ VALUES: Mapping[str, Any] = {
     "TableInput.Name": "flights",
     "PartitionKeys": [{"Name": "year", "Type": "string"}],
     **{f"{each}CrawlerRequest.Name": "shelves" for each in ("Get", "Update", "Start", "Stop", "Delete")},
+    **{f"{each}ClassifierRequest.Name": "shelves" for each in ("Get", "Delete")},
+    **{f"{each}JsonClassifierRequest.JsonPath": "$[*]" for each in ("Create", "Update")},
+    "UpdateJsonClassifierRequest.Name": "shelves",
+    **{f"{on}ClassifierRequest.{kind}Classifier": None for on in ("Create", "Update") for kind in ("Grok", "XML", "Csv")},
     "GetDataCatalogInput.Name": "AwsDataCatalog",
     "Filter.Key": "name",
     "SecretBinary": None,
@@ -205,7 +210,9 @@ KEPT = {
         "ColumnStatistics", "ColumnStatisticsData", "DecimalNumber", "ResourceUri", "UserDefinedFunctionInput",
         *(f"{each}ColumnStatisticsData" for each in STATISTICS),
         "DataLakePrincipal", "DatabaseIdentifier", "DatabaseInput", "Order", "PartitionInput",
-        "PhysicalConnectionRequirements", "PrincipalPermissions", "S3Target", "SkewedInfo", "StorageDescriptor",
+        "PhysicalConnectionRequirements", "PrincipalPermissions",
+        *(f"{verb}{kind}ClassifierRequest" for verb in ("Create", "Update") for kind in ("Csv", "Grok", "XML")),
+        "S3Target", "SkewedInfo", "StorageDescriptor",
         "SchemaReference", "TableIdentifier", "TableInput",
         "CompactionConfiguration", "IcebergCompactionConfiguration", "IcebergOrphanFileDeletionConfiguration",
         "IcebergRetentionConfiguration", "OrphanFileDeletionConfiguration", "RetentionConfiguration",
@@ -269,6 +276,7 @@ def fill(world: World) -> None:
     world.call("glue", "CreateConnection", ConnectionInput=kafka)
     targets = {"S3Targets": [{"Path": "s3://lake/shelves/"}]}
     world.call("glue", "CreateCrawler", Name="shelves", Role="reader", DatabaseName="air", Targets=targets)
+    world.call("glue", "CreateClassifier", JsonClassifier={"Name": "shelves", "JsonPath": "$[*]"})
     world.call("secretsmanager", "CreateSecret", Name="password", SecretString="x")
     world.call("iam", "CreateUser", UserName="ana")
     world.call("iam", "CreateRole", RoleName="reader", AssumeRolePolicyDocument=TRUST)

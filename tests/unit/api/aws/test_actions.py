@@ -18,7 +18,11 @@ SERVED = [(service, name) for service, known in offline_coverage().items() for n
 WITHOUT = {
     "athena": {"ListDataCatalogs", "ListEngineVersions", "ListWorkGroups"},
     "cloudtrail": {"LookupEvents"},
-    "glue": {"CheckSchemaVersionValidity"},
+    "glue": {
+        "CheckSchemaVersionValidity",
+        *(f"{verb}Classifier" for verb in ("Create", "Delete", "Get", "Update")),
+        "GetClassifiers",
+    },
     "iam": {"ListPolicies", "ListVirtualMFADevices"},
     # Its permissions on resources are its own: IAM's policies name no resources of it.
     "lakeformation": {name for service, name in SERVED if service == "lakeformation"},

@@ -1,5 +1,6 @@
 """Structures that are kept whole come back whole."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.access.identities.entities import EntityKind
@@ -34,6 +35,8 @@ def test_structures_that_are_kept_come_back_whole(world: World) -> None:
     world.call("glue", "CreateConnection", ConnectionInput=connection)
     found = world.call("glue", "GetConnection", Name="whole")["Connection"]
     assert {name: found[name] for name in connection} == connection
+
+    classifiers_come_back(world, made)
 
     crawler = {**made("CreateCrawlerRequest"), "Name": "whole"}
     world.call("glue", "CreateCrawler", **crawler)
@@ -99,3 +102,22 @@ def test_entities_of_iam_and_secrets_come_back_whole(world: World) -> None:
     value = world.call("secretsmanager", "GetSecretValue", SecretId="hive")
     assert (value["SecretString"], value["VersionId"]) == ("honey", "t" * 32)
     assert world.services.directory.store.get_entity(EntityKind.USER, ACCOUNT, "bea") is not None
+
+
+CLASSIFIERS: Mapping[str, Mapping[str, Any]] = {
+    "Grok": {"GrokPattern": "%{INT:a} %{WORD:b}", "CustomPatterns": "B [a-z]+"},
+    "XML": {},
+    "Csv": {
+        "Delimiter": ";", "QuoteSymbol": "'", "ContainsHeader": "ABSENT", "Header": ["a"], "CustomDatatypes": ["DATE"],
+        "Serde": "OpenCSVSerDe",
+    },
+}  # fmt: skip
+
+
+def classifiers_come_back(world: World, made: Callable[..., dict[str, Any]]) -> None:
+    for kind, settings in CLASSIFIERS.items():
+        for verb in ("Create", "Update"):
+            given = made(f"{verb}{kind}ClassifierRequest", Name=f"whole{kind}", **settings)
+            world.call("glue", f"{verb}Classifier", **{f"{kind}Classifier": given})
+            found = world.call("glue", "GetClassifier", Name=f"whole{kind}")["Classifier"][f"{kind}Classifier"]
+            assert given.items() <= found.items()

@@ -167,3 +167,9 @@ def test_serdes_that_are_not_read_are_named(lake: Lake, ask: Ask, library: str) 
     reason = ask("SELECT * FROM t").reason or ""
     assert reason.startswith("HIVE_UNSUPPORTED_FORMAT")
     assert library in reason
+
+
+@pytest.mark.parametrize(("name", "library"), [("jsonPath", "org.openx.data.jsonserde.JsonSerDe"), ("rowTag", "")])
+def test_records_that_only_a_classifier_knows_are_refused(lake: Lake, ask: Ask, name: str, library: str) -> None:
+    formatted(lake, "t", {"x": "string"}, library, parameters={name: "$.rows[*]", "classification": "json"})
+    assert f"its records are those of {name}" in (ask("SELECT * FROM t").reason or "")

@@ -113,9 +113,12 @@ def _changed(crawler: Crawler, request: Request) -> Crawler:
             "TablePrefix": "table_prefix",
             "Configuration": "configuration",
             "Schedule": "schedule",
+            "Classifiers": "classifiers",
         }.items()
         if member in request
     }
+    if "classifiers" in changes:
+        changes["classifiers"] = tuple(changes["classifiers"])
     if changes.get("schedule") == "":
         changes["schedule"] = None
     if behavior := (request.get("RecrawlPolicy") or {}).get("RecrawlBehavior"):
@@ -145,8 +148,8 @@ def _shape(crawler: Crawler, now: datetime) -> dict[str, Any]:
     elapsed = (now - crawler.started).total_seconds() if crawler.started else 0.0
     shape = {
         "LineageConfiguration": {"CrawlerLineageSettings": "DISABLE"},
-        "Classifiers": [],
         **crawler.extra,
+        "Classifiers": list(crawler.classifiers),
         "RecrawlPolicy": {"RecrawlBehavior": crawler.recrawl},
         "Schedule": _schedule(crawler),
         "Name": crawler.name,

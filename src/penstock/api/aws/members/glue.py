@@ -8,7 +8,10 @@ _AUDIT = Harmless("It is for an engine's own audit log; it does not change answe
 _STATUS = Harmless("It asks for the status of views that are being created: here they are stored at once.")
 _ONE_CATALOG = Harmless("An account has one catalog, whatever is asked.")
 _NO_RUNS = Harmless("There are no runs to page through.")
-_SAMPLE = Harmless("It lets a crawler sample files to be faster: here all files are read.")
+_CSV = (
+    "Name Delimiter QuoteSymbol ContainsHeader Header DisableValueTrimming AllowSingleColumn CustomDatatypeConfigured "
+    "CustomDatatypes Serde"
+)
 
 _NAMES = {
     # Registry
@@ -159,11 +162,25 @@ _NAMES = {
     "GetConnectionsRequest": "CatalogId Filter HidePassword NextToken MaxResults",
     "PhysicalConnectionRequirements": "SubnetId SecurityGroupIdList AvailabilityZone",
     "UpdateConnectionRequest": "CatalogId Name ConnectionInput",
+    # Classifiers
+    "CreateClassifierRequest": "GrokClassifier XMLClassifier JsonClassifier CsvClassifier",
+    "CreateCsvClassifierRequest": _CSV,
+    "CreateGrokClassifierRequest": "Name Classification GrokPattern CustomPatterns",
+    "CreateJsonClassifierRequest": "Name JsonPath",
+    "CreateXMLClassifierRequest": "Name Classification RowTag",
+    "UpdateClassifierRequest": "GrokClassifier XMLClassifier JsonClassifier CsvClassifier",
+    "UpdateCsvClassifierRequest": _CSV,
+    "UpdateGrokClassifierRequest": "Name Classification GrokPattern CustomPatterns",
+    "UpdateJsonClassifierRequest": "Name JsonPath",
+    "UpdateXMLClassifierRequest": "Name Classification RowTag",
+    "DeleteClassifierRequest": "Name",
+    "GetClassifierRequest": "Name",
+    "GetClassifiersRequest": "MaxResults NextToken",
     # Crawlers
     "BatchGetCrawlersRequest": "CrawlerNames",
     "CrawlerTargets": "S3Targets",
     "CreateCrawlerRequest": "Name Role DatabaseName Description Targets TablePrefix SchemaChangePolicy RecrawlPolicy "
-    "Schedule LineageConfiguration Configuration Tags CatalogId",
+    "Schedule LineageConfiguration Configuration Tags CatalogId Classifiers",
     "DeleteCrawlerRequest": "Name",
     "GetCrawlerMetricsRequest": "CrawlerNameList MaxResults NextToken",
     "GetCrawlerRequest": "Name",
@@ -180,7 +197,7 @@ _NAMES = {
     "StartCrawlerRequest": "Name",
     "StopCrawlerRequest": "Name",
     "UpdateCrawlerRequest": "Name Role DatabaseName Description Targets TablePrefix SchemaChangePolicy RecrawlPolicy "
-    "Schedule LineageConfiguration Configuration CatalogId",
+    "Schedule LineageConfiguration Configuration CatalogId Classifiers",
 }
 
 MEMBERS = Members(

@@ -80,6 +80,10 @@ def file_format(table: str, storage: StorageDescriptor, parameters: Mapping[str,
     library = (serde.serialization_library if serde else None) or ""
     layout = tuple((column.name.lower(), column.type or "string") for column in storage.columns)
     known = Storage(table, layout, dict(serde.parameters) if serde else {}, parameters)
+    for name in ("jsonPath", "rowTag"):
+        if parameters.get(name):
+            # A SerDe would read other records than the crawler's classifier named.
+            raise known.refused(f"its records are those of {name} {parameters[name][:100]!r}, which only Glue's jobs read.")
     make = _BY_LIBRARY.get(library.lower())
     if make is not None:
         _check_input(known, library, storage.input_format or "")

@@ -159,6 +159,7 @@ def _row(crawler: Crawler) -> dict[str, Any]:
 def _load(text: str) -> Crawler:
     found: dict[str, Any] = orjson.loads(text)
     found["targets"] = tuple(S3Target(**{**each, "exclusions": tuple(each["exclusions"])}) for each in found["targets"])
+    found["classifiers"] = tuple(found.get("classifiers") or ())
     found["policy"] = SchemaChangePolicy(**found["policy"])
     found["runtimes"] = tuple(found["runtimes"])
     found["totals"] = _tally(found["totals"])

@@ -8,16 +8,18 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from penstock.api.aws.catalog import crawlers
+from penstock.api.aws.catalog import classifiers, crawlers
 from penstock.api.aws.catalog import operations as catalog
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.catalog.service import CatalogService
+from penstock.crawl.classifiers.service import ClassifierService
 from penstock.crawl.service import CrawlService
 from penstock.lake.locations import LakeFolder
 from penstock.store.sql.catalog.crawl import SqlCrawlStore
 from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
+from penstock.store.sql.resources import SqlResourceStore
 from tests.unit.api.aws.loopback import ACCOUNT, Loopback, Silent
 
 
@@ -44,8 +46,9 @@ def glue(client: Any, tmp_path: Path, lake: Path) -> Iterator[Any]:
     sql = Database(f"sqlite:///{tmp_path / 'store.db'}")
     sql.create_all()
     tables = CatalogService(SqlCatalogStore(sql))
-    crawls = CrawlService(SqlCrawlStore(sql), tables, LakeFolder(lake))
-    endpoints = EndpointTable([catalog.operations(tables), crawlers.operations(crawls)])
+    kinds = ClassifierService(SqlResourceStore(sql))
+    crawls = CrawlService(SqlCrawlStore(sql), tables, LakeFolder(lake), classifiers=kinds)
+    endpoints = EndpointTable([catalog.operations(tables), crawlers.operations(crawls), classifiers.operations(kinds)])
     app = AwsApp(endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
     loopback = Loopback(app)
     client.meta.events.register("before-send.glue", loopback)

@@ -1,0 +1,1 @@
+"""Custom classifiers: grok patterns, XML's row tags, JSON paths, and delimited text by given rules."""

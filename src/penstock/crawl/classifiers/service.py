@@ -1,0 +1,86 @@
+"""The service of custom classifiers: create, read, change and delete them, and make crawlers' recognisers of them."""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from penstock.crawl.classifiers.model import Classifier, ClassifierKind, Recognizer, recognizer_of
+from penstock.crawl.errors import ClassifierExists, ClassifierNotFound
+from penstock.errors import InvalidInput
+from penstock.paging import Page, page
+from penstock.statements.resources import ResourceKind, ResourceStore
+
+__all__ = ["ClassifierService"]
+
+_LIMIT = 1_000
+
+
+def _load(found: Mapping[str, Any]) -> Classifier:
+    times = {name: datetime.fromisoformat(found[name]) for name in ("created", "updated")}
+    return Classifier(**{**found, **times})
+
+
+_KIND = ResourceKind("classifier", _load)
+
+
+class ClassifierService:
+    """Classifiers over a :class:`ResourceStore`; ``now`` is the clock (aware UTC)."""
+
+    def __init__(self, store: ResourceStore, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._store = store
+        self._now = now
+
+    def create(self, name: str, kind: ClassifierKind, settings: Mapping[str, Any]) -> None:
+        """Add a classifier. Raises ClassifierExists, LimitExceeded, and :class:`InvalidInput` for unusable settings."""
+        now = self._now()
+        made = Classifier(name=name, kind=kind, settings=settings, created=now, updated=now)
+        recognizer_of(made)
+        if not self._store.add(_KIND, made, limit=_LIMIT):
+            raise ClassifierExists(name)
+
+    def get(self, name: str) -> Classifier:
+        """Return one classifier. Raises ClassifierNotFound."""
+        found = self._store.get(_KIND, "", name)
+        if found is None:
+            raise ClassifierNotFound(name)
+        return found
+
+    def page(self, *, limit: int, token: str | None = None) -> Page[Classifier]:
+        """Return up to ``limit`` classifiers by name."""
+
+        def read(after: str | None, count: int) -> Sequence[Classifier]:
+            return self._store.list(_KIND, "", after=after, limit=count)
+
+        return page("classifiers", token, limit, read, lambda each: each.name, kind=str)
+
+    def update(self, name: str, kind: ClassifierKind, settings: Mapping[str, Any]) -> None:
+        """Change the given settings. Raises ClassifierNotFound, and :class:`InvalidInput` for unusable ones."""
+
+        def change(old: Classifier) -> Classifier:
+            if old.kind != kind:
+                raise InvalidInput(f"Classifier {name} is of the kind {old.kind}.", remedy="Delete it, and create another.")
+            made = replace(old, settings={**old.settings, **settings}, version=old.version + 1, updated=self._now())
+            recognizer_of(made)
+            return made
+
+        if self._store.change(_KIND, "", name, change) is None:
+            raise ClassifierNotFound(name)
+
+    def delete(self, name: str) -> None:
+        """Remove a classifier; crawlers that name it fail from then on. Raises ClassifierNotFound."""
+        if not self._store.delete(_KIND, "", name):
+            raise ClassifierNotFound(name)
+
+    def recognizers(self, names: Sequence[str]) -> tuple[Sequence[Recognizer], str]:
+        """Return what the named classifiers do, in their order, and a digest of their settings; "" for none.
+
+        Raises ClassifierNotFound.
+        """
+        found = [self.get(name) for name in names]
+        told = [[each.kind, dict(each.settings)] for each in found]
+        digest = hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest() if told else ""
+        return [recognizer_of(each) for each in found], digest
