@@ -233,7 +233,7 @@ def _tenant(
                 connections.operations(kept),
                 crawlers.operations(crawls),
                 classifiers.operations(kinds),
-                athena.operations(statements),
+                athena.operations(statements, tables),
                 secretsmanager.operations(secrets),
             )
         ),

@@ -7,9 +7,9 @@ from typing import Any
 from penstock.errors import InvalidInput
 from penstock.query.errors import InvalidRequest
 
-__all__ = ["PAGE_SIZE", "page_arguments", "pages", "unprocessed", "with_token"]
+__all__ = ["page_arguments", "pages", "unprocessed", "with_token"]
 
-PAGE_SIZE = 50
+_PAGE_SIZE = 50
 """How many members a page has if the request does not say; a MaxResults of 0 says nothing."""
 
 
@@ -24,7 +24,7 @@ def pages() -> Iterator[None]:
 
 def page_arguments(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``limit`` and ``token`` of a request for a page."""
-    return {"limit": request.get("MaxResults") or PAGE_SIZE, "token": request.get("NextToken")}
+    return {"limit": request.get("MaxResults") or _PAGE_SIZE, "token": request.get("NextToken")}
 
 
 def with_token(answer: dict[str, Any], token: str | None) -> Mapping[str, Any]:

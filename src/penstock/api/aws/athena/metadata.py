@@ -1,25 +1,24 @@
 """Athena's operations on catalogs, databases and tables: the Glue catalog in Athena's shapes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Mapping
+from typing import Any, NoReturn
 from uuid import uuid4
 
-from penstock.api.aws.athena.answers import PAGE_SIZE, with_token
+from penstock.api.aws.athena.answers import page_arguments, pages, with_token
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.catalog.model import Column, Database, Table
-from penstock.catalog.search import name_matcher
-from penstock.errors import InvalidInput, NotFound
+from penstock.catalog.service import CatalogService
+from penstock.errors import NotFound
 from penstock.query.errors import InvalidRequest, MetadataProblem
-from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.ports import CATALOG_NAME
 from penstock.statements.work_groups import PRIMARY, WorkGroups
 
 __all__ = ["metadata_handlers"]
 
 _CATALOG = {"CatalogName": CATALOG_NAME, "Type": "GLUE", "Status": "CREATE_COMPLETE"}
-Item = TypeVar("Item", Database, Table)
 
 
-def metadata_handlers(catalog: CatalogReader, groups: WorkGroups) -> Mapping[str, Handler]:
+def metadata_handlers(catalog: CatalogService, groups: WorkGroups) -> Mapping[str, Handler]:
     """Return the handlers over ``catalog``, by operation. A request's work group has to be one of ``groups``."""
     metadata = _Metadata(catalog, groups)
     return {
@@ -33,7 +32,7 @@ def metadata_handlers(catalog: CatalogReader, groups: WorkGroups) -> Mapping[str
 
 
 class _Metadata:
-    def __init__(self, catalog: CatalogReader, groups: WorkGroups) -> None:
+    def __init__(self, catalog: CatalogService, groups: WorkGroups) -> None:
         self._catalog = catalog
         self._groups = groups
 
@@ -50,8 +49,9 @@ class _Metadata:
 
     def list_databases(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         self._check_catalog(request)
-        found, token = _page(self._catalog.databases(), request, lambda each: each.name)
-        return with_token({"DatabaseList": [_database(each) for each in found]}, token)
+        with pages():
+            page = self._catalog.databases_page(**page_arguments(request))
+        return with_token({"DatabaseList": [_database(each) for each in page.items]}, page.next_token)
 
     def get_table(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         self._check_catalog(request)
@@ -63,9 +63,10 @@ class _Metadata:
 
     def list_tables(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         database = self._existing(request)
-        tables = _matching(self._catalog.tables(database.name), request.get("Expression"))
-        found, token = _page(tables, request, lambda each: each.name)
-        return with_token({"TableMetadataList": [_table(each) for each in found]}, token)
+        expression = request.get("Expression")  # a regular expression, as in Glue's GetTables
+        with pages():
+            page = self._catalog.tables_page(database.name, **page_arguments(request), expression=expression)
+        return with_token({"TableMetadataList": [_table(each) for each in page.items]}, page.next_token)
 
     def _check_catalog(self, request: Mapping[str, Any]) -> None:
         self._groups.get(request.get("WorkGroup") or PRIMARY)
@@ -86,26 +87,6 @@ def _not_found(error: NotFound, what: str) -> NoReturn:
     """Raise Athena's error around Glue's: clients (PyAthena, dbt) recognize a missing table by how the message ends."""
     glue = f"Service: AmazonDataCatalog; Status Code: 400; Error Code: EntityNotFoundException; Request ID: {uuid4()}"
     raise MetadataProblem(f"{what} ({glue}; Proxy: null)") from error
-
-
-def _matching(tables: Sequence[Table], expression: str | None) -> Sequence[Table]:
-    """Return the tables whose names match ``expression``, a regular expression as in Glue's GetTables."""
-    if not expression:
-        return tables
-    try:
-        found = name_matcher(expression)([each.name for each in tables])
-    except InvalidInput as error:
-        raise InvalidRequest(error.message, remedy=error.remedy) from error
-    return [table for table, matches in zip(tables, found, strict=True) if matches]
-
-
-def _page(
-    items: Sequence[Item], request: Mapping[str, Any], name: Callable[[Item], str]
-) -> tuple[Sequence[Item], str | None]:
-    """Return a page of ``items`` by name. Its token is the last name, so items added meanwhile do not shift pages."""
-    after, limit = request.get("NextToken"), request.get("MaxResults") or PAGE_SIZE
-    behind = [each for each in sorted(items, key=name) if after is None or name(each) > after]
-    return behind[:limit], name(behind[limit - 1]) if len(behind) > limit else None
 
 
 def _database(database: Database) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from penstock.api.aws.athena.metadata import metadata_handlers
 from penstock.api.aws.athena.saved import named_query_handlers, prepared_statement_handlers
 from penstock.api.aws.athena.work_groups import engine_version, options_of, result_options, work_group_handlers
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.catalog.service import CatalogService
 from penstock.query.service import QueryService, StatementRequest
 from penstock.statements.model import ResultColumn, Statement
 from penstock.statements.work_groups import ENGINES
@@ -18,8 +19,8 @@ _DEFAULT_AGE = 60  # minutes; Athena's API reference, ResultReuseByAgeConfigurat
 _MANIFEST_COLUMNS = (ResultColumn(name="location", type="varchar", precision=2147483647),)
 
 
-def operations(service: QueryService) -> OperationSet:
-    """Return Athena's operations over ``service``."""
+def operations(service: QueryService, catalog: CatalogService) -> OperationSet:
+    """Return Athena's operations over ``service``, and over the ``catalog`` that its statements read."""
     statements = _Statements(service)
     return OperationSet(
         service="athena",
@@ -34,7 +35,7 @@ def operations(service: QueryService) -> OperationSet:
             **work_group_handlers(service.work_groups),
             **prepared_statement_handlers(service),
             **named_query_handlers(service),
-            **metadata_handlers(service.catalog, service.work_groups),
+            **metadata_handlers(catalog, service.work_groups),
         },
     )
 

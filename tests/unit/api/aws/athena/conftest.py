@@ -1,7 +1,7 @@
 """Athena's client over a lake with one table, without a socket."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,14 @@ from botocore.config import Config
 from penstock.api.aws.athena import operations as athena_operations
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.catalog.model import Database, Table
+from penstock.catalog.service import CatalogService
 from penstock.lake.locations import LakeFolder
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
+from penstock.store.memory.catalog import MemoryCatalogStore
 from penstock.store.memory.resources import MemoryResourceStore
 from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.api.aws.loopback import ACCOUNT, Loopback, Silent
@@ -72,9 +75,31 @@ def client() -> Any:
     )
 
 
+class CountingStore(MemoryCatalogStore):
+    """A catalog that counts the tables and databases that it returned in lists."""
+
+    read = 0
+
+    def list_databases(self, *, after: str | None = None, limit: int) -> Sequence[Database]:
+        found = super().list_databases(after=after, limit=limit)
+        self.read += len(found)
+        return found
+
+    def list_tables(self, database: str, *, after: str | None = None, limit: int) -> Sequence[Table]:
+        found = super().list_tables(database, after=after, limit=limit)
+        self.read += len(found)
+        return found
+
+
 @pytest.fixture
-def athena(client: Any, service: QueryService) -> Iterator[Any]:
-    endpoints = EndpointTable([athena_operations.operations(service)])
+def catalog_store() -> CountingStore:
+    """The catalog of Athena's operations on metadata; statements read that of the lake."""
+    return CountingStore()
+
+
+@pytest.fixture
+def athena(client: Any, service: QueryService, catalog_store: CountingStore) -> Iterator[Any]:
+    endpoints = EndpointTable([athena_operations.operations(service, CatalogService(catalog_store))])
     app = AwsApp(endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
     loopback = Loopback(app)
     client.meta.events.register("before-send.athena", loopback)
