@@ -75,7 +75,7 @@ def _contains(call: Call) -> exp.Expr:
     if kind is None or not (kind.is_text or kind.name == "boolean" or kind.is_integer or kind.name == "double"):
         raise call.unexpected("json_array_contains(json, bigint, boolean, double or varchar)")
     value = convert(call, call.arguments[1], kind, VARCHAR)
-    family = "string" if kind.is_text else "boolean" if kind.name == "boolean" else "number"
+    family = "string" if kind.is_text else "integer" if kind.is_integer else kind.name
     return call_engine("trino_json_array_contains", call.arguments[0], value, text(family))
 
 
@@ -233,7 +233,10 @@ def _array_contains(value: str, wanted: str, family: str) -> bool | None:
     if items is None:
         return None
     for each in items:
-        if family == "number" and isinstance(each, Number) and float(each) == float(wanted):
+        # As in Trino, 1 and 1.0 are different.
+        if family == "integer" and isinstance(each, Number) and each.is_whole and int(each) == int(wanted):
+            return True
+        if family == "double" and isinstance(each, Number) and not each.is_whole and float(each) == float(wanted):
             return True
         if family == "string" and isinstance(each, str) and not isinstance(each, Number) and each == wanted:
             return True

@@ -3,6 +3,7 @@
 Sources: Trino's documentation, "Conversion functions", "Data types"; Trino's own tests of the casts of each type.
 """
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -88,7 +89,7 @@ def _converted(call: Call, value: exp.Expr, source: Type | None, target: Type) -
     elif name in {"timestamp", "timestamp with time zone", "time"}:
         result = _as_moment(call, value, target)
     elif name == "json":
-        result = _as_json(value, source)
+        result = _as_json(call, value, source)
     elif name in {"array", "map", "row"}:
         result = cast_nested(value, source, target, lambda inner, kind, to: convert(call, inner, kind, to))
     elif name == "uuid":
@@ -138,8 +139,6 @@ def _as_text(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
         result = call_engine(_TEXTS[source.name], value, *(integer(each) for each in numbers))
     else:
         result = value if is_text else cast_to(value, "VARCHAR")
-    if source is not None and source.name == "char" and target.name == "varchar":
-        result = call_engine("rtrim", result, text(" "))
     if not target.numbers:
         return result
     length = integer(target.numbers[0])
@@ -164,7 +163,7 @@ def _as_moment(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
     return result if precision == 6 else call_engine("trino_to_precision", result, integer(10 ** (6 - precision)))
 
 
-def _as_json(value: exp.Expr, source: Type | None) -> exp.Expr:
+def _as_json(call: Call, value: exp.Expr, source: Type | None) -> exp.Expr:
     """Return the JSON of a value; the engine's to_json cuts a decimal's zeros and has another form of doubles."""
     if source is None:
         return call_engine("to_json", value)
@@ -174,14 +173,42 @@ def _as_json(value: exp.Expr, source: Type | None) -> exp.Expr:
         return cast_to(cast_to(value, "VARCHAR"), "JSON")
     if source.name in _MOMENTS:
         return call_engine("to_json", _as_text(value, source, VARCHAR))
-    if source.name in {"array", "map"} and source.element is not None and not _is_json_plain(source.element):
-        texts = cast_nested(value, source, _json_inside(source), _json_of)
-        return call_engine(f"trino_json_{source.name}", texts)
+    if source.inner and not _is_json_plain(source):
+        return _nested_as_json(call, value, source)
     return call_engine("to_json", value)
 
 
-def _json_of(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
-    return _as_json(value, source) if target == JSON else value
+def _nested_as_json(call: Call, value: exp.Expr, source: Type) -> exp.Expr:
+    if source.name == "row":
+        return _row_as_json(call, value, source)
+    if source.name == "map" and source.inner[0] is not None and source.inner[0].is_floating:
+        raise call.wrong(f"A cast of {source} to json is not supported.", code="NOT_SUPPORTED", remedy="Cast the keys.")
+    if source.element is None:
+        return call_engine("to_json", value)
+    texts = cast_nested(
+        value,
+        source,
+        _json_inside(source),
+        lambda inner, kind, target: _as_json(call, inner, kind) if target == JSON else inner,
+    )
+    return call_engine(f"trino_json_{source.name}", texts)
+
+
+def _row_as_json(call: Call, value: exp.Expr, source: Type) -> exp.Expr:
+    """Return the object with a row's fields, which the engine's to_json writes in forms of its own."""
+    if None in source.fields:
+        raise call.wrong(
+            "A cast of a row with a field without a name to json is not supported.",
+            code="NOT_SUPPORTED",
+            remedy="Name the fields: CAST(ROW(1) AS ROW(a integer)).",
+        )
+    pieces: list[exp.Expr] = [text("{")]
+    for at, (name, kind) in enumerate(zip(source.fields, source.inner, strict=True)):
+        field = _as_json(call, call_engine("struct_extract_at", value.copy(), integer(at + 1)), kind)
+        pieces += [text(f"{',' if at else ''}{json.dumps(name)}:"), call_engine("trino_json_or_null", field)]
+    whole = call_engine("concat", *pieces, text("}"))
+    absent = exp.Is(this=exp.paren(value.copy()), expression=exp.Null())
+    return cast_to(exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Not(this=absent), true=whole)])), "JSON")
 
 
 def _json_inside(source: Type) -> Type:
@@ -190,8 +217,8 @@ def _json_inside(source: Type) -> Type:
 
 def _is_json_plain(kind: Type) -> bool:
     """Return whether the engine's to_json has Trino's text for every value of ``kind``."""
-    if kind.inner:
-        return all(each is not None and _is_json_plain(each) for each in kind.inner)
+    if kind.name == "array":
+        return kind.element is not None and _is_json_plain(kind.element)
     return kind.is_integer or kind.is_text or kind.name in {"boolean", "json", "unknown"}
 
 
@@ -306,12 +333,14 @@ DEFINITIONS: Sequence[Definition] = [
             "lambda item: coalesce(CAST(item AS VARCHAR), 'null')), ',') || ']' AS JSON) END"
         ],
     ),
+    Macro("trino_json_or_null", ["(x) AS coalesce(CAST(x AS VARCHAR), 'null')"]),
     Macro(
         "trino_json_map",
         [
-            "(items) AS CASE WHEN items IS NOT NULL THEN CAST('{' || array_to_string(list_transform(map_entries(items), "
-            "lambda item: CAST(to_json(CAST(item.key AS VARCHAR)) AS VARCHAR) || ':' || "
-            "coalesce(CAST(item.value AS VARCHAR), 'null')), ',') || '}' AS JSON) END"
+            "(items) AS CASE WHEN items IS NOT NULL THEN CAST('{' || array_to_string(list_transform("
+            "list_sort(list_transform(map_entries(items), lambda item: {'key': CAST(item.key AS VARCHAR), "
+            "'value': CAST(item.value AS VARCHAR)})), lambda item: CAST(to_json(item.key) AS VARCHAR) || ':' || "
+            "coalesce(item.value, 'null')), ',') || '}' AS JSON) END"
         ],
     ),
     Macro(

@@ -228,7 +228,7 @@ def _to_base(value: int, radix: int) -> str:
 def _normal_cdf(mean: float, deviation: float, value: float) -> float:
     if not deviation > 0:
         raise invalid("standardDeviation must be > 0")
-    return 0.5 * math.erfc((mean - value) / (deviation * math.sqrt(2.0)))
+    return 0.5 * (1 + math.erf((value - mean) / (deviation * math.sqrt(2.0))))
 
 
 def _inverse_normal_cdf(mean: float, deviation: float, probability: float) -> float:
@@ -319,6 +319,7 @@ ROWS: Sequence[Row] = [
 _RANGE = fail("INVALID_FUNCTION_ARGUMENT", "Number must be representable with the bits specified", "BIGINT")
 _BIT_RANGE = fail("INVALID_FUNCTION_ARGUMENT", "Bits specified in bit_count must be between 2 and 64", "BIGINT")
 _BUCKETS = fail("INVALID_FUNCTION_ARGUMENT", "bucketCount must be greater than 0", "BIGINT")
+_NO_NAN = fail("INVALID_FUNCTION_ARGUMENT", "operand cannot be NaN", "BIGINT")
 _BOUNDS = fail("INVALID_FUNCTION_ARGUMENT", "bounds cannot equal each other", "BIGINT")
 _BINS = fail("INVALID_FUNCTION_ARGUMENT", "Bins cannot be an empty array", "BIGINT")
 _SIZES = fail("INVALID_FUNCTION_ARGUMENT", "The arguments must have the same length", "DOUBLE")
@@ -344,11 +345,12 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_width_bucket",
         [
             f"(x, low, high, n) AS CASE WHEN n <= 0 THEN {_BUCKETS} WHEN low = high THEN {_BOUNDS} "
+            f"WHEN isnan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
             "WHEN low < high THEN CASE WHEN x < low THEN 0 WHEN x >= high THEN CAST(n AS BIGINT) + 1 "
             "ELSE CAST(floor(n * (CAST(x AS DOUBLE) - low) / (CAST(high AS DOUBLE) - low)) AS BIGINT) + 1 END "
             "ELSE CASE WHEN x > low THEN 0 WHEN x <= high THEN CAST(n AS BIGINT) + 1 "
             "ELSE CAST(floor(n * (CAST(low AS DOUBLE) - x) / (CAST(low AS DOUBLE) - high)) AS BIGINT) + 1 END END",
-            f"(x, bins) AS CASE WHEN len(bins) = 0 THEN {_BINS} "
+            f"(x, bins) AS CASE WHEN len(bins) = 0 THEN {_BINS} WHEN isnan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
             "ELSE CAST(len(list_filter(bins, lambda bin: bin <= x)) AS BIGINT) END",
         ],
     ),

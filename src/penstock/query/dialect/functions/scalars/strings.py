@@ -148,6 +148,15 @@ def _like(call: Call) -> exp.Expr:
     return call.node
 
 
+def _escape(call: Call) -> exp.Expr:
+    """Check what the engine takes without a word: an escape before another character, and an empty one."""
+    like, sign = call.node.this, call.node.expression
+    like = like.unnest()
+    if isinstance(like, exp.Like):
+        like.set("expression", call_engine("trino_like_pattern", like.expression, sign.copy()))
+    return call.node
+
+
 def _letters(call: Call) -> exp.Expr:
     _check_texts(call, 1)
     return call_engine("trino_upper" if call.name == "upper" else "lower", call.arguments[0])
@@ -157,7 +166,7 @@ _STEMMER = "the engine has no stemmer"
 
 ROWS: Sequence[Row] = [
     Row(name="LIKE", nodes=(exp.Like,), returns=BOOLEAN, write=_like),
-    Row(name="ESCAPE", nodes=(exp.Escape,), returns=BOOLEAN),
+    Row(name="ESCAPE", nodes=(exp.Escape,), returns=BOOLEAN, write=_escape),
     _texts("chr", "trino_chr", (1, 1), Type("varchar", (1,)), 0),
     _texts("codepoint", "trino_codepoint", (1, 1), INTEGER),
     Row(name="concat_ws", arity=(2, None), returns=VARCHAR, write=_concat_ws),
@@ -221,7 +230,19 @@ def _padded(side: str) -> str:
     return f"(x, n, padding) AS CASE WHEN n < 0 THEN {_NEGATIVE} WHEN padding = '' THEN {_PADDING} ELSE {pad} END"
 
 
+_NOT_ONE_SIGN = fail("INVALID_FUNCTION_ARGUMENT", "Escape string must be a single character", "VARCHAR")
+_BAD_ESCAPE = fail(
+    "INVALID_FUNCTION_ARGUMENT", "Escape character must be followed by '%', '_' or the escape character itself", "VARCHAR"
+)
+
 DEFINITIONS: Sequence[Definition] = [
+    Macro(
+        "trino_like_pattern",
+        [
+            f"(p, e) AS CASE WHEN length(e) <> 1 THEN {_NOT_ONE_SIGN} WHEN contains(replace(replace(replace(p, e || e, ''), "
+            f"e || '%', ''), e || '_', ''), e) THEN {_BAD_ESCAPE} ELSE p END"
+        ],
+    ),
     *words.DEFINITIONS,
     Macro("trino_chr", [f"(n) AS CASE WHEN n < 0 OR n > 1114111 THEN {_POINT} ELSE chr(CAST(n AS INTEGER)) END"]),
     Macro("trino_codepoint", [f"(x) AS CASE WHEN length(x) = 1 THEN unicode(x) ELSE {_SINGLE} END"]),

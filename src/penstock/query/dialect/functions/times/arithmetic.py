@@ -17,6 +17,7 @@ __all__ = ["DEFINITIONS", "ROWS", "compute", "is_temporal", "result_type"]
 
 _DAYS, _MONTHS = Type("interval day to second"), Type("interval year to month")
 _TEMPORAL = ("date", "time", "timestamp", "interval")
+_MILLISECONDS = 3  # digits
 _MOMENTS = {"date", "timestamp", "timestamp with time zone", "time"}
 _SIGNS: Mapping[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
 
@@ -32,10 +33,15 @@ def result_type(types: Types) -> Type | None:
     if left is None or right is None:
         return None
     if _is_interval(left):
-        return left if right.is_number or right.name in {left.name, "unknown"} else right
+        return left if right.is_number or right.name in {left.name, "unknown"} else _moved_type(right, left)
     if _is_interval(right):
-        return right if left.is_number else left
+        return right if left.is_number else _moved_type(left, right)
     return _DAYS
+
+
+def _moved_type(kind: Type, interval: Type) -> Type:
+    """Return the type of a moment that an interval has moved; one of days has milliseconds."""
+    return Type(kind.name, (max(_MILLISECONDS, *kind.numbers),)) if kind.numbers and interval == _DAYS else kind
 
 
 def compute(call: Call) -> exp.Expr:

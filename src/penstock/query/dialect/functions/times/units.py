@@ -15,6 +15,7 @@ from penstock.query.dialect.kinds import BIGINT, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 
+_MILLISECONDS, _MICROSECONDS = 3, 6  # digits
 _TIME_UNITS = {"millisecond": "to_milliseconds", "second": "to_seconds", "minute": "to_minutes", "hour": "to_hours"}
 _DATE_UNITS = {
     "day": ("to_days", 1),
@@ -56,7 +57,10 @@ def _add(call: Call) -> exp.Expr:
     number = call.arguments[1]
     if unit in _TIME_UNITS:
         step = call_engine(_TIME_UNITS[unit], exp.cast(number, "BIGINT"))
-        return call_engine("trino_add_time", step, moment(call, 2))
+        moved, kind = call_engine("trino_add_time", step, moment(call, 2)), call.types[2]
+        if unit == "millisecond" and kind is not None and kind.numbers and kind.numbers[0] < _MILLISECONDS:
+            return call_engine("trino_to_precision", moved, exp.Literal.number(10 ** (_MICROSECONDS - kind.numbers[0])))
+        return moved
     engine, times = _DATE_UNITS[unit]
     count = exp.Mul(this=exp.paren(exp.cast(number, "BIGINT"), copy=False), expression=exp.Literal.number(times))
     return call_engine("trino_add_days", call_engine(engine, exp.cast(count, "INTEGER")), moment(call, 2))
