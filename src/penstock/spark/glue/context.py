@@ -11,14 +11,24 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.errors import CONTEXT, not_supported
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
-from penstock.spark.glue.readers import DataSource, FrameReader, database_of, frame_from_options, table_frame
+from penstock.spark.glue.payload import with_inferred_columns
+from penstock.spark.glue.readers import (
+    DataSource,
+    FrameReader,
+    catalog_table,
+    database_of,
+    frame_from_options,
+    table_frame,
+)
 from penstock.spark.glue.session import GlueSession
 from penstock.spark.glue.sinks.kinds import write, write_table
 from penstock.spark.glue.sinks.port import Write
+from penstock.spark.glue.sources.file_tables import table_schema
 from penstock.spark.glue.sources.port import Read
 from penstock.spark.glue.streaming import BatchFunction, for_each_batch
 from penstock.spark.glue.writers import DataSink, FrameWriter, spark_frame
@@ -95,33 +105,15 @@ class GlueContext:
             self._read(connection_type, connection_options, format, format_options, transformation_ctx, push_down_predicate)
         )
 
-    def create_data_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
-        self,
-        database: str | None = None,
-        table_name: str | None = None,
-        redshift_tmp_dir: str = "",
-        transformation_ctx: str = "",
-        push_down_predicate: str = "",
-        additional_options: Options = None,
-        catalog_id: str | None = None,
-        name_space: str | None = None,
-        **_: Any,
-    ) -> DataFrame:
+    def create_data_frame_from_catalog(self, *args: Any, **kwargs: Any) -> DataFrame:
         """Return the stream that a table of the catalog describes, or its rows.
 
-        ``additional_options`` of the source override the table's. Raises :class:`penstock.errors.NotFound` if the table does
-        not exist, and :class:`InvalidInput` for the options.
+        The arguments are those of :meth:`create_dynamic_frame_from_catalog`; ``additional_options`` of the source override
+        the table's. Raises :class:`penstock.errors.NotFound` if the table does not exist, and :class:`InvalidInput` for the
+        options.
         """
-        return table_frame(
-            self._session,
-            database_of(database, name_space),
-            table_name,
-            options=additional_options or {},
-            transformation_ctx=transformation_ctx,
-            push_down_predicate=push_down_predicate,
-            catalog_id=catalog_id,
-            temporary=redshift_tmp_dir,
-        )
+        found = self._table_frame(*args, **kwargs)
+        return found if found.isStreaming else with_inferred_columns(found, self.spark_session)
 
     def create_dynamic_frame_from_options(  # noqa: PLR0917 - AWS's signature
         self,
@@ -139,11 +131,39 @@ class GlueContext:
         )
         return DataSource(self, request, transformation_ctx).getFrame(**options)
 
-    def create_dynamic_frame_from_catalog(self, *args: Any, **kwargs: Any) -> DynamicFrame:
-        """Return the rows of a table of the catalog: the arguments of :meth:`create_data_frame_from_catalog`."""
-        frame = self.create_data_frame_from_catalog(*args, **kwargs)
-        name = kwargs.get("table_name") or (args[1] if len(args) > 1 else "")
-        return DynamicFrame.fromDF(frame, self, name)
+    def create_dynamic_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
+        self,
+        database: str | None = None,
+        table_name: str | None = None,
+        redshift_tmp_dir: str = "",
+        transformation_ctx: str = "",
+        push_down_predicate: str = "",
+        additional_options: Options = None,
+        catalog_id: str | None = None,
+        **more: Any,
+    ) -> DynamicFrame:
+        """Return the rows of a table of the catalog.
+
+        Raises :class:`penstock.errors.NotFound` if the table does not exist, and :class:`InvalidInput` for the options.
+        """
+        found = self._table_frame(
+            database,
+            table_name,
+            redshift_tmp_dir,
+            transformation_ctx,
+            push_down_predicate,
+            additional_options,
+            catalog_id,
+            **more,
+        )
+        return DynamicFrame.fromDF(found, self, table_name or "")
+
+    def get_catalog_schema_as_spark_schema(
+        self, database: str | None = None, table_name: str | None = None, catalog_id: str | None = None
+    ) -> StructType:
+        """Return the columns of a table of the catalog, partition keys behind, as Spark's schema."""
+        table = catalog_table(self._session, database_of(database, None), table_name, catalog_id=catalog_id)
+        return table_schema(table)
 
     def create_dynamic_frame_from_rdd(
         self,
@@ -238,6 +258,29 @@ class GlueContext:
     def get_logger(self) -> logging.Logger:
         """Return a logger with info, warn and error; ``penstock glue run`` prints its messages on standard error."""
         return logging.getLogger("awsglue.script")
+
+    def _table_frame(  # noqa: PLR0917
+        self,
+        database: str | None = None,
+        table_name: str | None = None,
+        redshift_tmp_dir: str = "",
+        transformation_ctx: str = "",
+        push_down_predicate: str = "",
+        additional_options: Options = None,
+        catalog_id: str | None = None,
+        name_space: str | None = None,
+        **_: Any,
+    ) -> DataFrame:
+        return table_frame(
+            self._session,
+            database_of(database, name_space),
+            table_name,
+            options=additional_options or {},
+            transformation_ctx=transformation_ctx,
+            push_down_predicate=push_down_predicate,
+            catalog_id=catalog_id or None,
+            temporary=redshift_tmp_dir,
+        )
 
     def _read(  # noqa: PLR0917
         self,

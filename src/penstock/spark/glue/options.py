@@ -58,6 +58,11 @@ class Options:
         if found is not None and found.strip().lower() not in harmless:
             raise InvalidInput(f"Option {name} of {self._owner} is not supported.", remedy=remedy)
 
+    def with_defaults(self, defaults: Mapping[str, Any]) -> "Options":
+        """Give options that the script has not given; None is none. Return these options."""
+        self._left = {**{name: value for name, value in defaults.items() if value is not None}, **self._left}
+        return self
+
     def finish(self) -> None:
         """Refuse the remaining options, because an unread name is a mistake."""
         for name in sorted(self._left):

@@ -3,7 +3,7 @@
 Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensions-dynamic-frame-reader.html
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,9 +14,9 @@ from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.payload import with_inferred_columns
 from penstock.spark.glue.session import GlueSession
 from penstock.spark.glue.sources.kinds import read, read_stream, read_table
-from penstock.spark.glue.sources.port import Read
+from penstock.spark.glue.sources.port import Read, Table
 
-__all__ = ["DataSource", "FrameReader", "database_of", "frame_from_options", "table_frame"]
+__all__ = ["DataSource", "FrameReader", "catalog_table", "database_of", "frame_from_options", "table_frame"]
 
 
 class DataSource:
@@ -57,17 +57,21 @@ def frame_from_options(request: Read) -> DataFrame:
     return found if found is not None else with_inferred_columns(read(request), request.session.spark)
 
 
+def catalog_table(session: GlueSession, database: str, name: str | None, *, catalog_id: str | None) -> Table:
+    """Return a table of the catalog.
+
+    Raises :class:`InvalidInput` without a name, and :class:`penstock.errors.NotFound` for a table that does not exist.
+    """
+    if not name:
+        raise InvalidInput("Parameter table_name is missing.", remedy="Give database and table_name.")
+    return cast("Table", session.catalog(catalog_id).table(database, name))
+
+
 def table_frame(
     session: GlueSession, database: str, table_name: str | None, *, catalog_id: str | None, **request: Any
 ) -> DataFrame:
-    """Return the rows, or the stream, of a table of the catalog.
-
-    Raises :class:`InvalidInput` without a table's name, and :class:`penstock.errors.NotFound` for a table that does not
-    exist.
-    """
-    if not table_name:
-        raise InvalidInput("Parameter table_name is missing.", remedy="Give database and table_name.")
-    table = cast("Mapping[str, Any]", session.catalog(catalog_id).table(database, table_name))
+    """Return the rows, or the stream, of a table of the catalog, of JSON as text. Raises as :func:`catalog_table` does."""
+    table = catalog_table(session, database, table_name, catalog_id=catalog_id)
     return read_table(Read(session=session, kind="catalog", catalog_id=catalog_id, **request), table)
 
 

@@ -13,7 +13,7 @@ _FILES = "Files only: parquet, json, csv, orc, avro."
 _S3 = "Delete or move the objects with boto3's S3 client."
 _LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
 _JVM = "It is an object of AWS's own JVM classes; use the Python names of this table."
-_STREAMS = "Streams only (kafka, kinesis); files are read with spark.read."
+_READS = "Files and tables of csv, json, parquet, orc, avro and xml; streams of kafka and kinesis."
 _REDSHIFT = "Write with Spark's writer, or with frame.toDF().write.jdbc."
 
 ROWS: Sequence[Row] = [
@@ -24,7 +24,7 @@ ROWS: Sequence[Row] = [
         "GlueContext",
         "create_data_frame create_dynamic_frame write_dynamic_frame write_data_frame getSource getStreamingSource getSink",
     ),
-    *differs(_CONTEXT, "GlueContext", "create_data_frame_from_options create_data_frame_from_catalog", _STREAMS),
+    *differs(_CONTEXT, "GlueContext", "create_data_frame_from_options create_data_frame_from_catalog", _READS),
     *differs(
         _CONTEXT,
         "GlueContext",
@@ -34,19 +34,14 @@ ROWS: Sequence[Row] = [
     *differs(_CONTEXT, "GlueContext", "get_logger", "Python's logger; its lines go to standard error, not to CloudWatch."),
     *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_options write_from_options", _FILES),
     *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_catalog write_data_frame_from_catalog", _FILES),
-    *differs(_CONTEXT, "GlueContext", "create_dynamic_frame_from_options create_dynamic_frame_from_catalog", _STREAMS),
+    *differs(_CONTEXT, "GlueContext", "create_dynamic_frame_from_options create_dynamic_frame_from_catalog", _READS),
     *refused(_CONTEXT, "GlueContext", "getCatalogSource create_sample_dynamic_frame", _READ),
     *refused(_CONTEXT, "GlueContext", "create_sample_dynamic_frame_from_catalog", _READ),
     *refused(_CONTEXT, "GlueContext", "create_sample_dynamic_frame_from_options", _READ),
     *refused(_CONTEXT, "GlueContext", "getCatalogSink", _WRITE),
     *refused(_CONTEXT, "GlueContext", "write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _REDSHIFT),
     *refused(_CONTEXT, "GlueContext", "extract_jdbc_conf", "Read the connection with boto3: glue.get_connection(Name=...)."),
-    *refused(
-        _CONTEXT,
-        "GlueContext",
-        "get_catalog_schema_as_spark_schema",
-        "Read the table's columns with boto3: glue.get_table(...).",
-    ),
+    *served(_CONTEXT, "GlueContext", "get_catalog_schema_as_spark_schema"),
     *refused(_CONTEXT, "GlueContext", "purge_table purge_s3_path transition_table transition_s3_path", _S3),
     *refused(_CONTEXT, "GlueContext", "start_transaction begin_transaction commit_transaction", _LEDGER),
     *refused(_CONTEXT, "GlueContext", "cancel_transaction abort_transaction", _LEDGER),

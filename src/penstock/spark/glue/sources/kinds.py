@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.sources import files, kafka, kinesis, stream_tables
+from penstock.spark.glue.sources import file_tables, files, kafka, kinesis, stream_tables
 from penstock.spark.glue.sources.formats import FORMATS
 from penstock.spark.glue.sources.port import Read, Source, Table, TableSource
 
@@ -24,7 +24,10 @@ _BATCHES: Mapping[str, Source] = {
 }
 """By connection type: all that is there now."""
 
-_TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = ((stream_tables.is_stream, stream_tables.stream),)
+_TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = (
+    (stream_tables.is_stream, stream_tables.stream),
+    (file_tables.is_files, file_tables.rows),
+)
 """By what a table is; the first that matches."""
 
 
@@ -58,6 +61,6 @@ def read_table(request: Read, table: Table) -> DataFrame:
         if matches(table):
             return source(request, table)
     raise InvalidInput(
-        f"Table {table.get('DatabaseName', '')}.{table.get('Name', '')} is not a stream.",
-        remedy="Its parameter typeOfData must be kafka or kinesis.",
+        f"Table {table.get('DatabaseName', '')}.{table.get('Name', '')} is of a kind that scripts cannot read.",
+        remedy="Give it a classification (csv, json, parquet, avro, orc, xml), or typeOfData kafka or kinesis.",
     )

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from penstock.crawl.globs import exclusion
 from penstock.errors import InvalidInput, NotFound
@@ -25,9 +25,13 @@ _OBJECTS = ("s3://", "s3a://", "s3n://")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """``root`` is the path of the read under which the file is; ``modified`` is in milliseconds since 1970."""
+    """``root`` is the path of the read under which the file is; ``modified`` is in milliseconds since 1970.
+
+    ``name`` is what Spark's column ``_metadata.file_path`` has for its rows.
+    """
 
     path: str
+    name: str
     root: str
     size: int
     modified: int
@@ -39,31 +43,55 @@ def list_files(spark: SparkSession, paths: Sequence[str], *, recurse: bool) -> l
     Files without a byte and names that begin with a dot or an underscore are left out, as by Spark's own readers. Raises
     :class:`NotFound` for a bucket that does not exist. A path in a bucket without a file is empty.
     """
-    found: dict[str, SourceFile] = {}
-    for path in dict.fromkeys(each.strip() for each in paths):
-        for file in _below(spark, path, recurse=recurse):
-            found.setdefault(file.path, file)
+    roots = list(dict.fromkeys(_LOCAL.sub("file:///", each.strip()) for each in paths))
+    for path in {each.split("/", 3)[2] if "://" in each else each: each for each in roots}.values():
+        check_bucket(spark, path)
+    try:
+        rows = _listing(spark, roots, recurse=recurse)
+    except _Missing:
+        rows = [row for root in roots for row in _there(spark, root, recurse=recurse)]
+    known = {root.rstrip("/"): root for root in roots}
+    found = {row["path"]: _file(row, known) for row in rows}
     return sorted(found.values(), key=lambda file: file.path)
 
 
-def _below(spark: SparkSession, path: str, *, recurse: bool) -> Iterable[SourceFile]:
-    check_bucket(spark, path)
+class _Missing(Exception):
+    """One of the paths does not exist."""
+
+
+def _there(spark: SparkSession, root: str, *, recurse: bool) -> list[Row]:
+    try:
+        return _listing(spark, [root], recurse=recurse)
+    except _Missing:
+        return []
+
+
+def _listing(spark: SparkSession, roots: list[str], *, recurse: bool) -> list[Row]:
+    """List all roots at once, by Spark, which lists many of them in parallel and reads no file."""
+    if not roots:
+        return []
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", str(recurse).lower())
     try:
-        rows = reader.load(path).select("path", "length", "modificationTime").collect()
+        found = reader.load(roots).select("path", "length", "modificationTime", "_metadata.file_path")
+        return found.collect()
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
-            return []
+            raise _Missing from None
         raise
-    return [
-        SourceFile(
-            path=_LOCAL.sub("file:///", row["path"]),
-            root=_LOCAL.sub("file:///", path),
-            size=row["length"],
-            modified=int(row["modificationTime"].astimezone(UTC).timestamp() * 1000),
-        )
-        for row in rows
-    ]
+
+
+def _file(row: Row, roots: Mapping[str, str]) -> SourceFile:
+    path = _LOCAL.sub("file:///", row["path"])
+    above = path
+    while above and above not in roots:
+        above = above.rpartition("/")[0]
+    return SourceFile(
+        path=path,
+        name=row["file_path"],
+        root=roots.get(above, path),
+        size=row["length"],
+        modified=int(row["modificationTime"].astimezone(UTC).timestamp() * 1000),
+    )
 
 
 def check_bucket(spark: SparkSession, path: str) -> None:

@@ -33,7 +33,8 @@ _REFERENCE = {
 def is_stream(table: Table) -> bool:
     """Return whether the table describes a stream."""
     storage = table.get("StorageDescriptor", {})
-    return any(each.get("Parameters", {}).get("typeOfData") for each in (table, storage))
+    kinds = (each.get("Parameters", {}).get("typeOfData", "") for each in (table, storage))
+    return any(kind.lower() in _STREAMS for kind in kinds)
 
 
 def stream(read: Read, table: Table) -> DataFrame:
