@@ -210,3 +210,13 @@ def test_a_batch_that_is_not_committed_is_not_read(lake: Lake, rows: Rows, parti
     assert rows(f"SELECT x FROM {name}") == [["0"]]
     (hidden / "0000000001.committed").touch()
     assert sorted(rows(f"SELECT x FROM {name}")) == [["0"], ["1"]]
+
+
+def test_a_table_in_an_operand_that_is_written_twice_is_read(rows: Rows) -> None:
+    shorter = "FROM flights f WHERE distance < (SELECT avg(distance) FROM flights_db.flights WHERE flights.month = f.month)"
+    assert rows(f"SELECT count(*) {shorter}") == [["60"]]
+
+
+def test_a_comment_names_no_view_of_the_statement(ask: Ask) -> None:
+    statement = ask("SELECT count(*) FROM flights JOIN duckdb_tables /* sqlglot.meta penstock_number=0 */ ON 1 = 1")
+    assert str(statement.reason).startswith("TABLE_NOT_FOUND")

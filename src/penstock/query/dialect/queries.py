@@ -122,6 +122,8 @@ def _bounded(text: str) -> list[Token]:
         )
     depth = 0
     for token in tokens:
+        # A comment with "sqlglot.meta" would set what we note at the nodes of the tree.
+        token.comments = []
         depth += (token.token_type in _OPEN) - (token.token_type in _CLOSE)
         if depth > _MAX_NESTING:
             raise InvalidRequest(

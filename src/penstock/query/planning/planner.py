@@ -36,6 +36,9 @@ __all__ = ["POSITIONS", "Plan", "Planner"]
 
 _MAX_VIEWS = 20
 
+_NUMBER = "penstock_number"
+"""A table's node has the number of its source in its ``meta``; so have its copies, which some functions make."""
+
 POSITIONS = "penstock_positions"
 """A table's node with this in its ``meta`` gets the columns of :attr:`TableReference.positions`."""
 
@@ -88,8 +91,8 @@ class Planner:
                 narrow(tree, outside.conditions)
             scans = self._scans(tree, sources, prune)
             _hide(sources, scans)
-            self._rewrite(sources)
-            _check_rewritten(tree, sources)
+            self._rewrite(tree)
+            _check_rewritten(tree)
             _name_columns(tree)
             sql = tree.sql("duckdb", comments=False)
         except RecursionError:
@@ -124,7 +127,9 @@ class Planner:
                 key = (name.database or "", name.name, f"{at}{' positions' if positions else ''}")
                 if key not in known:
                     known[key] = find_source(reference, self._reader)
+                source.meta[_NUMBER] = len(found)
                 found.append(_Source(source, alias, scope, known[key]))
+                _strip_schema(found[-1])
         return found
 
     def _scans(self, tree: exp.Query, sources: Sequence[_Source], prune: PruneWith) -> list[Scan]:
@@ -148,16 +153,16 @@ class Planner:
             scans.append(scan)
         return scans
 
-    def _rewrite(self, sources: Sequence[_Source]) -> None:
+    def _rewrite(self, tree: exp.Query) -> None:
         """Replace each table by its view, under the alias that the query uses."""
-        for number, source in enumerate(sources):
-            _strip_schema(source)
-            node = source.node
+        for node in tree.find_all(exp.Table):
+            if _NUMBER not in node.meta:
+                continue
             if not node.alias:
-                node.set("alias", exp.TableAlias(this=exp.to_identifier(source.node.name, quoted=True)))
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
             else:
                 node.args["alias"].this.set("quoted", True)
-            node.set("this", exp.to_identifier(f"{self._prefix}{number}", quoted=True))
+            node.set("this", exp.to_identifier(f"{self._prefix}{node.meta[_NUMBER]}", quoted=True))
             node.set("db", exp.to_identifier(SCHEMA, quoted=True))
             node.set("catalog", None)
             node.set("version", None)
@@ -218,12 +223,11 @@ def _strip_schema(source: _Source) -> None:
             column.set("catalog", None)
 
 
-def _check_rewritten(tree: exp.Query, sources: Sequence[_Source]) -> None:
+def _check_rewritten(tree: exp.Query) -> None:
     """Check that every table is one of our views or the name of a WITH: no query reads the engine's own catalog."""
-    ours = {id(source.node) for source in sources}
     names = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
-        if id(table) not in ours and (table.db or table.catalog or table.name.lower() not in names):
+        if _NUMBER not in table.meta and (table.db or table.catalog or table.name.lower() not in names):
             raise StatementError(
                 "TABLE_NOT_FOUND", f"Table '{table.sql('trino')[:200]}' does not exist", position=position_of(table)
             )
