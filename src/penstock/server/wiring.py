@@ -15,7 +15,7 @@ from penstock.api.aws.catalog import operations as catalog
 from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.api.aws.catalog.tags import NamedTags, Tagged
 from penstock.api.aws.lakeformation import operations as lakeformation
-from penstock.api.aws.lakeformation.creators import with_lake_formation
+from penstock.api.aws.lakeformation.creators import GovernedCatalog, with_lake_formation
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet
 from penstock.api.aws.registry import operations as registry
@@ -189,7 +189,8 @@ def _tenant(
     wrap = partial(with_lake_formation, lake=lake_formation)
     resources = SqlResourceStore(database)
     kinds = ClassifierService(resources)
-    crawls = CrawlService(SqlCrawlStore(database), tables, lake, classifiers=kinds)
+    governed = GovernedCatalog(SqlCatalogStore(database), lake_formation, columns_of=_columns_of(schemas))
+    crawls = CrawlService(SqlCrawlStore(database), governed, lake, classifiers=kinds)
     limits = QuerySettings(account=account, output_location=settings.results_location, region=settings.region)
     statements = QueryService(
         store=SqlStatementStore(database),

@@ -303,6 +303,39 @@ def test_rows_are_written_with_insert_and_deleted_with_delete(world: World) -> N
     assert world.sql("writer", "SELECT id FROM ledger") == [["3"]]
 
 
+def test_what_crawlers_and_statements_make_is_restricted_and_forgotten_when_it_goes(world: World) -> None:
+    glue = world.server.client("glue")
+    role = world.server.client("iam").create_role(
+        RoleName="crawler",
+        AssumeRolePolicyDocument=json.dumps(
+            {
+                "Version": "2012-10-17",
+                "Statement": [
+                    {"Effect": "Allow", "Principal": {"Service": "glue.amazonaws.com"}, "Action": "sts:AssumeRole"}
+                ],
+            }
+        ),
+    )["Role"]["Arn"]
+    targets = {"S3Targets": [{"Path": "s3://lk/orders/"}]}
+    glue.create_crawler(Name="lk", Role=role, DatabaseName="crawled", Targets=targets)
+    glue.start_crawler(Name="lk")
+    assert wait_until(lambda: glue.get_crawler(Name="lk")["Crawler"]["State"] == "READY", seconds=30)
+    assert [each["Name"] for each in glue.get_tables(DatabaseName="crawled")["TableList"]] == ["orders"]
+    stranger = world.client("glue", "stranger")
+    assert "Required DESCRIBE on table crawled.orders" in _refused(
+        lambda: stranger.get_table(DatabaseName="crawled", Name="orders")
+    )
+    world.grant("author", DATABASE, "CREATE_TABLE", "DESCRIBE")
+    view = "CREATE VIEW shop.mine AS SELECT 1 AS x"
+    assert world.sql("author", view) == []
+    assert "Required DESCRIBE on table shop.mine" in _refused(lambda: stranger.get_table(DatabaseName="shop", Name="mine"))
+    world.grant("stranger", {"Table": {"DatabaseName": "shop", "Name": "mine"}}, "DESCRIBE")
+    stranger.get_table(DatabaseName="shop", Name="mine")
+    assert world.sql("author", "DROP VIEW shop.mine") == []
+    assert world.sql("author", view) == []
+    _refused(lambda: stranger.get_table(DatabaseName="shop", Name="mine"))
+
+
 def test_tables_at_a_registered_location_need_access_to_it(world: World) -> None:
     lake, glue = world.server.client("lakeformation"), world.client("glue", "builder")
     lake.register_resource(ResourceArn="arn:aws:s3:::lk/vault", UseServiceLinkedRole=True)

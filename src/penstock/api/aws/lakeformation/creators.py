@@ -1,15 +1,43 @@
 """Databases and tables that come and go: the settings' default permissions for new ones, and no grants on gone ones."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
+from penstock.catalog.indexes import PartitionIndex
+from penstock.catalog.inputs import DatabaseInput, TableInput
+from penstock.catalog.model import Database, Table
+from penstock.catalog.service import CatalogService
+from penstock.catalog.store import CatalogStore
+from penstock.catalog.tables import ColumnSource
 from penstock.lakeformation.service import LakeFormation
 
-__all__ = ["with_lake_formation"]
+__all__ = ["GovernedCatalog", "with_lake_formation"]
 
 After = Callable[[LakeFormation, Request, RequestContext], None]
+
+
+class GovernedCatalog(CatalogService):
+    """A catalog for crawlers: ``lake`` hears of what they make and delete. Administrators grant permissions on it."""
+
+    def __init__(self, store: CatalogStore, lake: LakeFormation, *, columns_of: ColumnSource) -> None:
+        super().__init__(store, columns_of=columns_of)
+        self._lake = lake
+
+    def create_database(self, wanted: DatabaseInput, *, tags: Mapping[str, str] | None = None) -> Database:
+        made = super().create_database(wanted, tags=tags)
+        self._lake.created(made.name, None, by="")
+        return made
+
+    def create_table(self, database: str, wanted: TableInput, *, indexes: Sequence[PartitionIndex] = ()) -> Table:
+        made = super().create_table(database, wanted, indexes=indexes)
+        self._lake.created(made.database, made.name, by="")
+        return made
+
+    def delete_table(self, database: str, name: str) -> None:
+        super().delete_table(database, name)
+        self._lake.deleted(database, name)
 
 
 def with_lake_formation(catalog: OperationSet, lake: LakeFormation) -> OperationSet:
