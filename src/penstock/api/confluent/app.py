@@ -1,7 +1,7 @@
 """Confluent's API as one raw ASGI application: path, credentials, body, handler on a thread, answer."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import getrandbits
@@ -23,8 +23,9 @@ from penstock.api.confluent.media import DEFAULT_TYPE, check_content_type, chose
 from penstock.api.confluent.requests import Query, Request
 from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
+from penstock.api.exchanges import Frame, Receive, Scope, Send
 from penstock.api.limits import Limits
-from penstock.api.observer import CompletedRequest, Observer
+from penstock.api.observer import Observer
 from penstock.api.tenants import Tenants
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
@@ -34,10 +35,6 @@ from penstock.registry.subjects.ids import SubjectIds
 from penstock.registry.subjects.service import Subjects
 
 __all__ = ["ConfluentApp"]
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _SERVICE = "confluent"
 _STRICT_CLIENTS = ("Java/", "Apache-HttpClient")
@@ -68,6 +65,11 @@ class _Exchange:
         """Whether nothing of the body has been read."""
         self.match: Match | None = None
         self.caller: Caller | None = None
+
+    @property
+    def operation(self) -> str:
+        """The route's name."""
+        return self.match.route.name if self.match is not None else "unknown"
 
     def name(self, key_id: str) -> None:
         """Keep the key id that the Authorization header names."""
@@ -154,7 +156,14 @@ class ConfluentApp:
         self._audit: AuditSink = audit or NullAuditSink()
         self._anonymous = Caller(account=account, principal="anonymous")
         self._region = service.identity.region
-        self._observer = observer
+        self._frame = Frame(
+            service=_SERVICE,
+            observer=observer,
+            answer=self._recorded,
+            render=lambda exchange, error: render(error, request_id=exchange.request_id, extras=exchange.error_extras),
+            code_of=lambda answer: "OK" if answer.code == 200 else str(answer.code),
+            send=_send,
+        )
         self._workers = Workers(threads, name="penstock-confluent")
         self._login = None
         if keys is not None:
@@ -165,37 +174,7 @@ class ConfluentApp:
         self._workers.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
-        exchange = _Exchange(scope)
-        status, code = 499, "ClientGone"
-        unread: Unread | None = None
-        self._observer.started()
-        try:
-            try:
-                answer = await self._recorded(exchange, scope, receive)
-            except ClientGone:
-                return
-            except Exception as error:  # noqa: BLE001 -- the one place that renders errors
-                answer = render(error, request_id=exchange.request_id, extras=exchange.error_extras)
-            status, code = answer.status, "OK" if answer.code == 200 else str(answer.code)
-            unread = Unread(exchange.headers) if exchange.unread else None
-            await _send(send, exchange, answer, head=scope["method"] == "HEAD", unread=unread)
-        finally:
-            self._observer.finished(
-                CompletedRequest(
-                    _SERVICE,
-                    exchange.match.route.name if exchange.match is not None else "unknown",
-                    code,
-                    status,
-                    time.perf_counter() - started,
-                    exchange.caller.principal if exchange.caller is not None else "-",
-                    exchange.request_id,
-                    exchange.client,
-                )
-            )
-            if unread is not None and unread.pending:
-                await unread.drop(receive)
-                await send({"type": "http.response.body", "body": b""})
+        await self._frame.run(_Exchange(scope), scope, receive, send)
 
     async def _recorded(self, exchange: _Exchange, scope: Scope, receive: Receive) -> Rendered:
         """Return the answer, after the audit event is in the log's queue."""
@@ -324,7 +303,7 @@ def _reads(scope: Scope, match: Match | None) -> bool:
     return scope["method"] in {"GET", "HEAD"} or (match is not None and match.route.name in _ASKING)
 
 
-async def _send(send: Send, exchange: _Exchange, answer: Rendered, *, head: bool, unread: Unread | None) -> None:
+async def _send(send: Send, exchange: _Exchange, answer: Rendered, head: bool, unread: Unread | None) -> None:
     headers = [
         (b"content-type", exchange.answered_type),
         (b"content-length", str(len(answer.body)).encode()),

@@ -7,6 +7,7 @@ from urllib.parse import unquote_to_bytes
 
 from penstock.api.confluent.errors import BadRequest, UnknownPath, WrongMethod
 from penstock.api.confluent.requests import Request
+from penstock.api.routing import RouteTable
 
 __all__ = ["Handler", "Match", "RawText", "Route", "Router"]
 
@@ -51,15 +52,7 @@ class Router:
     """Finds the route of a request."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
-        self._by_length: dict[int, list[tuple[tuple[str, ...], dict[str, Route]]]] = {}
-        for route in routes:
-            pattern = tuple(route.path.strip("/").split("/")) if route.path != "/" else ()
-            known = self._by_length.setdefault(len(pattern), [])
-            methods = next((each for shape, each in known if shape == pattern), None)
-            if methods is None:
-                methods = {}
-                known.append((pattern, methods))
-            methods[route.method] = route
+        self.table = RouteTable(routes)
 
     def find(self, method: str, raw_path: str) -> Match:
         """Return the route; raise :class:`UnknownPath`, :class:`WrongMethod`, or :class:`BadRequest` for an invalid path."""
@@ -67,15 +60,14 @@ class Router:
         context = "."
         if len(segments) > 2 and segments[0] == "contexts":
             context, segments = segments[1].strip(":") or ".", segments[2:]
-        for pattern, methods in self._by_length.get(len(segments), ()):
-            parts = _match(pattern, segments)
-            if parts is None:
-                continue
-            route = methods.get("GET" if method == "HEAD" else method)
-            if route is None:
-                raise WrongMethod(method, sorted(methods))
-            return Match(route, parts, context)
-        raise UnknownPath("HTTP 404 Not Found", remedy="See docs/registry/confluent.md for the paths that are served.")
+        found = self.table.find(segments)
+        if found is None:
+            raise UnknownPath("HTTP 404 Not Found", remedy="See docs/registry/confluent.md for the paths that are served.")
+        methods, parts = found
+        route = methods.get("GET" if method == "HEAD" else method)
+        if route is None:
+            raise WrongMethod(method, sorted(methods))
+        return Match(route, parts, context)
 
 
 def _segments(raw_path: str) -> list[str]:
@@ -90,13 +82,3 @@ def _segments(raw_path: str) -> list[str]:
     if any(len(segment) > _MAX_PART for segment in segments):
         raise BadRequest(f"A part of the path has more than {_MAX_PART} characters.")
     return [] if segments == [""] else segments
-
-
-def _match(pattern: tuple[str, ...], segments: list[str]) -> dict[str, str] | None:
-    parts: dict[str, str] = {}
-    for expected, segment in zip(pattern, segments, strict=True):
-        if expected.startswith("{"):
-            parts[expected[1:-1]] = segment
-        elif expected != segment:
-            return None
-    return parts

@@ -1,11 +1,11 @@
 """Iceberg's REST catalog API as one raw ASGI application: path, credentials, body, handler on a thread, answer."""
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from random import getrandbits
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
 
@@ -15,7 +15,8 @@ from penstock.access.authenticate import Authenticator
 from penstock.access.bearer import BearerTokens
 from penstock.access.principals import Caller
 from penstock.access.sigv4 import SignedRequest, is_unsigned
-from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
+from penstock.api.body import Unread, body_size, declared_length, parse_json, read_body
+from penstock.api.exchanges import Frame, Receive, Scope, Send
 from penstock.api.iceberg import catalogs, namespaces, signing, tables, views
 from penstock.api.iceberg.call import Answer, Call, CatalogAccess, IcebergSettings, Vendor
 from penstock.api.iceberg.catalogs import account_of
@@ -25,7 +26,7 @@ from penstock.api.iceberg.routes import ROOT, Match, Router
 from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
 from penstock.api.login import named_key
-from penstock.api.observer import CompletedRequest, Observer
+from penstock.api.observer import Observer
 from penstock.api.tenants import Tenants
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied, InvalidInput
@@ -33,10 +34,6 @@ from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
 
 __all__ = ["AccessSource", "Exchange", "IcebergApp", "IcebergServices"]
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _SERVICE = "iceberg"
 _TOKENS = f"{ROOT}/v1/oauth/tokens"
@@ -108,7 +105,14 @@ class IcebergApp:
         threads: int = 8,
     ) -> None:
         self._services = services
-        self._observer = observer
+        self._frame = Frame(
+            service=_SERVICE,
+            observer=observer,
+            answer=self._answer,
+            render=self._rendered_error,
+            code_of=lambda answer: answer.code,
+            send=_send,
+        )
         self._limits = limits or Limits()
         self._audit: AuditSink = audit or NullAuditSink()
         self._workers = Workers(threads, name="penstock-iceberg")
@@ -125,39 +129,12 @@ class IcebergApp:
         self._workers.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.perf_counter()
-        exchange = Exchange(scope)
-        status, code = 499, "ClientGone"
-        unread: Unread | None = None
-        self._observer.started()
-        try:
-            try:
-                answer = await self._answer(exchange, scope, receive)
-            except ClientGone:
-                return
-            except Exception as error:  # noqa: BLE001 -- the one place that renders errors
-                if isinstance(error, AccessDenied) and exchange.caller is None:
-                    self._note_failed_login(exchange, error)
-                answer = render(error, request_id=exchange.request_id)
-            status, code = answer.status, answer.code
-            unread = Unread(exchange.headers) if exchange.unread else None
-            await _send(send, exchange, answer, head=scope["method"] == "HEAD", unread=unread)
-        finally:
-            self._observer.finished(
-                CompletedRequest(
-                    _SERVICE,
-                    exchange.operation,
-                    code,
-                    status,
-                    time.perf_counter() - started,
-                    exchange.caller.principal if exchange.caller is not None else "-",
-                    exchange.request_id,
-                    exchange.client,
-                )
-            )
-            if unread is not None and unread.pending:
-                await unread.drop(receive)
-                await send({"type": "http.response.body", "body": b""})
+        await self._frame.run(Exchange(scope), scope, receive, send)
+
+    def _rendered_error(self, exchange: Exchange, error: Exception) -> Rendered:
+        if isinstance(error, AccessDenied) and exchange.caller is None:
+            self._note_failed_login(exchange, error)
+        return render(error, request_id=exchange.request_id)
 
     async def _answer(self, exchange: Exchange, scope: Scope, receive: Receive) -> Rendered:
         head = SignedRequest(
@@ -264,7 +241,7 @@ def _rendered(answer: Answer) -> Rendered:
     return Rendered(status=answer.status, code="OK", body=body, headers=headers)
 
 
-async def _send(send: Send, exchange: Exchange, answer: Rendered, *, head: bool, unread: Unread | None) -> None:
+async def _send(send: Send, exchange: Exchange, answer: Rendered, head: bool, unread: Unread | None) -> None:
     headers = [(b"x-request-id", exchange.request_id.encode()), (b"x-content-type-options", b"nosniff"), *answer.headers]
     if answer.body and not head:
         headers.append((b"content-type", b"application/json"))

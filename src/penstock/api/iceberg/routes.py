@@ -1,11 +1,12 @@
 """Which path and method calls which handler. Parts are decoded after the path is split, so a name may have a slash."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
 from penstock.api.iceberg.call import Answer, Call
 from penstock.api.iceberg.errors import UnknownPath, WrongMethod
+from penstock.api.routing import RouteTable
 from penstock.errors import InvalidInput
 
 __all__ = ["PREFIX", "ROOT", "Handler", "Match", "Route", "Router"]
@@ -52,15 +53,7 @@ class Router:
     """Finds the route of a request."""
 
     def __init__(self, routes: Iterable[Route]) -> None:
-        self._by_length: dict[int, list[tuple[tuple[str, ...], dict[str, Route]]]] = {}
-        for route in routes:
-            pattern = tuple(route.path.replace("/{prefix}", "").strip("/").split("/"))
-            known = self._by_length.setdefault(len(pattern), [])
-            methods = next((each for shape, each in known if shape == pattern), None)
-            if methods is None:
-                methods = {}
-                known.append((pattern, methods))
-            methods[route.method] = route
+        self.table = RouteTable(routes, without="/{prefix}")
 
     def find(self, method: str, raw_path: str) -> Match:
         """Return the route; raise :class:`UnknownPath`, :class:`WrongMethod`, or :class:`InvalidInput`."""
@@ -73,15 +66,14 @@ class Router:
             # DuckDB encodes the prefix as one part of the path.
             catalog = segments[1].removeprefix(f"{_CATALOGS}/")
             segments = [segments[0], *segments[2:]]
-        for pattern, methods in self._by_length.get(len(segments), ()):
-            parts = _match(pattern, segments)
-            if parts is None:
-                continue
-            route = methods.get(method)
-            if route is None:
-                raise WrongMethod(method, sorted(methods))
-            return Match(route, parts, catalog)
-        raise UnknownPath(f"Nothing is served at {raw_path[:200]}.", remedy="The configuration lists what is served.")
+        found = self.table.find(segments)
+        if found is None:
+            raise UnknownPath(f"Nothing is served at {raw_path[:200]}.", remedy="The configuration lists what is served.")
+        methods, parts = found
+        route = methods.get(method)
+        if route is None:
+            raise WrongMethod(method, sorted(methods))
+        return Match(route, parts, catalog)
 
 
 def _segments(raw_path: str) -> list[str]:
@@ -96,13 +88,3 @@ def _segments(raw_path: str) -> list[str]:
     if any(len(segment) > _MAX_PART for segment in segments):
         raise InvalidInput(f"A part of the path has more than {_MAX_PART} characters.")
     return segments
-
-
-def _match(pattern: Sequence[str], segments: Sequence[str]) -> dict[str, str] | None:
-    parts: dict[str, str] = {}
-    for expected, segment in zip(pattern, segments, strict=True):
-        if expected.startswith("{"):
-            parts[expected[1:-1]] = segment
-        elif expected != segment:
-            return None
-    return parts

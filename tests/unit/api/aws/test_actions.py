@@ -88,12 +88,7 @@ def test_each_operation_has_its_resources(service: str, operation: str) -> None:
 
 
 def test_each_route_of_confluents_api_has_its_actions() -> None:
-    routes = {
-        route.name
-        for patterns in ConfluentApi().app._apis["000000000000"].router._by_length.values()
-        for _, methods in patterns
-        for route in methods.values()
-    }
+    routes = {route.name for route in ConfluentApi().app._apis["000000000000"].router.table.routes}
     assert routes == UNRESTRICTED | _BY_ID | set(_REQUIRED_ACTIONS)
 
 
