@@ -155,6 +155,8 @@ class PrincipalElement:
     excluded: bool = False
     federated: frozenset[str] = frozenset()
     """Identity providers, as the policy has them."""
+    services: frozenset[str] = frozenset()
+    """Services of AWS, such as ``glue.amazonaws.com``; only this server's own work comes as one."""
 
     def match(self, caller: Caller) -> Match:
         """Return how closely the element matches ``caller``."""
@@ -170,7 +172,11 @@ class PrincipalElement:
             session = caller.session
             of_its_own = session is not None and (session.role is not None or session.federated_by is not None)
             return Match.SESSION if of_its_own else Match.PRINCIPAL
-        if caller.arn_for_policies in self.arns or caller.federated_by in self.arns or caller.principal in self.federated:
+        if (
+            caller.arn_for_policies in self.arns
+            or caller.federated_by in self.arns
+            or caller.principal in self.federated | self.services
+        ):
             return Match.PRINCIPAL
         if self.everybody:
             return Match.EVERYBODY
@@ -178,25 +184,28 @@ class PrincipalElement:
 
 
 def parse_principal(place: str, value: Any, *, excluded: bool) -> PrincipalElement:
-    """Return the parsed element; raise :class:`MalformedPolicy`. Services and canonical users match no caller."""
+    """Return the parsed element; raise :class:`MalformedPolicy`. Canonical users match no caller."""
     if value == "*":
         return PrincipalElement(everybody=True, accounts=frozenset(), arns=frozenset(), excluded=excluded)
     if not isinstance(value, dict) or not value:
         raise MalformedPolicy(place, 'has to be "*" or an object such as {"AWS": "111122223333"}')
     aws: list[str] = []
     federated: list[str] = []
+    services: list[str] = []
     for kind, entries in value.items():
         if kind not in _KINDS:
             raise MalformedPolicy(place, f"has the kind '{str(kind)[:60]}'; known are {', '.join(sorted(_KINDS))}")
         texts = texts_of(f"{place}.{kind}", entries)
         aws.extend(texts if kind == "AWS" else ())
         federated.extend(texts if kind == "Federated" else ())
+        services.extend(texts if kind == "Service" else ())
     return PrincipalElement(
         everybody="*" in aws,
         accounts=frozenset(account for text in aws if (account := _account(text)) is not None),
         arns=frozenset(_checked_arn(f"{place}.AWS", text) for text in aws if text != "*" and _account(text) is None),
         excluded=excluded,
         federated=frozenset(federated),
+        services=frozenset(services),
     )
 
 

@@ -140,6 +140,23 @@ class TokenService:
         begun_by = f" by {identity.subject[:255]} of {identity.provider.issuer}"
         return self._begin(role, request, "AssumeRoleWithWebIdentity", note=begun_by)
 
+    def assume_role_as_service(self, service: str, role_arn: str, session_name: str, *, region: str) -> TemporaryKey:
+        """Return credentials of a role for work of ``service`` (``glue.amazonaws.com``), for as long as the role permits.
+
+        Raises :class:`NotAuthorized` if the role does not exist or its trust policy does not name the service;
+        :class:`BadRole`.
+        """
+        role = self._role(role_arn)
+        stranger = Caller(account="", principal=service, user_id=service)
+        extra = {"sts:rolesessionname": session_name, "aws:sourceaccount": role.account if role else ""}
+        if role is None or not _trusts_service(role, stranger, Origin(region=region), extra):
+            raise NotAuthorized(
+                f"{service} may not assume the role {role_arn}, or it does not exist.",
+                remedy=f"Let its trust policy allow sts:AssumeRole for the Service {service}.",
+            )
+        request = AssumeRoleRequest(role_arn=role_arn, session_name=session_name, seconds=role.max_session)
+        return self._begin(role, request, "AssumeRole", note=f" by {service}").key
+
     def federation_token(self, caller: Caller, request: FederationTokenRequest) -> AssumedRole:
         """Return credentials of a federated user, who may do what the caller's and the session policies both allow.
 
@@ -245,6 +262,14 @@ def _trusts(role: Role, identity: WebIdentity, origin: Origin, extra: Mapping[st
     stranger = Caller(account="", principal=provider.arn, user_id=f"{provider.arn}:{identity.subject}")
     context = RequestContextKeys(stranger, origin, resource_account=role.account, extra=extra)
     request = AccessRequest(caller=stranger, action=_ASSUME_WITH_IDENTITY, resource=role.arn, context=context)
+    trust = parsed_policy(role.trust, Kind.TRUST)
+    return decide(request, (), resource=trust, own_account=True, must_grant=True, must_name=True).allowed
+
+
+def _trusts_service(role: Role, service: Caller, origin: Origin, extra: Mapping[str, str]) -> bool:
+    """Return whether the role's trust policy names the service, and its conditions match."""
+    context = RequestContextKeys(service, origin, resource_account=role.account, extra=extra)
+    request = AccessRequest(caller=service, action=_ASSUME, resource=role.arn, context=context)
     trust = parsed_policy(role.trust, Kind.TRUST)
     return decide(request, (), resource=trust, own_account=True, must_grant=True, must_name=True).allowed
 

@@ -28,6 +28,7 @@ from penstock.api.throttle import Throttle
 from penstock.errors import AccessDenied, PenstockError
 from penstock.server.auditing import open_audit
 from penstock.server.iceberg import build_iceberg
+from penstock.server.jobs import RUN_PATH, run_routes
 from penstock.server.lakes import Lakes
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.wiring import Services, wire
@@ -87,7 +88,8 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     unserved = UnservedServices(metrics)
     login = BasicLogin(keys, limits.failures, lambda key_id: asyncio.to_thread(keys.fetch, key_id))
     guard = None if settings.metrics_without_key or not settings.authenticate else _MetricsLogin(login, settings)
-    operational = _operational_app(services, metrics, guard, [aws.close, confluent.close, iceberg.close, close_audit])
+    runs = run_routes(settings, services.tenants)
+    operational = _operational_app(services, metrics, guard, runs, [aws.close, confluent.close, iceberg.close, close_audit])
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         # Routing costs more than verifying a signature: requests of the two APIs bypass the router.
@@ -97,7 +99,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
             await unserved(scope, receive, send)
         elif scope["type"] == "http" and (_is_aws(scope) or unserved.has_paths(scope)):
             await aws(scope, receive, send)
-        elif scope["type"] == "http" and scope["path"] not in _BESIDE:
+        elif scope["type"] == "http" and scope["path"] not in _BESIDE and not scope["path"].startswith(RUN_PATH):
             await confluent(scope, receive, send)
         else:
             await operational(scope, receive, send)
@@ -140,7 +142,11 @@ class _MetricsLogin:
 
 
 def _operational_app(
-    services: Services, metrics: Metrics, guard: _MetricsLogin | None, closing: Sequence[Callable[[], None]]
+    services: Services,
+    metrics: Metrics,
+    guard: _MetricsLogin | None,
+    further: Sequence[Route],
+    closing: Sequence[Callable[[], None]],
 ) -> Starlette:
     async def alive(_request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": __version__})
@@ -167,6 +173,7 @@ def _operational_app(
         gc.collect()
         gc.freeze()
         flusher = asyncio.create_task(_flush_often(metrics))
+        await asyncio.to_thread(services.begin)
         try:
             yield
         finally:
@@ -176,7 +183,7 @@ def _operational_app(
             await asyncio.to_thread(services.close)
             metrics.flush()
 
-    routes = [Route("/healthz", alive), Route("/readyz", ready), Route("/metrics", expose)]
+    routes = [Route("/healthz", alive), Route("/readyz", ready), Route("/metrics", expose), *further]
     return Starlette(routes=routes, lifespan=lifespan)
 
 

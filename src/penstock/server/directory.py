@@ -51,6 +51,7 @@ class Directory:
     sessions: Sessions
     authorizer: Authorizer
     accounts: Accounts
+    tokens: TokenService
     operations: Sequence[OperationSet]
 
     @classmethod
@@ -82,16 +83,18 @@ class Directory:
             profiles=InstanceProfiles(store),
             providers=OidcProviders(store),
         )
+        tokens = TokenService(store, authorizer, sessions)
         return cls(
             store=store,
             keys=keys,
             sessions=sessions,
             authorizer=authorizer,
             accounts=accounts,
+            tokens=tokens,
             operations=(
                 iam.operations(administration),
                 organizations.operations(accounts, first=account, make_lake=make_lake),
-                sts.operations(TokenService(store, authorizer, sessions), WebIdentities(store, IssuerKeys(oidc_keys or {}))),
+                sts.operations(tokens, WebIdentities(store, IssuerKeys(oidc_keys or {}))),
             ),
         )
 

@@ -37,6 +37,7 @@ def serve(settings: ServerSettings, *, announce: Callable[[str], None]) -> None:
         # Imported after the port is bound, and while the workers' modules load: it imports every engine and store.
         from penstock.server.wiring import prepare  # noqa: PLC0415
 
+        settings = replace(settings, url=url_of(listener, listening))
         prepare(settings)
         announce(url_of(listener, listening))
         if settings.workers == 1:

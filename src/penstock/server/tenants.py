@@ -3,9 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from penstock.api.aws.protocol.operations import AnyHandler, OperationSet
 from penstock.api.tenants import Tenant
+
+if TYPE_CHECKING:
+    from penstock.server.jobs import TenantJobs
 
 __all__ = ["ServedTenant", "ServedTenants"]
 
@@ -17,6 +21,7 @@ class ServedTenant(Tenant):
     operations: Sequence[OperationSet]
     recover: Callable[[], None]
     close: Callable[[], None]
+    jobs: "TenantJobs"
 
 
 class ServedTenants:

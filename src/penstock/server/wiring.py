@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from penstock.access.federation.oidc_keys import IssuerKeys
+from penstock.access.sts import TokenService
 from penstock.api.aws import cloudtrail
 from penstock.api.aws.athena import operations as athena
 from penstock.api.aws.catalog import classifiers, connections, crawlers
@@ -36,6 +37,7 @@ from penstock.query.settings import QuerySettings
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.server.directory import Directory, connect_store
+from penstock.server.jobs import TenantJobs
 from penstock.server.lakes import Lakes
 from penstock.server.readiness import Readiness
 from penstock.server.tenants import ServedTenant, ServedTenants
@@ -45,6 +47,7 @@ from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.catalog.crawl import SqlCrawlStore
 from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
+from penstock.store.sql.jobs import SqlJobStore
 from penstock.store.sql.lakeformation import SqlLakeFormationStore
 from penstock.store.sql.migrate import migrate
 from penstock.store.sql.registry.store import SqlRegistryStore
@@ -84,6 +87,14 @@ class Services:
             tenant = self.tenants.get(account.id)
             if tenant is not None:
                 tenant.recover()
+
+    def begin(self) -> None:
+        """Do every account's work in the background from now on: schedules, and the runs of jobs."""
+        for account in self.directory.accounts.list():
+            tenant = self.tenants.get(account.id)
+            if tenant is not None:
+                tenant.recover()
+                tenant.jobs.begin()
 
     def close(self) -> None:
         """Stop running work, and close the stores."""
@@ -145,13 +156,15 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         oidc_keys=settings.oidc_keys,
     )
     children = ChildPool()
-    first = _tenant(settings, settings.account, database, sealer, lakes.of(settings.account), children=children)
+    first = _tenant(
+        settings, settings.account, database, sealer, lakes.of(settings.account), children=children, tokens=directory.tokens
+    )
 
     def start(account: str) -> ServedTenant:
         lakes.make(account)
         own = of_account(database, account)
         migrate(own)
-        tenant = _tenant(settings, account, own, sealer, lakes.of(account), children=children)
+        tenant = _tenant(settings, account, own, sealer, lakes.of(account), children=children, tokens=directory.tokens)
         return replace(tenant, close=_both(tenant.close, own.close))
 
     return Services(
@@ -181,7 +194,14 @@ def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], No
 
 
 def _tenant(
-    settings: ServerSettings, account: str, database: Database, sealer: Sealer, lake: LakeFolder, *, children: ChildPool
+    settings: ServerSettings,
+    account: str,
+    database: Database,
+    sealer: Sealer,
+    lake: LakeFolder,
+    *,
+    children: ChildPool,
+    tokens: TokenService,
 ) -> ServedTenant:
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
@@ -203,7 +223,8 @@ def _tenant(
         resources=resources,
     )
     kept = ConnectionService(SqlConnectionStore(database, sealer))
-    tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls}
+    jobs = TenantJobs.of(SqlJobStore(database), settings, account, lake, tokens=tokens)
+    tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls, **jobs.tagged}
     owners = tuple(NamedTags(kind, each, region=settings.region, account=account) for kind, each in tagged.items())
     secrets = SecretsService(SqlSecretStore(database, sealer), region=settings.region)
 
@@ -212,6 +233,7 @@ def _tenant(
         statements.recover()
 
     def close() -> None:
+        jobs.close()
         statements.close()
         crawls.close()
 
@@ -236,8 +258,10 @@ def _tenant(
                 classifiers.operations(kinds),
                 athena.operations(statements, tables),
                 secretsmanager.operations(secrets),
+                *jobs.operations,
             )
         ),
+        jobs=jobs,
         recover=recover,
         close=close,
     )

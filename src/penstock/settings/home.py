@@ -6,6 +6,7 @@ Layout of ``PENSTOCK_HOME`` (default ``.penstock/``)::
     master.key      key that encrypts secrets at rest; mode 0600
     store/          the server's SQLite database
     audit/          the audit log: files of JSON lines; mode 0700
+    jobs/ACCOUNT/   the runs of jobs: a folder each, with its logs
     lake/BUCKET/    the lake: one folder a bucket
     lakes/ACCOUNT/  the lake of each further account, as lake/
     kafka/          the broker's log directory
@@ -208,6 +209,11 @@ class Home:
     def audit(self) -> Path:
         """The folder of the audit log's files."""
         return self.root / "audit"
+
+    @property
+    def jobs(self) -> Path:
+        """The folder of the runs of jobs."""
+        return self.root / "jobs"
 
     @property
     def lake(self) -> Path:

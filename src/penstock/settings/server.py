@@ -82,5 +82,13 @@ class ServerSettings:
     audit_keep_days: int = 90
     audit_keep_bytes: int = 1024 * 1024 * 1024
     bootstrap_key: BootstrapKey | None = None
+    url: str = ""
+    """The server's own URL, for the jobs that it runs; known once it listens."""
+    jobs_folder: Path | None = None
+    """Folder of the runs of jobs; None runs none: a job has the rights of the server's user on this machine."""
+    jobs_master: str = "local[*]"
+    """Spark's master for jobs; ``local`` runs them on this machine."""
+    jobs_at_once: int = 4
+    """How many runs of jobs have a process on this machine at once."""
     metrics_folder: Path | None = None
     """Folder in which worker processes share their counters; the parent sets it if there are several."""

@@ -162,10 +162,10 @@ def test_serves_presigned_requests(penstock_server: RunningServer, method: str) 
     ("target", "body", "code", "says"),
     [
         (
-            "AWSGlue.CreateJob",
+            "AWSGlue.CreateBlueprint",
             b"{}",
             "UnknownOperationException",
-            "CreateJob is an operation of glue that Penstock does not",
+            "CreateBlueprint is an operation of glue that Penstock does not",
         ),
         ("AWSGlue.Nothing", b"{}", "UnknownOperationException", "glue has no operation 'Nothing'"),
         ("Nobody.Nothing", b"{}", "UnknownOperationException", "There is no operation 'Nobody.Nothing'"),

@@ -77,6 +77,7 @@ def make(target: Any) -> World:
             DatabaseName=database,
             Targets={"S3Targets": [{"Path": f"s3://lake/{database}/"}]},
         )
+        glue.create_job(Name=f"{name}-{mark}", Role="etl", Command={"ScriptLocation": "s3://lake/a.py"})
         glue.create_connection(ConnectionInput=connection(f"{name}-{mark}"))
         secrets.create_secret(Name=f"{name}-{mark}", SecretString="x")
     query_id, named_query_id = _work_groups(target.client("athena"), mark)
@@ -97,6 +98,7 @@ def make(target: Any) -> World:
                 f"arn:aws:glue:*:*:registry/{HIDDEN}*",
                 f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
                 f"arn:aws:glue:*:*:connection/{HIDDEN}*",
+                f"arn:aws:glue:*:*:job/{HIDDEN}*",
                 f"arn:aws:athena:*:*:workgroup/{HIDDEN}*",
                 f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",
                 *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("user", "role", "group", "policy")),

@@ -66,6 +66,10 @@ def _named(**more: Any) -> Callable[[World], Arguments]:
     return lambda world: {"Name": world.secret, **more}
 
 
+def _job(**more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {"JobName": world.secret, **more}
+
+
 def _secret(**more: Any) -> Callable[[World], Arguments]:
     return lambda world: {"SecretId": world.secret, **more}
 
@@ -186,6 +190,17 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "StopCrawlerSchedule"): lambda world: {"CrawlerName": world.secret},
     ("glue", "UpdateCrawlerSchedule"): lambda world: {"CrawlerName": world.secret, "Schedule": ""},
     ("glue", "BatchGetCrawlers"): lambda world: {"CrawlerNames": [world.secret]},
+    ("glue", "CreateJob"): _named(Role="etl", Command={"ScriptLocation": "s3://lake/a.py"}),
+    ("glue", "UpdateJob"): _job(JobUpdate={"Description": "x"}),
+    ("glue", "GetJob"): _job(),
+    ("glue", "DeleteJob"): _job(),
+    ("glue", "BatchGetJobs"): lambda world: {"JobNames": [world.secret]},
+    ("glue", "StartJobRun"): _job(),
+    ("glue", "GetJobRun"): _job(RunId="jr_1"),
+    ("glue", "GetJobRuns"): _job(),
+    ("glue", "BatchStopJobRun"): _job(JobRunIds=["jr_1"]),
+    ("glue", "GetJobBookmark"): _job(),
+    ("glue", "ResetJobBookmark"): _job(),
     ("secretsmanager", "CreateSecret"): _named(SecretString="x"),
     ("secretsmanager", "DeleteSecret"): _secret(),
     ("secretsmanager", "DescribeSecret"): _secret(),
@@ -214,6 +229,8 @@ LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "GetCrawlers"): lambda _: {},
     ("glue", "ListCrawlers"): lambda _: {},
     ("glue", "GetCrawlerMetrics"): lambda _: {},
+    ("glue", "GetJobs"): lambda _: {},
+    ("glue", "ListJobs"): lambda _: {},
     ("glue", "ListRegistries"): lambda _: {},
     ("glue", "ListSchemas"): lambda world: {"RegistryId": {"RegistryName": world.registry}},
     ("secretsmanager", "ListSecrets"): lambda _: {},

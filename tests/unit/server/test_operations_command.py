@@ -13,7 +13,7 @@ def test_lists_every_operation_of_aws_as_json() -> None:
     assert set(listed) == {"athena", "cloudtrail", "glue", "iam", "lakeformation", "organizations", "secretsmanager", "sts"}
     assert set(listed["glue"]) == set(load_model("glue").operations)
     assert listed["glue"]["GetSchemaVersion"] is True
-    assert listed["glue"]["CreateJob"] is False
+    assert listed["glue"]["CreateBlueprint"] is False
     registry = [name for name in listed["glue"] if "Schema" in name or "Registr" in name]
     assert [name for name in registry if not listed["glue"][name]] in ([], ["GetUnfilteredSchemaMetadata"])
 

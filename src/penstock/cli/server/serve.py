@@ -1,5 +1,6 @@
 """``penstock serve``: runs the server alone, in the foreground."""
 
+import os
 from typing import Any
 
 import click
@@ -7,6 +8,7 @@ import click
 from penstock.cli.server.listen_options import listen_options
 from penstock.cli.server.options import audit_options, caller_options, issuer_keys, settings_of, state_options
 from penstock.server.run import serve
+from penstock.settings.home import Home
 
 __all__ = ["command"]
 
@@ -20,6 +22,16 @@ __all__ = ["command"]
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of worker processes.")
 @click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="URL of the S3 endpoint over the same lake.")
 @caller_options
+@click.option(
+    "--jobs/--no-jobs",
+    default=False,
+    show_default=True,
+    help="Run Glue's jobs, with the rights of this user on the machine.",
+)
+@click.option("--jobs-master", default="local[*]", show_default=True, help="Spark's master for jobs.")
+@click.option(
+    "--jobs-at-once", type=click.IntRange(1, 1000), default=4, show_default=True, help="Job runs with a process at once."
+)
 @click.option("--insecure-basic-auth", is_flag=True, help="Accept passwords without TLS on a network.")
 @click.option("--metrics-without-key", is_flag=True, help="Serve /metrics without authentication.")
 @audit_options
@@ -33,6 +45,9 @@ def command(
     insecure_basic_auth: bool,
     metrics_without_key: bool,
     access_log: bool,
+    jobs: bool,
+    jobs_master: str,
+    jobs_at_once: int,
     **shared: Any,
 ) -> None:
     """Run the server alone.
@@ -49,6 +64,9 @@ def command(
         requests_per_second=requests_per_second or None,
         minimum_free=min_free_mb * 1_000_000,
         oidc_keys=issuer_keys(oidc_keys),
+        jobs_folder=Home.at(shared["home"], os.environ).jobs.absolute() if jobs else None,
+        jobs_master=jobs_master,
+        jobs_at_once=jobs_at_once,
     )
     where = f"({settings.region}, account {settings.account})"
     serve(settings, announce=lambda url: click.echo(f"Penstock listens on {url} {where}."))

@@ -247,8 +247,8 @@ def test_a_structure_that_is_not_enabled_asks_for_nothing(idle: World) -> None:
 
 
 def test_an_operation_that_declares_nothing_serves_no_member() -> None:
-    table = EndpointTable([OperationSet(service="glue", handlers={"CreateJob": lambda _request, _context: {}})])
-    endpoint = table.get("AWSGlue.CreateJob")
+    table = EndpointTable([OperationSet(service="glue", handlers={"CreateBlueprint": lambda _request, _context: {}})])
+    endpoint = table.get("AWSGlue.CreateBlueprint")
     assert endpoint is not None
     with pytest.raises(MemberNotServed, match="Name"):
         endpoint.check({"Name": "j", "Role": "r", "Command": {"Name": "glueetl"}})

@@ -257,6 +257,14 @@ def _crawlers(request: Request, context: ResourceContext) -> Sequence[str]:
     return [context.glue(f"crawler/{name}") for name in names]
 
 
+def _job(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (context.glue(f"job/{request.get('JobName') or request['Name']}"),)
+
+
+def _jobs(request: Request, context: ResourceContext) -> Sequence[str]:
+    return [context.glue(f"job/{name}") for name in request.get("JobNames") or ["*"]]
+
+
 def _connection(request: Request, context: ResourceContext) -> Sequence[str]:
     names = {request.get("ConnectionName"), request.get("Name"), request.get("ConnectionInput", {}).get("Name")} - {None}
     return _connections_of(context, sorted(map(str, names)))
@@ -418,6 +426,9 @@ _GLUE: dict[str, Builder] = {
     **_each(_catalog, "GetDataCatalogEncryptionSettings", "PutDataCatalogEncryptionSettings"),
     **_each(_connection, "CreateConnection", "DeleteConnection", "GetConnection", "UpdateConnection"),
     **_each(_connections, "BatchDeleteConnection", "GetConnections"),
+    **_each(_job, "CreateJob", "DeleteJob", "GetJob", "UpdateJob", "StartJobRun", "GetJobRun", "GetJobRuns"),
+    **_each(_job, "BatchStopJobRun", "GetJobBookmark", "ResetJobBookmark"),
+    **_each(_jobs, "BatchGetJobs", "GetJobs", "ListJobs"),
     **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),
     **_each(_crawler, "ListCrawls", "StartCrawlerSchedule", "StopCrawlerSchedule", "UpdateCrawlerSchedule"),
     **_each(_crawlers, "BatchGetCrawlers", "GetCrawlers", "ListCrawlers", "GetCrawlerMetrics"),

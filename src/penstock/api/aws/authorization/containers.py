@@ -158,6 +158,9 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
     ("glue", "GetCrawlerMetrics"): [
         _glue("GetCrawlerMetrics", "CrawlerMetricsList", _of_kind("crawler", "CrawlerName"), "GetCrawler")
     ],
+    ("glue", "GetJobs"): [_glue("GetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],
+    ("glue", "BatchGetJobs"): [_glue("BatchGetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],
+    ("glue", "ListJobs"): [_glue("ListJobs", "JobNames", _of_kind("job", "Name"), "GetJob")],
     ("glue", "GetUserDefinedFunctions"): [
         _glue("GetUserDefinedFunctions", "UserDefinedFunctions", _function, "GetUserDefinedFunction")
     ],

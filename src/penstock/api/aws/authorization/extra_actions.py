@@ -36,6 +36,8 @@ _WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
 _DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
 _WITH_ROLE: Mapping[str, Callable[[Request], str | None]] = {
     **dict.fromkeys(("CreateCrawler", "UpdateCrawler"), lambda request: request.get("Role")),
+    "CreateJob": lambda request: request["Role"],
+    "UpdateJob": lambda request: request["JobUpdate"].get("Role"),
     **dict.fromkeys(
         ("CreateTableOptimizer", "UpdateTableOptimizer"),
         lambda request: request["TableOptimizerConfiguration"].get("roleArn"),

@@ -1,6 +1,7 @@
 """The members of Glue's requests."""
 
 from penstock.api.aws.members.declared import Harmless, Members
+from penstock.api.aws.members.glue_jobs import JOBS, REMEDIES
 
 __all__ = ["MEMBERS"]
 
@@ -201,7 +202,7 @@ _NAMES = {
 }
 
 MEMBERS = Members(
-    served=_NAMES,
+    served={**_NAMES, **JOBS},
     harmless={
         "BatchGetPartitionRequest": {"AuditContext": _AUDIT, "QuerySessionContext": _AUDIT},
         "GetCatalogsRequest": {
@@ -231,6 +232,7 @@ MEMBERS = Members(
         "UpdateTableRequest": {"Force": Harmless("It waives rules on views, which are not checked here.")},
     },
     remedies={
+        **REMEDIES,
         "ApplyOverrideForComputeEnvironment": "Leave it out: connections have one set of properties.",
         "AthenaProperties": "Put them into ConnectionProperties.",
         "AuthenticationConfiguration": "Put the login into ConnectionProperties, such as KAFKA_SASL_SCRAM_SECRETS_ARN.",

@@ -97,9 +97,11 @@ def test_athenas_bad_input_has_athenas_code(world: World) -> None:
 
 
 def test_distinguishes_unknown_operations_from_those_not_served(world: World) -> None:
-    answer = world.call("AWSGlue.CreateJob")
+    answer = world.call("AWSGlue.CreateBlueprint")
     assert answer.body["__type"] == "UnknownOperationException"
-    assert "CreateJob is an operation of glue that Penstock does not serve yet. 'penstock operations'" in answer.message
+    assert (
+        "CreateBlueprint is an operation of glue that Penstock does not serve yet. 'penstock operations'" in answer.message
+    )
     answer = world.call("AWSGlue.CreateEverything")
     assert (answer.body["__type"], answer.message) == (
         "UnknownOperationException",
@@ -113,7 +115,7 @@ def test_distinguishes_unknown_operations_from_those_not_served(world: World) ->
 
 
 def test_does_not_reveal_to_strangers_what_is_served(world: World) -> None:
-    answer = world.send(AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.CreateJob"}, b"{}"))
+    answer = world.send(AWSRequest("POST", "http://localhost/", {"X-Amz-Target": "AWSGlue.CreateBlueprint"}, b"{}"))
     assert (answer.status, answer.body["__type"]) == (400, "MissingAuthenticationTokenException")
 
 
@@ -153,11 +155,11 @@ def test_takes_the_members_of_a_presigned_url(world: World) -> None:
 
 def test_counts_and_times_every_request(world: World) -> None:
     world.call("AWSGlue.GetSchemaVersion", ID)
-    world.call("AWSGlue.CreateJob")
+    world.call("AWSGlue.CreateBlueprint")
     world.call("AWSGlue.MadeUp")
     assert [(each.service, each.operation, each.code, each.status) for each in world.noted.served] == [
         ("glue", "GetSchemaVersion", "OK", 200),
-        ("glue", "CreateJob", "UnknownOperationException", 400),
+        ("glue", "CreateBlueprint", "UnknownOperationException", 400),
         ("glue", "unknown", "UnknownOperationException", 400),
     ]
     assert world.noted.in_flight == 0

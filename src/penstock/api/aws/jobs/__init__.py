@@ -1,0 +1,1 @@
+"""Glue's operations on jobs, triggers, workflows and sessions."""

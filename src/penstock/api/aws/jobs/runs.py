@@ -1,0 +1,114 @@
+"""Glue's operations on the runs of jobs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.api.aws.catalog.shapes import error_detail
+from penstock.api.aws.jobs.shapes import PAGE, paged, wanted
+from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response, present
+from penstock.errors import PenstockError
+from penstock.jobs.bookmarks import Bookmark, BookmarkService
+from penstock.jobs.model import JobRun
+from penstock.jobs.runs import RunRequest, RunService
+
+__all__ = ["LOG_GROUP", "operations", "run_settings"]
+
+LOG_GROUP = "/aws-glue/jobs"
+"""The log group of runs: their standard output is in ``/aws-glue/jobs/output``, standard error in ``.../error``."""
+_SETTINGS = (
+    *("JobRunQueuingEnabled", "AllocatedCapacity", "Timeout", "MaxCapacity", "SecurityConfiguration"),
+    *("NotificationProperty", "WorkerType", "NumberOfWorkers", "ExecutionClass"),
+)
+_SHOWN = (
+    *("JobMode", "JobRunQueuingEnabled", "AllocatedCapacity", "Timeout", "MaxCapacity", "WorkerType", "NumberOfWorkers"),
+    *("SecurityConfiguration", "NotificationProperty", "GlueVersion", "ExecutionClass"),
+)
+
+
+def operations(service: RunService, bookmarks: BookmarkService) -> OperationSet:
+    """Return every operation of Glue on runs and bookmarks."""
+    return OperationSet(service="glue", handlers={**_runs(service), **_bookmarks(bookmarks)})
+
+
+def _runs(service: RunService) -> dict[str, Handler]:
+    def start(request: Request, _context: RequestContext) -> Response:
+        asked = RunRequest(settings=run_settings(request), arguments=request.get("Arguments") or {})
+        earlier = request.get("JobRunId")
+        job = request["JobName"]
+        run = service.retry(job, earlier, asked) if earlier else service.start(job, asked)
+        return {"JobRunId": run.id}
+
+    def get(request: Request, _context: RequestContext) -> Response:
+        predecessors = bool(request.get("PredecessorsIncluded"))
+        return {"JobRun": _shape(service.get(request["JobName"], request["RunId"]), predecessors=predecessors)}
+
+    def get_all(request: Request, _context: RequestContext) -> Response:
+        limit = request.get("MaxResults") or PAGE
+        page = service.page(request["JobName"], limit=limit, token=request.get("NextToken"))
+        return paged(page, JobRuns=[_shape(each) for each in page.items])
+
+    def stop(request: Request, _context: RequestContext) -> Response:
+        job = request["JobName"]
+        stopped: list[Mapping[str, Any]] = []
+        errors: list[Mapping[str, Any]] = []
+        for run_id in dict.fromkeys(request["JobRunIds"]):
+            try:
+                service.stop(job, run_id)
+                stopped.append({"JobName": job, "JobRunId": run_id})
+            except PenstockError as error:
+                errors.append({"JobName": job, "JobRunId": run_id, "ErrorDetail": error_detail(error)})
+        return {"SuccessfulSubmissions": stopped, "Errors": errors}
+
+    return {"StartJobRun": start, "GetJobRun": get, "GetJobRuns": get_all, "BatchStopJobRun": stop}
+
+
+def _bookmarks(service: BookmarkService) -> dict[str, Handler]:
+    def get(request: Request, _context: RequestContext) -> Response:
+        return {"JobBookmarkEntry": _entry(service.get(request["JobName"], request.get("RunId")))}
+
+    def reset(request: Request, _context: RequestContext) -> Response:
+        return {"JobBookmarkEntry": _entry(service.reset(request["JobName"], request.get("RunId")))}
+
+    return {"GetJobBookmark": get, "ResetJobBookmark": reset}
+
+
+def run_settings(request: Request) -> Mapping[str, Any]:
+    """Return the settings that a request of StartJobRun, or a trigger's action, changes for a run."""
+    settings = wanted(request, _SETTINGS)
+    if "NotificationProperty" in settings:
+        settings["NotificationProperty"] = wanted(settings["NotificationProperty"], ("NotifyDelayAfter",))
+    return settings
+
+
+def _shape(run: JobRun, *, predecessors: bool = False) -> Mapping[str, Any]:
+    before = [dict(zip(("JobName", "RunId"), each.rsplit("/", 1), strict=True)) for each in run.predecessors]
+    return present(
+        **{"JobMode": "SCRIPT"} | wanted(run.settings, _SHOWN),
+        Id=run.id,
+        Attempt=run.attempt,
+        PreviousRunId=run.previous,
+        TriggerName=run.trigger,
+        JobName=run.job,
+        StartedOn=run.started,
+        LastModifiedOn=run.modified,
+        CompletedOn=run.completed,
+        JobRunState=run.state,
+        Arguments=dict(run.arguments) or None,
+        ErrorMessage=run.error,
+        PredecessorRuns=before if predecessors else None,
+        ExecutionTime=run.seconds,
+        LogGroupName=LOG_GROUP,
+    )
+
+
+def _entry(bookmark: Bookmark) -> Mapping[str, Any]:
+    return present(
+        JobName=bookmark.job,
+        Version=bookmark.version,
+        Run=bookmark.run,
+        Attempt=bookmark.attempt,
+        PreviousRunId=bookmark.previous_run_id,
+        RunId=bookmark.run_id,
+        JobBookmark=bookmark.document,
+    )

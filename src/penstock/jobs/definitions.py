@@ -1,0 +1,180 @@
+"""The service of job definitions, and the rules of their settings.
+
+Source: Glue API reference, "CreateJob" and "JobCommand"; developer guide, "Using job parameters in AWS Glue jobs".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.errors import InvalidInput
+from penstock.jobs.bookmarks import BookmarkService
+from penstock.jobs.errors import EntryExists, EntryNotFound, SettingNotServed
+from penstock.jobs.model import JOBS, RUNNING, RUNS, Job
+from penstock.jobs.store import JobStore
+from penstock.paging import Page, page
+from penstock.tags import changed_tags, check_tags
+
+__all__ = ["KINDS", "WORKERS", "JobService", "check_arguments", "check_settings"]
+
+KINDS = ("glueetl", "gluestreaming", "pythonshell")
+WORKERS: Mapping[str, tuple[int, int]] = {
+    "Standard": (4, 16),
+    "G.025X": (2, 4),
+    "G.1X": (4, 16),
+    "G.2X": (8, 32),
+    "G.4X": (16, 64),
+    "G.8X": (32, 128),
+    "G.12X": (48, 192),
+    "G.16X": (64, 256),
+    "R.1X": (4, 32),
+    "R.2X": (8, 64),
+    "R.4X": (16, 128),
+    "R.8X": (32, 256),
+}
+"""By worker type, virtual CPUs and GB of memory (developer guide, "Worker types")."""
+_PYTHON = ("2", "3")
+_MAX_RETRIES = 10
+_MAX_TIMEOUT = 10_080  # minutes, seven days
+_MAX_ARGUMENTS = 260_000  # characters, of all together
+_REFUSED_ARGUMENTS = {
+    "--additional-python-modules": "Install the modules into the environment of the server, which runs the jobs.",
+    "--extra-spark-jars": "Write --extra-jars.",
+    "--python-modules-installer-option": "Install the modules into the environment of the server, which runs the jobs.",
+}
+
+
+class JobService:
+    """The jobs of an account."""
+
+    def __init__(self, store: JobStore, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._store = store
+        self._now = now
+        self._bookmarks = BookmarkService(store)
+
+    def create(self, name: str, settings: Mapping[str, Any], tags: Mapping[str, str]) -> None:
+        """Add a job. Raises :class:`EntryExists`, and :class:`InvalidInput` for settings that cannot be followed."""
+        check_settings(settings)
+        check_tags(tags)
+        now = self._now()
+        if not self._store.add(JOBS, Job(name=name, settings=settings, tags=tags, created=now, modified=now)):
+            raise EntryExists("job", name)
+
+    def update(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Replace all settings, as Glue does: members that are left out have their defaults again.
+
+        Raises :class:`EntryNotFound`, and :class:`InvalidInput` for settings that cannot be followed.
+        """
+
+        def change(job: Job) -> Job:
+            # Only these two are required of a job, and may be left out here.
+            kept = {member: job.settings[member] for member in ("Role", "Command") if member not in settings}
+            changed = {**kept, **settings}
+            check_settings(changed)
+            return replace(job, settings=changed, modified=self._now())
+
+        if self._store.change(JOBS, name, change) is None:
+            raise EntryNotFound("job", name)
+
+    def get(self, name: str) -> Job:
+        """Return one job. Raises :class:`EntryNotFound`."""
+        found = self._store.get(JOBS, name)
+        if found is None:
+            raise EntryNotFound("job", name)
+        return found
+
+    def page(self, *, limit: int, token: str | None = None) -> Page[Job]:
+        """Return up to ``limit`` jobs by name."""
+
+        def read(after: str | None, count: int) -> Sequence[Job]:
+            return self._store.list(JOBS, "", after=after, limit=count)
+
+        return page("jobs", token, limit, read, lambda each: each.name, kind=str)
+
+    def delete(self, name: str) -> None:
+        """Delete a job with its runs and its bookmark. One that does not exist is no error, as in Glue.
+
+        Raises :class:`InvalidInput` while it runs.
+        """
+        if any(run.job == name and run.state in RUNNING for run in self._store.active(RUNS)):
+            raise InvalidInput(f"Job {name} is running.", remedy="Stop its runs first.")
+        if self._store.delete(JOBS, name):
+            self._store.delete_scope(RUNS, name)
+            self._bookmarks.delete(name)
+
+    def tags(self, name: str) -> Mapping[str, str]:
+        """Return a job's tags. Raises :class:`EntryNotFound`."""
+        return self.get(name).tags
+
+    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
+        check_tags(add or {})
+
+        def change(job: Job) -> Job:
+            return replace(job, tags=changed_tags(job.tags, add or {}, remove))
+
+        if self._store.change(JOBS, name, change) is None:
+            raise EntryNotFound("job", name)
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise :class:`InvalidInput` for settings of a job, or of one of its runs, that cannot be followed."""
+    command = settings.get("Command") or {}
+    kind = command.get("Name") or "glueetl"
+    if kind == "glueray":
+        raise SettingNotServed("Jobs of the command glueray are not served.", remedy="Ray has no place here: use glueetl.")
+    if kind not in KINDS:
+        raise InvalidInput(f"'{kind[:60]}' is not a job's command.", remedy=f"Use {', '.join(KINDS)}.")
+    _check_script(command.get("ScriptLocation") or "")
+    python = str(command.get("PythonVersion") or "3")
+    if python.partition(".")[0] not in _PYTHON or python.partition(".")[0] == "2":
+        raise SettingNotServed(f"PythonVersion {python[:20]} is not served.", remedy="Use 3 or 3.9.")
+    _check_number(settings, "MaxRetries", 0, _MAX_RETRIES)
+    _check_number(settings, "Timeout", 1, _MAX_TIMEOUT)
+    _check_number(settings.get("ExecutionProperty") or {}, "MaxConcurrentRuns", 1, 1_000)
+    _check_workers(settings, kind)
+    for member in ("DefaultArguments", "NonOverridableArguments"):
+        check_arguments(settings.get(member) or {})
+
+
+def check_arguments(arguments: Mapping[str, str]) -> None:
+    """Raise :class:`InvalidInput` for arguments of a script that are too long, or that ask for what is not served."""
+    if sum(len(name) + len(value) for name, value in arguments.items()) > _MAX_ARGUMENTS:
+        raise InvalidInput(f"The arguments are too long: up to {_MAX_ARGUMENTS} characters together.")
+    for name, value in arguments.items():
+        if "\0" in name or "\0" in value:
+            raise InvalidInput(f"The argument {name[:60]!r} contains the character NUL.")
+        if name in _REFUSED_ARGUMENTS:
+            raise SettingNotServed(f"The argument {name} is not served.", remedy=_REFUSED_ARGUMENTS[name])
+
+
+def _check_script(location: str) -> None:
+    if not location:
+        raise InvalidInput("The job has no script.", remedy="Set Command.ScriptLocation to s3://BUCKET/KEY.py.")
+    if not location.startswith(("s3://", "s3a://", "file:///", "/")) or location.endswith("/"):
+        raise InvalidInput(
+            f"'{location[:200]}' is not the location of a script.", remedy="Write s3://BUCKET/KEY.py, or a file's full path."
+        )
+
+
+def _check_number(settings: Mapping[str, Any], member: str, low: int, high: int) -> None:
+    value = settings.get(member)
+    if value is not None and not low <= value <= high:
+        raise InvalidInput(f"{member} is {value}; it has to be from {low:,} to {high:,}.")
+
+
+def _check_workers(settings: Mapping[str, Any], kind: str) -> None:
+    worker, count = settings.get("WorkerType"), settings.get("NumberOfWorkers")
+    if worker is not None and worker not in WORKERS:
+        raise SettingNotServed(f"Workers of the type {worker} are not served.", remedy=f"Use {', '.join(WORKERS)}.")
+    if (worker is None) is not (count is None):
+        raise InvalidInput("WorkerType and NumberOfWorkers belong together.", remedy="Give both, or none of them.")
+    if count is not None and count < 1:
+        raise InvalidInput(f"NumberOfWorkers is {count}; it has to be 1 or more.")
+    if worker is not None and (settings.get("MaxCapacity") is not None or settings.get("AllocatedCapacity")):
+        raise InvalidInput("MaxCapacity cannot be given with WorkerType.", remedy="Leave MaxCapacity out.")
+    if worker is not None and kind == "pythonshell":
+        raise InvalidInput("A pythonshell job has no workers.", remedy="Give MaxCapacity 0.0625 or 1.")
+    if kind == "pythonshell" and settings.get("MaxCapacity") not in {None, 0.0625, 1.0}:
+        raise InvalidInput("MaxCapacity of a pythonshell job is 0.0625 or 1.")

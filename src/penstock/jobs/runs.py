@@ -1,0 +1,149 @@
+"""The service of job runs: start, stop, list. Those that are to run are in the store; :mod:`penstock.runs` runs them.
+
+Source: Glue API reference, "StartJobRun", "BatchStopJobRun"; developer guide, "AWS Glue job run statuses".
+"""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.jobs.definitions import check_arguments, check_settings
+from penstock.jobs.errors import EntryNotFound, TooManyRuns
+from penstock.jobs.model import ENDED, JOBS, RUNNING, RUNS, Job, JobRun
+from penstock.jobs.store import JobStore
+from penstock.paging import Page, page
+
+__all__ = ["RunRequest", "RunService"]
+
+_DEFAULT_MINUTES = 480
+_CAPACITY = ("MaxCapacity", "AllocatedCapacity", "WorkerType", "NumberOfWorkers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What a run differs in from its job. ``settings`` are members of StartJobRun; ``id`` is a new one if None."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+    previous: str | None = None
+    trigger: str | None = None
+    workflow: str | None = None
+    predecessors: Sequence[str] = ()
+
+
+class RunService:
+    """The runs of an account's jobs. ``enabled`` says whether this server runs jobs at all; ``wake`` tells the runner."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        *,
+        enabled: bool = True,
+        wake: Callable[[], None] = lambda: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._enabled = enabled
+        self._wake = wake
+        self._now = now
+
+    def start(self, job: str, request: RunRequest) -> JobRun:
+        """Start a run, or let it wait if the job queues its runs and as many as allowed are running.
+
+        A request whose id is taken changes nothing and returns the stored run. Raises :class:`EntryNotFound`,
+        :class:`TooManyRuns`, :class:`InvalidInput`; :class:`EnvironmentProblem` if this server runs no jobs.
+        """
+        if not self._enabled:
+            raise EnvironmentProblem("This server runs no jobs.", remedy="Start it with --jobs.")
+        check_arguments(request.arguments)
+
+        def make(found: Job, active: Sequence[JobRun]) -> JobRun:
+            settings = _settings(found, request.settings)
+            check_settings(settings)
+            now = self._now()
+            running = [run for run in active if run.state in RUNNING and run.id != request.id]
+            full = len(running) >= found.concurrent
+            queued = bool(settings.get("JobRunQueuingEnabled"))
+            if full and not queued and request.previous is None:
+                raise TooManyRuns("job", found.name, found.concurrent)
+            return JobRun(
+                id=request.id or f"jr_{secrets.token_hex(32)}",
+                job=found.name,
+                attempt=_attempt(request),
+                previous=request.previous,
+                trigger=request.trigger,
+                workflow=request.workflow,
+                predecessors=tuple(request.predecessors),
+                settings=settings,
+                arguments=request.arguments,
+                state="WAITING" if full else "STARTING",
+                started=now,
+                modified=now,
+            )
+
+        added = self._store.add_under(JOBS, job, RUNS, make)
+        if added is None:
+            raise EntryNotFound("job", job)
+        self._wake()
+        return added[0]
+
+    def retry(self, job: str, run_id: str, request: RunRequest) -> JobRun:
+        """Start a run again, with its arguments unless ``request`` has others. Raises :meth:`start`'s errors."""
+        earlier = self.get(job, run_id)
+        if not earlier.ended:
+            raise InvalidInput(f"Run {run_id} of job {job} is {earlier.state}: only one that has ended is run again.")
+        return self.start(job, replace(request, arguments=request.arguments or earlier.arguments))
+
+    def get(self, job: str, run_id: str) -> JobRun:
+        """Return one run. Raises :class:`EntryNotFound`."""
+        found = self._store.get(RUNS, run_id)
+        if found is None or found.job != job:
+            raise EntryNotFound("job run", run_id)
+        return found
+
+    def page(self, job: str, *, limit: int, token: str | None = None) -> Page[JobRun]:
+        """Return up to ``limit`` runs, newest first. Raises :class:`EntryNotFound`."""
+        if self._store.get(JOBS, job) is None:
+            raise EntryNotFound("job", job)
+
+        def read(after: str | None, count: int) -> Sequence[JobRun]:
+            return self._store.list(RUNS, job, after=after, limit=count, newest_first=True)
+
+        return page(f"runs:{job}", token, limit, read, lambda each: each.rank, kind=str)
+
+    def stop(self, job: str, run_id: str) -> None:
+        """Stop a run. Raises :class:`EntryNotFound`, and :class:`InvalidInput` if it has ended or is being stopped."""
+        self.get(job, run_id)
+
+        def request(run: JobRun) -> JobRun:
+            if run.state in ENDED:
+                raise InvalidInput(f"Run {run_id} of job {job} has ended already: it is {run.state}.")
+            now = self._now()
+            if run.state == "WAITING" or run.owner is None:
+                return replace(run, state="STOPPED", modified=now, completed=now)
+            return replace(run, state="STOPPING", modified=now)
+
+        if self._store.change(RUNS, run_id, request) is None:
+            raise EntryNotFound("job run", run_id)
+        self._wake()
+
+
+def _settings(job: Job, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the job's settings with those of a run: a capacity replaces the job's, whichever way it is given."""
+    settings = dict(job.settings)
+    if any(given.get(member) is not None for member in _CAPACITY):
+        for member in _CAPACITY:
+            settings.pop(member, None)
+    settings.update({member: value for member, value in given.items() if value is not None})
+    if "Timeout" not in settings and job.kind != "gluestreaming":
+        settings["Timeout"] = _DEFAULT_MINUTES
+    return settings
+
+
+def _attempt(request: RunRequest) -> int:
+    _, found, number = (request.id or "").rpartition("_attempt_")
+    return int(number) if found and number.isdigit() else 0

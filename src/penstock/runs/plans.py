@@ -1,0 +1,184 @@
+"""What a run's process is: its command, environment and inputs, from the job's settings and the machine.
+
+A Spark job is run by ``penstock glue run``, a Python shell job by Python itself. Source: Glue developer guide, "Using job
+parameters in AWS Glue jobs", "Worker types".
+"""
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from penstock.errors import InvalidInput
+from penstock.interpreter import SAFE_PATH, python_module
+from penstock.jobs.definitions import WORKERS
+from penstock.jobs.model import JobRun
+from penstock.jobs.settings import split_settings
+from penstock.runs.inputs import LAKE
+
+__all__ = ["RUN_TOKEN", "RUN_URL", "RunSettings", "clean_environment", "plan"]
+
+RUN_URL = "PENSTOCK_RUN_URL"
+"""Environment variable: where a run asks for its credentials and its bookmark."""
+RUN_TOKEN = "PENSTOCK_RUN_TOKEN"
+"""Environment variable: the token by which a run asks for them."""
+_OURS = ("AWS_", "PENSTOCK_", "PYSPARK_", "SPARK_")
+_KEPT = ("AWS_CA_BUNDLE", "PENSTOCK_CACHE", "PENSTOCK_MAVEN_REPOSITORY", "PENSTOCK_CA_FILE")
+_MOST_FILES = 100
+_LIBRARIES = (".zip", ".egg", ".whl")
+_GB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """How one server runs the jobs of one account.
+
+    ``folder`` has a folder for each run. ``endpoint_url`` is the server's own; ``s3_endpoint_url`` that of the lake, None if
+    none serves it: runs then read its ``lake`` folder. ``master`` is Spark's, ``at_once`` the greatest number of runs that
+    have a process on this machine.
+    """
+
+    folder: Path
+    endpoint_url: str
+    account: str
+    region: str
+    lake: Path
+    s3_endpoint_url: str | None = None
+    bucket: str = "lake"
+    master: str = "local[*]"
+    at_once: int = 4
+    authenticate: bool = True
+
+    @property
+    def renews(self) -> bool:
+        """Whether clients can ask for credentials again: boto3 does so without TLS of an authority of one's own only."""
+        return self.endpoint_url.startswith("http://")
+
+
+def plan(run: JobRun, settings: RunSettings, *, folder: Path) -> Mapping[str, Any]:
+    """Return what the supervisor of ``run`` does in ``folder``; raise :class:`InvalidInput` if it cannot be done."""
+    arguments = dict(run.all_arguments)
+    script = run.settings["Command"]["ScriptLocation"]
+    inputs = _Inputs()
+    name = inputs.add(script)
+    libraries = [inputs.add(each) for each in _listed(arguments, "--extra-py-files")]
+    for each in _listed(arguments, "--extra-files"):
+        inputs.add(each)
+    work = folder / "work"
+    python_path = [str(work), *(str(work / each) for each in libraries if each.endswith(_LIBRARIES))]
+    environment = {"PYTHONPATH": os.pathsep.join(python_path), "PYTHONUNBUFFERED": "1", **SAFE_PATH}
+    kind = run.settings["Command"].get("Name") or "glueetl"
+    if kind == "pythonshell":
+        command = [sys.executable, "-P", str(work / name), *_command_line(arguments)]
+    else:
+        jars = [str(work / inputs.add(each)) for each in _listed(arguments, "--extra-jars")]
+        options = _spark_options(run, settings, arguments, folder=folder, jars=jars)
+        defaults = {
+            "--JOB_NAME": run.job,
+            "--JOB_ID": f"j_{hashlib.sha256(run.job.encode()).hexdigest()}",
+            "--JOB_RUN_ID": run.id,
+            "--TempDir": f"s3://{settings.bucket}/glue-temporary/{run.job}/",
+        }
+        command = python_module("penstock", "glue", "run", *options, str(work / name))
+        command += _command_line({**defaults, **arguments})
+    timeout = run.settings.get("Timeout")
+    return {
+        "command": command,
+        "environment": environment,
+        "inputs": inputs.wanted,
+        "seconds": None if timeout is None else timeout * 60,
+        # The first request ends streams after their batch; a script that has none ends at the second.
+        "requests": 1 if kind == "gluestreaming" else 2,
+        "grace": 60 if kind == "gluestreaming" else 10,
+    }
+
+
+def clean_environment(settings: RunSettings, inherited: Mapping[str, str], *, token: str) -> dict[str, str]:
+    """Return the environment of a run: the server's without its credentials and settings, and the run's own.
+
+    ``token`` is the run's. What it may do is what its role may do, by the credentials that it gets for the token.
+    """
+    kept = {name: value for name, value in inherited.items() if name in _KEPT or not name.startswith(_OURS)}
+    own = {
+        "AWS_ENDPOINT_URL": settings.endpoint_url,
+        "AWS_REGION": settings.region,
+        "AWS_DEFAULT_REGION": settings.region,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        RUN_URL: f"{settings.endpoint_url}/penstock/run",
+        RUN_TOKEN: token,
+    }
+    if settings.s3_endpoint_url is not None:
+        own["AWS_ENDPOINT_URL_S3"] = settings.s3_endpoint_url
+    else:
+        own |= {LAKE: str(settings.lake), "PENSTOCK_LAKE": str(settings.lake)}
+    if settings.renews:
+        # The way of containers: every client of AWS asks again before the credentials end.
+        own |= {
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{own[RUN_URL]}/credentials",
+            "AWS_CONTAINER_AUTHORIZATION_TOKEN": token,
+        }
+    return {**kept, **own}
+
+
+class _Inputs:
+    """The files that a run reads first, each under a name of its own."""
+
+    def __init__(self) -> None:
+        self.wanted: list[dict[str, str]] = []
+
+    def add(self, location: str) -> str:
+        name = PurePosixPath(location).name
+        taken = {each["to"]: each["from"] for each in self.wanted}
+        if taken.get(name, location) != location:
+            raise InvalidInput(f"{location} and {taken[name]} have the same name.", remedy="Rename one of them.")
+        if len(taken) >= _MOST_FILES:
+            raise InvalidInput(f"The job has more than {_MOST_FILES} files.")
+        if name not in taken:
+            self.wanted.append({"from": location, "to": name})
+        return name
+
+
+def _spark_options(
+    run: JobRun, settings: RunSettings, arguments: Mapping[str, str], *, folder: Path, jars: Sequence[str]
+) -> list[str]:
+    cores, gigabytes, count = _resources(run)
+    conf = {"spark.jars": ",".join(jars)} if jars else {}
+    local = settings.master.startswith("local")
+    master = settings.master
+    if local:
+        # One machine stands for all workers, as far as it goes.
+        cores = max(1, min(cores * count, os.cpu_count() or 1))
+        master = f"local[{cores}]"
+        gigabytes = max(1, min(gigabytes, _machine_gigabytes() // (2 * settings.at_once)))
+    else:
+        conf |= {
+            "spark.executor.instances": str(max(1, count - 1)),
+            "spark.executor.cores": str(cores),
+            "spark.executor.memory": f"{max(1, gigabytes * 10 // 16)}g",
+        }
+        gigabytes = max(1, gigabytes * 10 // 16)
+    options = ["--master", master, "--log", str(folder / "spark.log"), "--driver-memory", f"{gigabytes}g"]
+    given = dict(split_settings(arguments.get("--conf", "")))
+    return [*options, *(part for key, value in {**conf, **given}.items() for part in ("--conf", f"{key}={value}"))]
+
+
+def _resources(run: JobRun) -> tuple[int, int, int]:
+    """Return the cores and the GB of a worker, and the number of workers; Glue's default is ten of G.1X."""
+    worker = run.settings.get("WorkerType") or "G.1X"
+    count = run.settings.get("NumberOfWorkers") or int(run.settings.get("MaxCapacity") or 10)
+    return *WORKERS[worker], max(1, count)
+
+
+def _machine_gigabytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _GB
+
+
+def _listed(arguments: Mapping[str, str], name: str) -> list[str]:
+    return [each.strip() for each in arguments.get(name, "").split(",") if each.strip()]
+
+
+def _command_line(arguments: Mapping[str, str]) -> list[str]:
+    return [part for name, value in arguments.items() for part in ((name, value) if value else (name,))]

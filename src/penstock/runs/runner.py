@@ -1,0 +1,287 @@
+"""Runs what the store says is to run: claims runs, starts their supervisors, and records how they end.
+
+Each server process has a runner for each account, and a run belongs to one of them at a time (:mod:`penstock.owners`). When
+that process is gone, another one on the same machine takes the run over: its supervisor goes on meanwhile. A run on a
+machine that gives no sign of life for a while has failed.
+"""
+
+import hashlib
+import logging
+import os
+import secrets
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from penstock.durable import PRIVATE_UMASK
+from penstock.errors import PenstockError
+from penstock.interpreter import python_module
+from penstock.jobs.model import ENDED, RUNNING, RUNS, JobRun, RunState
+from penstock.jobs.store import JobStore
+from penstock.owners import forget_owner, is_lost, new_owner
+from penstock.runs.folders import RunFolder
+from penstock.runs.plans import RunSettings, clean_environment, plan
+
+__all__ = ["JobRunner", "RunEnded"]
+
+_LOG = logging.getLogger(__name__)
+_TICK_SECONDS = 0.5
+_HEARTBEAT = timedelta(seconds=5)
+_DEAD_AFTER = timedelta(seconds=60)
+_START = timedelta(seconds=30)  # for a supervisor to lock its folder
+_LOST_PROCESS = "The run's process was killed, and left no exit status."
+_LOST_MACHINE = "The machine {host}, which ran it, has given no sign of life for {seconds:.0f} seconds."
+
+RunEnded = Callable[[JobRun], None]
+"""Deals with the end of a run: its retry, and what waits for it. It may be called again for the same run."""
+
+
+class JobRunner:
+    """The runner of one account in this process. ``environment`` returns what a run's credentials need beside the token."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        settings: RunSettings,
+        *,
+        check: Callable[[JobRun], None],
+        credentials: Callable[[JobRun], Mapping[str, str]] = lambda _run: {},
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        host: str | None = None,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._check = check
+        self._credentials = credentials
+        self._on_end: list[RunEnded] = []
+        self._now = now
+        self._host = host or socket.gethostname()[:100]
+        self._owner = new_owner()
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def folder(self, run_id: str) -> RunFolder:
+        """Return the folder of a run."""
+        return RunFolder(self._settings.folder / run_id)
+
+    def on_end(self, deal: RunEnded) -> None:
+        """Call ``deal`` with each run that has ended."""
+        self._on_end.append(deal)
+
+    def begin(self) -> None:
+        """Watch the store from now on, on a thread."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="penstock-jobs", daemon=True)
+            self._thread.start()
+
+    def wake(self) -> None:
+        """Look at the store now."""
+        self._wake.set()
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Stop watching. The runs go on, and the next server takes them over."""
+        self._closing.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(timeout)
+        forget_owner(self._owner)
+
+    def _watch(self) -> None:
+        while not self._closing.is_set():
+            self._wake.wait(_TICK_SECONDS)
+            self._wake.clear()
+            if self._closing.is_set():
+                return
+            try:
+                self.tick()
+            except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
+                _LOG.exception("the runs of jobs could not be looked at")
+
+    def tick(self) -> None:
+        """Do what is to be done for each run now."""
+        runs = self._store.active(RUNS)
+        here = sum(run.state in RUNNING and run.host == self._host for run in runs)
+        for run in runs:
+            try:
+                if run.ended:
+                    self._handle_end(run)
+                elif run.state == "WAITING":
+                    self._promote(run, runs)
+                elif run.owner is None:
+                    here += here < self._settings.at_once and self._claim(run)
+                elif run.owner == self._owner or self._adopt(run):
+                    self._attend(run)
+            except PenstockError as error:
+                _LOG.warning("run %s of job %s: %s", run.id, run.job, error)
+            except Exception:  # noqa: BLE001 - one run must not keep the others from being attended
+                _LOG.exception("run %s of job %s could not be attended", run.id, run.job)
+
+    def _promote(self, run: JobRun, runs: Sequence[JobRun]) -> None:
+        """Let a waiting run begin when one of its job's places is free."""
+        limit = (run.settings.get("ExecutionProperty") or {}).get("MaxConcurrentRuns") or 1
+        ahead = [each for each in runs if each.job == run.job and (each.state in RUNNING or each.state == "WAITING")]
+        if ahead.index(run) < limit and sum(each.state in RUNNING for each in ahead) < limit:
+            self._change(run, lambda found: replace(found, state="STARTING") if found.state == "WAITING" else found)
+            self._wake.set()
+
+    def _claim(self, run: JobRun) -> bool:
+        """Take a run that has no owner, and start it."""
+        token = f"{self._settings.account}.{run.id}.{secrets.token_urlsafe(32)}"
+        digest = hashlib.sha256(token.encode()).hexdigest()
+
+        def take(found: JobRun) -> JobRun:
+            if found.owner is not None or found.state != "STARTING":
+                return found
+            now = self._now()
+            return replace(found, owner=self._owner, host=self._host, heartbeat=now, modified=now, token=digest)
+
+        if self._change(run, take).token != digest:
+            return False
+        self._start(run, token)
+        return True
+
+    def _start(self, run: JobRun, token: str) -> None:
+        folder = self.folder(run.id)
+        try:
+            self._check(run)
+            folder.prepare(plan(run, self._settings, folder=folder.root))
+            environment = {**clean_environment(self._settings, os.environ, token=token), **self._credentials(run)}
+        except PenstockError as error:
+            self._finish(run, "FAILED", error=str(error))
+            return
+        self._children[run.id] = subprocess.Popen(
+            python_module("penstock.runs.supervisor", str(folder.root)),
+            cwd=folder.root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            umask=PRIVATE_UMASK,
+        )
+        _LOG.info("run %s of job %s started", run.id, run.job)
+
+    def _adopt(self, run: JobRun) -> bool:
+        """Take over a run whose server process is gone; fail it if its machine is."""
+        now = self._now()
+        heartbeat = run.heartbeat or run.modified
+        if not is_lost(run.owner or "", heartbeat, now=now, dead_after=_DEAD_AFTER):
+            return False
+        if run.host != self._host:
+            seconds = (now - heartbeat).total_seconds()
+            self._finish(run, "FAILED", error=_LOST_MACHINE.format(host=run.host, seconds=seconds))
+            return False
+
+        def take(found: JobRun) -> JobRun:
+            if (found.owner, found.heartbeat) != (run.owner, run.heartbeat) or found.ended:
+                return found
+            return replace(found, owner=self._owner, heartbeat=now)
+
+        return self._change(run, take).owner == self._owner
+
+    def _attend(self, run: JobRun) -> None:
+        """Record what a run's supervisor has done, and tell it to stop."""
+        folder, child = self.folder(run.id), self._children.get(run.id)
+        if child is not None:
+            child.poll()
+        # In this order: a supervisor records the end before it lets the lock go.
+        alive = folder.supervised
+        ended = folder.ended()
+        if ended is not None:
+            self._record(run, ended)
+            return
+        begun = folder.begun()
+        starting = begun is None and self._now() - (run.heartbeat or run.modified) < _START
+        if not alive and not (starting and (child is None or child.returncode is None)):
+            # It may have ended between the two looks.
+            late = folder.ended()
+            if late is not None:
+                self._record(run, late)
+            elif begun is None and child is None:
+                # The server ended before it started the supervisor.
+                self._change(run, lambda found: replace(found, owner=None) if found.owner == self._owner else found)
+            else:
+                self._finish(run, "FAILED", error=_LOST_PROCESS)
+            return
+        if run.state == "STOPPING":
+            folder.request_stop()
+        self._beat(run, begun)
+
+    def _beat(self, run: JobRun, begun: Mapping[str, Any] | None) -> None:
+        now = self._now()
+        newly = begun is not None and run.began is None
+        # Until it has begun, the heartbeat is the time of its start.
+        if not newly and (begun is None or now - (run.heartbeat or run.started) < _HEARTBEAT):
+            return
+
+        def beat(found: JobRun) -> JobRun:
+            if found.owner != self._owner or found.ended:
+                return found
+            began = found.began or (datetime.fromisoformat(begun["begun"]) if begun is not None else None)
+            state: RunState = "RUNNING" if found.state == "STARTING" else found.state
+            return replace(found, state=state, began=began, heartbeat=now, modified=now)
+
+        self._change(run, beat)
+
+    def _record(self, run: JobRun, ended: Mapping[str, Any]) -> None:
+        state, error = _outcome(run, ended)
+        began = datetime.fromisoformat(ended["begun"])
+        self._finish(run, state, error=error, began=began, completed=datetime.fromisoformat(ended["ended"]))
+        self.folder(run.id).remove_inputs()
+
+    def _finish(
+        self,
+        run: JobRun,
+        state: RunState,
+        *,
+        error: str | None,
+        began: datetime | None = None,
+        completed: datetime | None = None,
+    ) -> None:
+        now = self._now()
+
+        def end(found: JobRun) -> JobRun:
+            if found.ended:
+                return found
+            end_time = completed or now
+            return replace(
+                found, state=state, error=error, began=began or found.began, completed=end_time, modified=now, token=None
+            )
+
+        if self._change(run, end).state in ENDED:
+            self._children.pop(run.id, None)
+            _LOG.info("run %s of job %s: %s %s", run.id, run.job, state, error or "")
+            self._wake.set()
+
+    def _handle_end(self, run: JobRun) -> None:
+        if run.host is not None and run.host != self._host and not self._stale(run):
+            return  # the machine that ran it deals with it, unless it is gone
+        if run.host == self._host and self.folder(run.id).supervised:
+            # It was given up, while this machine gave no sign of life.
+            self.folder(run.id).request_stop()
+        for deal in self._on_end:
+            deal(run)
+        self._change(run, lambda found: replace(found, handled=True))
+
+    def _stale(self, run: JobRun) -> bool:
+        return self._now() - run.modified > _DEAD_AFTER or (run.error or "").startswith("The machine ")
+
+    def _change(self, run: JobRun, change: Callable[[JobRun], JobRun]) -> JobRun:
+        return self._store.change(RUNS, run.id, change) or replace(run, state="STOPPED", handled=True)
+
+
+def _outcome(run: JobRun, ended: Mapping[str, Any]) -> tuple[RunState, str | None]:
+    """Return the state and the error of a run from how its process ended."""
+    if ended["reason"] == "timeout":
+        return "TIMEOUT", f"The run took longer than its Timeout of {run.settings.get('Timeout')} minutes."
+    if ended["reason"] == "stop" or run.state == "STOPPING":
+        return ("SUCCEEDED", None) if ended["status"] == 0 and run.state != "STOPPING" else ("STOPPED", None)
+    if ended["reason"] == "signal":
+        return "FAILED", "The run's process was ended by a signal from outside."
+    return ("SUCCEEDED", None) if ended["status"] == 0 else ("FAILED", ended["error"])

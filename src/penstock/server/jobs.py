@@ -1,0 +1,211 @@
+"""Wires the jobs of an account, and answers the runs themselves: their credentials and their bookmarks.
+
+A run shows its token, which it got in its environment; the store has only the token's hash, and only while it runs. Clients
+of AWS ask for credentials as containers do (IAM user guide, "Container credential provider"): a GET of a URL with the token
+as its Authorization.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from penstock.access.sts import TokenService
+from penstock.api.aws.catalog.tags import Tagged
+from penstock.api.aws.jobs import jobs as job_operations
+from penstock.api.aws.jobs import runs as run_operations
+from penstock.api.aws.protocol.operations import OperationSet
+from penstock.errors import AccessDenied, InvalidInput, PenstockError
+from penstock.jobs.bookmarks import MAX_DOCUMENT, Bookmark, BookmarkService
+from penstock.jobs.definitions import JobService
+from penstock.jobs.model import RUNNING, RUNS, JobRun
+from penstock.jobs.runs import RunRequest, RunService
+from penstock.jobs.store import JobStore
+from penstock.lake.locations import LakeFolder
+from penstock.names import arn
+from penstock.runs.plans import RunSettings
+from penstock.runs.runner import JobRunner
+from penstock.server.tenants import ServedTenants
+from penstock.settings.server import ServerSettings
+
+__all__ = ["RUN_PATH", "TenantJobs", "run_routes"]
+
+RUN_PATH = "/penstock/run"
+_GLUE = "glue.amazonaws.com"
+_MAX_BODY = 4 * MAX_DOCUMENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantJobs:
+    """The jobs of one account: ``operations`` and ``tagged`` for the API, ``runner`` if this server runs jobs."""
+
+    store: JobStore
+    tokens: TokenService
+    operations: tuple[OperationSet, ...]
+    tagged: Mapping[str, Tagged]
+    runner: JobRunner | None
+
+    @classmethod
+    def of(
+        cls, store: JobStore, settings: ServerSettings, account: str, lake: LakeFolder, *, tokens: TokenService
+    ) -> "TenantJobs":
+        """Return the jobs of ``account`` over ``store``; nothing runs before :meth:`begin`."""
+        runner = _runner(store, settings, account, lake, tokens)
+        runs = RunService(store, enabled=runner is not None, wake=runner.wake if runner is not None else lambda: None)
+        if runner is not None:
+            runner.on_end(lambda run: _retry(runs, run))
+        jobs = JobService(store)
+        return cls(
+            store=store,
+            tokens=tokens,
+            operations=(job_operations.operations(jobs), run_operations.operations(runs, BookmarkService(store))),
+            tagged={"job": jobs},
+            runner=runner,
+        )
+
+    def begin(self) -> None:
+        """Run jobs from now on."""
+        if self.runner is not None:
+            self.runner.begin()
+
+    def close(self) -> None:
+        """Stop watching runs, which go on."""
+        if self.runner is not None:
+            self.runner.close()
+
+
+def _runner(
+    store: JobStore, settings: ServerSettings, account: str, lake: LakeFolder, tokens: TokenService
+) -> JobRunner | None:
+    if settings.jobs_folder is None:
+        return None
+    how = RunSettings(
+        folder=settings.jobs_folder / account,
+        endpoint_url=settings.url,
+        # The endpoint serves the first account's lake.
+        s3_endpoint_url=settings.s3_endpoint_url,
+        account=account,
+        region=settings.region,
+        lake=lake.root,
+        bucket=settings.results_location.removeprefix("s3://").partition("/")[0],
+        master=settings.jobs_master,
+        at_once=settings.jobs_at_once,
+    )
+
+    def credentials(run: JobRun) -> Mapping[str, str]:
+        if how.renews:
+            return {}
+        found = _credentials(settings, tokens, run, account)
+        names = {"AccessKeyId": "ACCESS_KEY_ID", "SecretAccessKey": "SECRET_ACCESS_KEY", "Token": "SESSION_TOKEN"}
+        return {f"AWS_{name}": found[member] for member, name in names.items() if found.get(member)}
+
+    def check(run: JobRun) -> None:
+        _credentials(settings, tokens, run, account)
+
+    return JobRunner(store, how, check=check, credentials=credentials)
+
+
+def _retry(runs: RunService, run: JobRun) -> None:
+    """Start a failed run again, if its job has retries left. Its id says which attempt it is, so that it is started once."""
+    if run.state != "FAILED" or run.attempt >= int(run.settings.get("MaxRetries") or 0):
+        return
+    name = f"{run.id.partition('_attempt_')[0]}_attempt_{run.attempt + 1}"
+    kept = {member: value for member, value in run.settings.items() if member not in {"Command", "Role"}}
+    request = RunRequest(
+        settings=kept,
+        arguments=run.arguments,
+        id=name,
+        previous=run.id,
+        trigger=run.trigger,
+        workflow=run.workflow,
+        predecessors=run.predecessors,
+    )
+    runs.start(run.job, request)
+
+
+def _credentials(settings: ServerSettings, tokens: TokenService, run: JobRun, account: str) -> dict[str, str]:
+    if not settings.authenticate:
+        return {"AccessKeyId": "penstock", "SecretAccessKey": "penstock", "Expiration": "2099-01-01T00:00:00Z"}
+    role = run.settings["Role"]
+    if not role.startswith("arn:"):
+        role = arn("iam", "", account, f"role/{role}")
+    # At most 64 characters.
+    key = tokens.assume_role_as_service(_GLUE, role, f"GlueJobRunnerSession-{run.id[-40:]}", region=settings.region)
+    return {
+        "RoleArn": role,
+        "AccessKeyId": key.access_key_id,
+        "SecretAccessKey": key.secret_access_key,
+        "Token": key.token,
+        "Expiration": key.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+
+
+def run_routes(settings: ServerSettings, tenants: ServedTenants) -> list[Route]:
+    """Return the routes below :data:`RUN_PATH`."""
+
+    async def credentials(request: Request) -> Response:
+        return await _answer(lambda: _credentials_of(settings, tenants, request))
+
+    async def bookmark(request: Request) -> Response:
+        body = await request.body() if request.method == "PUT" else b""
+        return await _answer(lambda: _bookmark(tenants, request, body))
+
+    return [
+        Route(f"{RUN_PATH}/credentials", credentials, methods=["GET"]),
+        Route(f"{RUN_PATH}/bookmark", bookmark, methods=["GET", "PUT"]),
+    ]
+
+
+async def _answer(answer: Any) -> Response:
+    try:
+        return JSONResponse(await run_in_threadpool(answer))
+    except PenstockError as error:
+        return JSONResponse({"code": error.aws_code, "message": str(error)}, error.http_status)
+
+
+def _credentials_of(settings: ServerSettings, tenants: ServedTenants, request: Request) -> Mapping[str, Any]:
+    jobs, run, account = _authenticated(tenants, request)
+    return _credentials(settings, jobs.tokens, run, account)
+
+
+def _bookmark(tenants: ServedTenants, request: Request, body: bytes) -> Mapping[str, Any]:
+    jobs, run, _ = _authenticated(tenants, request)
+    service = BookmarkService(jobs.store)
+    if request.method == "GET":
+        return _shape(service.read(run.job))
+    if len(body) > _MAX_BODY:
+        raise InvalidInput(f"The bookmark has {len(body)} bytes; {_MAX_BODY} is the maximum.")
+    try:
+        sent = orjson.loads(body)
+        version, document = sent["version"], sent["document"]
+        if not isinstance(version, int) or not isinstance(document, str):
+            raise TypeError
+    except (ValueError, TypeError, KeyError):
+        raise InvalidInput("A bookmark is sent as an object with version, a number, and document, a text.") from None
+    return _shape(service.commit(run.job, run.id, document, version=version, attempt=run.attempt))
+
+
+def _shape(bookmark: Bookmark) -> Mapping[str, Any]:
+    return {"job": bookmark.job, "version": bookmark.version, "document": bookmark.document}
+
+
+def _authenticated(tenants: ServedTenants, request: Request) -> tuple[TenantJobs, JobRun, str]:
+    """Return the run whose token the request shows; raise :class:`AccessDenied`."""
+    token = request.headers.get("authorization", "")
+    account, _, rest = token.partition(".")
+    run_id = rest.partition(".")[0]
+    tenant = tenants.get(account) if len(token) < 1_000 else None
+    run = tenant.jobs.store.get(RUNS, run_id) if tenant is not None and tenant.jobs is not None else None
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    if run is None or run.state not in RUNNING or not hmac.compare_digest(run.token or "", digest):
+        raise AccessDenied("The token is not that of a job run that is running.")
+    assert tenant is not None
+    assert tenant.jobs is not None
+    return tenant.jobs, run, account
