@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 
-_SUITES = ("serdes", "registry", "durability", "scale", "catalog", "sql", "decode", "pipeline", "compact")
+_SUITES = ("serdes", "registry", "durability", "scale", "catalog", "sql", "tpch", "decode", "pipeline", "compact")
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ a second where many run. DuckDB runs in this process, on one connection with as 
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from benchmarks.timing import Row, in_turn
 from penstock.demo.flights import load_flights
 from penstock.testing.server import RunningServer, running_server
 
-__all__ = ["run"]
+__all__ = ["asked", "created", "run"]
 
 ROWS = int(os.environ.get("PENSTOCK_BENCH_ROWS", "1000000"))
 
@@ -64,15 +64,20 @@ def _fill(server: RunningServer) -> dict[str, str]:
         folder.mkdir(parents=True)
         pq.write_table(table, folder / "rows.parquet")
         places[name] = f"read_parquet('{folder / 'rows.parquet'}')"
-        storage = {
-            "Columns": [{"Name": field.name, "Type": _HIVE[str(field.type)]} for field in table.schema],
-            "Location": f"s3://lake/{name}/",
-            "InputFormat": f"{_PARQUET}.MapredParquetInputFormat",
-            "OutputFormat": f"{_PARQUET}.MapredParquetOutputFormat",
-            "SerdeInfo": {"SerializationLibrary": f"{_PARQUET}.serde.ParquetHiveSerDe"},
-        }
-        glue.create_table(DatabaseName="bench", TableInput={"Name": name, "StorageDescriptor": storage})
+        created(glue, name, {field.name: _HIVE[str(field.type)] for field in table.schema}, f"s3://lake/{name}/")
     return places
+
+
+def created(glue: Any, name: str, columns: Mapping[str, str], location: str) -> None:
+    """Create a table of Parquet files in the database ``bench``, with Hive's types of its columns."""
+    storage = {
+        "Columns": [{"Name": column, "Type": kind} for column, kind in columns.items()],
+        "Location": location,
+        "InputFormat": f"{_PARQUET}.MapredParquetInputFormat",
+        "OutputFormat": f"{_PARQUET}.MapredParquetOutputFormat",
+        "SerdeInfo": {"SerializationLibrary": f"{_PARQUET}.serde.ParquetHiveSerDe"},
+    }
+    glue.create_table(DatabaseName="bench", TableInput={"Name": name, "StorageDescriptor": storage})
 
 
 def _orders() -> pa.Table:
@@ -87,7 +92,7 @@ def _orders() -> pa.Table:
     )
 
 
-def _asked(athena: Any, sql: str, *, pause: float = 0.0) -> dict[str, Any]:
+def asked(athena: Any, sql: str, *, pause: float = 0.0) -> dict[str, Any]:
     """Run a statement to its end, asking for its state every ``pause`` seconds; return Athena's QueryExecution."""
     started = athena.start_query_execution(
         QueryString=sql, QueryExecutionContext={"Database": "bench"}, ResultConfiguration=_LOCATION
@@ -105,7 +110,7 @@ def _asked(athena: Any, sql: str, *, pause: float = 0.0) -> dict[str, Any]:
 def _small(what: str, sql: str, athena: Any, engine: duckdb.DuckDBPyConnection, places: dict[str, str]) -> Row:
     names = {name: name for name in places}
     took = _best(
-        ours=lambda: _asked(athena, sql.format(**names)), other=lambda: engine.execute(sql.format(**places)).fetchall()
+        ours=lambda: asked(athena, sql.format(**names)), other=lambda: engine.execute(sql.format(**places)).fetchall()
     )
     ours, other = took["ours"] * 1000, took["other"] * 1000
     aim = "5 ms" if what == "one row" else "DuckDB's time and 5 ms"
@@ -117,7 +122,7 @@ def _large(
     server: RunningServer, athena: Any, engine: duckdb.DuckDBPyConnection, places: dict[str, str], folder: Path
 ) -> Row:
     def download() -> None:
-        uri = _asked(athena, "SELECT * FROM orders")["ResultConfiguration"]["OutputLocation"]
+        uri = asked(athena, "SELECT * FROM orders")["ResultConfiguration"]["OutputLocation"]
         (folder / "downloaded.csv").write_bytes((server.lake / uri.removeprefix("s3://")).read_bytes())
 
     copy = f"COPY (SELECT * FROM {places['orders']}) TO '{folder / 'copied.csv'}' (FORCE_QUOTE *)"
@@ -134,7 +139,7 @@ def _many(athena: Any) -> Row:
     def at_once() -> float:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             began = time.perf_counter()
-            list(pool.map(lambda number: _asked(athena, f"SELECT {number}", pause=0.1), range(_AT_ONCE)))
+            list(pool.map(lambda number: asked(athena, f"SELECT {number}", pause=0.1), range(_AT_ONCE)))
             return time.perf_counter() - began
 
     alone = at_once()

@@ -5,11 +5,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from benchmarks.tpch.answers import same
 from benchmarks.tpch.data import TABLES, columns, generate, views
 from benchmarks.tpch.queries import queries
 from penstock.query.service import QueryService
 from tests.unit.query.lake_of_flights import Lake
-from tests.unit.query.tpc.answers import answered, same
+from tests.unit.query.tpc.service import answered
 
 _SCALE = 0.01
 _QUERIES = queries(_SCALE)
