@@ -17,6 +17,7 @@ __all__ = ["DEFINITIONS", "ROWS"]
 
 _MONTHS = "interval year to month"
 _MAX_DIGITS = 37  # a decimal of 38 digits, without the one that a product adds
+_ROW_DIGITS = 13  # of the number of rows, which a sum has besides those of its values
 _MAX_LISTAGG = 1 << 20  # bytes
 _MAX_RESULTS = 10_000
 
@@ -102,19 +103,24 @@ def _avg_decimal(call: Call, kind: Type) -> exp.Expr:
     """Divide the sum of the unscaled integers by their number, and round half away from zero."""
     precision, scale = decimal_of(kind).numbers
     value = as_type(call.arguments[0], kind)
-    if precision + scale <= _MAX_DIGITS:
-        whole: exp.Expr = value
-        if scale:
-            power = cast_to(text("1" + "0" * scale), f"DECIMAL({scale + 1},0)")
-            whole = exp.Paren(this=exp.Mul(this=value, expression=power))
+    if precision + scale + _ROW_DIGITS <= _MAX_DIGITS:
+        # The engine sums decimals faster than integers of 128 bits.
+        total = cast_to(_unscaled(call.engine("sum", value), scale), "HUGEINT")
+    elif precision + scale <= _MAX_DIGITS:
+        total = call.engine("sum", cast_to(_unscaled(value, scale), "HUGEINT"))
     else:
-        whole = call_engine("replace", cast_to(value, "VARCHAR"), text("."), text(""))
-    total = call.engine("sum", cast_to(whole, "HUGEINT"))
+        digits = call_engine("replace", cast_to(value, "VARCHAR"), text("."), text(""))
+        total = call.engine("sum", cast_to(digits, "HUGEINT"))
     count = cast_to(call.engine("count", call.arguments[0].copy()), "HUGEINT")
     mean: exp.Expr = cast_to(call_engine("trino_mean", total, count), "DECIMAL(38,0)")
     if scale:
         mean = exp.Paren(this=exp.Mul(this=mean, expression=cast_to(text(f"1e-{scale}"), f"DECIMAL({scale + 1},{scale})")))
     return as_type(mean, kind)
+
+
+def _unscaled(value: exp.Expr, scale: int) -> exp.Expr:
+    power = cast_to(text("1" + "0" * scale), f"DECIMAL({scale + 1},0)")
+    return exp.Paren(this=exp.Mul(this=value, expression=power)) if scale else value
 
 
 # min and max
