@@ -25,6 +25,9 @@ __all__ = ["CatalogClient", "table_input"]
 # BatchCreatePartition's limit: https://docs.aws.amazon.com/glue/latest/webapi/API_BatchCreatePartition.html
 _BATCH = 100
 
+# BatchDeletePartition's limit: https://docs.aws.amazon.com/glue/latest/webapi/API_BatchDeletePartition.html
+_DELETED = 25
+
 _TABLE_INPUT = frozenset(
     {
         "Name",
@@ -160,6 +163,18 @@ class CatalogClient:
         return sum(
             self._add_batch(database, table, inputs[start : start + _BATCH]) for start in range(0, len(inputs), _BATCH)
         )
+
+    def drop_partitions(self, database: str, table: str, values: Sequence[Sequence[str]]) -> None:
+        """Remove partitions from the catalog, not their files; those that do not exist are passed over."""
+        for start in range(0, len(values), _DELETED):
+            batch = [{"Values": list(each)} for each in values[start : start + _DELETED]]
+            with translated_errors(self._glue, f"removal of {len(batch)} partitions of table {database}.{table}"):
+                self._glue.batch_delete_partition(
+                    DatabaseName=database,
+                    TableName=table,
+                    PartitionsToDelete=batch,  # type: ignore[arg-type]
+                    **self._catalog,
+                )
 
     def _add_batch(self, database: str, table: str, batch: "list[PartitionInputTypeDef]") -> int:
         with translated_errors(self._glue, f"creation of {len(batch)} partitions of table {database}.{table}"):

@@ -19,13 +19,17 @@ _TRUST_SECONDS = 30.0  # then a table that someone else dropped is made again
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFormat:
-    """What a table in the catalog says of its files: Glue's classification, Hive's classes for them, other parameters."""
+    """What a table in the catalog says of its files: Glue's classification, Hive's classes for them, other parameters.
+
+    ``serde_parameters`` are those of the SerDe.
+    """
 
     classification: str
     input_format: str
     output_format: str
     serde: str
     parameters: Mapping[str, str] = field(default_factory=dict)
+    serde_parameters: Mapping[str, str] = field(default_factory=lambda: {"serialization.format": "1"})
 
 
 PARQUET = TableFormat(
@@ -207,7 +211,10 @@ class CatalogTable:
                 "Location": f"{self._location}/",
                 "InputFormat": self._files.input_format,
                 "OutputFormat": self._files.output_format,
-                "SerdeInfo": {"SerializationLibrary": self._files.serde, "Parameters": {"serialization.format": "1"}},
+                "SerdeInfo": {
+                    "SerializationLibrary": self._files.serde,
+                    "Parameters": dict(self._files.serde_parameters),
+                },
             },
         }
 

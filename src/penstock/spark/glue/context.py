@@ -17,6 +17,7 @@ from penstock.errors import InvalidInput
 from penstock.spark.glue.errors import CONTEXT, not_supported
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.payload import with_inferred_columns
+from penstock.spark.glue.purge import purge_path, purge_table
 from penstock.spark.glue.readers import (
     DataSource,
     FrameReader,
@@ -243,6 +244,22 @@ class GlueContext:
     def write_data_frame_from_catalog(self, frame: DataFrame, *args: Any, **kwargs: Any) -> Any:
         """:meth:`write_dynamic_frame_from_catalog` of a DataFrame."""
         return self.write_dynamic_frame_from_catalog(frame, *args, **kwargs)  # type: ignore[arg-type]
+
+    def purge_table(
+        self,
+        database: str,
+        table_name: str,
+        options: Options = None,
+        transformation_ctx: str = "",
+        catalog_id: str | None = None,
+    ) -> None:
+        """See :func:`penstock.spark.glue.purge.purge_table`."""
+        table = catalog_table(self._session, database, table_name, catalog_id=catalog_id)
+        purge_table(self._session, table, options or {}, transformation_ctx)
+
+    def purge_s3_path(self, s3_path: str, options: Options = None, transformation_ctx: str = "") -> None:
+        """See :func:`penstock.spark.glue.purge.purge_path`."""
+        purge_path(self._session, s3_path, options or {}, transformation_ctx)
 
     def add_ingestion_time_columns(self, frame: DataFrame, time_granularity: str) -> DataFrame:
         """Return ``frame`` with ingest_year and so on down to ``time_granularity``, such as ``hour``: strings, in UTC."""

@@ -10,7 +10,7 @@ _CONTEXT, _SINK_MODULE, _FRAMES = "awsglue.context", "awsglue.data_sink", "awsgl
 _READ = "Read with spark.read, then DynamicFrame.fromDF."
 _WRITE = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
 _FILES = "Files only: parquet, json, csv, orc, avro."
-_S3 = "Delete or move the objects with boto3's S3 client."
+_S3 = "The lake has one storage class; change an object's with boto3's S3 client."
 _LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
 _JVM = "It is an object of AWS's own JVM classes; use the Python names of this table."
 _READS = "Files and tables of csv, json, parquet, orc, avro and xml; streams of kafka and kinesis."
@@ -41,8 +41,9 @@ ROWS: Sequence[Row] = [
     *refused(_CONTEXT, "GlueContext", "getCatalogSink", _WRITE),
     *refused(_CONTEXT, "GlueContext", "write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _REDSHIFT),
     *refused(_CONTEXT, "GlueContext", "extract_jdbc_conf", "Read the connection with boto3: glue.get_connection(Name=...)."),
+    *differs(_CONTEXT, "GlueContext", "purge_table purge_s3_path", "Hidden files stay, which no reader sees."),
     *served(_CONTEXT, "GlueContext", "get_catalog_schema_as_spark_schema"),
-    *refused(_CONTEXT, "GlueContext", "purge_table purge_s3_path transition_table transition_s3_path", _S3),
+    *refused(_CONTEXT, "GlueContext", "transition_table transition_s3_path", _S3),
     *refused(_CONTEXT, "GlueContext", "start_transaction begin_transaction commit_transaction", _LEDGER),
     *refused(_CONTEXT, "GlueContext", "cancel_transaction abort_transaction", _LEDGER),
     *refused(_CONTEXT, "GlueContext", "convert_resolve_option", "Call frame.toDF([ResolveOption(path, action, type)])."),

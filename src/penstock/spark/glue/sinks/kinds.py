@@ -7,17 +7,19 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.sinks import files
+from penstock.spark.glue.sinks.formats import FORMATS
 from penstock.spark.glue.sinks.port import Sink, TableSink, Write
 
 __all__ = ["check_kind", "write", "write_table"]
 
 _SINKS: Mapping[str, Sink] = {
     "s3": files.write,
-    **dict.fromkeys(files.FORMATS, files.write),
+    "file": files.write,
+    **dict.fromkeys(FORMATS, files.write),
 }
 """By connection type; a format as the type is that of files."""
 
-_TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = ()
+_TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = ((files.is_files, files.to_table),)
 """By what a table is; the first that matches."""
 
 

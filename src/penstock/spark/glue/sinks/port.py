@@ -35,7 +35,7 @@ class Write:
 class Sink(Protocol):
     """Writes to one type of connection."""
 
-    def __call__(self, write: Write, frame: DataFrame) -> None:
+    def __call__(self, write: Write, frame: DataFrame, /) -> None:
         """Write every row of ``frame``.
 
         Raises :class:`penstock.errors.InvalidInput` for options that are unknown, missing or contradictory, before a row is
@@ -47,6 +47,6 @@ class Sink(Protocol):
 class TableSink(Protocol):
     """Writes to one kind of table of the catalog."""
 
-    def __call__(self, write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
+    def __call__(self, write: Write, table: Mapping[str, Any], frame: DataFrame, /) -> None:
         """Write every row of ``frame`` to ``table`` (Glue's shape Table); see :class:`Sink`."""
         ...

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-partitions.h
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -16,13 +17,13 @@ from penstock.errors import InvalidInput
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.sources.files import attached_columns, chosen_files, file_options
-from penstock.spark.glue.sources.formats import FORMATS, Scan, csv_options, read_csv
+from penstock.spark.glue.sources.formats import FORMATS, FilesDisagree, Reader, Scan, csv_options, read_csv
 from penstock.spark.glue.sources.listing import SourceFile, list_files
 from penstock.spark.glue.sources.port import Read, Table
 from penstock.spark.quoting import quoted
 from penstock.spark.tables.hive import spark_columns, spark_type
 
-__all__ = ["format_of", "is_files", "rows", "table_schema"]
+__all__ = ["format_of", "is_files", "partitions_of", "rows", "table_schema"]
 
 _SERDES = {
     "OpenCSVSerde": "csv",
@@ -85,7 +86,7 @@ def rows(read: Read, table: Table) -> DataFrame:
     reader = _reader(table, details)
     details.finish()
     predicate = " AND ".join(f"({each})" for each in (*pushed, wanted.predicate) if each)
-    values = _partitions(read, table, expression=condition, predicate=predicate)
+    values = partitions_of(read, table, expression=condition, predicate=predicate)
     files = chosen_files(list_files(read.session.spark, list(values), recurse=wanted.recurse), wanted)
     if not files:
         return read.session.spark.createDataFrame([], table_schema(table))
@@ -95,9 +96,10 @@ def rows(read: Read, table: Table) -> DataFrame:
         files=[file.path for file in files],
         attached={**attached, **({_FILE: "file_path"} if keys else {})},
     )
-    found = reader(scan)
     if own_schema:
-        found = _as_declared(found, table)
+        found = _as_declared(reader(replace(scan, schema=_declared(table))), table)
+    else:
+        found = _as_the_files_say(reader, scan, table)
     return _with_keys(read, found, table, {file: values[file.root] for file in files}) if keys else found
 
 
@@ -110,8 +112,12 @@ def _columns(table: Table) -> list[Mapping[str, str]]:
     return [*table.get("StorageDescriptor", {}).get("Columns", ()), *table.get("PartitionKeys", ())]
 
 
-def _partitions(read: Read, table: Table, *, expression: str | None, predicate: str) -> dict[str, Sequence[str]]:
-    """Return the locations to read and the values of their partition keys."""
+def partitions_of(read: Read, table: Table, *, expression: str | None, predicate: str) -> dict[str, Sequence[str]]:
+    """Return the locations of a table's partitions, or of the table itself, and the values of their keys.
+
+    ``expression`` is one of Glue's, ``predicate`` Spark's over the keys. Raises :class:`InvalidInput` for a predicate over
+    anything else.
+    """
     location = table["StorageDescriptor"]["Location"]
     keys = {key["Name"]: key.get("Type", "string") for key in table.get("PartitionKeys", ())}
     if not keys:
@@ -158,7 +164,7 @@ def _with_keys(read: Read, found: DataFrame, table: Table, files: Mapping[Source
     return found.join(F.broadcast(known), _FILE).select(*kept, *typed)
 
 
-def _reader(table: Table, details: Options) -> Any:
+def _reader(table: Table, details: Options) -> Reader:
     form = format_of(table)
     assert form is not None
     if form == "csv":
@@ -168,7 +174,7 @@ def _reader(table: Table, details: Options) -> Any:
     return FORMATS[form](details)
 
 
-def _csv(table: Table, details: Options) -> Any:
+def _csv(table: Table, details: Options) -> Reader:
     """Return a reader of CSV whose columns are the table's, and have its types where every value has."""
     serde = table.get("StorageDescriptor", {}).get("SerdeInfo", {})
     found = {**_parameters(table), **serde.get("Parameters", {})}
@@ -222,17 +228,27 @@ def _typed(frame: DataFrame, types: StructType) -> DataFrame:
     )
 
 
+def _as_the_files_say(reader: Reader, scan: Scan, table: Table) -> DataFrame:
+    """Return the columns of the files, or where their types disagree, those that the catalog declares."""
+    try:
+        return reader(scan)
+    except FilesDisagree:
+        return reader(replace(scan, schema=_declared(table)))
+
+
+def _declared(table: Table) -> StructType:
+    columns = table["StorageDescriptor"].get("Columns", ())
+    return spark_columns({column["Name"]: column.get("Type", "string") for column in columns})
+
+
 def _as_declared(frame: DataFrame, table: Table) -> DataFrame:
     """Return the columns that the catalog declares, of its types; a column that the files lack is null."""
     there = {name.lower(): name for name in frame.columns}
-    declared = spark_columns(
-        {column["Name"]: column.get("Type", "string") for column in table["StorageDescriptor"].get("Columns", ())}
-    )
     columns = [
         (F.col(quoted(there[field.name.lower()])) if field.name.lower() in there else F.lit(None))
         .try_cast(field.dataType)
         .alias(field.name)
-        for field in declared
+        for field in _declared(table)
     ]
     others = [_FILE] if _FILE in frame.columns else []
     return frame.select(*columns, *others)

@@ -8,16 +8,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.payload import TEXT_COLUMN
 from penstock.spark.quoting import quoted
 
-__all__ = ["FORMATS", "Scan", "check_format", "csv_options", "read_csv", "read_json"]
+__all__ = ["FORMATS", "FilesDisagree", "Reader", "Scan", "check_format", "csv_options", "read_csv", "read_json"]
 
+_DISAGREE = re.compile(r'Failed to merge incompatible data types "[^"]*" and "[^"]*"')
 _RAW, _STEP = "__penstock_raw", re.compile(r"\.([A-Za-z_][\w-]*)|\['([^'\]]+)'\]|\[(\d+)\]|\[\*\]")
 _ABSENT = {
     "ion": "Convert the files to JSON.",
@@ -26,19 +30,25 @@ _ABSENT = {
 }
 
 
+class FilesDisagree(InvalidInput):
+    """Files have a column of types that no type holds."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """The files of one read. ``base`` is where folders ``key=value`` begin to be columns, None if they are not.
 
-    ``attached`` are columns of Spark's ``_metadata`` under the names that the script gives them.
+    ``attached`` are columns of Spark's ``_metadata`` under the names that the script gives them. ``schema`` has the columns
+    to read of Parquet and ORC, None for those of the files.
     """
 
     spark: SparkSession
     files: Sequence[str]
     base: str | None = None
     attached: Mapping[str, str] = field(default_factory=dict)
+    schema: StructType | None = None
 
-    def load(self, form: str, schema: str | None = None, **options: str) -> DataFrame:
+    def load(self, form: str, schema: str | StructType | None = None, **options: str) -> DataFrame:
         """Return what Spark reads of ``form``, with the attached columns behind."""
         reader = self.spark.read.format(form).options(**options)
         if schema is not None:
@@ -59,17 +69,33 @@ class Scan:
 Reader = Callable[[Scan], DataFrame]
 
 
+def _merged(scan: Scan, form: str) -> DataFrame:
+    """Return the rows with the columns of all files, or those of ``scan.schema``."""
+    if scan.schema is not None:
+        return scan.load(form, scan.schema)
+    try:
+        return scan.load(form, mergeSchema="true")
+    except (Py4JJavaError, PySparkException) as error:
+        found = _DISAGREE.search(str(error))
+        if found is None:
+            raise
+        raise FilesDisagree(
+            f"The files below {scan.files[0].rpartition('/')[0]} cannot be read together: {found[0]}.",
+            remedy="Read them in parts, or as a table of the catalog with useCatalogSchema.",
+        ) from None
+
+
 def _parquet(options: Options) -> Reader:
     for name in ("useGlueParquetWriter", "optimizePerformance"):
         options.flag(name)
     for name in ("compression", "blockSize", "pageSize"):
         options.text(name)  # of the writer; files say themselves what they are
-    return lambda scan: scan.load("parquet", mergeSchema="true")
+    return lambda scan: _merged(scan, "parquet")
 
 
 def _orc(options: Options) -> Reader:
     options.text("compression")
-    return lambda scan: scan.load("orc", mergeSchema="true")
+    return lambda scan: _merged(scan, "orc")
 
 
 def _avro(options: Options) -> Reader:

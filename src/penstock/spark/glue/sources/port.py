@@ -37,7 +37,7 @@ class Read:
 class Source(Protocol):
     """Reads one type of connection."""
 
-    def __call__(self, read: Read) -> DataFrame:
+    def __call__(self, read: Read, /) -> DataFrame:
         """Return the frame, a stream if this is a source of streams.
 
         Raises :class:`penstock.errors.InvalidInput` for options that are unknown, missing or contradictory.
@@ -48,6 +48,6 @@ class Source(Protocol):
 class TableSource(Protocol):
     """Reads one kind of table of the catalog."""
 
-    def __call__(self, read: Read, table: Table) -> DataFrame:
+    def __call__(self, read: Read, table: Table, /) -> DataFrame:
         """Return the frame of ``table``; see :class:`Source`."""
         ...
