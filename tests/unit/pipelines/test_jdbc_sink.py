@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from penstock.client.databases.jdbc_url import DatabaseAddress, glue_address, parse_jdbc_url
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.jdbc import JdbcSink
-from penstock.pipelines.sinks.jdbc_url import DatabaseAddress, glue_address, parse_jdbc_url
 from penstock.pipelines.sinks.kinds import parse_sinks
 from penstock.settings.document import load_document
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from penstock.client.databases.jdbc_url import Dialect, parse_jdbc_url
 from penstock.errors import InvalidInput
 from penstock.pipelines.sections import default
-from penstock.pipelines.sinks.jdbc_url import Dialect, parse_jdbc_url
 from penstock.pipelines.sinks.settings import SinkSettings, WriteMode, sink_settings
 from penstock.settings.document import Section
 

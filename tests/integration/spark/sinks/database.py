@@ -6,8 +6,8 @@ from typing import Any, cast
 import pg8000.native
 from sqlalchemy.engine import URL, make_url
 
+from penstock.client.databases.jdbc_url import Dialect
 from penstock.pipelines.sinks.jdbc import JdbcSink
-from penstock.pipelines.sinks.jdbc_url import Dialect
 from penstock.pipelines.sinks.settings import ChangeCapture, WriteMode
 from penstock.spark.sinks.jdbc import writer as module
 from penstock.spark.sinks.jdbc.writer import JdbcWriter

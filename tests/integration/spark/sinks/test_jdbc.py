@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StructType
 
 from penstock.client.connections import GlueConnection
+from penstock.client.databases.postgresql import connected
 from penstock.errors import DataProblem, InvalidInput
 from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.pipelines.sinks.settings import WriteMode
-from penstock.spark.sinks.jdbc.database import connected
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
 from penstock.spark.sinks.port import SinkBatch
 from penstock.spark.tables.changes import AddColumn, RenameColumn, WidenType, changes
@@ -171,8 +171,8 @@ def test_a_second_run_of_the_same_batch_waits_for_the_first(
     writer.check()
     # Another process has written the batch's marker, and has not committed.
     postgresql_target.run("CREATE TABLE t (id bigint, name text)")
-    monkeypatch.setattr("penstock.spark.sinks.jdbc.database._LOCK_SECONDS", 1)
-    with connected(writer._where, "sink") as other:
+    monkeypatch.setattr("penstock.client.databases.postgresql._LOCK_SECONDS", 1)
+    with connected(writer._where, "Sink sink") as other:
         other.run("BEGIN")
         other.run(f"INSERT INTO penstock_batches VALUES ('{first.marker}', 0, '', 5, now())")
         with pytest.raises(Exception, match=r"waited for a lock: .*Another transaction holds"):

@@ -3,9 +3,9 @@
 import pytest
 from pyspark.sql.types import ArrayType, BinaryType, DecimalType, LongType, StringType, StructType, TimestampType
 
+from penstock.client.databases.jdbc_url import parse_jdbc_url
+from penstock.client.databases.postgresql import database_error
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InvalidInput, NotFound, PenstockError
-from penstock.pipelines.sinks.jdbc_url import parse_jdbc_url
-from penstock.spark.sinks.jdbc.database import database_error
 from penstock.spark.sinks.jdbc.statements import TableName, create_table, mark, matched, merge, stage
 from penstock.spark.sinks.jdbc.values import chunks, inserts
 
@@ -88,7 +88,7 @@ def test_rows_are_sent_in_bounded_groups() -> None:
 )
 def test_states_are_errors_with_a_remedy(state: str, kind: type[PenstockError]) -> None:
     address = parse_jdbc_url("jdbc:postgresql://h/d?user=u")
-    error = database_error({"C": state, "M": "why", "D": "which", "W": "where\nmore"}, address, "orders")
+    error = database_error({"C": state, "M": "why", "D": "which", "W": "where\nmore"}, address, "Sink orders")
     assert type(error) is kind
     assert error.message.startswith("Sink orders: postgresql://h:5432/d")
     assert error.message.endswith("why; which; where.")

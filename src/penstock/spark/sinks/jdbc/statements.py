@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pyspark.sql.types import StructType
 
-from penstock.pipelines.sinks.jdbc_url import Dialect
+from penstock.client.databases.jdbc_url import Dialect
 from penstock.spark.sinks.jdbc.types import column_type
 
 __all__ = [

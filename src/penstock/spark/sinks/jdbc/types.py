@@ -26,8 +26,8 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from penstock.client.databases.jdbc_url import Dialect
 from penstock.errors import InvalidInput
-from penstock.pipelines.sinks.jdbc_url import Dialect
 
 __all__ = ["NESTED", "column_type", "spark_type"]
 

@@ -14,13 +14,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.types import StringType, StructField, StructType
 
 from penstock.client.connections import GlueConnection, glue_connection
+from penstock.client.databases.jdbc_url import DatabaseAddress, Dialect, glue_address, parse_jdbc_url
+from penstock.client.databases.postgresql import Database, connected
 from penstock.errors import DataProblem, InvalidInput, NotFound
 from penstock.pipelines.sinks.jdbc import JdbcSink
-from penstock.pipelines.sinks.jdbc_url import DatabaseAddress, Dialect, glue_address, parse_jdbc_url
 from penstock.spark.quoting import quoted as backticked
 from penstock.spark.sinks.changes import DELETED, latest_changes, written_columns
 from penstock.spark.sinks.driver_rows import check_all_rows, rows_on_driver
-from penstock.spark.sinks.jdbc.database import Database, connected
 from penstock.spark.sinks.jdbc.statements import (
     STAGE,
     TableName,
@@ -156,7 +156,7 @@ class JdbcWriter:
     @contextmanager
     def _connected(self) -> Iterator[tuple[Database, TableName]]:
         address = self._where
-        with connected(address, self._sink.name) as database:
+        with connected(address, f"Sink {self._sink.name}") as database:
             schema, _, name = self._sink.table.rpartition(".")
             if not schema:
                 schema = database.run("SELECT current_schema()")[0][0]

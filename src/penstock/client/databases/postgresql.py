@@ -9,8 +9,8 @@ import ssl
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from penstock.client.databases.jdbc_url import DatabaseAddress
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InvalidInput, NotFound, PenstockError
-from penstock.pipelines.sinks.jdbc_url import DatabaseAddress
 
 __all__ = ["Database", "connected", "database_error"]
 
@@ -26,10 +26,10 @@ _REMOVE_NUL = "Set 'nul_characters: remove' of the sink, or replace them in its 
 class Database:
     """An open connection in ``address``; statements run outside a transaction until :meth:`transaction`."""
 
-    def __init__(self, connection: Any, address: DatabaseAddress, sink: str) -> None:
+    def __init__(self, connection: Any, address: DatabaseAddress, owner: str) -> None:
         self._connection = connection
         self._address = address
-        self._sink = sink
+        self._owner = owner
 
     @property
     def doubles_backslashes(self) -> bool:
@@ -68,19 +68,19 @@ class Database:
             self._connection.close()
 
     def _translated(self) -> contextlib.AbstractContextManager[None]:
-        return _translated(self._address, self._sink)
+        return _translated(self._address, self._owner)
 
 
 @contextlib.contextmanager
-def connected(address: DatabaseAddress, sink: str) -> Iterator[Database]:
-    """Open a connection for the block, for the sink of that name.
+def connected(address: DatabaseAddress, owner: str) -> Iterator[Database]:
+    """Open a connection for the block; ``owner`` is named in errors, such as "Sink orders".
 
     Raises :class:`EnvironmentProblem` if no server answers, :class:`AccessDenied` if it refuses the login and
     :class:`NotFound` if it has no such database.
     """
     import pg8000.native  # noqa: PLC0415 -- only pipelines with such a sink need it
 
-    with _translated(address, sink):
+    with _translated(address, owner):
         wire = socket.create_connection((address.host, address.port), _LOGIN_SECONDS)
         try:
             _keep_alive(wire)
@@ -99,7 +99,7 @@ def connected(address: DatabaseAddress, sink: str) -> Iterator[Database]:
             raise
         # The time limit is for the login alone: a merge may take long.
         connection._usock.settimeout(None)
-    database = Database(connection, address, sink)
+    database = Database(connection, address, owner)
     try:
         _prepare(database, address)
         yield database
@@ -140,35 +140,35 @@ def _tls(address: DatabaseAddress) -> Any:
 
 
 @contextlib.contextmanager
-def _translated(address: DatabaseAddress, sink: str) -> Iterator[None]:
+def _translated(address: DatabaseAddress, owner: str) -> Iterator[None]:
     from pg8000.exceptions import DatabaseError, InterfaceError  # noqa: PLC0415 -- see connected()
 
     try:
         yield
     except DatabaseError as error:
         fields = error.args[0] if error.args and isinstance(error.args[0], dict) else {"M": str(error)}
-        raise database_error(fields, address, sink) from error
+        raise database_error(fields, address, owner) from error
     except (InterfaceError, OSError) as error:
         if "no password" in str(error):
             raise AccessDenied(
-                f"Sink {sink}: {address.text} wants a password, and none was given.",
+                f"{owner}: {address.text} wants a password, and none was given.",
                 remedy="Give 'secret', or 'username' and 'password'.",
             ) from None
         cause = error.__cause__ or error
         raise EnvironmentProblem(
-            f"Sink {sink}: {address.text} cannot be reached: {str(cause).rstrip('.')}.",
+            f"{owner}: {address.text} cannot be reached: {str(cause).rstrip('.')}.",
             remedy="Check that it runs, its address, and sslmode.",
         ) from error
 
 
-def database_error(fields: dict[str, str], address: DatabaseAddress, sink: str) -> PenstockError:
+def database_error(fields: dict[str, str], address: DatabaseAddress, owner: str) -> PenstockError:
     """Return the error for what a server answered.
 
     ``fields`` are those of its ErrorResponse (https://www.postgresql.org/docs/current/protocol-error-fields.html); states:
     https://www.postgresql.org/docs/current/errcodes-appendix.html.
     """
     state, message = fields.get("C", ""), fields.get("M", "no reason given").rstrip(".")
-    where = f"Sink {sink}: {address.text}"
+    where = f"{owner}: {address.text}"
     details = "".join(f"; {fields[key].splitlines()[0][:200].rstrip('.')}" for key in ("D", "W") if fields.get(key))
     kind, what, remedy = _answer(state, address)
     return kind(f"{where} {what}: {message}{details}." if what else f"{where}: {message}{details}.", remedy=remedy)

@@ -103,10 +103,10 @@ def glue_address(name: str, kind: str, properties: Mapping[str, str]) -> tuple[D
     connection of another type, without a URL, or with a certificate in S3, which is not read.
     """
     if kind not in {"JDBC", "POSTGRESQL", "REDSHIFT"}:
-        raise InvalidInput(f"Connection {name} is of type {kind}.", remedy="The jdbc sink needs one of type JDBC.")
+        raise InvalidInput(f"Connection {name} is of type {kind}.", remedy="Give one of type JDBC.")
     url = properties.get("JDBC_CONNECTION_URL")
     if not url:
-        raise InvalidInput(f"Connection {name} has no JDBC_CONNECTION_URL.", remedy="Set it, or give 'url' to the sink.")
+        raise InvalidInput(f"Connection {name} has no JDBC_CONNECTION_URL.", remedy="Set it.")
     if properties.get("CUSTOM_JDBC_CERT"):
         raise InvalidInput(
             f"Connection {name} has CUSTOM_JDBC_CERT, which is not supported.",
