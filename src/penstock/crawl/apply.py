@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from penstock.catalog.errors import DatabaseExists, DatabaseNotFound, StaleTable
@@ -18,25 +19,34 @@ from penstock.crawl.configuration import Configuration
 from penstock.crawl.formats.classes import classes_of
 from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
 from penstock.crawl.model import Crawler, Tally
+from penstock.crawl.targets.model import DescribedTable, Scope
 from penstock.errors import AlreadyExists
 
-__all__ = ["MADE_BY", "Applier", "OperationCheck"]
+__all__ = ["MADE_BY", "Applier", "ChangeListener", "OperationCheck"]
 
 OperationCheck = Callable[[str, Mapping[str, Any]], None]
 """A function that raises if an operation of Glue's catalog (name and request) is denied."""
 
+ChangeListener = Callable[[str, str, str], None]
+"""A function that is called after a change of a table: Glue's operation, the database, the table's name."""
+
 MADE_BY = "UPDATED_BY_CRAWLER"
 _DEPRECATED = "DEPRECATED_BY_CRAWLER"
+_CONNECTION = "connectionName"
 _ATTEMPTS = 5
 _BATCH = 1_000
 _INDEX = "crawler_partition_index"  # the name that Glue's crawlers use
 _COUNTERS = {"ADD": "tables_created", "UPDATE": "tables_updated", "DELETE": "tables_deleted"}
+_OPERATIONS = {"ADD": "CreateTable", "UPDATE": "UpdateTable", "DELETE": "DeleteTable"}
 _MOST_CHANGES = 100
 _STATISTICS = ("objectCount", "recordCount", "sizeKey", "averageRecordSize")
 
 
 class Applier:
-    """One crawl's writes. ``check`` is called between batches and raises to end the crawl."""
+    """One crawl's writes. ``check`` is called between batches and raises to end the crawl.
+
+    ``told`` hears of each table that was changed, with Glue's operation; ``only`` are the tables that may be, None for all.
+    """
 
     def __init__(
         self,
@@ -47,7 +57,12 @@ class Applier:
         now: datetime,
         check: Callable[[], None],
         check_operation: OperationCheck | None = None,
+        told: ChangeListener | None = None,
+        tally: Tally | None = None,
+        only: Sequence[str] | None = None,
     ) -> None:
+        self._told = told
+        self._only = None if only is None else {name.lower() for name in only}
         self._operation_check = check_operation
         self._catalog = catalog
         self._crawler = crawler
@@ -56,7 +71,7 @@ class Applier:
         self._now = now
         self._check = check
         self._settings = Configuration.stored(crawler.configuration)
-        self.tally = Tally()
+        self.tally = tally or Tally()
 
     def apply(self, found: Sequence[FoundTable], targets: Sequence[str]) -> None:
         """Update the catalog from ``found``; ``targets`` are the crawled locations."""
@@ -64,7 +79,67 @@ class Applier:
         for table in found:
             self._check()
             self._apply_table(table, known)
-        self._missing_tables({table.location for table in found}, targets)
+        locations = {table.location for table in found}
+
+        def is_gone(table: Table) -> bool:
+            location = _location(table)
+            return location not in locations and any(location.startswith(each) for each in targets)
+
+        self._missing_tables(is_gone)
+
+    def describe(self, found: Sequence[DescribedTable], scopes: Sequence[Scope]) -> None:
+        """Update the catalog from tables whose own systems describe them; ``scopes`` are where those are."""
+        known = self._tables()
+        for described in found:
+            self._check()
+            table = self._attempts(known, partial(self._define, described, known))
+            known[table.name] = table
+        places = {(_place(each.place), each.connection) for each in found}
+
+        def is_gone(table: Table) -> bool:
+            at = (_location(table), table.parameters.get(_CONNECTION))
+            return at not in places and any(at[0].startswith(scope.prefix) and at[1] == scope.connection for scope in scopes)
+
+        self._missing_tables(is_gone)
+
+    def _define(self, described: DescribedTable, known: Mapping[str, Table]) -> Table:
+        at = (_place(described.place), described.connection)
+        current = next((each for each in known.values() if (_location(each), each.parameters.get(_CONNECTION)) == at), None)
+        if current is None:
+            name = table_name(described.name, self._crawler.table_prefix, known)
+            wanted = described.define(name, None)
+            wanted = replace(
+                wanted, parameters={**wanted.parameters, MADE_BY: self._crawler.name}, last_access_time=self._now
+            )
+            self._check_operation("CreateTable", name)
+            made = self._catalog.create_table(self._database, wanted)
+            self._changed("ADD", made.name)
+            return made
+        if not self._owns(current):
+            self._problems.add(f"Table {current.name} is not of this crawler, and is left as it is.")
+            return current
+        return self._redefine(described, current)
+
+    def _redefine(self, described: DescribedTable, current: Table) -> Table:
+        wanted = described.define(current.name, current)
+        if self._settings.merges:
+            names = {column.name for column in wanted.storage.columns}
+            kept = [column for column in current.storage.columns if column.name not in names]
+            wanted = replace(wanted, storage=replace(wanted.storage, columns=(*wanted.storage.columns, *kept)))
+        wanted = replace(wanted, parameters={key: each for key, each in wanted.parameters.items() if key != _DEPRECATED})
+        before = TableInput.of(current)
+        changed = _schema(wanted) != _schema(before)
+        if self._crawler.policy.update == "LOG":
+            if changed:
+                self._problems.add(f"Table {current.name} has changed, and the policy is to leave it as it is (LOG).")
+            return current
+        if not changed and dict(wanted.parameters) == dict(before.parameters):
+            return current
+        self._check_operation("UpdateTable", current.name)
+        table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
+        if changed:
+            self._changed("UPDATE", table.name)
+        return table
 
     def _tables(self) -> dict[str, Table]:
         try:
@@ -76,7 +151,7 @@ class Applier:
             with suppress(DatabaseExists):
                 self._catalog.create_database(DatabaseInput(name=self._database))
             return {}
-        return {table.name: table for table in tables}
+        return {table.name: table for table in tables if self._only is None or table.name in self._only}
 
     def _apply_table(self, found: FoundTable, known: dict[str, Table]) -> None:
         table = self._write_table(found, known)
@@ -84,11 +159,17 @@ class Applier:
         self._partitions(found, table)
 
     def _write_table(self, found: FoundTable, known: dict[str, Table]) -> Table:
-        """Create or update the table; after a concurrent change, read it again and retry a few times."""
-        for attempt in range(_ATTEMPTS):
+        def write() -> Table:
             current = next((each for each in known.values() if _location(each) == found.location), None)
+            return self._create(found, known) if current is None else self._update(found, current)
+
+        return self._attempts(known, write)
+
+    def _attempts(self, known: dict[str, Table], write: Callable[[], Table]) -> Table:
+        """Create or update a table by ``write``; after a concurrent change, read the tables again and retry a few times."""
+        for attempt in range(_ATTEMPTS):
             try:
-                return self._create(found, known) if current is None else self._update(found, current)
+                return write()
             except (StaleTable, AlreadyExists):
                 if attempt == _ATTEMPTS - 1:
                     raise
@@ -97,6 +178,7 @@ class Applier:
         raise AssertionError("unreachable")
 
     def _create(self, found: FoundTable, known: Mapping[str, Table]) -> Table:
+        assert self._only is None, "targets of the catalog exist"
         wanted = TableInput(
             name=table_name(found.location, self._crawler.table_prefix, known),
             owner="owner",
@@ -174,6 +256,7 @@ class Applier:
             wanted = [self._partition(table, values, found.partitions[values]) for values in fresh[start : start + _BATCH]]
             failed = self._catalog.create_partitions(self._database, table.name, wanted)
             self._count(partitions_added=len(wanted) - len(failed))
+            self._tell("BatchCreatePartition", table.name)
             for values, error in failed:
                 if not isinstance(error, AlreadyExists):
                     self._problems.add(f"Partition {list(values)} of table {table.name} is not added: {error.message}")
@@ -212,6 +295,7 @@ class Applier:
                 batch = [tuple(each.values) for each in gone[start : start + _BATCH]]
                 failed = self._catalog.delete_partitions(self._database, table.name, batch)
                 self._count(partitions_deleted=len(batch) - len(failed))
+                self._tell("BatchDeletePartition", table.name)
         elif behavior == "DEPRECATE_IN_DATABASE":
             fresh = [each for each in gone if _DEPRECATED not in each.parameters]
             self._reparameterise(fresh, lambda old: {**old, _DEPRECATED: self._stamp()})
@@ -231,10 +315,9 @@ class Applier:
             for values, error in self._catalog.update_partitions(self._database, batch[0].table, wanted):
                 self._problems.add(f"Partition {list(values)} of table {batch[0].table} is not changed: {error.message}")
 
-    def _missing_tables(self, found: set[str], targets: Sequence[str]) -> None:
+    def _missing_tables(self, is_gone: Callable[[Table], bool]) -> None:
         for table in self._catalog.tables(self._database):
-            location = _location(table)
-            if not self._owns(table) or location in found or not any(location.startswith(each) for each in targets):
+            if not self._owns(table) or not is_gone(table):
                 continue
             behavior = self._crawler.policy.delete
             if behavior == "LOG":
@@ -275,8 +358,13 @@ class Applier:
     def _changed(self, change: str, table: str) -> None:
         """Count a table that was added, updated or deleted, and keep its name."""
         self._count(**{_COUNTERS[change]: 1})
+        self._tell(_OPERATIONS[change], table)
         if len(self.tally.changes) < _MOST_CHANGES:
             self.tally = replace(self.tally, changes=(*self.tally.changes, (change, table)))
+
+    def _tell(self, operation: str, table: str) -> None:
+        if self._told is not None:
+            self._told(operation, self._database, table)
 
     def _count(self, **added: int) -> None:
         self.tally = replace(self.tally, **{name: getattr(self.tally, name) + count for name, count in added.items()})
@@ -303,7 +391,18 @@ def _location(table: Table) -> str:
     location = table.storage.location or ""
     for scheme in ("s3a://", "s3n://"):
         location = location.replace(scheme, "s3://", 1) if location.startswith(scheme) else location
+    return _place(location)
+
+
+def _place(location: str) -> str:
     return location.rstrip("/") + "/"
+
+
+def _schema(wanted: TableInput) -> tuple[object, ...]:
+    columns = [
+        (each.name, each.type, each.comment, tuple(sorted(each.parameters.items()))) for each in wanted.storage.columns
+    ]
+    return columns, [(key.name, key.type) for key in wanted.partition_keys]
 
 
 def _typed(keys: Sequence[Column]) -> Sequence[Column]:

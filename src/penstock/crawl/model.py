@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from penstock.catalog.model import Column
+from penstock.crawl.targets.model import OtherTarget
 
 __all__ = [
     "PARQUET",
@@ -107,8 +108,8 @@ class Crawler:
 
     ``owner`` is the process that runs it (:mod:`penstock.owners`), ``heartbeat`` is its last sign of life.
 
-    ``classifiers`` are names of custom classifiers, in their order; ``classified`` is the digest of those that its files
-    were read with.
+    ``targets`` are folders of files, ``others`` all other targets. ``classifiers`` are names of custom classifiers, in their
+    order; ``classified`` is the digest of those that its files were read with.
 
     ``schedule`` is a cron expression, ``next_run`` the time of its next run, None while the schedule is stopped.
     ``recrawl`` is Glue's RecrawlBehavior. ``history`` are the latest runs, newest first. ``runtimes`` are the seconds of the
@@ -120,6 +121,7 @@ class Crawler:
     database: str | None = None
     description: str | None = None
     targets: Sequence[S3Target] = ()
+    others: Sequence[OtherTarget] = ()
     classifiers: Sequence[str] = ()
     classified: str = ""
     policy: SchemaChangePolicy = field(default_factory=SchemaChangePolicy)

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
 from penstock.catalog.model import Column
 from penstock.catalog.service import CatalogService
-from penstock.crawl.apply import Applier, OperationCheck
+from penstock.crawl.apply import Applier, ChangeListener, OperationCheck
 from penstock.crawl.classifiers.model import Recognizer
 from penstock.crawl.configuration import Configuration
 from penstock.crawl.formats.recognize import recognize
@@ -17,82 +17,174 @@ from penstock.crawl.globs import exclusion
 from penstock.crawl.infer import FoundTable, Problems, infer_tables
 from penstock.crawl.model import Crawler, S3Target, SeenFile, Tally
 from penstock.crawl.store import CrawlStore
+from penstock.crawl.targets.lake_tables import delta_tables, folder_uri, iceberg_tables
+from penstock.crawl.targets.model import (
+    CatalogTarget,
+    DeltaTarget,
+    DescribedTable,
+    IcebergTarget,
+    OtherTarget,
+    Scope,
+    SourceFinder,
+)
 from penstock.errors import DataProblem
-from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.lake.locations import LakeFolder
 from penstock.lake.statistics import LakeFile, walk
 
-__all__ = ["crawl"]
+__all__ = ["Surroundings", "crawl"]
 
 _READERS = 4
 _BATCH = 500
 Item = TypeVar("Item")
 
 
-def crawl(
-    crawler: Crawler,
-    *,
-    store: CrawlStore,
-    catalog: CatalogService,
-    lake: LakeFolder,
-    now: datetime,
-    check: Callable[[], None],
-    check_operation: OperationCheck | None = None,
-    custom: Sequence[Recognizer] = (),
-    anew: bool = False,
-) -> Tally:
-    """Run ``crawler`` once and return its counts.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a crawl works with.
 
     ``check`` is called often and raises to end the crawl early; ``check_operation`` raises before a change that is
     denied. ``custom`` are the crawler's own classifiers; ``anew`` says that files are read again because those changed.
+    ``sources`` finds tables outside the lake, None if the server reads none.
+    """
+
+    store: CrawlStore
+    catalog: CatalogService
+    lake: LakeFolder
+    now: datetime
+    check: Callable[[], None]
+    check_operation: OperationCheck | None = None
+    custom: Sequence[Recognizer] = ()
+    anew: bool = False
+    sources: SourceFinder | None = None
+    told: ChangeListener | None = None
+
+
+def crawl(crawler: Crawler, around: Surroundings) -> Tally:
+    """Run ``crawler`` once and return its counts.
 
     Raises :class:`PenstockError` if the crawl cannot continue; the files read by then are remembered.
     """
-    problems, settings = Problems(), Configuration.stored(crawler.configuration)
-    seen = dict(store.seen(crawler.name))
-    folders = {_folder_of(uri) for uri in seen}
-    current: dict[str, SeenFile] = {}
-    found: dict[str, FoundTable] = {}
-    read = 0
-    targets = [_folder(target) for target in crawler.targets]
-    for target, location in zip(crawler.targets, targets, strict=True):
-        files = _list(lake, target, location, check)
-        if crawler.recrawl == "CRAWL_NEW_FOLDERS_ONLY":
-            files = {uri: file for uri, file in files.items() if uri in seen or _folder_of(uri) not in folders}
-        unread = {
-            uri: file
-            for uri, file in _sampled(files, target.sample_size).items()
-            if (anew or not _is_known(file, seen.get(uri)))
-            and (crawler.recrawl == "CRAWL_EVERYTHING" or _is_new(seen.get(uri)))
-        }
-        read += len(unread)
-        for batch in _read(unread, check, custom):
-            store.remember(crawler.name, batch, [])
-            seen.update((file.uri, file) for file in batch)
-        # A file that was deleted between listing and reading is in neither.
-        mine = {uri: seen[uri] for uri in _sampled(files, target.sample_size) if uri in seen}
-        current.update(mine)
-        found.update((table.location, table) for table in infer_tables(location, mine.values(), problems, settings))
-    store.remember(crawler.name, [], [uri for uri in seen if uri not in current])
-    if settings.threshold is not None and len(found) > settings.threshold:
+    run = _Crawl(crawler, around)
+    catalog_targets = [target for target in crawler.others if isinstance(target, CatalogTarget)]
+    found = {table.location: table for target in crawler.targets for table in run.tables(target, run.settings)}
+    described, scopes = run.described()
+    existing = [run.existing(target) for target in catalog_targets]
+    run.forget()
+    count = len(found) + len(described)
+    if run.settings.threshold is not None and count > run.settings.threshold:
         raise DataProblem(
-            f"The crawl found {len(found)} tables, more than its TableThreshold of {settings.threshold}: the catalog is not "
+            f"The crawl found {count} tables, more than its TableThreshold of {run.settings.threshold}: the catalog is not "
             "changed.",
             remedy="Group the files (TableLevelConfiguration), exclude some, or raise the threshold.",
         )
-    applier = Applier(catalog, crawler, problems, now=now, check=check, check_operation=check_operation)
-    applier.apply([found[location] for location in sorted(found)], targets)
+    applier = run.applier(crawler, Tally())
+    if crawler.targets:
+        applier.apply([found[location] for location in sorted(found)], [folder_uri(each.path) for each in crawler.targets])
+    if scopes:
+        applier.describe(described, scopes)
+    for target, tables in zip(catalog_targets, existing, strict=True):
+        applier = run.applier(replace(crawler, database=target.database), applier.tally, only=target.tables)
+        applier.apply(tables, [])
     return replace(
         applier.tally,
-        files_found=len(current),
-        files_read=read,
-        problem_count=problems.count,
-        problems=tuple(problems.kept),
+        files_found=len(run.current),
+        files_read=run.read,
+        problem_count=run.problems.count,
+        problems=tuple(run.problems.kept),
     )
 
 
-def _folder(target: S3Target) -> str:
-    where = parse_uri(target.path)
-    return f"s3://{where.bucket}/{where.key.strip('/')}/" if where.key.strip("/") else f"s3://{where.bucket}/"
+class _Crawl:
+    """One crawl's reading, and what it has read."""
+
+    def __init__(self, crawler: Crawler, around: Surroundings) -> None:
+        self._crawler = crawler
+        self._around = around
+        self._seen = dict(around.store.seen(crawler.name))
+        self._folders = {_folder_of(uri) for uri in self._seen}
+        self.settings = Configuration.stored(crawler.configuration)
+        self.problems = Problems()
+        self.current: dict[str, SeenFile] = {}
+        self.read = 0
+
+    def applier(self, crawler: Crawler, tally: Tally, *, only: Sequence[str] | None = None) -> Applier:
+        """Return what writes to the catalog, counting on from ``tally``; ``only`` are the tables that it may change."""
+        around = self._around
+        return Applier(
+            around.catalog,
+            crawler,
+            self.problems,
+            now=around.now,
+            check=around.check,
+            check_operation=around.check_operation,
+            told=around.told,
+            tally=tally,
+            only=only,
+        )
+
+    def tables(self, target: S3Target, settings: Configuration) -> Sequence[FoundTable]:
+        """Read the files of a folder that are new or changed; return the tables of all of them."""
+        around, location = self._around, folder_uri(target.path)
+        everything = self._crawler.recrawl == "CRAWL_EVERYTHING"
+        files = _list(around.lake, target, location, around.check)
+        if not everything:
+            files = {uri: file for uri, file in files.items() if uri in self._seen or _folder_of(uri) not in self._folders}
+        files = _sampled(files, target.sample_size)
+        unread = {
+            uri: file
+            for uri, file in files.items()
+            if (around.anew or not _is_known(file, self._seen.get(uri))) and (everything or _is_new(self._seen.get(uri)))
+        }
+        self.read += len(unread)
+        for batch in _read(unread, around.check, around.custom):
+            around.store.remember(self._crawler.name, batch, [])
+            self._seen.update((file.uri, file) for file in batch)
+        # A file that was deleted between listing and reading is in neither.
+        mine = {uri: self._seen[uri] for uri in files if uri in self._seen}
+        self.current.update(mine)
+        return infer_tables(location, mine.values(), self.problems, settings)
+
+    def existing(self, target: CatalogTarget) -> Sequence[FoundTable]:
+        """Read the folders of tables that are in the catalog; each is one table, whatever is in it."""
+        found: dict[str, FoundTable] = {}
+        for name in target.tables:
+            location = self._around.catalog.table(target.database, name).storage.location or ""
+            if not location.startswith(("s3://", "s3a://", "s3n://")):
+                self.problems.add(f"Table {name} is skipped: it is not in the lake.")
+                continue
+            folder = folder_uri(location)
+            whole = replace(self.settings, level=folder.count("/") - 2)
+            found.update((each.location, each) for each in self.tables(S3Target(path=folder), whole))
+        return [found[location] for location in sorted(found)]
+
+    def described(self) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
+        """Return the tables of all other targets, and where they are."""
+        found: dict[tuple[str, str | None], DescribedTable] = {}
+        scopes: list[Scope] = []
+        for target in self._crawler.others:
+            tables, its_scopes = self._described(target)
+            found.update(((each.place, each.connection), each) for each in tables)
+            scopes += its_scopes
+        return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or ""))], scopes
+
+    def _described(self, target: OtherTarget) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
+        around = self._around
+        match target:
+            case CatalogTarget():
+                return [], []
+            case IcebergTarget():
+                return iceberg_tables(around.lake, target, self.problems, around.check)
+            case DeltaTarget():
+                return delta_tables(around.lake, target, self.problems)
+            case _:
+                if around.sources is None:
+                    raise DataProblem("This server reads no tables outside the lake.")
+                return around.sources.find(target, around.check)
+
+    def forget(self) -> None:
+        """Forget the files that are gone."""
+        gone = [uri for uri in self._seen if uri not in self.current]
+        self._around.store.remember(self._crawler.name, [], gone)
 
 
 def _list(lake: LakeFolder, target: S3Target, location: str, check: Callable[[], None]) -> dict[str, LakeFile]:

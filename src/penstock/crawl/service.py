@@ -28,9 +28,11 @@ from penstock.crawl.errors import (
 from penstock.crawl.globs import exclusion
 from penstock.crawl.model import Crawler, CrawlRecord, LastCrawl, Tally
 from penstock.crawl.queue import CrawlQueue
-from penstock.crawl.run import crawl
+from penstock.crawl.run import Surroundings, crawl
 from penstock.crawl.schedules import parse_cron
 from penstock.crawl.store import Change, CrawlStore
+from penstock.crawl.targets.lake_tables import folder_uri
+from penstock.crawl.targets.model import CatalogTarget, DynamoTarget, JdbcTarget, OtherTarget, SourceFinder
 from penstock.errors import InvalidInput, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.owners import forget_owner, is_lost, new_owner
@@ -77,7 +79,9 @@ class CrawlService:
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         classifiers: ClassifierService | None = None,
+        sources: SourceFinder | None = None,
     ) -> None:
+        self._sources = sources
         self._classifiers = classifiers
         self._store = store
         self._catalog = catalog
@@ -95,8 +99,7 @@ class CrawlService:
 
     def create(self, crawler: Crawler) -> None:
         """Add a crawler. Raises :class:`AlreadyExists`, and :class:`InvalidInput` for targets that cannot be crawled."""
-        _check_settings(crawler)
-        self._recognizers(crawler)
+        self._checked(crawler)
         check_tags(crawler.tags)
         now = self._now()
         self._store.create(replace(crawler, creation_time=now, last_updated=now, next_run=_next_run(crawler.schedule, now)))
@@ -129,12 +132,11 @@ class CrawlService:
             if crawler.state != "READY":
                 raise CrawlerRunning(name)
             changed, now = change(crawler), self._now()
-            _check_settings(changed)
             if changed.schedule != crawler.schedule:
                 changed = replace(changed, next_run=_next_run(changed.schedule, now))
             return replace(changed, version=crawler.version + 1, last_updated=now)
 
-        self._recognizers(change(self.get(name)))
+        self._checked(change(self.get(name)))
         self._store.change(name, checked)
 
     def set_schedule(self, name: str, schedule: str | None) -> None:
@@ -349,8 +351,7 @@ class CrawlService:
             check = self._checker(crawler)
             check()
             custom, digest = self._recognizers(crawler)
-            tally = crawl(
-                crawler,
+            around = Surroundings(
                 store=self._store,
                 catalog=self._catalog,
                 lake=self._lake,
@@ -359,7 +360,9 @@ class CrawlService:
                 check_operation=self._operation_checks.get(crawler.run_id or ""),
                 custom=custom,
                 anew=digest != crawler.classified,
+                sources=self._sources,
             )
+            tally = crawl(crawler, around)
             if digest != crawler.classified:
                 self._store.change(crawler.name, lambda current: replace(current, classified=digest))
             status, message = "SUCCEEDED", tally.summary() if tally.problem_count else ""
@@ -371,6 +374,16 @@ class CrawlService:
             _LOG.exception("crawler %s failed", crawler.name)
             message = "An internal error; the server's log has the details."
         self._finish(crawler, _last(status, message, started, self._now(), tally))
+
+    def _checked(self, crawler: Crawler) -> None:
+        """Raise :class:`InvalidInput`, ClassifierNotFound and the like for settings that cannot be used."""
+        _check_settings(crawler)
+        self._recognizers(crawler)
+        for target in crawler.others:
+            if isinstance(target, JdbcTarget | DynamoTarget):
+                if self._sources is None:
+                    raise InvalidInput("This server reads no tables outside the lake.", remedy="Give targets in the lake.")
+                self._sources.check(target)
 
     def _recognizers(self, crawler: Crawler) -> tuple[Sequence[Recognizer], str]:
         if not crawler.classifiers:
@@ -473,10 +486,41 @@ def _check_settings(crawler: Crawler) -> None:
             f"Crawler {crawler.name} crawls new folders only, and its SchemaChangePolicy changes what is in the others.",
             remedy="Set UpdateBehavior and DeleteBehavior to LOG.",
         )
-    if not crawler.targets:
+    if not crawler.targets and not crawler.others:
         raise InvalidInput(f"Crawler {crawler.name} has no target.", remedy="Give at least one path in Targets.S3Targets.")
+    _check_others(crawler)
     for target in crawler.targets:
         parse_uri(target.path)
         exclusion(target.exclusions)
         if target.sample_size is not None and not 1 <= target.sample_size <= _MAX_SAMPLE:
             raise InvalidInput(f"SampleSize {target.sample_size} is not from 1 to {_MAX_SAMPLE}.")
+
+
+def _check_others(crawler: Crawler) -> None:
+    """Check what can be told of targets without reading them."""
+    catalog = [target for target in crawler.others if isinstance(target, CatalogTarget)]
+    if catalog and (crawler.targets or len(catalog) < len(crawler.others)):
+        raise InvalidInput("CatalogTargets cannot be crawled together with other targets.", remedy="Create two crawlers.")
+    if catalog and crawler.policy.delete != "LOG":
+        raise InvalidInput("CatalogTargets need the DeleteBehavior LOG.", remedy="Set it in SchemaChangePolicy.")
+    if crawler.others and crawler.recrawl != "CRAWL_EVERYTHING":
+        raise InvalidInput(f"RecrawlBehavior {crawler.recrawl} is for S3 targets alone.", remedy="Use CRAWL_EVERYTHING.")
+    for target in crawler.others:
+        _check_other(target)
+
+
+def _check_other(target: OtherTarget) -> None:
+    match target:
+        case CatalogTarget():
+            if not target.tables:
+                raise InvalidInput("A catalog target has no Tables.", remedy="Name the tables to crawl.")
+        case JdbcTarget():
+            exclusion(target.exclusions)
+        case DynamoTarget():
+            if not target.table:
+                raise InvalidInput("A DynamoDB target has no Path.", remedy="Give the table's name.")
+        case _:
+            if not target.paths:
+                raise InvalidInput(f"A target of {target.kind} has no path.", remedy="Give s3://BUCKET/FOLDER/.")
+            for path in target.paths:
+                folder_uri(path)

@@ -27,6 +27,8 @@ from penstock.catalog.service import CatalogService
 from penstock.catalog.tables import ColumnSource
 from penstock.crawl.classifiers.service import ClassifierService
 from penstock.crawl.service import CrawlService
+from penstock.crawl.targets.dynamodb import dynamodb_client
+from penstock.crawl.targets.sources import Sources, login_of
 from penstock.lake.locations import LakeFolder
 from penstock.lakeformation.service import LakeFormation
 from penstock.query.execution.children import ChildPool
@@ -210,7 +212,17 @@ def _tenant(
     resources = SqlResourceStore(database)
     kinds = ClassifierService(resources)
     governed = GovernedCatalog(SqlCatalogStore(database), lake_formation, columns_of=_columns_of(schemas))
-    crawls = CrawlService(SqlCrawlStore(database), governed, lake, classifiers=kinds)
+    kept = ConnectionService(SqlConnectionStore(database, sealer))
+    secrets = SecretsService(SqlSecretStore(database, sealer), region=settings.region)
+    sources = Sources(
+        connections=kept,
+        secret_of=partial(login_of, secrets, account),
+        hosts=settings.crawl_hosts,
+        dynamodb=partial(dynamodb_client, settings.region)
+        if settings.crawl_dynamodb and account == settings.account
+        else None,
+    )
+    crawls = CrawlService(SqlCrawlStore(database), governed, lake, classifiers=kinds, sources=sources)
     limits = QuerySettings(account=account, output_location=settings.results_location, region=settings.region)
     statements = QueryService(
         store=SqlStatementStore(database),
@@ -222,11 +234,9 @@ def _tenant(
         children=children,
         resources=resources,
     )
-    kept = ConnectionService(SqlConnectionStore(database, sealer))
     jobs = TenantJobs.of(SqlJobStore(database), settings, account, lake, tokens=tokens)
     tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls, **jobs.tagged}
     owners = tuple(NamedTags(kind, each, region=settings.region, account=account) for kind, each in tagged.items())
-    secrets = SecretsService(SqlSecretStore(database, sealer), region=settings.region)
 
     def recover() -> None:
         crawls.recover()

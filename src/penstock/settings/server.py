@@ -68,6 +68,10 @@ class ServerSettings:
     """Whether ``/metrics`` needs no authentication."""
     workers: int = 1
     authenticate: bool = True
+    crawl_hosts: tuple[str, ...] = ()
+    """Hosts of databases, as HOST or HOST:PORT, that crawls may connect to."""
+    crawl_dynamodb: bool = False
+    """Whether the first account's crawls may read DynamoDB, with the server's own credentials of AWS."""
     access_log: bool = True
     minimum_free: int = 64_000_000
     """Free bytes that the disks of store and lake need for the server to be ready."""

@@ -32,6 +32,17 @@ __all__ = ["command"]
 @click.option(
     "--jobs-at-once", type=click.IntRange(1, 1000), default=4, show_default=True, help="Job runs with a process at once."
 )
+@click.option(
+    "--crawl-host",
+    "crawl_hosts",
+    multiple=True,
+    envvar="PENSTOCK_CRAWL_HOSTS",
+    metavar="HOST[:PORT]",
+    help="Database that crawls may connect to. Repeatable.",
+)
+@click.option(
+    "--crawl-dynamodb", is_flag=True, help="Let the first account's crawls read DynamoDB, by this process's login."
+)
 @click.option("--insecure-basic-auth", is_flag=True, help="Accept passwords without TLS on a network.")
 @click.option("--metrics-without-key", is_flag=True, help="Serve /metrics without authentication.")
 @audit_options
@@ -44,6 +55,8 @@ def command(
     oidc_keys: tuple[str, ...],
     insecure_basic_auth: bool,
     metrics_without_key: bool,
+    crawl_hosts: tuple[str, ...],
+    crawl_dynamodb: bool,
     access_log: bool,
     jobs: bool,
     jobs_master: str,
@@ -61,6 +74,8 @@ def command(
         access_log=access_log,
         insecure_basic_auth=insecure_basic_auth,
         metrics_without_key=metrics_without_key,
+        crawl_hosts=crawl_hosts,
+        crawl_dynamodb=crawl_dynamodb,
         requests_per_second=requests_per_second or None,
         minimum_free=min_free_mb * 1_000_000,
         oidc_keys=issuer_keys(oidc_keys),

@@ -6,9 +6,9 @@ from dataclasses import replace
 from penstock.catalog.model import Column, Partition, SerDeInfo, StorageDescriptor, Table
 from penstock.catalog.storage_classes import STORAGE_CLASSES
 from penstock.errors import InvalidInput
+from penstock.lake.delta_log import DeltaDamaged, DeltaRefused, DeltaState, read_log
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
 from penstock.query.errors import StatementError
-from penstock.query.tables.delta_log import DeltaState, read_log
 from penstock.query.tables.hive_scan import HIDDEN_COLUMNS, HiveScan
 from penstock.query.tables.port import DataFile, LakeReader, ScanRequest, TableReference, TableSource
 
@@ -37,7 +37,12 @@ class _DeltaTable:
             self._folder = reader.lake.path(self._location)
         except InvalidInput as error:
             raise StatementError("HIVE_INVALID_METADATA", error.message, remedy=error.remedy) from error
-        self._state = read_log(self._folder / "_delta_log", self._name)
+        try:
+            self._state = read_log(self._folder / "_delta_log", self._name)
+        except DeltaRefused as error:
+            raise StatementError("NOT_SUPPORTED", error.message, remedy=error.remedy) from error
+        except DeltaDamaged as error:
+            raise StatementError("DELTA_LAKE_INVALID_SCHEMA", error.message) from error
         self.table = _described(table, self._state, self._location)
 
     def scan(self, request: ScanRequest) -> HiveScan:

@@ -11,6 +11,7 @@ from penstock.catalog.model import Column
 from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
 from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy, SeenFile, Tally
 from penstock.crawl.store import CrawlStore
+from penstock.crawl.targets.model import CatalogTarget, DeltaTarget, DynamoTarget, IcebergTarget, JdbcTarget
 
 __all__ = ["CrawlStoreSuite"]
 
@@ -22,6 +23,14 @@ CRAWLER = Crawler(
     database="air",
     description="of the lake, für alle",
     targets=(S3Target(path="s3://lake/flights/", exclusions=("*.tmp",)),),
+    others=(
+        JdbcTarget(connection="db", path="air/public/%", exclusions=("x*",), metadata=("COMMENTS",)),
+        DynamoTarget(table="airports", scan_all=False, scan_rate=0.5),
+        CatalogTarget(database="air", tables=("flights",)),
+        IcebergTarget(paths=("s3://lake/ice/",), depth=3),
+        DeltaTarget(paths=("s3://lake/delta/",)),
+    ),
+    classifiers=("logs",),
     policy=SchemaChangePolicy(),
     table_prefix="raw_",
     configuration='{"Version":1.0}',

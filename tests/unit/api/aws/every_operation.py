@@ -195,6 +195,7 @@ VALUES: Mapping[str, Any] = {
     **{f"{each}JsonClassifierRequest.JsonPath": "$[*]" for each in ("Create", "Update")},
     "UpdateJsonClassifierRequest.Name": "shelves",
     **{f"{on}ClassifierRequest.{kind}Classifier": None for on in ("Create", "Update") for kind in ("Grok", "XML", "Csv")},
+    **{f"CrawlerTargets.{kind}Targets": None for kind in ("Jdbc", "DynamoDB", "Catalog", "Iceberg", "Delta")},
     "GetDataCatalogInput.Name": "AwsDataCatalog",
     "Filter.Key": "name",
     "SecretBinary": None,
@@ -212,7 +213,8 @@ KEPT = {
         "DataLakePrincipal", "DatabaseIdentifier", "DatabaseInput", "Order", "PartitionInput",
         "PhysicalConnectionRequirements", "PrincipalPermissions",
         *(f"{verb}{kind}ClassifierRequest" for verb in ("Create", "Update") for kind in ("Csv", "Grok", "XML")),
-        "S3Target", "SkewedInfo", "StorageDescriptor",
+        *("S3Target", "JdbcTarget", "DynamoDBTarget", "CatalogTarget", "IcebergTarget", "DeltaTarget"),
+        "SkewedInfo", "StorageDescriptor",
         "SchemaReference", "TableIdentifier", "TableInput",
         "CompactionConfiguration", "IcebergCompactionConfiguration", "IcebergOrphanFileDeletionConfiguration",
         "IcebergRetentionConfiguration", "OrphanFileDeletionConfiguration", "RetentionConfiguration",
@@ -255,6 +257,8 @@ def start(folder: Path) -> World:
         account_lakes=folder / "account-lakes",
         master_key_file=folder / "master.key",
         account=ACCOUNT,
+        crawl_hosts=("db.example.org",),
+        crawl_dynamodb=True,
     )
     prepare(settings)
     services = wire(settings)

@@ -212,6 +212,14 @@ def test_a_crawler_needs_the_right_to_pass_its_role(role: str, expected: str) ->
     assert extra_actions("glue", "UpdateCrawler", {"Name": "c"}, CONTEXT) == []
 
 
+def test_a_crawler_needs_the_right_to_read_its_connections() -> None:
+    targets = {"JdbcTargets": [{"ConnectionName": "db", "Path": "air/%"}, {"ConnectionName": "db", "Path": "sea/%"}]}
+    needed = extra_actions("glue", "UpdateCrawler", {"Name": "c", "Targets": targets}, CONTEXT)
+    assert [(action, list(resources)) for action, resources in needed] == [
+        ("glue:GetConnection", glue("catalog", "connection/db"))
+    ]
+
+
 @pytest.mark.parametrize("role", [f"arn:aws:iam::{B}:role/crawler", f"arn:aws-cn:iam::{B}:role/crawler"])
 def test_a_role_of_another_account_cannot_be_passed(role: str) -> None:
     with pytest.raises(NotAuthorized, match="Cross-account pass role is not allowed"):

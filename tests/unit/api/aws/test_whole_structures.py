@@ -36,7 +36,7 @@ def test_structures_that_are_kept_come_back_whole(world: World) -> None:
     found = world.call("glue", "GetConnection", Name="whole")["Connection"]
     assert {name: found[name] for name in connection} == connection
 
-    classifiers_come_back(world, made)
+    crawled_come_back(world, made)
 
     crawler = {**made("CreateCrawlerRequest"), "Name": "whole"}
     world.call("glue", "CreateCrawler", **crawler)
@@ -114,6 +114,11 @@ CLASSIFIERS: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 
 
+def crawled_come_back(world: World, made: Callable[..., dict[str, Any]]) -> None:
+    classifiers_come_back(world, made)
+    targets_come_back(world, made)
+
+
 def classifiers_come_back(world: World, made: Callable[..., dict[str, Any]]) -> None:
     for kind, settings in CLASSIFIERS.items():
         for verb in ("Create", "Update"):
@@ -121,3 +126,24 @@ def classifiers_come_back(world: World, made: Callable[..., dict[str, Any]]) -> 
             world.call("glue", f"{verb}Classifier", **{f"{kind}Classifier": given})
             found = world.call("glue", "GetClassifier", Name=f"whole{kind}")["Classifier"][f"{kind}Classifier"]
             assert given.items() <= found.items()
+
+
+TARGETS: Mapping[str, Mapping[str, Any]] = {
+    "Jdbc": {"ConnectionName": "database", "Path": "air/public/%", "EnableAdditionalMetadata": ["COMMENTS"]},
+    "DynamoDB": {"Path": "airports", "scanAll": False, "scanRate": 0.7},
+    "Catalog": {"DatabaseName": "air", "Tables": ["flights"]},
+    "Iceberg": {"Paths": ["s3://lake/ice/"], "MaximumTraversalDepth": 3},
+    "Delta": {"DeltaTables": ["s3://lake/delta/"], "WriteManifest": False, "CreateNativeDeltaTable": True},
+}
+
+
+def targets_come_back(world: World, made: Callable[..., dict[str, Any]]) -> None:
+    login = {"JDBC_CONNECTION_URL": "jdbc:postgresql://db.example.org/air"}
+    connection = {"Name": "database", "ConnectionType": "JDBC", "ConnectionProperties": login}
+    world.call("glue", "CreateConnection", ConnectionInput=connection)
+    for kind, settings in TARGETS.items():
+        targets = {f"{kind}Targets": [made(f"{kind}Target", **settings)]}
+        policy = {"DeleteBehavior": "LOG"}
+        world.call("glue", "CreateCrawler", Name=f"of{kind}", Role="reader", Targets=targets, SchemaChangePolicy=policy)
+        found = world.call("glue", "GetCrawler", Name=f"of{kind}")["Crawler"]["Targets"]
+        assert {member: each for member, each in found.items() if each} == targets

@@ -81,8 +81,9 @@ def extra_actions(service: str, operation: str, request: Request, context: Resou
 
     Creating a resource with tags needs the action of tagging, because conditions read tags. A table that refers to a schema
     returns the schema's columns, and a schema whose tags name the schemas that it builds on returns their definitions: the
-    caller has to be allowed to read the schemas that the request names. A crawler's role is passed to Glue; a role of
-    another account raises :class:`~penstock.access.errors.NotAuthorized`.
+    caller has to be allowed to read the schemas that the request names. A crawler's role is passed to Glue, and the
+    connections that it reads through are its caller's to read; a role of another account raises
+    :class:`~penstock.access.errors.NotAuthorized`.
     """
     return [*_tags_set(service, operation, request, context), *_named_in(service, operation, request, context)]
 
@@ -110,7 +111,8 @@ def _named_in(service: str, operation: str, request: Request, context: ResourceC
         return ()
     if operation in _WITH_ROLE:
         role = _WITH_ROLE[operation](request)
-        return [] if role is None else [(PASS_ROLE, (_role_arn(role, context),))]
+        passed = [] if role is None else [(PASS_ROLE, (_role_arn(role, context),))]
+        return [*passed, *_connections_crawled(request, context)]
     needed = [_read("GetSchemaVersion", reference, context) for reference in _schema_references(request)]
     member = _DECLARING.get(operation)
     tags = request.get(member) if member is not None else None
@@ -120,6 +122,15 @@ def _named_in(service: str, operation: str, request: Request, context: ResourceC
             key = {"RegistryName": reference.key.registry, "SchemaName": reference.key.name}
             needed.append(_read("GetSchema", {"SchemaId": key}, context))
     return [("glue:GetSchemaVersion", resources) for resources in needed]
+
+
+def _connections_crawled(request: Request, context: ResourceContext) -> ExtraActions:
+    """Return the right to read each connection, with its login, that a crawler's targets name."""
+    names = {each.get("ConnectionName") for each in (request.get("Targets") or {}).get("JdbcTargets") or ()}
+    return [
+        ("glue:GetConnection", resources_of("glue", "GetConnection", {"Name": name}, context))
+        for name in sorted(name for name in names if name)
+    ]
 
 
 def result_objects(service: str, operation: str, request: Request) -> Sequence[str]:

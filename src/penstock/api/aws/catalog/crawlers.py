@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from penstock.api.aws.catalog.crawl_targets import other_shapes, other_targets
 from penstock.api.aws.catalog.crawls import history_handlers, schedule_handlers
 from penstock.api.aws.catalog.operations import own_catalog
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
@@ -125,6 +126,7 @@ def _changed(crawler: Crawler, request: Request) -> Crawler:
         changes["recrawl"] = behavior
     if "Targets" in request:
         changes["targets"] = tuple(_target(each) for each in request["Targets"].get("S3Targets") or ())
+        changes["others"] = other_targets(request["Targets"])
     if policy := request.get("SchemaChangePolicy"):
         changes["policy"] = SchemaChangePolicy(
             update=policy.get("UpdateBehavior", crawler.policy.update),
@@ -158,10 +160,7 @@ def _shape(crawler: Crawler, now: datetime) -> dict[str, Any]:
             "S3Targets": [
                 {**each.extra, "Path": each.path, "Exclusions": list(each.exclusions)} for each in crawler.targets
             ],
-            **{
-                member: []
-                for member in ("JdbcTargets", "MongoDBTargets", "DynamoDBTargets", "CatalogTargets", "DeltaTargets")
-            },
+            **other_shapes(crawler.others),
         },
         "DatabaseName": crawler.database,
         "Description": crawler.description,

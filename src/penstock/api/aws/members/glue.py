@@ -179,7 +179,12 @@ _NAMES = {
     "GetClassifiersRequest": "MaxResults NextToken",
     # Crawlers
     "BatchGetCrawlersRequest": "CrawlerNames",
-    "CrawlerTargets": "S3Targets",
+    "CatalogTarget": "DatabaseName Tables",
+    "CrawlerTargets": "S3Targets JdbcTargets DynamoDBTargets CatalogTargets IcebergTargets DeltaTargets",
+    "DeltaTarget": "DeltaTables WriteManifest CreateNativeDeltaTable",
+    "DynamoDBTarget": "Path scanAll scanRate",
+    "IcebergTarget": "Paths Exclusions MaximumTraversalDepth",
+    "JdbcTarget": "ConnectionName Path Exclusions EnableAdditionalMetadata",
     "CreateCrawlerRequest": "Name Role DatabaseName Description Targets TablePrefix SchemaChangePolicy RecrawlPolicy "
     "Schedule LineageConfiguration Configuration Tags CatalogId Classifiers",
     "DeleteCrawlerRequest": "Name",

@@ -1,6 +1,6 @@
 """Crawlers in SQL: one row a crawler, its settings and last run as JSON, and one row a file that it has read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from functools import lru_cache
@@ -24,6 +24,14 @@ from penstock.crawl.model import (
     Tally,
 )
 from penstock.crawl.store import Change
+from penstock.crawl.targets.model import (
+    CatalogTarget,
+    DeltaTarget,
+    DynamoTarget,
+    IcebergTarget,
+    JdbcTarget,
+    OtherTarget,
+)
 from penstock.store.sql.catalog.codec import ColumnsCache, dump_columns
 from penstock.store.sql.database import Database, metadata
 
@@ -159,6 +167,7 @@ def _row(crawler: Crawler) -> dict[str, Any]:
 def _load(text: str) -> Crawler:
     found: dict[str, Any] = orjson.loads(text)
     found["targets"] = tuple(S3Target(**{**each, "exclusions": tuple(each["exclusions"])}) for each in found["targets"])
+    found["others"] = tuple(_other(each) for each in found.get("others") or ())
     found["classifiers"] = tuple(found.get("classifiers") or ())
     found["policy"] = SchemaChangePolicy(**found["policy"])
     found["runtimes"] = tuple(found["runtimes"])
@@ -169,6 +178,20 @@ def _load(text: str) -> Crawler:
         CrawlRecord(run_id=each["run_id"], last=_last(each["last"])) for each in found.get("history") or ()
     )
     return Crawler(**_times(found, "creation_time", "last_updated", "started", "heartbeat", "next_run"))
+
+
+_OTHERS: Mapping[str, Callable[..., OtherTarget]] = {
+    "jdbc": JdbcTarget,
+    "dynamodb": DynamoTarget,
+    "catalog": CatalogTarget,
+    "iceberg": IcebergTarget,
+    "delta": DeltaTarget,
+}
+
+
+def _other(found: Mapping[str, Any]) -> OtherTarget:
+    members = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    return _OTHERS[found["kind"]](**members)
 
 
 def _last(found: dict[str, Any]) -> LastCrawl:

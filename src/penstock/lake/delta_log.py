@@ -15,9 +15,18 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.query.errors import StatementError
+from penstock.errors import DataProblem
 
-__all__ = ["DeltaState", "read_log"]
+__all__ = ["DeltaDamaged", "DeltaRefused", "DeltaState", "read_log"]
+
+
+class DeltaRefused(DataProblem):
+    """A Delta table uses what is not read."""
+
+
+class DeltaDamaged(DataProblem):
+    """A Delta table's log is missing, or not complete."""
+
 
 _COMMIT = re.compile(r"(\d{20})\.json", re.ASCII)
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet", re.ASCII)
@@ -52,15 +61,13 @@ class DeltaState:
     files: dict[str, tuple[int, Mapping[str, str | None]]] = field(default_factory=dict)
     """By path, relative to the table or an ``s3://`` name: size in bytes, and the partition's values."""
 
-    def refused(self, what: str) -> StatementError:
+    def refused(self, what: str) -> DeltaRefused:
         """Return the error about something that the table uses and that is not read."""
-        return StatementError(
-            "NOT_SUPPORTED", f"The Delta table '{self.name}' cannot be read: {what}.", remedy="Read it with Spark."
-        )
+        return DeltaRefused(f"The Delta table '{self.name}' cannot be read: {what}.", remedy="Read it with Spark.")
 
-    def damaged(self, what: str) -> StatementError:
+    def damaged(self, what: str) -> DeltaDamaged:
         """Return the error about a log that is not complete."""
-        return StatementError("DELTA_LAKE_INVALID_SCHEMA", f"The log of the Delta table '{self.name}' {what}.")
+        return DeltaDamaged(f"The log of the Delta table '{self.name}' {what}.")
 
     def apply(self, action: Mapping[str, Any]) -> None:
         """Change the state by one action of the log."""
@@ -107,7 +114,7 @@ class DeltaState:
 
 
 def read_log(folder: Path, name: str) -> DeltaState:
-    """Read the log in ``folder`` (``_delta_log``) of the table ``name``. Raises :class:`StatementError`."""
+    """Read the log in ``folder`` (``_delta_log``) of the table ``name``. Raises DeltaRefused, DeltaDamaged."""
     state = DeltaState(name)
     names = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
     commits = {int(match[1]): match[0] for match in map(_COMMIT.fullmatch, names) if match}

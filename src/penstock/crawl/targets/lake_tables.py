@@ -1,0 +1,148 @@
+"""Iceberg's and Delta's tables in the lake: found by their metadata, described by it."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from penstock.catalog.inputs import TableInput
+from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.crawl.globs import exclusion
+from penstock.crawl.infer import Problems
+from penstock.crawl.targets.model import DeltaTarget, DescribedTable, IcebergTarget, Scope
+from penstock.errors import DataProblem, InvalidInput, NotFound
+from penstock.lake.delta_log import read_log
+from penstock.lake.iceberg.files import MetadataFiles
+from penstock.lake.iceberg.glue_tables import table_input
+from penstock.lake.locations import LakeFolder, parse_uri
+
+__all__ = ["delta_tables", "folder_uri", "iceberg_tables"]
+
+_METADATA = re.compile(r"(?:(?P<number>\d{1,9})-[^/]*|v(?P<version>\d{1,9}))(?:\.gz)?\.metadata\.json(?:\.gz)?", re.ASCII)
+_MOST_FOLDERS = 100_000
+
+
+def folder_uri(path: str) -> str:
+    """Return ``s3://BUCKET/FOLDER/``. Raises :class:`InvalidInput`."""
+    where = parse_uri(path)
+    return f"s3://{where.bucket}/{where.key.strip('/')}/" if where.key.strip("/") else f"s3://{where.bucket}/"
+
+
+def iceberg_tables(
+    lake: LakeFolder, target: IcebergTarget, problems: Problems, check: Callable[[], None]
+) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
+    """Return the tables below the target's folders; a folder with a ``metadata`` folder of Iceberg's is one.
+
+    The newest metadata file is that with the highest number; of several, the one that was updated last.
+    """
+    found: dict[str, DescribedTable] = {}
+    roots = [folder_uri(path) for path in target.paths]
+    excluded = exclusion(target.exclusions)
+    files = MetadataFiles(lake)
+    for root in roots:
+        lake.check_bucket(root)
+        for folder in _folders(lake, root, target.depth, check):
+            names = _newest(lake, folder)
+            if not names or excluded([folder[len(root) :].rstrip("/")])[0]:
+                continue
+            try:
+                place, document = max(
+                    ((f"{folder}metadata/{name}", _metadata(files, f"{folder}metadata/{name}")) for name in names),
+                    key=lambda pair: (pair[1].get("last-updated-ms", 0), pair[0]),
+                )
+                found[folder] = _iceberg(folder, place, document)
+            except (DataProblem, InvalidInput, NotFound) as error:
+                problems.add(f"{folder} is skipped: {error.message}")
+    return [found[folder] for folder in sorted(found)], [Scope(root) for root in roots]
+
+
+def _folders(lake: LakeFolder, root: str, depth: int, check: Callable[[], None]) -> Sequence[str]:
+    """Return ``root`` and the folders below it that may be tables: none is inside a table."""
+    left, found = [(root, 0)], []
+    while left:
+        uri, level = left.pop()
+        found.append(uri)
+        if len(found) > _MOST_FOLDERS:
+            raise DataProblem(f"There are more than {_MOST_FOLDERS:,} folders below {root}.", remedy="Name deeper paths.")
+        check()
+        path = lake.path(uri)
+        if level >= depth or not path.is_dir() or _newest(lake, uri):
+            continue
+        inside = sorted(each.name for each in path.iterdir() if each.is_dir() and not each.is_symlink())
+        left += [(f"{uri}{name}/", level + 1) for name in inside if not name.startswith((".", "_"))]
+    return sorted(found)
+
+
+def _newest(lake: LakeFolder, folder: str) -> Sequence[str]:
+    """Return the names of the metadata files with the highest number."""
+    path = lake.path(f"{folder}metadata")
+    matches = [match for each in path.iterdir() if (match := _METADATA.fullmatch(each.name))] if path.is_dir() else []
+    numbers = {match[0]: int(match["number"] or match["version"]) for match in matches}
+    return sorted(name for name, number in numbers.items() if number == max(numbers.values()))
+
+
+def _metadata(files: MetadataFiles, location: str) -> Mapping[str, Any]:
+    document = files.read(location)
+    if not isinstance(document, dict) or not isinstance(document.get("location"), str) or "schemas" not in document:
+        raise DataProblem(f"{location} is no metadata of an Iceberg table of version 2 or 3.")
+    return {"properties": {}, **document}
+
+
+def _iceberg(folder: str, place: str, document: Mapping[str, Any]) -> DescribedTable:
+    if folder_uri(document["location"]) != folder:
+        raise DataProblem(f"its metadata says that the table is at {document['location'][:200]}")
+
+    def define(name: str, current: Table | None) -> TableInput:
+        try:
+            made = table_input(name, document, place, current)
+        except (KeyError, TypeError, ValueError, StopIteration) as error:
+            raise DataProblem(f"The metadata file {place} is damaged: {error!r}.") from None
+        return replace(made, parameters={"classification": "iceberg", **made.parameters})
+
+    # Now, so that damage is this table's problem and not the crawl's.
+    define(_base(folder), None)
+    return DescribedTable(name=_base(folder), place=folder, define=define)
+
+
+def delta_tables(
+    lake: LakeFolder, target: DeltaTarget, problems: Problems
+) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
+    """Return the tables in the target's folders, by the newest version of their logs."""
+    found: list[DescribedTable] = []
+    roots = [folder_uri(path) for path in target.paths]
+    for root in sorted(set(roots)):
+        folder = lake.check_bucket(root)
+        try:
+            state = read_log(folder / "_delta_log", root)
+        except DataProblem as error:
+            problems.add(f"{root} is skipped: {error.message}")
+            continue
+        kinds = dict(state.columns)
+        columns = tuple(Column(name=name.lower(), type=kind) for name, kind in state.columns if name not in state.keys)
+        keys = tuple(Column(name=name.lower(), type=kinds[name]) for name in state.keys)
+        found.append(DescribedTable(name=_base(root), place=root, define=_delta(root, columns, keys)))
+    return found, [Scope(root) for root in roots]
+
+
+def _delta(root: str, columns: Sequence[Column], keys: Sequence[Column]) -> Callable[[str, Table | None], TableInput]:
+    def define(name: str, current: Table | None) -> TableInput:
+        base = TableInput(name=name, table_type="EXTERNAL_TABLE") if current is None else TableInput.of(current)
+        storage = base.storage if current is not None else StorageDescriptor()
+        return replace(
+            base,
+            storage=replace(storage, location=root, columns=columns),
+            partition_keys=keys,
+            parameters={
+                **base.parameters,
+                "EXTERNAL": "TRUE",
+                "classification": "delta",
+                "table_type": "delta",
+                "spark.sql.sources.provider": "delta",
+            },
+        )
+
+    return define
+
+
+def _base(folder: str) -> str:
+    return folder.rstrip("/").rpartition("/")[2]
