@@ -91,6 +91,9 @@ class JobRunner:
         if self._thread is not None:
             self._thread.join(timeout)
         forget_owner(self._owner)
+        for child in self._children.values():
+            if child.poll() is None:
+                child.returncode = 0  # it outlives this object on purpose, of which Python would warn
 
     def _watch(self) -> None:
         while not self._closing.is_set():
@@ -105,6 +108,7 @@ class JobRunner:
 
     def tick(self) -> None:
         """Do what is to be done for each run now."""
+        self._reap()
         runs = self._store.active(RUNS)
         here = sum(run.state in RUNNING and run.host == self._host for run in runs)
         for run in runs:
@@ -121,6 +125,14 @@ class JobRunner:
                 _LOG.warning("run %s of job %s: %s", run.id, run.job, error)
             except Exception:  # noqa: BLE001 - one run must not keep the others from being attended
                 _LOG.exception("run %s of job %s could not be attended", run.id, run.job)
+
+    def _reap(self) -> None:
+        """Forget the supervisors that have ended, whose ends were recorded."""
+        for run_id, child in list(self._children.items()):
+            if child.poll() is not None:
+                found = self._store.get(RUNS, run_id)
+                if found is None or found.ended:
+                    del self._children[run_id]
 
     def _promote(self, run: JobRun, runs: Sequence[JobRun]) -> None:
         """Let a waiting run begin when one of its job's places is free."""
@@ -255,7 +267,6 @@ class JobRunner:
             )
 
         if self._change(run, end).state in ENDED:
-            self._children.pop(run.id, None)
             _LOG.info("run %s of job %s: %s %s", run.id, run.job, state, error or "")
             self._wake.set()
 

@@ -1,7 +1,12 @@
 """Runs of jobs by a real server, as boto3 starts and reads them. Python shell jobs: their processes are cheap."""
 
+from pathlib import Path
+
 import pytest
 
+from penstock.client.run_bookmarks import RunBookmarks
+from penstock.errors import AccessDenied
+from penstock.retries import wait_until
 from tests.integration.jobs.conftest import Jobs
 
 WHO = """
@@ -53,3 +58,82 @@ def test_a_run_commits_the_bookmark_of_its_job_once_for_a_version(jobs: Jobs) ->
     assert jobs.glue.reset_job_bookmark(JobName="marks")["JobBookmarkEntry"]["Version"] == 3
     run = jobs.wait("marks", jobs.start("marks"))
     assert jobs.output(run["Id"])[:2] == ["3 ", "4"]
+
+
+WAITS = """
+import os, sys, time
+print("waits", flush=True)
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.05)
+"""
+
+
+def test_a_failed_run_says_why_and_is_tried_again_as_often_as_its_job_says(jobs: Jobs) -> None:
+    jobs.create("fails", "import sys\nprint('one', file=sys.stderr)\nraise ValueError('no such day')\n", MaxRetries=1)
+    first = jobs.start("fails")
+    again = f"{first}_attempt_1"
+    assert wait_until(lambda: len(jobs.glue.get_job_runs(JobName="fails")["JobRuns"]) == 2, seconds=60)
+    run = jobs.wait("fails", again)
+    assert [each["Id"] for each in jobs.glue.get_job_runs(JobName="fails")["JobRuns"]] == [again, first]
+    assert (run["JobRunState"], run["ErrorMessage"]) == ("FAILED", "ValueError: no such day")
+    assert (run["Attempt"], run["PreviousRunId"]) == (1, first)
+    assert jobs.output(first, "error")[0] == "one"
+    page = jobs.glue.get_job_runs(JobName="fails", MaxResults=1)
+    page = jobs.glue.get_job_runs(JobName="fails", MaxResults=1, NextToken=page["NextToken"])
+    assert [each["Id"] for each in page["JobRuns"]] == [first]
+
+
+def test_a_job_has_as_many_runs_at_once_as_it_may_and_they_are_stopped(jobs: Jobs, tmp_path: Path) -> None:
+    jobs.create("waits", WAITS)
+    arguments = {"--file": str(tmp_path / "go")}
+    running = jobs.start("waits", Arguments=arguments)
+    with pytest.raises(jobs.glue.exceptions.ConcurrentRunsExceededException):
+        jobs.start("waits", Arguments=arguments)
+    waiting = jobs.start("waits", Arguments=arguments, JobRunQueuingEnabled=True)
+    assert jobs.run("waits", waiting)["JobRunState"] == "WAITING"
+    jobs.wait("waits", running, {"RUNNING"})
+    with pytest.raises(jobs.glue.exceptions.InvalidInputException, match="is running"):
+        jobs.glue.delete_job(JobName="waits")
+    stopped = jobs.glue.batch_stop_job_run(JobName="waits", JobRunIds=[running, "jr_none"])
+    assert stopped["SuccessfulSubmissions"] == [{"JobName": "waits", "JobRunId": running}]
+    assert [each["ErrorDetail"]["ErrorCode"] for each in stopped["Errors"]] == ["EntityNotFoundException"]
+    assert jobs.wait("waits", running)["JobRunState"] == "STOPPED"
+    (tmp_path / "go").touch()
+    assert jobs.wait("waits", waiting)["JobRunState"] == "SUCCEEDED"
+    again = jobs.glue.start_job_run(JobName="waits", JobRunId=running)["JobRunId"]
+    run = jobs.wait("waits", again)
+    assert (run["JobRunState"], run["Arguments"]) == ("SUCCEEDED", arguments)
+    jobs.glue.delete_job(JobName="waits")
+    with pytest.raises(jobs.glue.exceptions.EntityNotFoundException):
+        jobs.run("waits", again)
+
+
+def test_what_a_run_cannot_have_is_told(jobs: Jobs) -> None:
+    create = jobs.glue.create_job
+    for members, message in (
+        ({"Command": {"Name": "glueray", "ScriptLocation": "s3://lake/a.py"}}, "glueray"),
+        ({"Command": {"Name": "glueetl", "ScriptLocation": "a.py"}}, "location of a script"),
+        ({"Command": {"Name": "glueetl", "ScriptLocation": "s3://lake/a.py", "PythonVersion": "2"}}, "PythonVersion"),
+        ({"WorkerType": "G.1X"}, "belong together"),
+        ({"DefaultArguments": {"--additional-python-modules": "x"}}, "environment of the server"),
+        ({"MaxRetries": 11}, "MaxRetries"),
+    ):
+        given = {"Command": {"Name": "glueetl", "ScriptLocation": "s3://lake/a.py"}, **members}
+        with pytest.raises(jobs.glue.exceptions.InvalidInputException, match=message):
+            create(Name="wrong", Role="etl", **given)
+    command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/nothing.py"}
+    create(Name="nothing", Role="etl", Command=command)
+    run = jobs.wait("nothing", jobs.start("nothing"))
+    assert run["ErrorMessage"].startswith("s3://lake/nothing.py does not exist")
+    jobs.glue.update_job(JobName="nothing", JobUpdate={"Role": "nobody", "Command": command})
+    run = jobs.wait("nothing", jobs.start("nothing"))
+    assert run["JobRunState"] == "FAILED"
+    assert run["ErrorMessage"].startswith("glue.amazonaws.com may not assume the role arn:aws:iam::000000000000:role/nobody")
+
+
+def test_the_token_of_a_run_ends_with_it(jobs: Jobs) -> None:
+    jobs.create("token", "import os\nprint(os.environ['PENSTOCK_RUN_URL'], os.environ['PENSTOCK_RUN_TOKEN'])\n")
+    url, token = jobs.output(jobs.wait("token", jobs.start("token"))["Id"])[0].split()
+    for wrong in (token, token[:-1], "", "x.y.z"):
+        with pytest.raises(AccessDenied):
+            RunBookmarks(url=url, token=wrong).read()

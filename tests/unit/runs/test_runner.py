@@ -1,0 +1,129 @@
+"""What a runner does with runs of machines that are gone, and with those that no supervisor was started for."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.jobs.model import JOBS, RUNS, Job, JobRun
+from penstock.jobs.runs import RunRequest, RunService
+from penstock.retries import wait_until
+from penstock.runs.folders import RunFolder
+from penstock.runs.plans import RunSettings
+from penstock.runs.runner import JobRunner
+from penstock.store.memory.jobs import MemoryJobStore
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+class World:
+    """A store, a clock that tests move, and runners of two machines."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = MemoryJobStore()
+        self.now = NOW
+        self.folder = folder
+        self.runners: list[JobRunner] = []
+        script = folder / "script.py"
+        script.write_text("print('done')\n")
+        settings = {"Role": "r", "Command": {"Name": "pythonshell", "ScriptLocation": str(script)}}
+        self.store.add(JOBS, Job(name="j", settings=settings, created=NOW, modified=NOW))
+        self.runs = RunService(self.store, now=lambda: self.now)
+
+    def runner(self, host: str) -> JobRunner:
+        settings = RunSettings(
+            folder=self.folder / host,
+            endpoint_url="http://127.0.0.1:1",
+            account="111122223333",
+            region="eu-west-1",
+            lake=self.folder,
+        )
+        made = JobRunner(self.store, settings, check=lambda _run: None, now=lambda: self.now, host=host)
+        self.runners.append(made)
+        return made
+
+    def run(self, run_id: str) -> JobRun:
+        found = self.store.get(RUNS, run_id)
+        assert found is not None
+        return found
+
+    def until(self, runner: JobRunner, run_id: str, state: str) -> JobRun:
+        def ticked() -> bool:
+            runner.tick()
+            return self.run(run_id).state == state
+
+        assert wait_until(ticked, seconds=30, every=0.05), self.run(run_id)
+        return self.run(run_id)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    for runner in made.runners:
+        runner.close()
+
+
+def test_a_run_of_a_machine_without_a_sign_of_life_has_failed(world: World) -> None:
+    run = world.runs.start("j", RunRequest())
+    lost = {"owner": "one:1:x", "host": "one", "state": "RUNNING", "heartbeat": NOW}
+    world.store.change(RUNS, run.id, lambda found: replace(found, **lost))  # type: ignore[arg-type]
+    other = world.runner("two")
+    world.now = NOW + timedelta(seconds=59)
+    other.tick()
+    assert world.run(run.id).state == "RUNNING"
+    world.now = NOW + timedelta(seconds=61)
+    other.tick()
+    found = world.run(run.id)
+    assert (found.state, found.completed) == ("FAILED", world.now)
+    assert found.error == "The machine one, which ran it, has given no sign of life for 61 seconds."
+    other.tick()
+    assert world.run(run.id).handled
+
+
+def test_a_run_whose_server_ended_before_it_started_anything_is_started(world: World) -> None:
+    run = world.runs.start("j", RunRequest())
+    here = world.runner("here")
+    lost = {"owner": "here:1:x", "host": "here", "heartbeat": NOW - timedelta(minutes=2)}
+    world.store.change(RUNS, run.id, lambda found: replace(found, **lost))  # type: ignore[arg-type]
+    assert world.until(here, run.id, "SUCCEEDED").error is None
+
+
+def test_two_runners_start_a_run_once(world: World) -> None:
+    runs = [world.runs.start("j", RunRequest(id=f"jr_{number}")) for number in range(1)]
+    runners = [world.runner("here") for _ in range(4)]
+    barrier = threading.Barrier(4)
+
+    def tick(runner: JobRunner) -> None:
+        barrier.wait()
+        runner.tick()
+
+    threads = [threading.Thread(target=tick, args=(each,)) for each in runners]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(len(each._children) for each in runners) == 1
+    owner = next(each for each in runners if each._children)
+    world.until(owner, runs[0].id, "SUCCEEDED")
+
+
+def test_a_run_takes_no_longer_than_its_timeout(world: World) -> None:
+    script = world.folder / "script.py"
+    script.write_text("import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(600)\n")
+    run = world.runs.start("j", RunRequest(settings={"Timeout": 1}))
+    here = world.runner("here")
+    prepare = RunFolder.prepare
+
+    def shorter(folder: RunFolder, plan: Mapping[str, Any]) -> None:
+        prepare(folder, {**plan, "seconds": 0.2, "grace": 0.2})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "prepare", shorter)
+        here.tick()
+    found = world.until(here, run.id, "TIMEOUT")
+    assert found.error == "The run took longer than its Timeout of 1 minutes."
