@@ -45,6 +45,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "compact": ("penstock.cli.streams.compact", "spark", "Make small files of tables large ones, while streams write."),
     "dlq": ("penstock.cli.streams.dlq", "spark", "List, show and replay dead letters."),
     "glue": ("penstock.cli.streams.glue", "spark", "Run scripts written for AWS Glue."),
+    "jobs": ("penstock.cli.jobs.command", "client", "Create, start and follow jobs, by Glue's API."),
     "metastore": ("penstock.cli.metastore", "metastore", "Serve the catalog to Spark and Hive by Thrift."),
     "functions": ("penstock.cli.streams.functions", "functions", "Run Lambda-style functions on Kafka and Kinesis."),
     "sql": ("penstock.cli.sql", "client", "Run one SQL statement and print the result."),

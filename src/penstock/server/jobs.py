@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from penstock.access.sts import TokenService
+from penstock.api.aws import logs
 from penstock.api.aws.catalog.tags import Tagged
 from penstock.api.aws.jobs import jobs as job_operations
 from penstock.api.aws.jobs import runs as run_operations
@@ -62,10 +63,15 @@ class TenantJobs:
         if runner is not None:
             runner.on_end(lambda run: _retry(runs, run))
         jobs = JobService(store)
+        folder = None if settings.jobs_folder is None else settings.jobs_folder / account
         return cls(
             store=store,
             tokens=tokens,
-            operations=(job_operations.operations(jobs), run_operations.operations(runs, BookmarkService(store))),
+            operations=(
+                job_operations.operations(jobs),
+                run_operations.operations(runs, BookmarkService(store)),
+                logs.operations(folder),
+            ),
             tagged={"job": jobs},
             runner=runner,
         )

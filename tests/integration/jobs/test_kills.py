@@ -1,5 +1,6 @@
 """A run's end is known whatever is killed: the server, the run's supervisor, the run itself."""
 
+import functools
 import os
 import signal
 from collections.abc import Iterator
@@ -49,6 +50,10 @@ def supervisor(server: RunningServer, run_id: str) -> int:
     return int(found["pid"])
 
 
+def has_begun(jobs: Jobs, run_id: str) -> bool:
+    return jobs.output(run_id) == ["waits"]
+
+
 def test_runs_outlive_the_server_and_their_ends_are_known(restarted: Restarted, tmp_path: Path) -> None:
     jobs = restarted.jobs()
     go = tmp_path / "go"
@@ -56,7 +61,7 @@ def test_runs_outlive_the_server_and_their_ends_are_known(restarted: Restarted, 
     ids = [jobs.start("waits", Arguments={"--file": str(go)}) for _ in range(3)]
     for each in ids:
         jobs.wait("waits", each, {"RUNNING"})
-        assert wait_until(lambda each=each: jobs.output(each) == ["waits"], seconds=30)
+        assert wait_until(functools.partial(has_begun, jobs, each), seconds=30)
     goes_on, is_killed, ends_meanwhile = ids
     jobs = restarted.again()
     # Killed while a server watches it, the supervisor cannot tell: the run has failed, and its process is gone, too.

@@ -1,11 +1,14 @@
 """Runs of jobs by a real server, as boto3 starts and reads them. Python shell jobs: their processes are cheap."""
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from penstock.client.run_bookmarks import RunBookmarks
 from penstock.errors import AccessDenied
+from penstock.interpreter import python_module
 from penstock.retries import wait_until
 from tests.integration.jobs.conftest import Jobs
 
@@ -137,3 +140,62 @@ def test_the_token_of_a_run_ends_with_it(jobs: Jobs) -> None:
     for wrong in (token, token[:-1], "", "x.y.z"):
         with pytest.raises(AccessDenied):
             RunBookmarks(url=url, token=wrong).read()
+
+
+def test_the_command_line_creates_starts_and_follows_jobs(jobs: Jobs, tmp_path: Path) -> None:
+    script = tmp_path / "lines.py"
+    script.write_text("import sys\nprint(sys.argv[1:])\nprint('gone', file=sys.stderr)\nsys.exit(int(sys.argv[2]))\n")
+
+    def penstock(*arguments: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [*python_module("penstock", "jobs"), *arguments],
+            env={**os.environ, **jobs.server.environment()},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    made = penstock("create", "--role", "etl", "--kind", "pythonshell", "lines", str(script), "--status", "0")
+    assert made == (0, "Job lines is created.\n", "")
+    assert penstock("create", "--role", "etl", "lines", str(script))[0] == 1
+    code, output, _ = penstock("start", "--wait", "lines")
+    run_id, printed = output.splitlines()
+    assert (code, printed) == (0, "['--status', '0']")
+    code, output, error = penstock("start", "--wait", "lines", "--status=3")
+    assert (code, output.splitlines()[1:]) == (4, ["['--status', '3']", "gone"])
+    assert "did not succeed: gone" in error
+    assert penstock("logs", "--error", "lines", run_id)[1] == "gone\n"
+    assert penstock("logs", "lines")[1] == "['--status', '3']\n"
+    states = [line.split()[1] for line in penstock("runs", "lines")[1].splitlines()]
+    assert states == ["STATE", "FAILED", "SUCCEEDED"]
+    assert "lines" in penstock("list")[1]
+    assert penstock("bookmarks", "reset", "lines")[1] == "The bookmark of job lines is reset.\n"
+    code, _, error = penstock("logs", "lines", "jr_none")
+    assert (code, "was not found" in error) == (1, True)
+    assert penstock("delete", "lines")[0] == 0
+
+
+def test_logs_are_read_by_cloudwatchs_api(jobs: Jobs) -> None:
+    jobs.create("talks", "for number in range(5):\n    print('line', number, 'ü')\n")
+    run_id = jobs.wait("talks", jobs.start("talks"))["Id"]
+    logs = jobs.server.client("logs")
+    stream = {"logGroupName": "/aws-glue/jobs/output", "logStreamName": run_id}
+    lines = [f"line {number} ü" for number in range(5)]
+    head = logs.get_log_events(**stream, startFromHead=True, limit=2)
+    assert [each["message"] for each in head["events"]] == lines[:2]
+    rest = logs.get_log_events(**stream, nextToken=head["nextForwardToken"])
+    assert [each["message"] for each in rest["events"]] == lines[2:]
+    end = logs.get_log_events(**stream, nextToken=rest["nextForwardToken"])
+    assert (end["events"], end["nextForwardToken"]) == ([], rest["nextForwardToken"])
+    last = logs.get_log_events(**stream, limit=2)
+    assert [each["message"] for each in last["events"]] == lines[3:]
+    before = logs.get_log_events(**stream, limit=2, nextToken=last["nextBackwardToken"])
+    assert [each["message"] for each in before["events"]] == lines[1:3]
+    pages = logs.get_paginator("filter_log_events").paginate(
+        logGroupName="/aws-glue/jobs/output", logStreamNames=[run_id], PaginationConfig={"PageSize": 2}
+    )
+    assert [each["message"] for page in pages for each in page["events"]] == lines
+    for wrong in ({"logGroupName": "/x"}, {"logStreamName": "../x"}, {"logStreamName": "jr_none"}):
+        with pytest.raises(logs.exceptions.ResourceNotFoundException):
+            logs.get_log_events(**{**stream, **wrong})

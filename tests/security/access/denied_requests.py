@@ -99,6 +99,7 @@ def make(target: Any) -> World:
                 f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
                 f"arn:aws:glue:*:*:connection/{HIDDEN}*",
                 f"arn:aws:glue:*:*:job/{HIDDEN}*",
+                f"arn:aws:logs:*:*:log-group:/aws-glue/jobs/output:log-stream:{HIDDEN}*",
                 f"arn:aws:athena:*:*:workgroup/{HIDDEN}*",
                 f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",
                 *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("user", "role", "group", "policy")),

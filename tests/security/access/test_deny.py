@@ -190,6 +190,11 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "StopCrawlerSchedule"): lambda world: {"CrawlerName": world.secret},
     ("glue", "UpdateCrawlerSchedule"): lambda world: {"CrawlerName": world.secret, "Schedule": ""},
     ("glue", "BatchGetCrawlers"): lambda world: {"CrawlerNames": [world.secret]},
+    ("logs", "GetLogEvents"): lambda world: {"logGroupName": "/aws-glue/jobs/output", "logStreamName": world.secret},
+    ("logs", "FilterLogEvents"): lambda world: {
+        "logGroupName": "/aws-glue/jobs/output",
+        "logStreamNames": [world.secret],
+    },
     ("glue", "CreateJob"): _named(Role="etl", Command={"ScriptLocation": "s3://lake/a.py"}),
     ("glue", "UpdateJob"): _job(JobUpdate={"Description": "x"}),
     ("glue", "GetJob"): _job(),

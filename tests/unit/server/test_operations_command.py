@@ -10,7 +10,8 @@ from penstock.cli.server.operations import command
 
 def test_lists_every_operation_of_aws_as_json() -> None:
     listed = json.loads(CliRunner().invoke(command, ["--json"]).stdout)
-    assert set(listed) == {"athena", "cloudtrail", "glue", "iam", "lakeformation", "organizations", "secretsmanager", "sts"}
+    others = {"iam", "lakeformation", "logs", "organizations", "secretsmanager", "sts"}
+    assert set(listed) == {"athena", "cloudtrail", "glue", *others}
     assert set(listed["glue"]) == set(load_model("glue").operations)
     assert listed["glue"]["GetSchemaVersion"] is True
     assert listed["glue"]["CreateBlueprint"] is False

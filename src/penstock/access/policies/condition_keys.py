@@ -42,7 +42,7 @@ _ABSENT = frozenset(
     )
 ) | {"sts:sourceidentity", "sts:transitivetagkeys"}
 _SERVICES = frozenset(
-    {"athena", "aws", "cloudtrail", "glue", "iam", "lakeformation", "organizations", "s3", "secretsmanager", "sts"}
+    {"athena", "aws", "cloudtrail", "glue", "iam", "lakeformation", "logs", "organizations", "s3", "secretsmanager", "sts"}
 )
 _TAGS_OF_CALLER = "aws:principaltag/"
 

@@ -389,6 +389,12 @@ def _organizations_account(request: Request, context: ResourceContext) -> Sequen
     return (account_resource(account, context),) if account.isdigit() else EVERYTHING
 
 
+def _log_streams(request: Request, context: ResourceContext) -> Sequence[str]:
+    names = [request["logStreamName"]] if "logStreamName" in request else request.get("logStreamNames") or ["*"]
+    group = f"log-group:{request.get('logGroupName') or '*'}:log-stream"
+    return [arn("logs", context.region, context.account, f"{group}:{name}") for name in names]
+
+
 def _each(builder: Builder, *operations: str) -> dict[str, Builder]:
     return dict.fromkeys(operations, builder)
 
@@ -486,11 +492,13 @@ _ORGANIZATIONS: dict[str, Builder] = {
     **_each(_organizations_account, "DescribeAccount", "DescribeCreateAccountStatus", "ListParents"),
     **_each(_organizations_account, "ListPoliciesForTarget", "ListTagsForResource"),
 }
+_LOGS: dict[str, Builder] = _each(_log_streams, "FilterLogEvents", "GetLogEvents")
 _STS: dict[str, Builder] = {"GetFederationToken": _federated_user}
 _BUILDERS: Mapping[str, Mapping[str, Builder]] = {
     "athena": _ATHENA,
     "glue": _GLUE,
     "iam": _IAM,
+    "logs": _LOGS,
     "organizations": _ORGANIZATIONS,
     "secretsmanager": _SECRETS,
     "sts": _STS,

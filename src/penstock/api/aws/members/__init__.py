@@ -8,7 +8,7 @@ member that a later botocore adds is rejected until a handler serves it.
 from collections.abc import Mapping
 from functools import cache
 
-from penstock.api.aws.members import athena, cloudtrail, glue, iam, lakeformation, organizations, secretsmanager, sts
+from penstock.api.aws.members import athena, cloudtrail, glue, iam, lakeformation, logs, organizations, secretsmanager, sts
 from penstock.api.aws.members.declared import Harmless, Members, asks_nothing
 
 __all__ = ["Harmless", "Members", "asks_nothing", "members_of"]
@@ -19,6 +19,7 @@ _SERVICES: Mapping[str, Members] = {
     "glue": glue.MEMBERS,
     "iam": iam.MEMBERS,
     "lakeformation": lakeformation.MEMBERS,
+    "logs": logs.MEMBERS,
     "organizations": organizations.MEMBERS,
     "secretsmanager": secretsmanager.MEMBERS,
     "sts": sts.MEMBERS,

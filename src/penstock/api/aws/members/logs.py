@@ -1,0 +1,18 @@
+"""The members of CloudWatch Logs' requests."""
+
+from penstock.api.aws.members.declared import Harmless, Members
+
+__all__ = ["MEMBERS"]
+
+MEMBERS = Members(
+    served={
+        "FilterLogEventsRequest": "logGroupName logStreamNames startTime endTime nextToken limit",
+        "GetLogEventsRequest": "logGroupName logStreamName startTime endTime nextToken limit startFromHead",
+    },
+    harmless={"FilterLogEventsRequest": {"interleaved": Harmless("Events of all streams are interleaved, as in AWS.")}},
+    remedies={
+        "filterPattern": "Leave it out, and search the events that are returned.",
+        "logGroupIdentifier": "Give logGroupName.",
+        "logStreamNamePrefix": "Give logStreamNames.",
+    },
+)
