@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from penstock.catalog.model import Column
+from penstock.crawl.access import Starter
 from penstock.crawl.targets.model import OtherTarget
 
 __all__ = [
@@ -112,6 +113,8 @@ class Crawler:
     order; ``classified`` is the digest of those that its files were read with.
 
     ``schedule`` is a cron expression, ``next_run`` the time of its next run, None while the schedule is stopped.
+    ``starter`` is who last created, changed or scheduled it: crawls by the schedule have that caller's rights.
+
     ``recrawl`` is Glue's RecrawlBehavior. ``history`` are the latest runs, newest first. ``runtimes`` are the seconds of the
     latest ones, oldest first; ``totals`` adds up the tables of all runs.
     """
@@ -141,6 +144,7 @@ class Crawler:
     last_crawl: LastCrawl | None = None
     schedule: str | None = None
     next_run: datetime | None = None
+    starter: Starter | None = None
     history: Sequence[CrawlRecord] = ()
     runtimes: Sequence[float] = ()
     totals: Tally = field(default_factory=Tally)

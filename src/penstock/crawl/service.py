@@ -11,7 +11,8 @@ from typing import Literal
 from uuid import uuid4
 
 from penstock.catalog.service import CatalogService
-from penstock.crawl.apply import OperationCheck
+from penstock.crawl.access import LateAccess, Starter
+from penstock.crawl.apply import ChangeListener, OperationCheck
 from penstock.crawl.classifiers.model import Recognizer
 from penstock.crawl.classifiers.service import ClassifierService
 from penstock.crawl.configuration import Configuration
@@ -35,6 +36,7 @@ from penstock.crawl.targets.lake_tables import folder_uri
 from penstock.crawl.targets.model import CatalogTarget, DynamoTarget, JdbcTarget, OtherTarget, SourceFinder
 from penstock.errors import InvalidInput, PenstockError
 from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.names import DEFAULT_ACCOUNT
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.paging import Page, page
 from penstock.tags import changed_tags, check_tags
@@ -80,7 +82,12 @@ class CrawlService:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         classifiers: ClassifierService | None = None,
         sources: SourceFinder | None = None,
+        account: str = DEFAULT_ACCOUNT,
+        access: LateAccess | None = None,
     ) -> None:
+        self._account = account
+        self._access = access or LateAccess()
+        self._starters: dict[str, Starter] = {}
         self._sources = sources
         self._classifiers = classifiers
         self._store = store
@@ -139,16 +146,16 @@ class CrawlService:
         self._checked(change(self.get(name)))
         self._store.change(name, checked)
 
-    def set_schedule(self, name: str, schedule: str | None) -> None:
+    def set_schedule(self, name: str, schedule: str | None, *, starter: Starter | None = None) -> None:
         """Give a crawler another schedule, and start it; None or an empty text removes it. Raises what create raises."""
 
         def change(crawler: Crawler) -> Crawler:
-            return replace(crawler, schedule=schedule or None, next_run=_next_run(schedule, self._now()))
+            return replace(crawler, starter=starter, schedule=schedule or None, next_run=_next_run(schedule, self._now()))
 
         self.get(name)
         self._store.change(name, change)
 
-    def start_schedule(self, name: str) -> None:
+    def start_schedule(self, name: str, *, starter: Starter | None = None) -> None:
         """Start a stopped schedule. Raises :class:`NotFound`, NoSchedule, ScheduleRunning."""
 
         def change(crawler: Crawler) -> Crawler:
@@ -156,7 +163,7 @@ class CrawlService:
                 raise NoSchedule(name)
             if crawler.next_run is not None:
                 raise ScheduleRunning(name)
-            return replace(crawler, next_run=_next_run(crawler.schedule, self._now()))
+            return replace(crawler, starter=starter, next_run=_next_run(crawler.schedule, self._now()))
 
         self.get(name)
         self._store.change(name, change)
@@ -185,7 +192,7 @@ class CrawlService:
                     _LOG.warning("crawler %s: its run of %s was missed", crawler.name, crawler.next_run.isoformat())
                     continue
                 try:
-                    self.start(crawler.name)
+                    self.start(crawler.name, starter=crawler.starter)
                     started.append(crawler.name)
                 except PenstockError as error:
                     _LOG.warning("crawler %s: its scheduled run is left out: %s", crawler.name, error.message)
@@ -228,11 +235,11 @@ class CrawlService:
         self.get(name)
         self._store.delete(name)
 
-    def start(self, name: str, *, check_operation: OperationCheck | None = None) -> None:
+    def start(self, name: str, *, check_operation: OperationCheck | None = None, starter: Starter | None = None) -> None:
         """Start a crawl in the background. Raises :class:`NotFound`, CrawlerRunning, TooManyCrawls.
 
         ``check_operation`` is called before each change of the catalog, with Glue's name of the operation and its
-        request; the crawl fails with the error that it raises.
+        request; the crawl fails with the error that it raises. So it does for what ``starter`` is denied.
         """
         run_id = str(uuid4())
 
@@ -251,6 +258,8 @@ class CrawlService:
             raise
         if check_operation is not None:
             self._operation_checks[run_id] = check_operation
+        if starter is not None:
+            self._starters[run_id] = starter
         self._queue.put(crawler)
         with self._keeping:
             if self._keeper is None:
@@ -350,6 +359,7 @@ class CrawlService:
         try:
             check = self._checker(crawler)
             check()
+            check_operation, told = self._checks(crawler)
             custom, digest = self._recognizers(crawler)
             around = Surroundings(
                 store=self._store,
@@ -357,7 +367,8 @@ class CrawlService:
                 lake=self._lake,
                 now=started,
                 check=check,
-                check_operation=self._operation_checks.get(crawler.run_id or ""),
+                check_operation=check_operation,
+                told=told,
                 custom=custom,
                 anew=digest != crawler.classified,
                 sources=self._sources,
@@ -374,6 +385,20 @@ class CrawlService:
             _LOG.exception("crawler %s failed", crawler.name)
             message = "An internal error; the server's log has the details."
         self._finish(crawler, _last(status, message, started, self._now(), tally))
+
+    def _checks(self, crawler: Crawler) -> tuple[OperationCheck | None, ChangeListener | None]:
+        """Return what checks the crawl's changes, and what records them. Raises AccessDenied if it may not start."""
+        run_id = crawler.run_id or ""
+        given, starter = self._operation_checks.get(run_id), self._starters.get(run_id)
+        if starter is None or self._access.of is None:
+            return given, None
+        access = self._access.of(self._account, starter, crawler.name, run_id)
+        access.check_start()
+
+        def changed(operation: str, database: str, table: str) -> None:
+            access.changed(operation, {"DatabaseName": database, "Name": table})
+
+        return given or access.check, changed
 
     def _checked(self, crawler: Crawler) -> None:
         """Raise :class:`InvalidInput`, ClassifierNotFound and the like for settings that cannot be used."""
@@ -410,6 +435,7 @@ class CrawlService:
 
     def _finish(self, crawler: Crawler, last: LastCrawl) -> None:
         self._operation_checks.pop(crawler.run_id or "", None)
+        self._starters.pop(crawler.run_id or "", None)
 
         def end(current: Crawler) -> Crawler:
             if current.run_id != crawler.run_id:

@@ -54,6 +54,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     limits = _limits(settings)
     audit, close_audit = open_audit(settings)
     authorizer = PolicyAuthorizer(access_checker, services.tenants, directory.store, region=settings.region, audit=audit)
+    services.crawl_access.of = authorizer.crawl_access
     aws = AwsApp(
         EndpointTable(services.operations),
         authenticator=authenticator if settings.authenticate else None,

@@ -25,6 +25,7 @@ from penstock.catalog.connections import ConnectionService
 from penstock.catalog.model import Column, SchemaReference
 from penstock.catalog.service import CatalogService
 from penstock.catalog.tables import ColumnSource
+from penstock.crawl.access import LateAccess
 from penstock.crawl.classifiers.service import ClassifierService
 from penstock.crawl.service import CrawlService
 from penstock.crawl.targets.dynamodb import dynamodb_client
@@ -77,6 +78,8 @@ class Services:
     children: ChildPool
     """Runs the statements of all accounts; a process of it serves only one account."""
     seal: Sealer
+    crawl_access: LateAccess
+    """Its ``of`` is to be set to what says what crawls may do."""
 
     @property
     def schemas(self) -> RegistryService:
@@ -157,16 +160,25 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         make_lake=lakes.make,
         oidc_keys=settings.oidc_keys,
     )
-    children = ChildPool()
+    children, access = ChildPool(), LateAccess()
     first = _tenant(
-        settings, settings.account, database, sealer, lakes.of(settings.account), children=children, tokens=directory.tokens
+        settings,
+        settings.account,
+        database,
+        sealer,
+        lakes.of(settings.account),
+        children=children,
+        tokens=directory.tokens,
+        access=access,
     )
 
     def start(account: str) -> ServedTenant:
         lakes.make(account)
         own = of_account(database, account)
         migrate(own)
-        tenant = _tenant(settings, account, own, sealer, lakes.of(account), children=children, tokens=directory.tokens)
+        tenant = _tenant(
+            settings, account, own, sealer, lakes.of(account), children=children, tokens=directory.tokens, access=access
+        )
         return replace(tenant, close=_both(tenant.close, own.close))
 
     return Services(
@@ -177,6 +189,7 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         readiness=Readiness(database, _folders(settings, database), minimum_free=settings.minimum_free),
         children=children,
         seal=sealer,
+        crawl_access=access,
     )
 
 
@@ -204,6 +217,7 @@ def _tenant(
     *,
     children: ChildPool,
     tokens: TokenService,
+    access: LateAccess,
 ) -> ServedTenant:
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
@@ -222,7 +236,9 @@ def _tenant(
         if settings.crawl_dynamodb and account == settings.account
         else None,
     )
-    crawls = CrawlService(SqlCrawlStore(database), governed, lake, classifiers=kinds, sources=sources)
+    crawls = CrawlService(
+        SqlCrawlStore(database), governed, lake, classifiers=kinds, sources=sources, account=account, access=access
+    )
     limits = QuerySettings(account=account, output_location=settings.results_location, region=settings.region)
     statements = QueryService(
         store=SqlStatementStore(database),

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from penstock.access.principals import Caller, SessionContext
 from penstock.catalog.model import Column
+from penstock.crawl.access import Starter
 from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
 from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy, SeenFile, Tally
 from penstock.crawl.store import CrawlStore
@@ -23,6 +25,15 @@ CRAWLER = Crawler(
     database="air",
     description="of the lake, für alle",
     targets=(S3Target(path="s3://lake/flights/", exclusions=("*.tmp",)),),
+    starter=Starter(
+        caller=Caller(
+            account="111122223333",
+            principal="arn:aws:sts::111122223333:assumed-role/etl/ana",
+            session=SessionContext(issued=1, expires=2, role="arn:aws:iam::111122223333:role/etl", policies=("{}",)),
+        ),
+        action="CreateCrawler",
+        client="192.0.2.1",
+    ),
     others=(
         JdbcTarget(connection="db", path="air/public/%", exclusions=("x*",), metadata=("COMMENTS",)),
         DynamoTarget(table="airports", scan_all=False, scan_rate=0.5),

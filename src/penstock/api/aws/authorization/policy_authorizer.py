@@ -12,7 +12,7 @@ from penstock.access.context_keys import Origin
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
 from penstock.access.keys import AccessStore
 from penstock.access.policies.evaluate import Decision
-from penstock.access.principals import Caller
+from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.actions import EVERYTHING, Request, ResourceContext, named_account, resources_of
@@ -31,6 +31,7 @@ from penstock.api.aws.authorization.visible_columns import hide_columns
 from penstock.api.aws.iam.sts import origin_of
 from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, RequestContext, RunOnThread, ServedOperation
 from penstock.api.tenants import Tenant, Tenants
+from penstock.crawl.access import Starter
 from penstock.errors import AccessDenied
 from penstock.lakeformation.decisions import TableAccess
 
@@ -154,6 +155,27 @@ class PolicyAuthorizer:
         decisions = self._decisions(context.caller, context, owner, self._tenants.get(owner))
         return _CallerCatalogAccess(self, context, decisions)
 
+    def crawl_access(self, account: str, starter: Starter, crawler: str, run_id: str) -> "_CrawlAccess":
+        """Return what a crawl of ``account`` may do: see :data:`penstock.crawl.access.AccessOf`."""
+        caller = starter.caller
+        context = RequestContext(
+            service="glue",
+            operation=starter.action,
+            account=account,
+            region=self._region,
+            principal=ANONYMOUS if caller is None else caller.principal,
+            request_id=run_id,
+            client=starter.client,
+            caller=caller,
+            secure=starter.secure,
+            user_agent=starter.user_agent,
+        )
+        if caller is None:
+            return _CrawlAccess(self._audit, context, None, crawler)
+        return _CrawlAccess(
+            self._audit, context, self._decisions(caller, context, account, self._tenants.get(account)), crawler
+        )
+
     def _decisions(self, caller: Caller, context: RequestContext, owner: str, tenant: Tenant | None) -> "_Decisions":
         names = self._stored_names(owner, tenant)
         resource_context = ResourceContext(self._region, owner, names, user=caller.user_name)
@@ -166,8 +188,6 @@ class PolicyAuthorizer:
             return context._replace(catalog_access=_CallerCatalogAccess(self, context, decisions))
         if (context.service, context.operation) in _BATCHES:
             return context._replace(check_operation=partial(self.check_operation, context.service, context, decisions))
-        if (context.service, context.operation) == ("glue", "StartCrawler"):
-            return context._replace(check_operation=partial(_check_crawl, decisions))
         return context
 
     def _tenant(self, owner: str, context: RequestContext) -> Tenant | None:
@@ -294,6 +314,52 @@ class _CallerCatalogAccess:
 
     def is_visible(self, operation: str, item: Request, /) -> bool:
         return all(self._decisions.is_visible(listed, item, item) for listed in LISTED["glue", operation])
+
+
+class _CrawlAccess:
+    """A :class:`~penstock.crawl.access.CrawlAccess`; ``decisions`` None allows everything (--no-auth)."""
+
+    def __init__(self, audit: AuditSink, context: RequestContext, decisions: _Decisions | None, crawler: str) -> None:
+        self._audit = audit
+        self._context = context
+        self._decisions = decisions
+        self._crawler = crawler
+
+    def check_start(self) -> None:
+        """See the protocol."""
+        if self._decisions is not None:
+            crawler = self._decisions.resource_context.glue(f"crawler/{self._crawler}")
+            self._decisions.check(f"glue:{self._context.operation}", (crawler,))
+
+    def check(self, operation: str, request: Request) -> None:
+        """See the protocol. Nothing is changed that could not be recorded."""
+        self._audit.check()
+        if self._decisions is not None:
+            _check_crawl(self._decisions, operation, request)
+
+    def changed(self, operation: str, request: Request) -> None:
+        """See the protocol. The event's request id is that of the crawl, as in ListCrawls."""
+        context = self._context
+        resources = (
+            () if self._decisions is None else resources_of("glue", operation, request, self._decisions.resource_context)
+        )
+        self._audit.write(
+            AuditEvent(
+                time=time.time(),
+                service="glue",
+                operation=operation,
+                outcome=OUTCOMES[0],
+                region=context.region,
+                account=context.account,
+                request_id=context.request_id,
+                client=context.client,
+                user_agent=f"penstock-crawler/{self._crawler}",
+                caller=context.caller,
+                secure=context.secure,
+                parameters=render_parameters(request),
+                resources=_named(resources),
+            )
+        )
 
 
 def _named(resources: Sequence[str]) -> Sequence[str]:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.api.aws.catalog.crawl_targets import other_shapes, other_targets
-from penstock.api.aws.catalog.crawls import history_handlers, schedule_handlers
+from penstock.api.aws.catalog.crawls import history_handlers, schedule_handlers, starter_of
 from penstock.api.aws.catalog.operations import own_catalog
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
@@ -31,13 +31,20 @@ def operations(service: CrawlService, *, now: Callable[[], datetime] = lambda: d
 
 
 def _writers(service: CrawlService) -> dict[str, Handler]:
-    def create(request: Request, _context: RequestContext) -> Response:
-        blank = Crawler(name=request["Name"], role=request["Role"], creation_time=_EPOCH, last_updated=_EPOCH)
+    def create(request: Request, context: RequestContext) -> Response:
+        blank = Crawler(
+            name=request["Name"],
+            role=request["Role"],
+            creation_time=_EPOCH,
+            last_updated=_EPOCH,
+            starter=starter_of(context),
+        )
         service.create(replace(_changed(blank, request), tags=request.get("Tags") or {}))
         return {}
 
-    def update(request: Request, _context: RequestContext) -> Response:
-        service.update(request["Name"], lambda crawler: _changed(crawler, request))
+    def update(request: Request, context: RequestContext) -> Response:
+        starter = starter_of(context)
+        service.update(request["Name"], lambda crawler: replace(_changed(crawler, request), starter=starter))
         return {}
 
     def delete(request: Request, _context: RequestContext) -> Response:
@@ -45,7 +52,7 @@ def _writers(service: CrawlService) -> dict[str, Handler]:
         return {}
 
     def start(request: Request, context: RequestContext) -> Response:
-        service.start(request["Name"], check_operation=context.check_operation)
+        service.start(request["Name"], starter=starter_of(context))
         return {}
 
     def stop(request: Request, _context: RequestContext) -> Response:

@@ -7,11 +7,12 @@ from typing import Any
 
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
+from penstock.crawl.access import Starter
 from penstock.crawl.model import Crawler, CrawlRecord, LastCrawl, Tally
 from penstock.crawl.service import CrawlService
 from penstock.errors import InvalidInput
 
-__all__ = ["history_handlers", "schedule_handlers"]
+__all__ = ["history_handlers", "schedule_handlers", "starter_of"]
 
 _STATES = {"SUCCEEDED": "COMPLETED", "CANCELLED": "STOPPED", "FAILED": "FAILED"}
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -26,15 +27,26 @@ _TIMES = {"START_TIME": "StartTime", "END_TIME": "EndTime"}
 _TEXTS = {"CRAWL_ID": "CrawlId", "STATE": "State"}
 
 
+def starter_of(context: RequestContext) -> Starter:
+    """Return who sends the request, for the crawls that it starts."""
+    return Starter(
+        caller=context.caller,
+        action=context.operation,
+        client=context.client,
+        secure=context.secure,
+        user_agent=context.user_agent,
+    )
+
+
 def schedule_handlers(service: CrawlService) -> dict[str, Handler]:
     """Return the handlers of schedules by operation name."""
 
-    def update(request: Request, _context: RequestContext) -> Response:
-        service.set_schedule(request["CrawlerName"], request.get("Schedule"))
+    def update(request: Request, context: RequestContext) -> Response:
+        service.set_schedule(request["CrawlerName"], request.get("Schedule"), starter=starter_of(context))
         return {}
 
-    def start(request: Request, _context: RequestContext) -> Response:
-        service.start_schedule(request["CrawlerName"])
+    def start(request: Request, context: RequestContext) -> Response:
+        service.start_schedule(request["CrawlerName"], starter=starter_of(context))
         return {}
 
     def stop(request: Request, _context: RequestContext) -> Response:

@@ -11,6 +11,8 @@ from sqlalchemy import BigInteger, Column, ForeignKey, String, Text, delete, ins
 from sqlalchemy import Table as SqlTable
 from sqlalchemy.exc import IntegrityError
 
+from penstock.access.principals import Caller, SessionContext
+from penstock.crawl.access import Starter
 from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
 from penstock.crawl.model import (
     PARQUET,
@@ -167,6 +169,8 @@ def _row(crawler: Crawler) -> dict[str, Any]:
 def _load(text: str) -> Crawler:
     found: dict[str, Any] = orjson.loads(text)
     found["targets"] = tuple(S3Target(**{**each, "exclusions": tuple(each["exclusions"])}) for each in found["targets"])
+    if found.get("starter"):
+        found["starter"] = _starter(found["starter"])
     found["others"] = tuple(_other(each) for each in found.get("others") or ())
     found["classifiers"] = tuple(found.get("classifiers") or ())
     found["policy"] = SchemaChangePolicy(**found["policy"])
@@ -178,6 +182,17 @@ def _load(text: str) -> Crawler:
         CrawlRecord(run_id=each["run_id"], last=_last(each["last"])) for each in found.get("history") or ()
     )
     return Crawler(**_times(found, "creation_time", "last_updated", "started", "heartbeat", "next_run"))
+
+
+def _starter(found: dict[str, Any]) -> Starter:
+    caller = found["caller"]
+    if caller is None:
+        return Starter(**found)
+    session = caller["session"]
+    if session is not None:
+        lists = {name: tuple(session[name]) for name in ("policies", "policy_arns")}
+        session = SessionContext(**{**session, **lists})
+    return Starter(**{**found, "caller": Caller(**{**caller, "session": session})})
 
 
 _OTHERS: Mapping[str, Callable[..., OtherTarget]] = {

@@ -1,0 +1,47 @@
+"""Who started a crawl, what that caller may do to the catalog, and who hears of its changes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from penstock.access.principals import Caller
+
+__all__ = ["AccessOf", "CrawlAccess", "LateAccess", "Starter"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starter:
+    """The caller of the operation that starts crawls, now or by a schedule. ``caller`` is None under --no-auth.
+
+    ``action`` is Glue's name of the operation; conditions of policies read ``client``, ``secure`` and ``user_agent``.
+    """
+
+    caller: Caller | None
+    action: str
+    client: str = "-"
+    secure: bool = False
+    user_agent: str = ""
+
+
+class CrawlAccess(Protocol):
+    """What a crawl's starter may do, and the audit log of what the crawl did."""
+
+    def check_start(self) -> None:
+        """Raise :class:`~penstock.errors.AccessDenied` unless the starter may still do what started the crawl."""
+
+    def check(self, operation: str, request: Mapping[str, Any]) -> None:
+        """Raise :class:`~penstock.errors.AccessDenied` if the starter is denied an operation of Glue."""
+
+    def changed(self, operation: str, request: Mapping[str, Any]) -> None:
+        """Record an operation of Glue that the crawl has done."""
+
+
+AccessOf = Callable[[str, Starter, str, str], CrawlAccess]
+"""Returns the access of an account's crawl, by account, starter, crawler's name and the id of its run."""
+
+
+class LateAccess:
+    """The :data:`AccessOf` of a process: set once its policies are wired, which is after its crawlers are."""
+
+    def __init__(self) -> None:
+        self.of: AccessOf | None = None

@@ -1,0 +1,126 @@
+"""Crawls have the rights of who started or scheduled them, and what they change is in the audit log."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from penstock.access.audit.event import AuditEvent
+from penstock.access.identities.entities import User
+from penstock.access.principals import Caller, root_arn, user_arn
+from penstock.api.access_checker import AccessChecker
+from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
+from penstock.catalog.service import CatalogService
+from penstock.crawl.access import LateAccess, Starter
+from penstock.crawl.model import LastCrawl
+from penstock.crawl.service import CrawlService
+from penstock.store.memory.catalog import MemoryCatalogStore
+from penstock.store.memory.crawl import MemoryCrawlStore
+from tests.unit.api.aws.test_policy_authorizer import A, allow
+from tests.unit.api.aws.test_policy_authorizer import World as Policies
+from tests.unit.crawl.crawl_world import World, wait
+
+BEN = Caller(account=A, principal=user_arn(A, "/", "ben"), user_id="AIDABEN")
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+class KeptEvents:
+    """An audit log that is a list."""
+
+    records_reads = False
+
+    def __init__(self) -> None:
+        self.events: list[AuditEvent] = []
+
+    def check(self) -> None:
+        """There is always room."""
+
+    def write(self, event: AuditEvent) -> None:
+        self.events.append(event)
+
+
+class Scheduled(World):
+    """Crawlers whose clock is set, with policies and an audit log."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, CatalogService(MemoryCatalogStore()), MemoryCrawlStore())
+        self.crawls.close()
+        log = KeptEvents()
+        self.events = log.events
+        self.policies = Policies()
+        checker = AccessChecker(self.policies.policies, region="us-east-1")
+        authorizer = PolicyAuthorizer(checker, self.policies.tenants, self.policies.store, region="us-east-1", audit=log)
+        access = LateAccess()
+        access.of = authorizer.crawl_access
+        self.now = NOON - timedelta(minutes=1)
+        self.crawls = CrawlService(self.store, self.catalog, self.lake, now=lambda: self.now, account=A, access=access)
+
+    def next_run(self) -> LastCrawl:
+        self.now = (self.crawls.get("c").next_run or NOON) + timedelta(seconds=1)
+        assert self.crawls.run_due() == ["c"]
+        wait(lambda: self.crawls.get("c").state == "READY")
+        last = self.crawls.get("c").last_crawl
+        assert last is not None
+        return last
+
+    def grant(self, *actions: str, denied: str | None = None) -> None:
+        user = User(
+            account=A,
+            name="ben",
+            id="AIDABEN",
+            created=NOON,
+            inline={str(number): allow(each) for number, each in enumerate(actions)},
+        )
+        if denied is not None:
+            user = replace(user, inline={**user.inline, "d": allow(denied).replace("Allow", "Deny")})
+        self.policies.store.add_entity(user, "CreateUser", limit=10)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Scheduled]:
+    root = tmp_path / "buckets"
+    root.mkdir()
+    made = Scheduled(root)
+    made.write("flights/year=2013/a.parquet", id=[1])
+    yield made
+    made.crawls.close()
+
+
+def test_each_change_of_a_crawl_is_an_event_of_its_starter(world: Scheduled) -> None:
+    world.grant("glue:CreateCrawler")
+    world.crawler(schedule="cron(0 12 * * ? *)", starter=Starter(caller=BEN, action="CreateCrawler", client="192.0.2.1"))
+    last = world.next_run()
+    assert (last.status, last.message) == ("SUCCEEDED", None)
+    assert [(event.operation, event.caller, event.client) for event in world.events] == [
+        ("CreateTable", BEN, "192.0.2.1"), ("BatchCreatePartition", BEN, "192.0.2.1")
+    ]  # fmt: skip
+    assert {event.request_id for event in world.events} == {world.crawls.get("c").history[0].run_id}
+    assert f"arn:aws:glue:us-east-1:{A}:table/air/flights" in list(world.events[0].resources)  # type: ignore[arg-type]
+    assert {event.user_agent for event in world.events} == {"penstock-crawler/c"}
+
+
+@pytest.mark.parametrize(
+    ("actions", "denied", "message"),
+    [
+        (("glue:GetCrawler",), None, "not authorized to perform: glue:CreateCrawler"),
+        (("glue:*",), "glue:CreateTable", "not authorized to perform: glue:CreateTable"),
+    ],
+)
+def test_a_scheduled_crawl_fails_when_its_starter_has_lost_the_right(
+    world: Scheduled, actions: tuple[str, ...], denied: str | None, message: str
+) -> None:
+    world.grant(*actions, denied=denied)
+    world.crawler(schedule="cron(0 12 * * ? *)", starter=Starter(caller=BEN, action="CreateCrawler"))
+    last = world.next_run()
+    assert (last.status, message in str(last.message)) == ("FAILED", True)
+    assert world.events == []
+    world.crawls.start("c", starter=Starter(caller=Caller(account=A, principal=root_arn(A)), action="StartCrawler"))
+    wait(lambda: world.crawls.get("c").state == "READY")
+    assert [event.operation for event in world.events] == ["CreateTable", "BatchCreatePartition"]
+
+
+def test_a_crawler_of_a_user_who_is_gone_does_not_run(world: Scheduled) -> None:
+    world.crawler(schedule="cron(0 12 * * ? *)", starter=Starter(caller=BEN, action="CreateCrawler"))
+    assert f"{BEN.principal} does not exist any more" in str(world.next_run().message)
