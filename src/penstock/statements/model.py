@@ -97,6 +97,7 @@ class StatementStatistics:
     files_scanned: int = 0
     partitions_scanned: int = 0
     partitions_total: int = 0
+    """How many partitions were considered: those that the catalog found by its index, or all of the table."""
     output_bytes: int = 0
     output_rows: int = 0
     reused: bool = False

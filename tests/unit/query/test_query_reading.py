@@ -36,7 +36,7 @@ def test_only_partitions_that_the_query_can_need_are_read(ask: Ask, condition: s
     assert statement.state == "SUCCEEDED", statement.reason
     sources = 2 if "SELECT" in condition else 1
     assert statement.statistics.files_scanned == (12 if sources == 2 else months)
-    assert statement.statistics.partitions_total == 12 * sources
+    assert months <= statement.statistics.partitions_total <= 12 * sources
     assert (statement.statistics.scanned_bytes > 0) == (months > 0)
 
 

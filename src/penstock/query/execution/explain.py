@@ -84,7 +84,7 @@ def _inputs(plan: Plan) -> Mapping[str, Any]:
                 "route": scan.route,
                 "files": len(scan.files),
                 "outputSizeInBytes": sum(file.size for file in scan.files),
-                "partitions": {"read": scan.partitions_read, "total": scan.partitions_total},
+                "partitions": {"read": scan.partitions_read, "considered": scan.partitions_total},
             }
         )
     return {"inputTableColumnInfos": infos}

@@ -6,8 +6,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.catalog.model import Partition, StorageDescriptor, Table
+from penstock.errors import InvalidInput
 from penstock.lake.visible import CommittedBatches
 from penstock.query.errors import StatementError
+from penstock.query.tables.catalog_conditions import catalog_expression
 from penstock.query.tables.formats.layouts import SYMLINKS, file_format
 from penstock.query.tables.hive_scan import HIDDEN_COLUMNS, HiveScan
 from penstock.query.tables.listing import committed_batches, data_files, linked_files
@@ -54,7 +56,10 @@ class HiveTable:
         return replace(scan, files=_listed(scan, found, request.max_files))
 
     def partitions(self, request: ScanRequest, conditions: Sequence[exp.Expr]) -> tuple[Sequence[Partition], int]:
-        """Return the partitions that meet ``conditions`` on the keys, and how many there are. Raises StatementError."""
+        """Return the partitions that meet ``conditions`` on the keys, and how many were found for them by the catalog.
+
+        Raises :class:`StatementError`.
+        """
         texts = [each.sql("duckdb") for each in conditions]
 
         def needed(table: Table, partitions: Sequence[Partition]) -> Sequence[int]:
@@ -66,7 +71,7 @@ class HiveTable:
             projected = project(self.table, conditions, needed)
             everything, total = projected.partitions, projected.total
         else:
-            everything = self._registered()
+            everything = self._registered(catalog_expression(self.table.partition_keys, conditions))
             total = len(everything)
         return [everything[index] for index in needed(self.table, everything)], total
 
@@ -89,9 +94,14 @@ class HiveTable:
         input_format = storage.input_format or self.table.storage.input_format or ""
         return linked_files(lake, found) if input_format.endswith(SYMLINKS) else found
 
-    def _registered(self) -> Sequence[Partition]:
+    def _registered(self, expression: str | None) -> Sequence[Partition]:
+        """Return the partitions that the catalog finds for ``expression``, all without one."""
         table = self.table
-        everything = self._reader.catalog.partitions(table.database, table.name)
+        try:
+            everything = self._reader.catalog.partitions(table.database, table.name, expression)
+        except InvalidInput:
+            # A value that is not of its key's type, say: the engine tells of it.
+            everything = self._reader.catalog.partitions(table.database, table.name)
         for each in everything:
             if len(each.values) != len(table.partition_keys):
                 raise StatementError(

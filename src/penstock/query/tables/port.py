@@ -113,7 +113,7 @@ class Scan(Protocol):
 
     @property
     def partitions_total(self) -> int:
-        """How many partitions the table has."""
+        """How many partitions the catalog found by the conditions that its index takes, or the table has."""
         ...
 
     @property

@@ -44,7 +44,7 @@ def test_formats_and_types(rows: Rows) -> None:
         "inputTableColumnInfos"
     ]
     assert table["table"]["schemaTable"] == {"schema": "db", "table": "flights"}
-    assert (table["files"], table["partitions"]) == (2, {"read": 2, "total": 12})
+    assert (table["files"], table["partitions"]) == (2, {"read": 2, "considered": 2})
 
 
 def test_analyze_runs_the_query(rows: Rows, done: Ask) -> None:

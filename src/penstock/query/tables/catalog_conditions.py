@@ -1,0 +1,93 @@
+"""Conditions on partition keys as Glue's partition expressions, so that the catalog finds the partitions by its index.
+
+An expression is true for every partition that meets the conditions, and may be for others: what cannot be said in it is
+left out. So the conditions themselves still decide.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from penstock.catalog.model import Column
+
+__all__ = ["catalog_expression"]
+
+_MAX_LENGTH = 2_048  # Glue API reference, GetPartitions, Expression
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_PLAIN = re.compile(r"[^'\\\x00-\x1f]*")  # a text that needs no escape
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_INTEGER = re.compile(r"-?\d{1,18}")
+_INTEGERS = frozenset({"tinyint", "smallint", "int", "integer", "bigint"})
+_SIGNS: Mapping[type[exp.Expr], str] = {exp.EQ: "=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
+_TURNED = {"=": "=", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
+
+
+def catalog_expression(keys: Sequence[Column], conditions: Sequence[exp.Expr]) -> str | None:
+    """Return an expression over ``keys`` that is true wherever all ``conditions`` are (the engine's), None for no limit."""
+    kinds = {key.name.lower(): (key.type or "string").strip().lower() for key in keys if _NAME.fullmatch(key.name.lower())}
+    parts: list[str] = []
+    for condition in conditions:
+        text = _said(condition, kinds)
+        if text is not None and len(" AND ".join([*parts, text])) <= _MAX_LENGTH:
+            parts.append(text)
+    return " AND ".join(parts) or None
+
+
+def _said(condition: exp.Expr, kinds: Mapping[str, str]) -> str | None:
+    condition = condition.unnest()
+    match condition:
+        case exp.And():
+            known = [each for each in (_said(condition.left, kinds), _said(condition.right, kinds)) if each is not None]
+            return f"({' AND '.join(known)})" if known else None
+        case exp.Or():
+            sides = [_said(condition.left, kinds), _said(condition.right, kinds)]
+            return None if None in sides else f"({' OR '.join(each for each in sides if each is not None)})"
+        case exp.In():
+            return _listed(condition, kinds)
+        case exp.Between():
+            return _said(
+                exp.and_(
+                    exp.GTE(this=condition.this.copy(), expression=condition.args["low"].copy()),
+                    exp.LTE(this=condition.this.copy(), expression=condition.args["high"].copy()),
+                ),
+                kinds,
+            )
+    sign = _SIGNS.get(type(condition))
+    return None if sign is None else _compared(sign, condition.this.unnest(), condition.expression.unnest(), kinds)
+
+
+def _compared(sign: str, left: exp.Expr, right: exp.Expr, kinds: Mapping[str, str]) -> str | None:
+    if not isinstance(left, exp.Column):
+        left, right, sign = right, left, _TURNED[sign]
+    name = left.name.lower()
+    if not isinstance(left, exp.Column) or name not in kinds:
+        return None
+    value = _constant(right, kinds[name])
+    return None if value is None else f"{name} {sign} {value}"
+
+
+def _listed(condition: exp.In, kinds: Mapping[str, str]) -> str | None:
+    column = condition.this.unnest()
+    name = column.name.lower() if isinstance(column, exp.Column) else ""
+    if name not in kinds or not condition.expressions:
+        return None
+    values = [_constant(each.unnest(), kinds[name]) for each in condition.expressions]
+    return None if None in values else f"{name} IN ({', '.join(each for each in values if each is not None)})"
+
+
+def _constant(value: exp.Expr, kind: str) -> str | None:
+    """Return the constant as the expression has it for a key of ``kind``, None if it has none that means the same."""
+    if kind == "date":
+        if not isinstance(value, exp.Cast) or not value.is_type(exp.DataType.Type.DATE):
+            return None
+        value = value.this
+        return f"'{value.name}'" if isinstance(value, exp.Literal) and _DATE.fullmatch(value.name) else None
+    if kind == "string":
+        plain = isinstance(value, exp.Literal) and value.is_string and _PLAIN.fullmatch(value.name)
+        return f"'{value.name}'" if plain else None
+    if kind in _INTEGERS:
+        number = f"-{value.this.name}" if isinstance(value, exp.Neg) else value.name
+        whole = isinstance(value.this if isinstance(value, exp.Neg) else value, exp.Literal)
+        return number if whole and not value.is_string and _INTEGER.fullmatch(number) else None
+    return None
