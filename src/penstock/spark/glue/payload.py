@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.errors import ParseException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the common name
 from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
+from penstock.spark.glue.frames.json_records import json_frame
 from penstock.spark.glue.options import Options
 
 __all__ = ["TEXT_COLUMN", "TEXT_COLUMNS", "Payload", "payload_of", "with_inferred_columns"]
@@ -114,16 +115,12 @@ def _checked(schema: str, kind: str | None) -> str:
     return ddl
 
 
-def with_inferred_columns(frame: DataFrame, spark: SparkSession) -> DataFrame:
+def with_inferred_columns(frame: DataFrame) -> DataFrame:
     """Return ``frame`` with the JSON of its text column as columns of a schema inferred from the batch's own records.
 
-    A frame without that column is returned unchanged. Text that is not JSON becomes a row of nulls.
+    A frame without that column is returned unchanged. Text that is not JSON becomes a row of nulls. Integers are longs,
+    whatever their size, so that the columns of all batches have one type; other values that disagree are choices.
     """
     if TEXT_COLUMN not in frame.columns:
         return frame
-    text = F.col(f"`{TEXT_COLUMN}`")
-    found = spark.read.option("mode", "DROPMALFORMED").json(frame.select(text.cast("string")).rdd.map(lambda row: row[0]))
-    others = [F.col(f"`{name}`") for name in frame.columns if name not in TEXT_COLUMNS]
-    if not found.schema.fields:
-        return frame.select(*others)
-    return frame.select(F.from_json(text, found.schema).alias(_RECORD), *others).select(f"{_RECORD}.*", *others)
+    return json_frame(frame.drop(*TEXT_COLUMNS[1:]), TEXT_COLUMN, wide=True)

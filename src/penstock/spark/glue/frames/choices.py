@@ -1,0 +1,151 @@
+"""Choices in Spark's frames: a choice is a struct with a member for each type, at most one of which is not null.
+
+The members' metadata have a mark, which Spark carries with the type through every operation. So a frame with choices is
+an ordinary DataFrame until :func:`without_marks`, which leaves AWS's structs. See docs/adr/0040.
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as s
+
+from penstock.spark.glue.frames import gluetypes as g
+
+__all__ = [
+    "choice_column",
+    "choice_type",
+    "ddl",
+    "glue_type",
+    "has_choice",
+    "is_choice",
+    "plain",
+    "spark_type",
+    "without_marks",
+]
+
+_MARK = "penstock.glue.choice"
+
+_ATOMS: Mapping[type[s.DataType], type[g.DataType]] = {
+    s.BinaryType: g.BinaryType,
+    s.BooleanType: g.BooleanType,
+    s.ByteType: g.ByteType,
+    s.DateType: g.DateType,
+    s.DoubleType: g.DoubleType,
+    s.FloatType: g.FloatType,
+    s.IntegerType: g.IntegerType,
+    s.LongType: g.LongType,
+    s.NullType: g.NullType,
+    s.ShortType: g.ShortType,
+    s.StringType: g.StringType,
+    s.CharType: g.StringType,
+    s.VarcharType: g.StringType,
+    s.TimestampType: g.TimestampType,
+    s.TimestampNTZType: g.TimestampType,
+}
+_OTHERS: Mapping[type[g.DataType], type[s.DataType]] = {
+    **{glue: spark for spark, glue in reversed(_ATOMS.items())},
+    g.EnumType: s.StringType,
+    g.UnknownType: s.NullType,
+}
+
+
+def is_choice(kind: s.DataType) -> bool:
+    """Return whether the type is that of a choice."""
+    return isinstance(kind, s.StructType) and bool(kind.fields) and all(_MARK in each.metadata for each in kind.fields)
+
+
+def choice_type(members: Mapping[str, s.DataType]) -> s.StructType:
+    """Return the type of a choice of ``members``, which are in the order of their names."""
+    return s.StructType([s.StructField(name, members[name], True, {_MARK: True}) for name in sorted(members)])
+
+
+def choice_column(members: Mapping[str, Column]) -> Column:
+    """Return the choice whose members are these columns; it is null if all of them are."""
+    found = [members[name].alias(name, metadata={_MARK: True}) for name in sorted(members)]
+    return F.when(reduce(or_, (column.isNotNull() for column in members.values())), F.struct(*found))
+
+
+def has_choice(kind: s.DataType) -> bool:
+    """Return whether the type is a choice or has one in it."""
+    if isinstance(kind, s.StructType):
+        return is_choice(kind) or any(has_choice(each.dataType) for each in kind.fields)
+    if isinstance(kind, s.ArrayType):
+        return has_choice(kind.elementType)
+    return isinstance(kind, s.MapType) and has_choice(kind.valueType)
+
+
+def plain(kind: s.DataType) -> s.DataType:
+    """Return the type with structs in the place of choices."""
+    if isinstance(kind, s.StructType):
+        fields = [s.StructField(each.name, plain(each.dataType), each.nullable, {**each.metadata}) for each in kind.fields]
+        for field in fields:
+            field.metadata.pop(_MARK, None)
+        return s.StructType(fields)
+    if isinstance(kind, s.ArrayType):
+        return s.ArrayType(plain(kind.elementType), kind.containsNull)
+    if isinstance(kind, s.MapType):
+        return s.MapType(kind.keyType, plain(kind.valueType), kind.valueContainsNull)
+    return kind
+
+
+def without_marks(frame: DataFrame) -> DataFrame:
+    """Return the frame with structs in the place of choices, as AWS's ``toDF`` gives them."""
+    if not has_choice(frame.schema):
+        return frame
+    return frame.select(
+        *(
+            F.col(_quoted(each.name)).cast(plain(each.dataType)).alias(each.name)
+            if has_choice(each.dataType)
+            else F.col(_quoted(each.name))
+            for each in frame.schema.fields
+        )
+    )
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def glue_type(kind: s.DataType) -> g.DataType:
+    """Return Glue's type of a type of Spark."""
+    if isinstance(kind, s.StructType):
+        if is_choice(kind):
+            return g.ChoiceType([glue_type(each.dataType) for each in kind.fields])
+        return g.StructType([g.Field(each.name, glue_type(each.dataType)) for each in kind.fields])
+    if isinstance(kind, s.ArrayType):
+        return g.ArrayType(glue_type(kind.elementType))
+    if isinstance(kind, s.MapType):
+        return g.MapType(glue_type(kind.valueType))
+    if isinstance(kind, s.DecimalType):
+        return g.DecimalType(kind.precision, kind.scale)
+    found = _ATOMS.get(type(kind))
+    return found() if found is not None else g.UnknownType()
+
+
+def spark_type(kind: g.DataType) -> s.DataType:
+    """Return Spark's type of a type of Glue, with marked structs for choices."""
+    if isinstance(kind, g.StructType):
+        return s.StructType([s.StructField(each.name, spark_type(each.dataType)) for each in kind])
+    if isinstance(kind, g.ChoiceType):
+        return choice_type({name: spark_type(each) for name, each in kind.choices.items()})
+    if isinstance(kind, g.ArrayType):
+        return s.ArrayType(spark_type(kind.elementType))
+    if isinstance(kind, g.MapType):
+        return s.MapType(s.StringType(), spark_type(kind.valueType))
+    if isinstance(kind, g.DecimalType):
+        return s.DecimalType(kind.precision, kind.scale)
+    return _OTHERS[type(kind)]()
+
+
+def ddl(kind: s.DataType) -> str:
+    """Return the type as SQL writes it, with all names in backquotes."""
+    if isinstance(kind, s.StructType):
+        return f"struct<{','.join(f'{_quoted(each.name)}:{ddl(each.dataType)}' for each in kind.fields)}>"
+    if isinstance(kind, s.ArrayType):
+        return f"array<{ddl(kind.elementType)}>"
+    if isinstance(kind, s.MapType):
+        return f"map<{ddl(kind.keyType)},{ddl(kind.valueType)}>"
+    return kind.simpleString()

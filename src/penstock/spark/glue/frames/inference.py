@@ -1,0 +1,175 @@
+"""The type of a value, and of all values of a column, by AWS's rules: each value has its own type, and types that differ
+are a choice. No pyspark.
+
+An integer is an int if it has 32 bits, else a long, so that a column may be a choice of both.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from penstock.spark.glue.frames import gluetypes as g
+
+__all__ = ["Seen", "json_records", "type_of", "type_of_texts", "widened"]
+
+_INT, _LONG = 1 << 31, 1 << 63
+_MOST_DIGITS = 38
+_NUMBERS = {"int", "long", "double", "decimal"}
+_BITS = {"byte": 1 << 7, "short": 1 << 15, "int": _INT, "long": _LONG}
+_INTEGER, _LONG_TYPE, _DOUBLE = g.IntegerType(), g.LongType(), g.DoubleType()
+_ATOMS: Mapping[type, g.DataType] = {
+    bool: g.BooleanType(),
+    float: _DOUBLE,
+    str: g.StringType(),
+    bytes: g.BinaryType(),
+    bytearray: g.BinaryType(),
+    datetime: g.TimestampType(),
+    date: g.DateType(),
+    type(None): g.NullType(),
+}
+
+
+class Seen:
+    """What values a place of the records has had; one for each place, so that no type is built for each value.
+
+    ``hint`` is the type that the place had before a function changed the records: integers, decimals and floats that
+    fit it keep it.
+    """
+
+    __slots__ = ("atoms", "element", "fields", "hint", "values")
+
+    def __init__(self, hint: g.DataType | None = None) -> None:
+        self.hint = hint
+        self.atoms: dict[str, g.DataType] = {}
+        self.fields: dict[str, Seen] | None = None
+        self.element: Seen | None = None
+        self.values: Seen | None = None
+
+    def add(self, value: Any) -> None:
+        """Add a value. Raises TypeError for one that no column can have."""
+        if isinstance(value, dict):
+            self._add_fields(value)
+        elif isinstance(value, list | tuple | set):
+            if self.element is None:
+                self.element = Seen(self.hint.elementType if isinstance(self.hint, g.ArrayType) else None)
+            for each in value:
+                self.element.add(each)
+        else:
+            kind = _atom(value, self.hint)
+            name = kind.typeName()
+            before = self.atoms.get(name)
+            if before is not kind:
+                self.atoms[name] = kind if before is None else g.mergeDataTypes(before, kind)
+
+    def _add_fields(self, value: Mapping[str, Any]) -> None:
+        if isinstance(self.hint, g.MapType):
+            self.values = self.values or Seen(self.hint.valueType)
+            for each in value.values():
+                self.values.add(each)
+            return
+        if self.fields is None:
+            self.fields = {}
+        for name, each in value.items():
+            field = self.fields.get(name)
+            if field is None:
+                known = self.hint.field_map.get(name) if isinstance(self.hint, g.StructType) else None
+                field = self.fields[str(name)] = Seen(known and known.dataType)
+            field.add(each)
+
+    def type(self) -> g.DataType:
+        """Return the one type of all values: a choice if they disagree."""
+        kinds = {name: kind for name, kind in self.atoms.items() if name != "null"}
+        if self.fields is not None:
+            kinds["struct"] = g.StructType([g.Field(name, each.type()) for name, each in self.fields.items()])
+        if self.values is not None:
+            kinds["map"] = g.MapType(self.values.type())
+        if self.element is not None:
+            kinds["array"] = g.ArrayType(self.element.type())
+        if not kinds:
+            return g.NullType() if self.atoms else g.UnknownType()
+        return next(iter(kinds.values())) if len(kinds) == 1 else g.ChoiceType(kinds.values())
+
+
+def type_of(value: Any) -> g.DataType:
+    """Return the type of a Python value. Raises TypeError for one that no column can have."""
+    seen = Seen()
+    seen.add(value)
+    return seen.type()
+
+
+def _atom(value: Any, hint: g.DataType | None) -> g.DataType:
+    if isinstance(hint, g.ChoiceType):
+        hint = None
+    if type(value) is int:
+        bits = _BITS.get(hint.typeName()) if hint is not None else None
+        return hint if hint is not None and bits is not None and -bits <= value < bits else _integer(value)
+    if type(value) is float:
+        return hint if isinstance(hint, g.FloatType) else _DOUBLE
+    if isinstance(value, Decimal):
+        return _decimal(value, hint)
+    found = _ATOMS.get(type(value))
+    if found is not None:
+        return found
+    for kind, known in _ATOMS.items():
+        if isinstance(value, kind):
+            return known
+    raise TypeError(f"A value of type {type(value).__name__} cannot be in a record.")
+
+
+def _decimal(value: Decimal, hint: g.DataType | None) -> g.DataType:
+    _, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise TypeError(f"The decimal {value} cannot be in a record.")
+    scale = max(0, -exponent)
+    found = g.DecimalType(min(_MOST_DIGITS, max(len(digits) + max(0, exponent), scale)), scale)
+    if isinstance(hint, g.DecimalType) and g.mergeDataTypes(hint, found) == hint:
+        return hint
+    return found
+
+
+def _integer(value: int) -> g.DataType:
+    if -_INT <= value < _INT:
+        return _INTEGER
+    if -_LONG <= value < _LONG:
+        return _LONG_TYPE
+    digits = len(str(abs(value)))
+    return g.DecimalType(digits, 0) if digits <= _MOST_DIGITS else g.DoubleType()
+
+
+def json_records(text: str | None) -> list[dict[str, Any]]:
+    """Return the records of one text: an object is one, an array as many as it has. None for other text."""
+    try:
+        found = json.loads(text) if text is not None else []
+    except (ValueError, RecursionError):
+        return []
+    records = found if isinstance(found, list) else [found]
+    return [each for each in records if isinstance(each, dict)]
+
+
+def type_of_texts(texts: Iterable[str | None]) -> Iterator[g.DataType]:
+    """Yield the one type of all records in ``texts``; texts that are not JSON have none."""
+    seen = Seen()
+    for text in texts:
+        for record in json_records(text):
+            seen.add(record)
+    yield seen.type()
+
+
+def widened(kind: g.DataType) -> g.DataType:
+    """Return the type with one type for all numbers of a place: long for integers, double if some have a fraction.
+
+    For records whose types are found again in each batch, so that a column's type does not depend on a batch's values.
+    """
+    if isinstance(kind, g.StructType):
+        return g.StructType([g.Field(each.name, widened(each.dataType)) for each in kind])
+    if isinstance(kind, g.ArrayType):
+        return g.ArrayType(widened(kind.elementType))
+    if isinstance(kind, g.ChoiceType):
+        numbers = kind.choices.keys() & _NUMBERS
+        rest = [widened(each) for name, each in kind.choices.items() if name not in numbers]
+        if numbers:
+            rest.append(_DOUBLE if numbers - {"int", "long"} else _LONG_TYPE)
+        return rest[0] if len(rest) == 1 else g.ChoiceType(rest)
+    return _LONG_TYPE if isinstance(kind, g.IntegerType) else kind
