@@ -1,35 +1,80 @@
 """The transforms; those that are refused raise at their use."""
 
+import json
 from typing import Any
 
 from penstock.spark.glue.errors import TRANSFORMS, refused_name
 from penstock.spark.glue.frames.transforms import (
     ApplyMapping,
+    Coalesce,
     DropFields,
     DropNullFields,
+    ErrorsAsDynamicFrame,
     Filter,
+    FlatMap,
     GlueTransform,
+    Join,
     Map,
+    MapToCollection,
+    Relationalize,
     RenameField,
     Repartition,
+    ResolveChoice,
     SelectFields,
+    SelectFromCollection,
+    Spigot,
+    SplitFields,
+    SplitRows,
+    Unbox,
     Union,
+    UnnestFrame,
 )
 
 __all__ = [
     "ApplyMapping",
+    "Coalesce",
     "DropFields",
     "DropNullFields",
+    "ErrorsAsDynamicFrame",
     "Filter",
+    "FlatMap",
     "GlueTransform",
+    "Join",
     "Map",
+    "MapToCollection",
+    "Relationalize",
     "RenameField",
     "Repartition",
+    "ResolveChoice",
     "SelectFields",
+    "SelectFromCollection",
+    "Spigot",
+    "SplitFields",
+    "SplitRows",
+    "Unbox",
     "Union",
+    "UnnestFrame",
 ]
 # So that ``import *`` finds the refused ones, too.
 __all__ += list(TRANSFORMS)
+
+ALL_TRANSFORMS = {each for each in GlueTransform.__subclasses__() if each.__name__ in __all__}
+
+
+def get_transforms() -> set[GlueTransform]:
+    """Return one of each transform."""
+    return {each() for each in ALL_TRANSFORMS}
+
+
+def get_transform(name: str) -> GlueTransform | None:
+    """Return the transform of this name, in any case; None if there is none."""
+    return next((each for each in get_transforms() if each.name().lower() == name.lower()), None)
+
+
+def describe_transform(name: str) -> str:
+    """Return the description of a transform as JSON."""
+    found = get_transform(name)
+    return json.dumps(found.describe() if found else {}, sort_keys=True, indent=4, default=str)
 
 
 def __getattr__(name: str) -> Any:

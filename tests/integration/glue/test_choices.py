@@ -5,11 +5,11 @@ import json
 import pytest
 
 from awsglue.context import GlueContext
-from penstock.spark.glue.frames import gluetypes as g
-from penstock.spark.glue.frames.choices import glue_type, has_choice, spark_type, without_marks
-from penstock.spark.glue.frames.inference import type_of_texts
-from penstock.spark.glue.frames.json_records import json_frame
-from penstock.spark.glue.frames.tree import schema_tree
+from penstock.spark.glue.schemas import gluetypes as g
+from penstock.spark.glue.schemas.choices import glue_type, has_choice, spark_type, without_marks
+from penstock.spark.glue.schemas.inference import type_of_texts
+from penstock.spark.glue.schemas.json_records import json_frame
+from penstock.spark.glue.schemas.tree import schema_tree
 
 pytestmark = [
     pytest.mark.spark,

@@ -11,7 +11,7 @@ import pytest
 
 import awsglue.transforms
 from awsglue.context import GlueContext
-from awsglue.dynamicframe import DynamicFrame
+from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
 from awsglue.job import Job
 from penstock.spark.glue.errors import NotSupported, Refused
 from penstock.spark.glue.library.rows import Row
@@ -27,7 +27,7 @@ INSTANCE = {
     "name",
     "glue_ctx",
 }
-CLASSES: dict[str, Any] = {"GlueContext": GlueContext, "DynamicFrame": DynamicFrame, "Job": Job}
+CLASSES: dict[str, Any] = {each.__name__: each for each in (GlueContext, DynamicFrame, DynamicFrameCollection, Job)}
 
 
 def attribute(row: Row) -> Any:

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.spark.glue.frames import gluetypes as g
-from penstock.spark.glue.frames.inference import type_of, type_of_texts
-from penstock.spark.glue.frames.tree import schema_tree
+from penstock.spark.glue.schemas import gluetypes as g
+from penstock.spark.glue.schemas.inference import type_of, type_of_texts
+from penstock.spark.glue.schemas.tree import schema_tree
 
 # The schema that AWS's tutorial on ResolveChoice prints, and types that it does not have.
 MEDICARE = g.StructType(

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.errors import ParseException
 from pyspark.sql import Column, DataFrame
@@ -16,16 +17,19 @@ from pyspark.sql.avro.functions import from_avro
 from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.frames.json_records import json_frame
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.schemas.json_records import json_frame
 
-__all__ = ["TEXT_COLUMN", "TEXT_COLUMNS", "Payload", "payload_of", "with_inferred_columns"]
+__all__ = ["OWN_NUMBERS", "TEXT_COLUMN", "TEXT_COLUMNS", "Payload", "payload_of", "with_inferred_columns"]
 
 TEXT_COLUMN = "$json$data_infer_schema$_temporary$"
 """Glue's column of JSON text without a schema."""
 
 TEXT_COLUMNS = (TEXT_COLUMN, "$json$data_infer_schema$_1")
 """A second name of the same column in published programs, if no schema is inferred."""
+
+OWN_NUMBERS: Mapping[str, Any] = {"penstock.glue.numbers": "own"}
+"""Metadata of a column of JSON text each of whose numbers has a type by its own size."""
 
 _FORMATS = ("json", "csv", "avro")
 _RECORD = "__penstock_record"
@@ -118,9 +122,11 @@ def _checked(schema: str, kind: str | None) -> str:
 def with_inferred_columns(frame: DataFrame) -> DataFrame:
     """Return ``frame`` with the JSON of its text column as columns of a schema inferred from the batch's own records.
 
-    A frame without that column is returned unchanged. Text that is not JSON becomes a row of nulls. Integers are longs,
-    whatever their size, so that the columns of all batches have one type; other values that disagree are choices.
+    A frame without that column is returned unchanged. Text that is not JSON becomes a row of nulls. Values of a field that
+    disagree are a choice. Of a stream, integers are longs, whatever their size, so that the columns of all its batches have
+    one type; a column with the metadata :data:`OWN_NUMBERS`, which those of files have, keeps AWS's ints and longs.
     """
     if TEXT_COLUMN not in frame.columns:
         return frame
-    return json_frame(frame.drop(*TEXT_COLUMNS[1:]), TEXT_COLUMN, wide=True)
+    wide = not OWN_NUMBERS.items() <= frame.schema[TEXT_COLUMN].metadata.items()
+    return json_frame(frame.drop(*TEXT_COLUMNS[1:]), TEXT_COLUMN, wide=wide)

@@ -11,8 +11,8 @@ from typing import Any
 
 from pyspark.sql import types as s
 
-from penstock.spark.glue.frames.choices import is_choice
-from penstock.spark.glue.frames.inference import type_of
+from penstock.spark.glue.schemas.choices import is_choice
+from penstock.spark.glue.schemas.inference import type_of
 
 __all__ = ["ERROR_FIELDS", "Attempt", "DynamicRecord", "attempts", "record_reader", "row_writer"]
 
@@ -81,7 +81,7 @@ def row_writer(kind: s.DataType) -> Convert | None:
     if isinstance(kind, s.MapType):
         inner = row_writer(kind.valueType) or _same
         return lambda value: None if value is None else {str(key): inner(each) for key, each in value.items()}
-    return {s.DoubleType: _float, s.FloatType: _float}.get(type(kind))
+    return _float if isinstance(kind, s.DoubleType | s.FloatType) else None
 
 
 def _same(value: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from penstock.spark.glue.library.rows import Row, refused, served
+from penstock.spark.glue.library.rows import Row, differs, refused, served
 
 __all__ = ["ROWS"]
 
 _TRANSFORMS = "awsglue.transforms"
 _SQL = "Use toDF() and Spark's own functions."
+_DESCRIBED = "Descriptions are of our own classes."
 _LEARNED = "Its model is AWS's own; use a library of your choice on toDF()."
 _STUDIO = {
     "gs_array_to_cols": "Write toDF().select with one element of the array for each column.",
@@ -32,12 +33,10 @@ _STUDIO = {
 
 ROWS: Sequence[Row] = [
     *served(_TRANSFORMS, "", "ApplyMapping DropFields DropNullFields Filter GlueTransform Map RenameField"),
-    *served(_TRANSFORMS, "", "Repartition SelectFields Union"),
-    *refused(_TRANSFORMS, "", "Coalesce ErrorsAsDynamicFrame FlatMap Join MapToCollection Relationalize", _SQL),
-    *refused(_TRANSFORMS, "", "ResolveChoice SelectFromCollection Spigot SplitFields SplitRows Unbox UnnestFrame", _SQL),
-    *refused(
-        _TRANSFORMS, "", "get_transforms get_transform describe_transform ALL_TRANSFORMS", "Import the class by its name."
-    ),
+    *served(_TRANSFORMS, "", "Repartition SelectFields Union Coalesce ErrorsAsDynamicFrame FlatMap Join MapToCollection"),
+    *served(_TRANSFORMS, "", "SelectFromCollection SplitFields SplitRows"),
+    *differs(_TRANSFORMS, "", "Relationalize ResolveChoice Spigot Unbox UnnestFrame", "As the frame's own method."),
+    *differs(_TRANSFORMS, "", "get_transforms get_transform describe_transform ALL_TRANSFORMS", _DESCRIBED),
     *refused(
         _TRANSFORMS,
         "",

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
-from penstock.spark.glue.payload import TEXT_COLUMN
+from penstock.spark.glue.payload import OWN_NUMBERS, TEXT_COLUMN
 from penstock.spark.quoting import quoted
 
 __all__ = ["FORMATS", "FilesDisagree", "Reader", "Scan", "check_format", "csv_options", "read_csv", "read_json"]
@@ -122,7 +122,8 @@ def read_json(scan: Scan, *, path: str | None = None, whole: bool = False) -> Da
     items = F.from_json(text, "array<string>")
     is_array = F.ltrim(text).startswith("[")
     return lines.where(F.length(F.trim(text)) > 0).select(
-        F.explode(F.when(is_array, items).otherwise(F.array(text))).alias(TEXT_COLUMN), *scan.extra()
+        F.explode(F.when(is_array, items).otherwise(F.array(text))).alias(TEXT_COLUMN, metadata=dict(OWN_NUMBERS)),
+        *scan.extra(),
     )
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
-from penstock.spark.glue.frames import gluetypes as g
+from penstock.spark.glue.schemas import gluetypes as g
 
 __all__ = [
     "choice_column",
@@ -21,6 +21,7 @@ __all__ = [
     "glue_type",
     "has_choice",
     "is_choice",
+    "member",
     "plain",
     "spark_type",
     "without_marks",
@@ -46,7 +47,7 @@ _ATOMS: Mapping[type[s.DataType], type[g.DataType]] = {
     s.TimestampNTZType: g.TimestampType,
 }
 _OTHERS: Mapping[type[g.DataType], type[s.DataType]] = {
-    **{glue: spark for spark, glue in reversed(_ATOMS.items())},
+    **{glue: spark for spark, glue in reversed(list(_ATOMS.items()))},
     g.EnumType: s.StringType,
     g.UnknownType: s.NullType,
 }
@@ -66,6 +67,11 @@ def choice_column(members: Mapping[str, Column]) -> Column:
     """Return the choice whose members are these columns; it is null if all of them are."""
     found = [members[name].alias(name, metadata={_MARK: True}) for name in sorted(members)]
     return F.when(reduce(or_, (column.isNotNull() for column in members.values())), F.struct(*found))
+
+
+def member(column: Column, name: str) -> Column:
+    """Return the values of one type of the choice ``column``, without the mark, which a field of a struct would keep."""
+    return F.coalesce(column[name])
 
 
 def has_choice(kind: s.DataType) -> bool:

@@ -9,11 +9,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
-from penstock.spark.glue.frames import gluetypes as g
-from penstock.spark.glue.frames.choices import choice_column, ddl, spark_type
-from penstock.spark.glue.frames.inference import type_of_texts, widened
+from penstock.spark.glue.schemas import gluetypes as g
+from penstock.spark.glue.schemas.choices import choice_column, ddl, spark_type
+from penstock.spark.glue.schemas.inference import type_of_texts, widened
 
-__all__ = ["json_frame", "texts_type"]
+__all__ = ["json_frame", "reading_type", "settled", "texts_type"]
 
 _RECORDS, _RECORD = "__penstock_records", "__penstock_record"
 
@@ -22,7 +22,7 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False) -> DataFram
     """Return the fields of the JSON records in the text ``column``, beside the other columns of ``frame``.
 
     A text that is an array has a row for each of its objects. Text that is not JSON is a row of nulls. Values of one
-    field that have different types make it a choice (:mod:`penstock.spark.glue.frames.choices`); with ``wide``, all
+    field that have different types make it a choice (:mod:`penstock.spark.glue.schemas.choices`); with ``wide``, all
     integers are longs, and numbers some of which have a fraction are doubles.
     """
     text = F.col(f"`{column}`")
@@ -32,11 +32,11 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False) -> DataFram
     others = [F.col(f"`{name}`") for name in frame.columns if name != column]
     if not kind.fields:
         return frame.select(*others)
-    read = frame.select(F.from_json(text.cast("string"), s.ArrayType(_reading(kind))).alias(_RECORDS), *others)
+    read = frame.select(F.from_json(text.cast("string"), s.ArrayType(reading_type(kind))).alias(_RECORDS), *others)
     kept = read.where(F.col(_RECORDS).isNull() | (F.size(_RECORDS) > 0))
     rows = kept.select(F.explode_outer(_RECORDS).alias(_RECORD), *others)
     record = F.col(_RECORD)
-    fields = [_settled(record[each.name], each.dataType).alias(each.name) for each in kind]
+    fields = [settled(record[each.name], each.dataType).alias(each.name) for each in kind]
     return rows.select(*fields, *others)
 
 
@@ -50,38 +50,38 @@ def texts_type(texts: DataFrame) -> g.StructType:
     return whole
 
 
-def _reading(kind: g.DataType) -> s.DataType:
+def reading_type(kind: g.DataType) -> s.DataType:
     """Return the type as which Spark reads the text: choices are variants."""
     if isinstance(kind, g.ChoiceType):
         return s.VariantType()
     if isinstance(kind, g.StructType):
-        return s.StructType([s.StructField(each.name, _reading(each.dataType)) for each in kind])
+        return s.StructType([s.StructField(each.name, reading_type(each.dataType)) for each in kind])
     if isinstance(kind, g.ArrayType):
-        return s.ArrayType(_reading(kind.elementType))
+        return s.ArrayType(reading_type(kind.elementType))
     return spark_type(kind)
 
 
-def _settled(column: Column, kind: g.DataType) -> Column:
+def settled(column: Column, kind: g.DataType) -> Column:
     """Return the column with choices in the place of variants."""
     if not _unsettled(kind):
         return column
     if isinstance(kind, g.ArrayType):
         element = kind.elementType
-        return F.transform(column, lambda each: _settled(each, element))
+        return F.transform(column, lambda each: settled(each, element))
     if isinstance(kind, g.StructType):
-        fields = [_settled(column[each.name], each.dataType).alias(each.name) for each in kind]
+        fields = [settled(column[each.name], each.dataType).alias(each.name) for each in kind]
         return F.when(column.isNotNull(), F.struct(*fields))
     assert isinstance(kind, g.ChoiceType)
     kinds = F.schema_of_variant(column)
     members: dict[str, Column] = {}
     for name, member in kind.choices.items():
-        value = F.try_variant_get(column, "$", ddl(_reading(member)))
+        value = F.try_variant_get(column, "$", ddl(reading_type(member)))
         test = _TESTS[name](kinds)
         if name == "long" and "int" in kind.choices:
             test = test & F.try_variant_get(column, "$", "int").isNull()
         if name == "double" and not {"int", "long", "decimal"} & kind.choices.keys():
             test = (kinds == "BIGINT") | (kinds == "DOUBLE") | kinds.startswith("DECIMAL")
-        members[name] = F.when(test, _settled(value, member))
+        members[name] = F.when(test, settled(value, member))
     return choice_column(members)
 
 

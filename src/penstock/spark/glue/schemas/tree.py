@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from penstock.spark.glue.frames.gluetypes import ArrayType, ChoiceType, DataType, MapType, StructType
+from penstock.spark.glue.schemas.gluetypes import ArrayType, ChoiceType, DataType, MapType, StructType
 
 __all__ = ["schema_tree"]
 

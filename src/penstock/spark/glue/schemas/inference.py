@@ -10,9 +10,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from penstock.spark.glue.frames import gluetypes as g
+from penstock.spark.glue.schemas import gluetypes as g
 
-__all__ = ["Seen", "json_records", "type_of", "type_of_texts", "widened"]
+__all__ = ["Seen", "json_records", "normalised", "type_of", "type_of_texts", "widened"]
 
 _INT, _LONG = 1 << 31, 1 << 63
 _MOST_DIGITS = 38
@@ -75,7 +75,7 @@ class Seen:
             field = self.fields.get(name)
             if field is None:
                 known = self.hint.field_map.get(name) if isinstance(self.hint, g.StructType) else None
-                field = self.fields[str(name)] = Seen(known and known.dataType)
+                field = self.fields[str(name)] = Seen(None if known is None else known.dataType)
             field.add(each)
 
     def type(self) -> g.DataType:
@@ -97,6 +97,23 @@ def type_of(value: Any) -> g.DataType:
     seen = Seen()
     seen.add(value)
     return seen.type()
+
+
+def normalised(value: Any) -> Any:
+    """Return a function's value as records have it: dicts, lists, and values of known types.
+
+    Raises TypeError for one that no column can have. Values of NumPy are Python's.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): normalised(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [normalised(each) for each in value]
+    if type(value) in _ATOMS or type(value) is int:
+        return value
+    if hasattr(value, "item") and callable(value.item):
+        return normalised(value.item())
+    _atom(value, None)
+    return value
 
 
 def _atom(value: Any, hint: g.DataType | None) -> g.DataType:

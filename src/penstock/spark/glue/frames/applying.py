@@ -1,0 +1,133 @@
+"""The functions of scripts, applied to the records of a frame by Spark's workers."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from penstock.spark.glue.frames.error_records import ErrorStage, teller
+from penstock.spark.glue.frames.records import ERROR_FIELDS, Attempt, attempts, record_reader, row_writer
+from penstock.spark.glue.schemas import gluetypes as g
+from penstock.spark.glue.schemas.choices import glue_type, spark_type
+from penstock.spark.glue.schemas.inference import Seen, normalised
+
+__all__ = ["filtered", "mapped", "partitions_mapped"]
+
+Function = Callable[[Any], Any]
+
+
+def filtered(frame: DataFrame, function: Function, info: str) -> tuple[DataFrame, ErrorStage]:
+    """Return the rows for which ``function(record)`` is true, and those for which it raised."""
+    schema = frame.schema
+    told = teller(frame.sparkSession.sparkContext, "filter")
+
+    def kept(rows: Iterable[Any]) -> Iterator[Any]:
+        each: list[Any] = []
+
+        def noted() -> Iterator[Any]:
+            for row in rows:
+                each[:] = [row]
+                yield row
+
+        for attempt in attempts(noted(), schema, function):
+            if attempt.error is not None:
+                told.add([attempt.error[0]])
+            elif attempt.result:
+                yield each[0]
+
+    rows = frame.rdd.mapPartitions(kept)
+    return _frame(frame, rows, schema), _errors("filter", info, frame, lambda parts: attempts(parts, schema, function))
+
+
+def mapped(frame: DataFrame, function: Function, info: str) -> tuple[Callable[[], DataFrame], ErrorStage]:
+    """Return a function that makes the frame of each ``function(record)``, and the records for which it raised or returned
+    no record. Making the frame runs ``function`` once, because the results have the types.
+    """
+    schema = frame.schema
+    told = teller(frame.sparkSession.sparkContext, "map")
+
+    def checked(record: Any) -> dict[str, Any]:
+        found = function(record)
+        if not isinstance(found, Mapping) or not found:
+            kind = "None" if found is None else "nothing" if found == {} else f"a {type(found).__name__}"
+            raise TypeError(f"the function returned {kind} instead of a record")
+        return normalised(found)  # type: ignore[no-any-return]
+
+    def tried(rows: Iterable[Any]) -> Iterator[Attempt]:
+        return attempts(rows, schema, checked)
+
+    def results(rows: Iterable[Any]) -> Iterator[dict[str, Any]]:
+        for attempt in tried(rows):
+            if attempt.error is None:
+                yield attempt.result
+            else:
+                told.add([attempt.error[0]])
+
+    return lambda: _inferred(frame, frame.rdd.mapPartitions(results)), _errors("map", info, frame, tried)
+
+
+def partitions_mapped(frame: DataFrame, function: Callable[[int, Iterator[Any]], Iterable[Any]]) -> DataFrame:
+    """Return a row of each record of ``function(index, records)``, which is called for each partition.
+
+    An exception fails the job, because it has no record of its own that could be set aside.
+    """
+    schema = frame.schema
+
+    def results(index: int, rows: Iterable[Any]) -> Iterator[Any]:
+        read = record_reader(schema)
+        assert read is not None
+        for each in function(index, (read(row) for row in rows)):
+            yield normalised(each)
+
+    return _inferred(frame, frame.rdd.mapPartitionsWithIndex(results))
+
+
+def _inferred(frame: DataFrame, results: Any) -> DataFrame:
+    """Return the frame of an RDD of dicts, by the types of all of them; fields keep the types of ``frame`` if they fit."""
+    hint = glue_type(frame.schema)
+
+    def kinds(records: Iterable[dict[str, Any]]) -> Iterator[g.DataType]:
+        seen = Seen(hint)
+        for record in records:
+            seen.add(record)
+        yield seen.type()
+
+    kind: g.DataType = g.UnknownType()
+    for each in results.mapPartitions(kinds).collect():
+        kind = g.mergeDataTypes(kind, each)
+    if not isinstance(kind, g.StructType):
+        return frame.limit(0)
+    schema = spark_type(_completed(kind, hint))
+    assert isinstance(schema, StructType)
+    write = row_writer(schema)
+    return _frame(frame, results.map(write), schema)
+
+
+def _completed(kind: g.DataType, hint: g.DataType | None) -> g.DataType:
+    """Give nulls the type that their field had, and integers of both sizes the larger one."""
+    if isinstance(kind, g.NullType | g.UnknownType):
+        return hint or kind
+    if isinstance(kind, g.StructType):
+        known = {each.name: each.dataType for each in hint} if isinstance(hint, g.StructType) else {}
+        return g.StructType([g.Field(each.name, _completed(each.dataType, known.get(each.name))) for each in kind])
+    if isinstance(kind, g.ArrayType):
+        return g.ArrayType(_completed(kind.elementType, hint.elementType if isinstance(hint, g.ArrayType) else None))
+    if isinstance(kind, g.ChoiceType):
+        rest = [each for name, each in kind.choices.items() if name != "int" or "long" not in kind.choices]
+        return rest[0] if len(rest) == 1 else g.ChoiceType(rest)
+    return kind
+
+
+def _errors(name: str, info: str, frame: DataFrame, tried: Callable[[Iterable[Any]], Iterator[Attempt]]) -> ErrorStage:
+    def errors(rows: Iterable[Any]) -> Iterator[Any]:
+        for attempt in tried(rows):
+            if attempt.error is not None:
+                yield attempt.error
+
+    return ErrorStage(name, info, lambda: _frame(frame, frame.rdd.mapPartitions(errors), ERROR_FIELDS))
+
+
+def _frame(like: DataFrame, rows: Any, schema: StructType) -> DataFrame:
+    # The values have the schema's types already; Spark's own check of each would only repeat that.
+    return like.sparkSession.createDataFrame(rows, schema, verifySchema=False)

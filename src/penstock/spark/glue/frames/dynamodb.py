@@ -1,0 +1,69 @@
+"""DynamoDB's JSON as plain columns: ``{"N": "1"}`` is 1's text, ``{"M": {...}}`` a struct, ``{"L": [...]}`` an array.
+
+Source: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.LowLevelAPI.html. As in DynamoDB's
+exports, numbers are text.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as s
+
+from penstock.spark.glue.schemas.choices import choice_column
+
+__all__ = ["simplified", "unnested_items"]
+
+
+_CODES = {"S", "N", "B", "BOOL", "SS", "NS", "BS", "NULL", "M", "L"}
+
+
+def unnested_items(frame: DataFrame) -> DataFrame:
+    """Return the fields of the column ``Item``, with the values of attributes in the place of their codes.
+
+    Structs in arrays stay as they are.
+    """
+    return _frame(frame, deep=False)
+
+
+def simplified(frame: DataFrame) -> DataFrame:
+    """Return the fields of the column ``Item``, with plain values at every depth."""
+    return _frame(frame, deep=True)
+
+
+def _frame(frame: DataFrame, *, deep: bool) -> DataFrame:
+    columns = []
+    for field in frame.schema.fields:
+        column = F.col(f"`{field.name}`")
+        if field.name == "Item" and isinstance(field.dataType, s.StructType):
+            columns += [
+                _value(column[each.name], each.dataType, deep=deep).alias(each.name) for each in field.dataType.fields
+            ]
+        else:
+            columns.append(_value(column, field.dataType, deep=deep).alias(field.name))
+    return frame.select(*columns)
+
+
+def _value(column: Column, kind: s.DataType, *, deep: bool) -> Column:
+    if isinstance(kind, s.ArrayType) and deep:
+        element = kind.elementType
+        return F.transform(column, lambda each: _value(each, element, deep=deep))
+    if not isinstance(kind, s.StructType) or not kind.fields:
+        return column
+    if not {each.name for each in kind.fields} <= _CODES:
+        fields = [_value(column[each.name], each.dataType, deep=deep).alias(each.name) for each in kind.fields]
+        return F.when(column.isNotNull(), F.struct(*fields))
+    values = {each.name: _value(column[each.name], each.dataType, deep=deep) for each in kind.fields if each.name != "NULL"}
+    if not values:
+        return F.lit(None)
+    return next(iter(values.values())) if len(values) == 1 else _one_of(values, kind)
+
+
+def _one_of(values: dict[str, Column], kind: s.StructType) -> Column:
+    """Return the value of an attribute that has several codes in different items: a choice if their types differ."""
+    members: dict[str, list[Column]] = {}
+    for code, column in values.items():
+        members.setdefault(_NAMES.get(code, kind[code].dataType.typeName()), []).append(column)
+    columns = {name: found[0] if len(found) == 1 else F.coalesce(*found) for name, found in members.items()}
+    return next(iter(columns.values())) if len(columns) == 1 else choice_column(columns)
+
+
+_NAMES = {"S": "string", "N": "string", "B": "string", "BOOL": "boolean", "M": "struct", "L": "array"}

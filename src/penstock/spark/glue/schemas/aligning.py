@@ -1,0 +1,89 @@
+"""Columns of one type as columns of a type that has it as a part: for unions of frames whose schemas differ."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from penstock.spark.glue.schemas import gluetypes as g
+from penstock.spark.glue.schemas.choices import choice_column, glue_type, member, spark_type
+
+__all__ = ["aligned", "united"]
+
+
+def united(one: DataFrame, other: DataFrame) -> DataFrame:
+    """Return the rows of both frames: fields that a frame lacks are null, those whose types differ are choices."""
+    kind = g.mergeDataTypes(glue_type(one.schema), glue_type(other.schema))
+    assert isinstance(kind, g.StructType)
+    return _as(one, kind).union(_as(other, kind))
+
+
+def _as(frame: DataFrame, kind: g.StructType) -> DataFrame:
+    own = glue_type(frame.schema)
+    assert isinstance(own, g.StructType)
+    return frame.select(
+        *(
+            (
+                aligned(F.col(f"`{each.name}`"), own.getField(each).dataType, each.dataType)
+                if own.hasField(each)
+                else _null(each.dataType)
+            ).alias(each.name)
+            for each in kind
+        )
+    )
+
+
+def aligned(column: Column, own: g.DataType, kind: g.DataType) -> Column:
+    """Return ``column``, whose type is ``own``, as the type ``kind``, which is ``own`` merged with another."""
+    if own == kind:
+        return column
+    if isinstance(own, g.NullType | g.UnknownType):
+        return _null(kind)
+    part = _PARTS.get(type(kind))
+    return column.cast(spark_type(kind)) if part is None else part(column, own, kind)
+
+
+def _choice(column: Column, own: g.DataType, kind: Any) -> Column:
+    chosen = isinstance(own, g.ChoiceType)
+    members = own.choices if isinstance(own, g.ChoiceType) else {own.typeName(): own}
+    return choice_column(
+        {
+            name: aligned(member(column, name) if chosen else column, members[name], wanted)
+            if name in members
+            else _null(wanted)
+            for name, wanted in kind.choices.items()
+        }
+    )
+
+
+def _struct(column: Column, own: Any, kind: Any) -> Column:
+    fields = [
+        (
+            aligned(column[each.name], own.getField(each).dataType, each.dataType)
+            if own.hasField(each)
+            else _null(each.dataType)
+        ).alias(each.name)
+        for each in kind
+    ]
+    return F.when(column.isNotNull(), F.struct(*fields))
+
+
+def _array(column: Column, own: Any, kind: Any) -> Column:
+    return F.transform(column, lambda each: aligned(each, own.elementType, kind.elementType))
+
+
+def _map(column: Column, own: Any, kind: Any) -> Column:
+    return F.transform_values(column, lambda _, each: aligned(each, own.valueType, kind.valueType))
+
+
+_PARTS: Mapping[type[g.DataType], Callable[[Column, Any, Any], Column]] = {
+    g.ChoiceType: _choice,
+    g.StructType: _struct,
+    g.ArrayType: _array,
+    g.MapType: _map,
+}
+
+
+def _null(kind: g.DataType) -> Column:
+    return F.lit(None).cast(spark_type(kind))

@@ -1,0 +1,338 @@
+"""What the transforms make of records, as AWS's documentation prints it, in a real Spark session."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import types as s
+
+from awsglue.context import GlueContext
+from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection, ResolveOption
+from awsglue.gluetypes import DoubleType
+from awsglue.transforms import (
+    ErrorsAsDynamicFrame,
+    FlatMap,
+    Join,
+    MapToCollection,
+    Relationalize,
+    ResolveChoice,
+    SelectFromCollection,
+    SplitFields,
+    SplitRows,
+    Unbox,
+    UnnestFrame,
+)
+from penstock.errors import InvalidInput
+from penstock.spark.glue.schemas.json_records import json_frame
+from penstock.spark.glue.schemas.tree import schema_tree
+
+pytestmark = [
+    pytest.mark.spark,
+    # py4j leaves the sockets of its callbacks to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def frame_of(glue: GlueContext, *texts: str, name: str = "frame") -> DynamicFrame:
+    rows = glue.createDataFrame([(text,) for text in texts], "text STRING").coalesce(1)
+    return DynamicFrame.fromDF(json_frame(rows, "text"), glue, name)
+
+
+def rows(frame: DynamicFrame) -> list[dict[str, Any]]:
+    return [row.asDict(recursive=True) for row in frame.toDF().collect()]
+
+
+def tree(frame: DynamicFrame) -> list[str]:
+    return schema_tree(frame.schema()).splitlines()[1:]
+
+
+@pytest.fixture
+def mixed(glue_context: GlueContext) -> DynamicFrame:
+    """``id`` is a long and a string; so are the prices of the items, within an array, an int and a string."""
+    return frame_of(
+        glue_context,
+        '{"id": 10000000001, "name": "a", "items": [{"price": 1}, {"price": "2"}]}',
+        '{"id": "x", "name": "b", "items": []}',
+        '{"id": "7", "name": "c"}',
+    )
+
+
+def test_choices_are_resolved_by_each_action(mixed: DynamicFrame, glue_context: GlueContext, capsys: Any) -> None:
+    mixed.printSchema()
+    assert capsys.readouterr().out.splitlines()[:4] == ["root", "|-- id: choice", "|    |-- long", "|    |-- string"]
+    cast = ResolveChoice.apply(frame=mixed, specs=[("id", "cast:long")])
+    assert tree(cast)[0] == "|-- id: long"
+    # "Where the value was a string that could not be cast, AWS Glue inserted a null."
+    assert [row["id"] for row in rows(cast)] == [10000000001, None, 7]
+    both = mixed.resolveChoice(specs=[("id", "make_cols"), ("items[].price", "cast:int")])
+    assert tree(both) == [
+        "|-- id_long: long",
+        "|-- id_string: string",
+        "|-- name: string",
+        "|-- items: array",
+        "|    |-- element: struct",
+        "|    |    |-- price: int",
+    ]
+    assert rows(both)[:2] == [
+        {"id_long": 10000000001, "id_string": None, "name": "a", "items": [{"price": 1}, {"price": 2}]},
+        {"id_long": None, "id_string": "x", "name": "b", "items": []},
+    ]
+    # A struct that is made of the columns of a choice is not taken for a choice again.
+    nested = frame_of(mixed.glue_ctx, '{"a": {"b": 1}}', '{"a": {"b": "x"}}').resolveChoice(choice="make_cols")
+    assert tree(nested) == ["|-- a: struct", "|    |-- b_int: int", "|    |-- b_string: string"]
+    struct = mixed.resolveChoice(choice="make_struct")
+    assert tree(struct)[:3] == ["|-- id: struct", "|    |-- long: long", "|    |-- string: string"]
+    assert rows(struct)[0]["items"] == [{"price": {"int": 1, "string": None}}, {"price": {"int": None, "string": "2"}}]
+    project = mixed.resolveChoice(specs=[("id", "project:string"), ("items[].price", "project:double")])
+    assert [row["id"] for row in rows(project)] == [None, "x", "7"]
+    assert [each["price"] for each in rows(project)[0]["items"]] == [None, None]
+    assert mixed.toDF([ResolveOption("id", "Project", s.LongType())]).schema["id"].dataType == s.LongType()
+    assert mixed.toDF().schema["id"].dataType.simpleString() == "struct<long:bigint,string:string>"
+    assert mixed.toDF([ResolveOption("id", "Project", DoubleType())]).where("id is not null").count() == 0
+
+
+def test_what_cannot_be_resolved_is_an_error(mixed: DynamicFrame, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(InvalidInput, match="specs and choice of resolveChoice are missing"):
+        mixed.resolveChoice()
+    with pytest.raises(InvalidInput, match="'cast' is not an action"):
+        mixed.resolveChoice(specs=[("id", "cast")])
+    with pytest.raises(InvalidInput, match=r"elements of items\[\]"):
+        frame_of(mixed.glue_ctx, '{"items": [1, "x"]}').resolveChoice(specs=[("items[]", "make_cols")])
+    with pytest.raises(InvalidInput, match="match_catalog needs a table"):
+        mixed.resolveChoice(choice="match_catalog")
+    assert tree(mixed.resolveChoice(specs=[("idd", "cast:long")])) == tree(mixed)
+    assert "no record has a field idd" in caplog.text
+
+
+def test_a_mapping_takes_values_of_its_source_type_only(
+    mixed: DynamicFrame, glue_context: GlueContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    mapped = mixed.apply_mapping(
+        [("id", "long", "key.id", "string"), ("name", "String", "key.name", "String"), ("name", "n")]
+    )
+    assert [row["key"]["id"] for row in rows(mapped)] == ["10000000001", None, None]
+    numbers = frame_of(glue_context, '{"price": 0.30275, "n": 5, "s": {"a": 1}, "l": [1, 2]}')
+    with caplog.at_level(logging.WARNING, "awsglue"):
+        found = numbers.apply_mapping(
+            [
+                ("price", "double", "price", "decimal"),
+                ("n", "long", "n", "long"),
+                ("n", "m", "double"),
+                ("s", "struct", "s", "struct"),
+                ("s", "struct", "wide", "struct<a:bigint>"),
+                ("s", "struct", "text", "string"),
+                ("l", "array", "l", "array<string>"),
+            ]
+        )
+    (row,) = rows(found)
+    assert tree(found)[:3] == ["|-- price: decimal", "|-- n: long", "|-- m: double"]
+    assert (str(row["price"]), row["n"], row["m"]) == ("0.30", None, 5.0)
+    assert "`n` is int and its mapping says long, so `n` is null, as on AWS" in caplog.text
+    assert (row["s"], row["wide"], row["text"], row["l"]) == ({"a": 1}, {"a": 1}, '{"a":1}', ["1", "2"])
+    assert tree(found)[5:7] == ["|-- wide: struct", "|    |-- a: long"]
+    for wrong, why in (
+        (("n", "int", "n", "struct"), "A int cannot become a struct"),
+        (("n", "int", "n", "wide"), "'wide' is not a type"),
+        (("n",), "is not a mapping"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
+            numbers.apply_mapping([wrong])
+
+
+def test_records_whose_function_raises_are_set_aside_counted_and_told(
+    mixed: DynamicFrame, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept = mixed.filter(lambda record: record["agee"] > 1 if record["name"] == "a" else True, info="my filter")
+    with caplog.at_level(logging.WARNING, "awsglue"):
+        assert kept.count() == 2
+    assert "filter: records whose function raised are set aside; the first: KeyError: 'agee'" in caplog.text
+    assert (kept.stageErrorsCount(), kept.errorsCount()) == (1, 1)
+
+    def changed(record: Any) -> Any:
+        if record.name == "b":
+            return None
+        record["id"] = [record.id]
+        return record
+
+    mapped = kept.select_fields(["id", "name"]).map(changed)
+    assert rows(mapped) == [{"id": ["7"], "name": "c"}]
+    assert (mapped.stageErrorsCount(), mapped.errorsCount()) == (1, 2)
+    errors = ErrorsAsDynamicFrame.apply(mapped)
+    assert tree(errors)[:4] == [
+        "|-- error: struct",
+        "|    |-- callsite: struct",
+        "|    |    |-- site: string",
+        "|    |    |-- info: string",
+    ]
+    first, second = (row["error"] for row in rows(errors))
+    assert (first["callsite"], first["msg"]) == ({"site": "filter", "info": "my filter"}, "KeyError: 'agee'")
+    assert first["input"] == '{"id": 10000000001, "name": "a", "items": [{"price": 1}, {"price": "2"}]}'
+    assert second["msg"] == "TypeError: the function returned None instead of a record"
+    assert any("changed" in line or "checked" in line for line in second["stackTrace"])
+    with pytest.raises(InvalidInput, match="1 error records of this frame reach its stageThreshold of 0"):
+        mapped.assertErrorThreshold()
+    mixed.assertErrorThreshold()
+    # A threshold of 0 never fails a job; others do when they are reached.
+    strict = mixed.filter(lambda record: record["agee"], stageThreshold=3)
+    with pytest.raises(InvalidInput, match="3 error records of this transform reach its stageThreshold of 3"):
+        strict.toDF()
+    assert mixed.filter(lambda record: record["agee"], "", "", 4).count() == 0
+    with pytest.raises(TypeError, match="'treshold' is not an argument"):
+        mixed.filter(lambda record: True, treshold=3)
+
+
+def test_functions_keep_the_types_of_fields_that_they_do_not_change(mixed: DynamicFrame, glue_context: GlueContext) -> None:
+    frame = DynamicFrame.fromDF(
+        glue_context.sql("select 5L as big, cast(1.5 as decimal(8,3)) as price, 2Y as tiny, map('a', 1L) as m, null as no"),
+        glue_context,
+    )
+
+    def more(record: Any) -> Any:
+        return {**record, "new": 3, "wide": 3_000_000_000 if record.big else 1, "nested": {"x": [record.price]}}
+
+    assert tree(frame.map(more)) == [
+        "|-- big: long",
+        "|-- price: decimal",
+        "|-- tiny: byte",
+        "|-- m: map",
+        "|    |-- keyType: string",
+        "|    |-- valueType: long",
+        "|-- no: null",
+        "|-- new: int",
+        "|-- wide: long",
+        "|-- nested: struct",
+        "|    |-- x: array",
+        "|    |    |-- element: decimal",
+    ]
+    assert rows(frame.map(more))[0]["m"] == {"a": 1}
+    # Choices go through functions as the values themselves.
+    same = mixed.map(lambda record: record)
+    assert (tree(same), rows(same)) == (tree(mixed), rows(mixed))
+    seen = mixed.mapPartitionsWithIndex(lambda index, records: [{"part": index, "n": len(list(records))}])
+    assert rows(seen) == [{"part": 0, "n": 3}]
+    assert rows(mixed.mapPartitions(lambda records: ({"name": each["name"]} for each in records)))[2] == {"name": "c"}
+
+
+def test_the_legislators_are_joined_and_relationalized_as_in_aws_s_tutorial(
+    glue_context: GlueContext, spark_lake: Path
+) -> None:
+    persons = frame_of(
+        glue_context,
+        '{"id": "p1", "family_name": "Ross", "name": "Mike Ross", "tags": [["a"], []],'
+        ' "contact_details": [{"type": "fax", "value": "1"}, {"type": "phone", "value": "2"}]}',
+        '{"id": "p2", "family_name": "Capito", "name": "Shelley"}',
+        name="persons",
+    )
+    memberships = frame_of(
+        glue_context,
+        '{"person_id": "p1", "organization_id": "o1", "id": "m1", "term": {"from": 1, "to": 2}}',
+        name="memberships",
+    )
+    history = Join.apply(persons, memberships, "id", "person_id").drop_fields(["person_id"])
+    assert history.name == "personsmemberships"
+    assert rows(history)[0][".id"] == "m1"
+    assert rows(history.drop_fields(["`.id`"]))[0]["id"] == "p1"
+    collection = Relationalize.apply(history, "s3://lk/temp/", "hist_root")
+    assert sorted(collection.keys()) == [
+        "hist_root",
+        "hist_root_contact_details",
+        "hist_root_tags",
+        "hist_root_tags.val",
+    ]
+    (root,) = rows(collection.select("hist_root"))
+    assert (root["term.from"], root["term.to"], root["family_name"]) == (1, 2, "Ross")
+    details = rows(SelectFromCollection.apply(dfc=collection, key="hist_root_contact_details"))
+    assert [
+        (row["id"], row["index"], row["contact_details.val.type"], row["contact_details.val.value"]) for row in details
+    ] == [
+        (root["contact_details"], 0, "fax", "1"),
+        (root["contact_details"], 1, "phone", "2"),
+    ]
+    tags = rows(collection.select("hist_root_tags"))
+    assert [row["id"] for row in tags] == [root["tags"]] * 2
+    (tag,) = rows(collection.select("hist_root_tags.val"))
+    assert (tag["id"], tag["index"], tag["tags.val.val"]) == (tags[0]["tags.val"], 0, "a")
+    # Rows without an array have no id.
+    alone = persons.relationalize("r")
+    assert [row["contact_details"] is None for row in rows(alone.select("r"))] == [False, True]
+    assert collection.select("missing").count() == 0
+    with pytest.raises(InvalidInput, match="no field nobody to join by"):
+        persons.join(["nobody"], ["person_id"], memberships)
+
+
+def test_frames_are_split_merged_united_and_unnested(mixed: DynamicFrame, glue_context: GlueContext) -> None:
+    people = frame_of(glue_context, *(f'{{"id": {n}, "age": {n * 10}, "a": {{"b": {{"c": {n}}}}}}}' for n in range(4)))
+    halves = SplitRows.apply(frame=people, comparison_dict={"age": {">": 5, "<": 30}}, name1="middle", name2="rest")
+    assert {
+        name: [row["id"] for row in rows(frame)] for name, frame in zip(halves.keys(), halves.values(), strict=True)
+    } == {
+        "middle": [1, 2],
+        "rest": [0, 3],
+    }
+    fields = SplitFields.apply(people, ["a.b"], "nested", "flat")
+    assert [frame.toDF().columns for frame in fields.values()] == [["a"], ["id", "age"]]
+    assert UnnestFrame.apply(people).toDF().columns == ["id", "age", "a.b.c"]
+    staged = frame_of(glue_context, '{"id": 1, "age": "old"}', '{"id": 9}')
+    merged = people.mergeDynamicFrame(staged, ["id"]).select_fields(["id", "age"])
+    assert tree(merged) == ["|-- id: int", "|-- age: choice", "|    |-- int", "|    |-- string"]
+    assert sorted((row["id"], str(row["age"] and (row["age"]["int"] or row["age"]["string"]))) for row in rows(merged)) == [
+        (0, "None"),
+        (1, "old"),
+        (2, "20"),
+        (3, "30"),
+        (9, "None"),
+    ]
+    doubled = MapToCollection.apply(dfc=halves, callable=lambda frame, context: frame.union(frame))
+    assert [frame.count() for frame in doubled.values()] == [4, 4]
+    flat = FlatMap.apply(dfc=fields, BaseTransform=Relationalize, frame_name="frame", name="r")
+    assert isinstance(flat, DynamicFrameCollection)
+    assert list(flat.keys()) == ["r"]
+    with pytest.raises(TypeError, match="must return a DynamicFrame"):
+        halves.map(lambda frame, context: 3)
+
+
+def test_text_is_unboxed_and_dynamodb_s_json_simplified(glue_context: GlueContext) -> None:
+    boxed = DynamicFrame.fromDF(
+        glue_context.createDataFrame(
+            [("TX", '{"strawberry": 220, "mango": "x"}'), ("CA", '{"strawberry": 34, "mango": 5}'), ("CO", "{bad")],
+            "warehouse_loc STRING, data STRING",
+        ),
+        glue_context,
+        "boxed",
+    )
+    opened = Unbox.apply(frame=boxed, path="data", format="json", info="opening")
+    assert tree(opened) == [
+        "|-- warehouse_loc: string",
+        "|-- data: struct",
+        "|    |-- strawberry: int",
+        "|    |-- mango: choice",
+        "|    |    |-- int",
+        "|    |    |-- string",
+    ]
+    assert [row["data"]["strawberry"] for row in rows(opened)] == [220, 34]
+    (error,) = rows(opened.errorsAsDynamicFrame())
+    assert (error["error"]["msg"], error["error"]["input"]) == ("The text of data is not json.", "{bad")
+    schema = s.StructType([s.StructField("a", s.IntegerType()), s.StructField("b", s.StringType())]).json()
+    lines = DynamicFrame.fromDF(glue_context.createDataFrame([("1|x",)], "data STRING"), glue_context, "lines")
+    assert rows(lines.unbox("data", "csv", separator="|", withSchema=schema)) == [{"data": {"a": 1, "b": "x"}}]
+    with pytest.raises(InvalidInput, match="cannot read avro"):
+        boxed.unbox("data", "avro")
+    with pytest.raises(InvalidInput, match="no option 'seperator'"):
+        boxed.unbox("data", "json", seperator="|")
+    items = frame_of(
+        glue_context,
+        '{"Item": {"id": {"S": "a"}, "n": {"N": "1"}, "m": {"M": {"x": {"BOOL": true}}},'
+        ' "l": {"L": [{"M": {"y": {"S": "z"}}}]}}}',
+    )
+    assert rows(items.simplify_ddb_json()) == [{"id": "a", "n": "1", "m": {"x": True}, "l": [{"y": "z"}]}]
+    assert rows(items.unnest_ddb_json())[0]["l"] == [{"M": {"y": {"S": "z"}}}]
+
+
+def test_a_spigot_writes_some_records(mixed: DynamicFrame, spark_lake: Path) -> None:
+    assert mixed.spigot("s3://lk/spigot/", {"topk": 2}).count() == 3
+    lines = [line for file in (spark_lake / "lk" / "spigot").glob("*.json") for line in file.read_text().splitlines()]
+    assert len(lines) == 2
+    with pytest.raises(InvalidInput, match="A join of 0 keys"):
+        mixed.join([], [], mixed)
