@@ -26,6 +26,7 @@ from penstock.spark.glue.readers import (
     frame_from_options,
     table_frame,
 )
+from penstock.spark.glue.schemas.choices import without_marks
 from penstock.spark.glue.session import GlueSession
 from penstock.spark.glue.sinks.kinds import write, write_table
 from penstock.spark.glue.sinks.port import Write
@@ -114,7 +115,7 @@ class GlueContext:
         options.
         """
         found = self._table_frame(*args, **kwargs)
-        return found if found.isStreaming else with_inferred_columns(found, self.spark_session)
+        return found if found.isStreaming else without_marks(with_inferred_columns(found))
 
     def create_dynamic_frame_from_options(  # noqa: PLR0917 - AWS's signature
         self,

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from penstock.errors import InvalidInput
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.payload import with_inferred_columns
+from penstock.spark.glue.schemas.choices import without_marks
 from penstock.spark.glue.session import GlueSession
 from penstock.spark.glue.sources.kinds import read, read_stream, read_table
 from penstock.spark.glue.sources.port import Read, Table
@@ -54,7 +55,7 @@ class FrameReader:
 def frame_from_options(request: Read) -> DataFrame:
     """Return the stream of the connection, or its rows. Raises :class:`InvalidInput` for a type that is not supported."""
     found = read_stream(request)
-    return found if found is not None else with_inferred_columns(read(request), request.session.spark)
+    return found if found is not None else without_marks(with_inferred_columns(read(request)))
 
 
 def catalog_table(session: GlueSession, database: str, name: str | None, *, catalog_id: str | None) -> Table:
