@@ -13,7 +13,7 @@ from penstock.spark.glue.frames.error_records import ErrorStage
 from penstock.spark.glue.frames.fields import found, quoted, split
 from penstock.spark.glue.schemas import gluetypes as g
 from penstock.spark.glue.schemas.inference import Seen
-from penstock.spark.glue.schemas.json_records import reading_type, settled
+from penstock.spark.glue.schemas.json_records import reading_type, with_choices
 
 __all__ = ["unboxed"]
 
@@ -77,7 +77,7 @@ def _read(text: Column, kind: g.DataType) -> Column:
     if not isinstance(found, s.StructType | s.ArrayType):
         remedy = "Unbox needs objects, or arrays; cast the column to another type instead."
         raise InvalidInput(f"The texts are JSON of type {kind.typeName()}.", remedy=remedy)
-    return settled(F.from_json(text, found), kind)
+    return with_choices(F.from_json(text, found), kind)
 
 
 def _inferred(texts: DataFrame) -> g.DataType:

@@ -1,7 +1,8 @@
 """Choices in Spark's frames: a choice is a struct with a member for each type, at most one of which is not null.
 
 The members' metadata have a mark, which Spark carries with the type through every operation. So a frame with choices is
-an ordinary DataFrame until :func:`without_marks`, which leaves AWS's structs. See docs/adr/0040.
+an ordinary DataFrame until :func:`without_marks`, which leaves AWS's structs: ADR 40
+(docs/adr/0040-choices-are-marked-structs.md).
 """
 
 from collections.abc import Mapping

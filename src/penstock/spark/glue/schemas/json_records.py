@@ -13,7 +13,7 @@ from penstock.spark.glue.schemas import gluetypes as g
 from penstock.spark.glue.schemas.choices import choice_column, ddl, spark_type
 from penstock.spark.glue.schemas.inference import type_of_texts, widened
 
-__all__ = ["json_frame", "reading_type", "settled", "texts_type"]
+__all__ = ["json_frame", "reading_type", "texts_type", "with_choices"]
 
 _RECORDS, _RECORD = "__penstock_records", "__penstock_record"
 
@@ -36,7 +36,7 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False) -> DataFram
     kept = read.where(F.col(_RECORDS).isNull() | (F.size(_RECORDS) > 0))
     rows = kept.select(F.explode_outer(_RECORDS).alias(_RECORD), *others)
     record = F.col(_RECORD)
-    fields = [settled(record[each.name], each.dataType).alias(each.name) for each in kind]
+    fields = [with_choices(record[each.name], each.dataType).alias(each.name) for each in kind]
     return rows.select(*fields, *others)
 
 
@@ -61,15 +61,15 @@ def reading_type(kind: g.DataType) -> s.DataType:
     return spark_type(kind)
 
 
-def settled(column: Column, kind: g.DataType) -> Column:
+def with_choices(column: Column, kind: g.DataType) -> Column:
     """Return the column with choices in the place of variants."""
-    if not _unsettled(kind):
+    if not _has_variant(kind):
         return column
     if isinstance(kind, g.ArrayType):
         element = kind.elementType
-        return F.transform(column, lambda each: settled(each, element))
+        return F.transform(column, lambda each: with_choices(each, element))
     if isinstance(kind, g.StructType):
-        fields = [settled(column[each.name], each.dataType).alias(each.name) for each in kind]
+        fields = [with_choices(column[each.name], each.dataType).alias(each.name) for each in kind]
         return F.when(column.isNotNull(), F.struct(*fields))
     assert isinstance(kind, g.ChoiceType)
     kinds = F.schema_of_variant(column)
@@ -81,15 +81,15 @@ def settled(column: Column, kind: g.DataType) -> Column:
             test = test & F.try_variant_get(column, "$", "int").isNull()
         if name == "double" and not {"int", "long", "decimal"} & kind.choices.keys():
             test = (kinds == "BIGINT") | (kinds == "DOUBLE") | kinds.startswith("DECIMAL")
-        members[name] = F.when(test, settled(value, member))
+        members[name] = F.when(test, with_choices(value, member))
     return choice_column(members)
 
 
-def _unsettled(kind: g.DataType) -> bool:
+def _has_variant(kind: g.DataType) -> bool:
     if isinstance(kind, g.StructType):
-        return any(_unsettled(each.dataType) for each in kind)
+        return any(_has_variant(each.dataType) for each in kind)
     if isinstance(kind, g.ArrayType):
-        return _unsettled(kind.elementType)
+        return _has_variant(kind.elementType)
     return isinstance(kind, g.ChoiceType)
 
 
