@@ -10,7 +10,7 @@ from penstock.spark.glue.sinks import files
 from penstock.spark.glue.sinks.formats import FORMATS
 from penstock.spark.glue.sinks.port import Sink, TableSink, Write
 
-__all__ = ["check_kind", "write", "write_table"]
+__all__ = ["FILE_FORMATS", "WRITABLE", "check_kind", "write", "write_table"]
 
 _SINKS: Mapping[str, Sink] = {
     "s3": files.write,
@@ -18,6 +18,12 @@ _SINKS: Mapping[str, Sink] = {
     **dict.fromkeys(FORMATS, files.write),
 }
 """By connection type; a format as the type is that of files."""
+
+WRITABLE = frozenset(_SINKS)
+"""The types of connections that can be written."""
+
+FILE_FORMATS = frozenset(FORMATS)
+"""The formats of files that can be written."""
 
 _TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = ((files.is_files, files.to_table),)
 """By what a table is; the first that matches."""

@@ -1,0 +1,135 @@
+"""What becomes of each use: by the table of Glue's library, the types of connections, the packages that are installed."""
+
+import importlib.util
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.spark.glue.check.findings import Finding
+from penstock.spark.glue.check.uses import Call, Use, Uses
+from penstock.spark.glue.check.values import Text
+from penstock.spark.glue.library.table import ROWS, row
+
+__all__ = ["BOTO3_SERVICES", "Surroundings", "find_outcomes"]
+
+BOTO3_SERVICES = frozenset(
+    {"athena", "cloudtrail", "glue", "iam", "lakeformation", "logs", "organizations", "s3", "secretsmanager", "sts"}
+)
+"""The services of AWS that a platform serves, by boto3's names."""
+
+_LIBRARIES = frozenset({each.module.partition(".")[0] for each in ROWS})
+# Of these the table has all public names. A GlueContext has Spark's names besides.
+_TOLD = {(each.module, each.owner) for each in ROWS} - {("awsglue.context", "GlueContext")}
+_FILES = {"s3", "file"}
+# Names of Spark's data sources whose jars are not here. Others may be a script's own text.
+_ABSENT_SOURCES = re.compile(
+    r"(org\.apache\.)?hudi|(net\.snowflake\.spark\.)?snowflake|(io\.github\.spark_redshift_community|com\.databricks)\.\S+"
+    r"|redshift|mongo(db)?|com\.mongodb\.\S+|bigquery|dynamodb|opensearch|es|org\.elasticsearch\.spark\.sql|com\.crealytics\.\S+"
+    r"|org\.apache\.spark\.sql\.cassandra|com\.amazonaws\.\S+|marketplace\.\S+|custom\.\S+",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a run of the script finds: ``folder`` is the script's, ``modules`` are the names of further files of Python."""
+
+    folder: Path | None = None
+    modules: Collection[str] = ()
+
+    def has_module(self, name: str) -> bool:
+        """Return whether a top-level module can be imported; imports nothing."""
+        if name in self.modules:
+            return True
+        if self.folder is not None and ((self.folder / f"{name}.py").is_file() or (self.folder / name).is_dir()):
+            return True
+        try:
+            return importlib.util.find_spec(name) is not None
+        except (ImportError, ValueError):
+            return True  # it is there, and has no specification
+
+
+def find_outcomes(uses: Uses, reached: Collection[int], surroundings: Surroundings) -> list[Finding]:
+    """Return the findings, by line. ``reached`` are the nodes that every run evaluates."""
+    found = [
+        *(each for use in uses.names.values() for each in _name(use, sure=use.certain and use.node in reached)),
+        *_packages(uses, reached, surroundings),
+        *(each for call in uses.calls.values() for each in _call(call, sure=call.node in reached)),
+        *_formats(uses, reached),
+        *_jvm(uses, reached),
+    ]
+    return sorted(dict.fromkeys(found), key=lambda each: (each.line, each.name))
+
+
+def _name(use: Use, *, sure: bool) -> Iterator[Finding]:
+    known = row(use.module, use.name, use.owner)
+    if known is not None:
+        note = known.note if use.certain or known.status == "served" else f"{known.note} (If it is a {use.owner}.)"
+        yield Finding(line=use.line, kind=known.status, name=known.shown, note=note, sure=sure and known.status == "refused")
+    elif (use.module, use.owner) in _TOLD and use.certain and not use.name.startswith("_"):
+        shown = f"{use.owner or use.module}.{use.name}"
+        yield Finding(
+            line=use.line, kind="unknown", name=shown, note="AWS's library has no such name in its public documents."
+        )
+
+
+def _packages(uses: Uses, reached: Collection[int], surroundings: Surroundings) -> Iterator[Finding]:
+    for name, line, node in uses.imports:
+        if name not in _LIBRARIES and name != "pyspark" and not surroundings.has_module(name):
+            note = (
+                "There is no such module: install it for this Python, or put its file beside the script (--extra-py-files)."
+            )
+            yield Finding(line=line, kind="refused", name=f"import {name}", note=note, sure=node in reached)
+
+
+def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
+    if call.name in {"client", "resource"}:
+        service = _text(call, "service_name")
+        if service is not None and service not in BOTO3_SERVICES and "endpoint_url" not in call.arguments:
+            note = "Penstock does not serve it: give the client the endpoint_url of one that does."
+            yield Finding(line=call.line, kind="refused", name=f'boto3 "{service}"', note=note)
+        return
+    try:
+        from penstock.spark.glue.sinks import kinds as sinks  # noqa: PLC0415 - needs pyspark
+        from penstock.spark.glue.sources import kinds as sources  # noqa: PLC0415
+    except ModuleNotFoundError:
+        return
+    writes = call.name.startswith("write") or call.name == "getSink"
+    types, formats = (sinks.WRITABLE, sinks.FILE_FORMATS) if writes else (sources.READABLE, sources.FILE_FORMATS)
+    doing = "writing" if writes else "reading"
+    kind = _text(call, "connection_type")
+    if kind is not None and kind.lower() not in types:
+        note = f"It is not supported for {doing}. Use one of {', '.join(sorted(types))}, or Spark's own."
+        yield Finding(line=call.line, kind="refused", name=f'connection_type="{kind}"', note=note, sure=sure)
+    form = _text(call, "format")
+    if form is not None and (kind is None or kind.lower() in _FILES) and form.lower() not in formats:
+        note = f"It is not supported for {doing}. Use one of {', '.join(sorted(formats))}."
+        yield Finding(line=call.line, kind="refused", name=f'format="{form}"', note=note, sure=sure and kind is not None)
+
+
+def _text(call: Call, name: str) -> str | None:
+    """Return an argument that can only be one text."""
+    values = [each.text if isinstance(each, Text) else None for each in call.arguments.get(name, ())]
+    return values[0] if len(values) == 1 else None
+
+
+def _formats(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
+    for text, line, node in uses.texts:
+        if _ABSENT_SOURCES.fullmatch(text):
+            note = "Spark has no such source here: add its jar, --conf spark.jars=FILE.jar."
+            if "hudi" in text.lower():
+                note = "Hudi's connector does not resolve here: use an Iceberg or a Delta table."
+            sure = node in reached and "hudi" in text.lower()
+            yield Finding(line=line, kind="refused", name=f'format("{text}")', note=note, sure=sure)
+
+
+def _jvm(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
+    chains = list(uses.jvm.items())
+    for node, (chain, line) in chains:
+        if any(other.startswith(f"{chain}.") and at == line for _, (other, at) in chains):
+            continue  # a part of a longer chain
+        of_aws = "amazonaws" in chain or ".glue." in chain
+        note = "It is an object of AWS's own JVM classes; use the Python names of Glue's library." if of_aws else ""
+        sure = of_aws and node in reached
+        yield Finding(line=line, kind="refused" if of_aws else "served", name=chain, note=note, sure=sure)

@@ -1,0 +1,79 @@
+"""The result of a check: each use of a name with its line, and what became of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Finding", "Report"]
+
+Kind = Literal["served", "differs", "refused", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One use. ``note`` says how a served name differs, or what to write instead of a refused one.
+
+    A refused use that is ``sure`` is reached by every run of the script; others may be in a branch that is not taken.
+    ``unknown`` are names that AWS's classes do not have either.
+    """
+
+    line: int
+    kind: Kind
+    name: str
+    note: str = ""
+    sure: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All findings of a script, by line. ``arguments`` are those that it requires, each with its line."""
+
+    script: str
+    findings: Sequence[Finding]
+    arguments: Sequence[tuple[str, int]] = ()
+
+    def of_kind(self, kind: Kind) -> Sequence[Finding]:
+        """Return the findings of one kind."""
+        return [each for each in self.findings if each.kind == kind]
+
+    @property
+    def stops(self) -> Sequence[Finding]:
+        """The uses by which every run fails."""
+        return [each for each in self.of_kind("refused") if each.sure]
+
+    def document(self) -> dict[str, Any]:
+        """Return the report as JSON: lists of uses by kind, and the arguments."""
+        kinds: tuple[Kind, ...] = ("refused", "differs", "unknown", "served")
+        uses: dict[str, Any] = {kind: [_document(each) for each in self.of_kind(kind)] for kind in kinds}
+        return {"script": self.script, **uses, "arguments": [{"name": name, "line": line} for name, line in self.arguments]}
+
+    def text(self) -> str:
+        """Return the report for people: what is refused first."""
+        refused, differing = self.of_kind("refused"), self.of_kind("differs")
+        unknown, served = self.of_kind("unknown"), self.of_kind("served")
+        lines = [f"{self.script}: {len(refused)} refused, {len(differing)} different from AWS, {len(served)} served"]
+        for title, found in (("Refused", refused), ("Different from AWS", differing), ("Not of AWS's library", unknown)):
+            if found:
+                lines += ["", f"{title}:", *(f"  line {each.line}: {_sentence(each)}" for each in found)]
+        if served:
+            names: dict[str, list[int]] = {}
+            for each in served:
+                names.setdefault(each.name, []).append(each.line)
+            shown = (f"{name} ({', '.join(str(line) for line in sorted(set(at)))})" for name, at in sorted(names.items()))
+            lines += ["", f"Served, with their lines: {', '.join(shown)}"]
+        if self.arguments:
+            lines += ["", f"Arguments that it needs: {' '.join(f'--{name}' for name, _ in self.arguments)}"]
+        return "\n".join(lines)
+
+
+def _document(finding: Finding) -> dict[str, Any]:
+    found: dict[str, Any] = {"line": finding.line, "name": finding.name}
+    if finding.note:
+        found["note"] = finding.note
+    if finding.kind == "refused":
+        found["sure"] = finding.sure
+    return found
+
+
+def _sentence(finding: Finding) -> str:
+    return f"{finding.name}: {finding.note}" if finding.note else finding.name

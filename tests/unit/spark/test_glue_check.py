@@ -1,0 +1,251 @@
+"""``penstock glue check``: what a script uses of Glue's library, told by its text alone."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.api.aws.protocol.models import SERVICES
+from penstock.cli.streams.glue import command
+from penstock.errors import InvalidInput
+from penstock.spark.glue.check.evaluation import BOTO3_SERVICES, Surroundings
+from penstock.spark.glue.check.findings import Report
+from penstock.spark.glue.check.script import check_script, check_text, refuse_sure
+from penstock.spark.glue.library import table
+from penstock.spark.glue.library.rows import Row
+
+HEAD = """\
+import sys, boto3
+from awsglue.transforms import *
+from awsglue.utils import getResolvedOptions
+from awsglue.context import GlueContext
+from awsglue.dynamicframe import DynamicFrame
+from awsglue.job import Job
+from pyspark.context import SparkContext
+sc = SparkContext.getOrCreate()
+glueContext = GlueContext(sc)
+spark = glueContext.spark_session
+frame = glueContext.create_dynamic_frame.from_catalog(database="d", table_name="t")
+"""
+LINES = HEAD.count("\n")
+
+
+def check(text: str, *, head: str = HEAD, surroundings: Surroundings | None = None) -> Report:
+    return check_text((head + text).encode(), name="job.py", surroundings=surroundings)
+
+
+def refused(text: str) -> dict[str, bool]:
+    """Return the refused names of lines behind the head, and whether each is sure to be reached."""
+    return {each.name: each.sure for each in check(text).of_kind("refused")}
+
+
+@pytest.fixture(autouse=True)
+def library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table in which a few names are refused for good, whatever the library learns."""
+
+    def row(module: str, name: str, owner: str = "") -> Row | None:
+        found = table.row(module, name, owner)
+        status = "refused" if name in REFUSED else "served"
+        note = f"Do without {name}." if name in REFUSED else ""
+        return None if found is None else Row(module=module, owner=owner, name=name, status=status, note=note)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("penstock.spark.glue.check.evaluation.row", row)
+
+
+REFUSED = {"Join", "join", "relationalize", "resolveChoice", "purge_s3_path", "write_dynamic_frame_from_jdbc_conf"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Join.apply(frame, frame, 'a', 'b')", {"awsglue.transforms.Join": True}),
+        ("Join()(frame, frame, 'a', 'b')", {"awsglue.transforms.Join": True}),
+        ("frame.join(['a'], ['b'], frame)", {"DynamicFrame.join": True}),
+        ("frame.drop_fields(['a']).rename_field('b', 'c').join(['a'], ['b'], frame)", {"DynamicFrame.join": True}),
+        ("Filter.apply(frame=frame, f=lambda r: r['a']).join(['a'], ['b'], frame)", {"DynamicFrame.join": True}),
+        ("DynamicFrame.fromDF(frame.toDF(), glueContext, 'x').join(['a'], ['b'], frame)", {"DynamicFrame.join": True}),
+        ("import awsglue.transforms as T\nT.Join.apply(frame, frame, 'a', 'b')", {"awsglue.transforms.Join": True}),
+        ("from awsglue import transforms\ntransforms.Join", {"awsglue.transforms.Join": True}),
+        ("glueContext.purge_s3_path('s3://a/b')", {"GlueContext.purge_s3_path": True}),
+        (
+            "glueContext.write_dynamic_frame.from_jdbc_conf(frame, 'c')",
+            {"GlueContext.write_dynamic_frame_from_jdbc_conf": True},
+        ),
+        # A DataFrame has a join, too, and the name is the same.
+        ("frame = frame.toDF()\nframe.join(frame, 'a')", {}),
+        ("df = spark.sql('SELECT 1')\ndf.join(df, 'a')", {}),
+        ("unknown.join('a')\n','.join(['a'])", {}),
+        # In functions, by what they are called with, and in objects by the names of their attributes.
+        ("def f(x):\n    return x.join(['a'], ['b'], x)\nf(frame)", {"DynamicFrame.join": True}),
+        ("def f(x):\n    return x.join(x, 'a')\nf(frame.toDF())", {}),
+        ("def f(x: DynamicFrame):\n    x.join(['a'], ['b'], x)", {"DynamicFrame.join": False}),
+        ("def read():\n    return frame\nread().join(['a'], ['b'], frame)", {"DynamicFrame.join": True}),
+        (
+            "class Etl:\n    def __init__(self):\n        self.g = GlueContext(sc)\n"
+            "    def run(self):\n        self.g.purge_s3_path('s3://a/b')\nEtl().run()",
+            {"GlueContext.purge_s3_path": False},
+        ),
+        # A name that only Glue's classes have tells the class of an object of which nothing is known.
+        ("def f(x):\n    x.relationalize('root', 's3://a/')", {"DynamicFrame.relationalize": False}),
+        # What may be something else, or may not be reached, is not sure.
+        ("if len(sys.argv) > 5:\n    frame.join(['a'], ['b'], frame)", {"DynamicFrame.join": False}),
+        ("for each in []:\n    frame.join(['a'], ['b'], frame)", {"DynamicFrame.join": False}),
+        ("try:\n    frame.join(['a'], ['b'], frame)\nexcept Exception:\n    pass", {"DynamicFrame.join": False}),
+        ("if sys.argv:\n    sys.exit(0)\nframe.join(['a'], ['b'], frame)", {"DynamicFrame.join": False}),
+        ("x = frame\nif sys.argv:\n    x = frame.toDF()\nx.join(x, 'a')", {"DynamicFrame.join": False}),
+        ("sys.argv and frame.join(['a'], ['b'], frame)", {"DynamicFrame.join": False}),
+        ("def main():\n    Join\nif __name__ == '__main__':\n    main()", {"awsglue.transforms.Join": True}),
+        (
+            "def batch(df, number):\n    if df.count() > 0:\n        frame.resolveChoice()\n"
+            "glueContext.forEachBatch(frame=frame.toDF(), batch_function=batch, options={})",
+            {"DynamicFrame.resolveChoice": True},
+        ),
+        # Imported and not used: an import is no use.
+        ("from awsglue.transforms import Join as J", {}),
+    ],
+)
+def test_uses_of_the_library(text: str, names: dict[str, bool]) -> None:
+    assert refused(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("glueContext.create_dynamic_frame.from_options('mainframe', {})", {'connection_type="mainframe"': True}),
+        ("KIND = 'mainframe'\nglueContext.getSource(connection_type=KIND)", {'connection_type="mainframe"': True}),
+        ("glueContext.getSource(connection_type=sys.argv[1])", {}),
+        ("glueContext.getSink(path='s3://a/', connection_type='s3')", {}),
+        (
+            "glueContext.write_dynamic_frame.from_options(frame, 's3', {'path': 's3://a/'}, format='cobol')",
+            {'format="cobol"': True},
+        ),
+        ("glueContext.create_dynamic_frame.from_options('s3', {'paths': []}, format='ion')", {'format="ion"': True}),
+        ("spark.read.format('org.apache.hudi').load('s3://a/')", {'format("org.apache.hudi")': True}),
+        ("spark.read.format('net.snowflake.spark.snowflake')", {'format("net.snowflake.spark.snowflake")': False}),
+        ("spark.read.format('parquet')\nsql = 'x{}'.format('hudi')", {}),
+        ("boto3.client('sns')", {'boto3 "sns"': False}),
+        ("boto3.Session().resource('dynamodb')", {'boto3 "dynamodb"': False}),
+        ("boto3.client('sns', endpoint_url='http://x')\nboto3.client('glue')\nboto3.client(sys.argv[1])", {}),
+        ("sc._jvm.com.amazonaws.services.glue.Thing.go()", {"sc._jvm.com.amazonaws.services.glue.Thing.go": True}),
+        ("sc._jvm.java.lang.System.gc()\nglueContext._jvm.java.util.UUID", {}),
+        ("import no_such_package.part", {"import no_such_package": True}),
+        ("try:\n    import no_such_package\nexcept ImportError:\n    pass", {"import no_such_package": False}),
+    ],
+)
+def test_connections_services_and_packages(text: str, names: dict[str, bool]) -> None:
+    assert refused(text) == names
+
+
+def test_modules_beside_the_script_and_of_the_job_are_there(tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").touch()
+    (tmp_path / "package").mkdir()
+    script = tmp_path / "job.py"
+    script.write_text("import helpers\nimport package.inner\nimport of_the_job\nimport json\n")
+    assert [each.line for each in check_script(script).of_kind("refused")] == [3]
+    assert check_script(script, extra_files=["s3://bucket/code/of_the_job.py"]).of_kind("refused") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "name"),
+    [
+        ('x = 1\nprint "done"', 2, "Python 2"),
+        ("try:\n    pass\nexcept IOError, e:\n    pass", 3, "Python 2"),
+        ("x = 0777", 1, "Python 2"),
+        ("%idle_timeout 60\nimport sys", 1, "a notebook's magic"),
+        ("x = (1,\ny = 2", 1, "a syntax error"),
+    ],
+)
+def test_what_is_no_python_3_is_told_at_its_line(text: str, line: int, name: str) -> None:
+    [found] = check(text, head="").findings
+    assert (found.line, found.name, found.kind, found.sure) == (line, name, "refused", True)
+
+
+def test_a_run_is_refused_for_what_is_sure_with_each_line() -> None:
+    report = check(
+        "args = getResolvedOptions(sys.argv, ['JOB_NAME', 'day', 'TempDir'])\nJoin\nif sys.argv:\n    frame.join()"
+    )
+    assert report.arguments == [("JOB_NAME", LINES + 1), ("day", LINES + 1)]
+    with pytest.raises(InvalidInput) as caught:
+        refuse_sure(report, ["--JOB_NAME", "x"])
+    assert caught.value.message.splitlines() == [
+        "job.py was not started, because it cannot succeed:",
+        f"  line {LINES + 2}: awsglue.transforms.Join: Do without Join.",
+        f"  line {LINES + 1}: the script needs the argument --day.",
+    ]
+    maybe = check("names = ['day']\nif sys.argv:\n    getResolvedOptions(sys.argv, names)\n    Join")
+    refuse_sure(maybe, [])
+    refuse_sure(check("names = ['day']\ngetResolvedOptions(sys.argv, names)"), ["--day=3"])
+
+
+def test_a_frames_unknown_name_is_not_aws_s_either() -> None:
+    report = check("frame.select('a')\nglueContext.sql('SELECT 1')\nframe._jdf")
+    assert [each.name for each in report.of_kind("unknown")] == ["DynamicFrame.select"]
+    assert report.of_kind("refused") == []
+
+
+def test_the_services_are_those_that_are_served() -> None:
+    assert {*SERVICES, "s3"} == BOTO3_SERVICES
+
+
+def test_nothing_of_spark_is_needed(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(HEAD + "glueContext.getSource(connection_type='x')\nopen('ran', 'w')\n")
+    code = (
+        "import sys; sys.modules['pyspark'] = None\n"
+        "from pathlib import Path\n"
+        "from penstock.spark.glue.check.script import check_script\n"
+        f"print(len(check_script(Path({str(script)!r})).findings) == 3)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "True\n"
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"{' ' * depth}for x in y:\n" for depth in range(60)) + " " * 60 + "pass\n",
+        "def f0(): pass\n" + "".join(f"def f{n}(): f{n - 1}(); f{n - 1}()\n" for n in range(1, 40)) + "f39()\n",
+        "x = " + "+".join(["y"] * 3_000),
+        "f" + "(a)" * 2_000,
+    ],
+)
+def test_the_work_is_bounded(text: str) -> None:
+    # Without bounds, none of them would end.
+    with contextlib.suppress(InvalidInput):
+        check(text, head="")
+
+
+def test_a_script_that_is_too_large_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="more than 1,000,000 bytes"):
+        check("#" * 1_000_001)
+
+
+def test_the_command_prints_text_or_json_and_exits_by_what_is_refused(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(HEAD + "frame.count()\nsink = glueContext.getSink(connection_type='s3')\n")
+    run = CliRunner().invoke
+    fine = run(command, ["check", str(script)])
+    assert fine.exit_code == 0
+    assert fine.output.splitlines()[0].endswith("0 refused, 0 different from AWS, 4 served")
+    assert f"DynamicFrame.count ({LINES + 1})" in fine.output
+    script.write_text(HEAD + "Join\nget = getResolvedOptions(sys.argv, ['day'])\n")
+    found = run(command, ["check", "--json", str(script)])
+    document = json.loads(found.output)
+    assert found.exit_code == 1
+    assert document["refused"] == [
+        {"line": LINES + 1, "name": "awsglue.transforms.Join", "note": "Do without Join.", "sure": True}
+    ]
+    assert document["arguments"] == [{"name": "day", "line": LINES + 2}]
+
+
+def test_run_refuses_before_spark_starts(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(HEAD + "Join\n")
+    refusal = CliRunner().invoke(command, ["run", "--home", str(tmp_path), str(script)]).exception
+    assert isinstance(refusal, InvalidInput)
+    assert f"line {LINES + 1}: awsglue.transforms.Join" in refusal.message
