@@ -1,0 +1,1 @@
+"""AWS Glue Data Quality: rulesets in DQDL, evaluated on a frame."""
