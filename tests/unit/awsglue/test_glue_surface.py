@@ -11,8 +11,6 @@ from awsglue import DynamicFrame, transforms
 from awsglue.context import GlueContext
 from awsglue.job import Job
 from awsglue.utils import GlueArgumentError, getResolvedOptions
-from penstock.errors import InvalidInput
-from penstock.spark.glue.errors import NotSupported
 
 
 def test_arguments_are_resolved_as_glue_does() -> None:
@@ -25,10 +23,11 @@ def test_arguments_are_resolved_as_glue_does() -> None:
         "RedshiftTempDir": "s3://t/",
         "job_bookmark_option": "job-bookmark-disable",
     }
-    # A folder is never required, and no name is an abbreviation of a longer one.
+    # A folder is never required, and a name may be abbreviated, as with AWS's parser.
     assert getResolvedOptions(["job.py"], ["TempDir"])["TempDir"] is None
     with pytest.raises(GlueArgumentError, match="--JOB_NAME"):
-        getResolvedOptions(["job.py", "--JOB_NAM", "j"], ["JOB_NAME"])
+        getResolvedOptions(["job.py", "--NAME", "j"], ["JOB_NAME"])
+    assert getResolvedOptions(["job.py", "--JOB_NA", "j"], ["JOB_NAME"])["JOB_NAME"] == "j"
     with pytest.raises(GlueArgumentError, match="job-bookmark-option"):
         getResolvedOptions(["job.py", "--job-bookmark-option", "always"], [])
     for reserved in ("job-bookmark-option", "job_bookmark_from", "JOB_RUN_ID"):
@@ -38,14 +37,11 @@ def test_arguments_are_resolved_as_glue_does() -> None:
 
 def test_a_job_begins_and_ends() -> None:
     job = Job(None)
-    with pytest.raises(InvalidInput, match=r"before Job\.init"):
-        job.commit()
+    job.commit()  # a script without init ends, too
     assert not job.isInitialized()
     job.init("j", getResolvedOptions(["job.py", "--JOB_NAME", "j"], ["JOB_NAME"]))
     assert job.isInitialized()
     job.commit()
-    with pytest.raises(NotSupported, match="checkpointLocation"):
-        job.init("j", {"job_bookmark_option": "job-bookmark-enable"})
 
 
 def test_modules_are_imported_by_name() -> None:

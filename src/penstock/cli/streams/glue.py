@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.settings.home import Home
 from penstock.spark.glue.check.script import check_script, refuse_sure
+from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks
 from penstock.spark.glue.jobs.launcher import SCRATCH
 from penstock.spark.glue.streaming import ONCE
 from penstock.spark.session import SessionSettings, s3a_configuration, submit_arguments
@@ -113,12 +114,15 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         "PYTHONPATH": os.pathsep.join([str(script.absolute().parent), *filter(None, [environment.get("PYTHONPATH")])]),
         **SAFE_PATH,
         SCRATCH: str(scratch),
+        FOLDER: environment.get(FOLDER) or str(where.root / "glue" / "bookmarks"),
         ONCE: "1" if once else "0",
     }
     for other in ("SPARK_HOME", "SPARK_CONF_DIR"):
         environment.pop(other, None)
-    named = any(each.split("=")[0] == "--JOB_NAME" for each in arguments)
-    job = [] if named else ["--JOB_NAME", script.stem]
+    given = {each.split("=")[0] for each in arguments if each.startswith("--")}
+    job = [] if "--JOB_NAME" in given else ["--JOB_NAME", script.stem]
+    if not given & {"--TempDir", "--RedshiftTempDir"} and (bucket := _bucket(environment, lake)):
+        job += ["--TempDir", f"s3://{bucket}/glue/temporary/"]
     # Replace this process, so that the script gets the signals and gives the exit status.
     os.execve(  # noqa: S606
         sys.executable,
@@ -135,6 +139,34 @@ def _check(script: Path, arguments: Sequence[str]) -> None:
     refuse_sure(report, [*arguments, "--JOB_NAME"])
     for each in report.of_kind("refused"):
         click.echo(f"penstock: {script}, line {each.line}: {each.name} is refused when it is reached. {each.note}", err=True)
+
+
+@command.command("bookmark")
+@click.argument("job")
+@click.option("--reset", is_flag=True, help="Forget what the job has read: the next run reads everything.")
+@click.option("--run-id", help="With --reset, go back to what this run had read.")
+@home_option
+def bookmark_command(job: str, reset: bool, run_id: str | None, home: Path | None) -> None:
+    """List the last runs that the bookmark of JOB knows, oldest first, of runs by 'penstock glue run' on this machine.
+
+    The server keeps the bookmarks of jobs that it has started: 'aws glue get-job-bookmark', 'aws glue reset-job-bookmark'.
+    """
+    kept = FileBookmarks(Home.at(home, os.environ).root / "glue" / "bookmarks", job)
+    if reset:
+        kept.reset(run_id)
+        click.echo(f"The bookmark of job {job} is {'empty' if run_id is None else f'at run {run_id}'}.")
+        return
+    for run in kept.runs():
+        click.echo(run)
+
+
+def _bucket(environment: Mapping[str, str], lake: Path | None) -> str | None:
+    """Return the bucket of temporary files: the platform's, else the lake's first one."""
+    named = environment.get("PENSTOCK_BUCKET")
+    if lake is None or (named and (lake / named).is_dir()):
+        return named
+    folders = sorted(each.name for each in lake.iterdir() if each.is_dir() and not each.name.startswith("."))
+    return folders[0] if folders else None
 
 
 def _platform(home: Home, lake: Path | None) -> tuple[dict[str, str], Path | None]:

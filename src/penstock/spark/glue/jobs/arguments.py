@@ -42,8 +42,8 @@ def resolved_options(args: Sequence[str], options: Sequence[str]) -> dict[str, A
     Other arguments are ignored. Glue's own, such as ``job_bookmark_option``, are in the result, too, None if missing.
     Raises :class:`GlueArgumentError`, and RuntimeError for names that are reserved, as AWS's does.
     """
-    # Otherwise argparse would read abbreviations as long names: --job as --job_name.
-    parser = _Parser(allow_abbrev=False, add_help=False)
+    # As in AWS's parser, an abbreviation that only one name has is that name.
+    parser = _Parser(add_help=False)
     for name, choices in _RESERVED.items():
         if name in options or name.replace("-", "_") in options:
             raise RuntimeError(f"Using reserved arguments --{name}")

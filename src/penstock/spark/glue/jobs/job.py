@@ -1,38 +1,58 @@
-"""Glue's Job: the start and the end of a run. A streaming job's progress is its checkpoint; there are no bookmarks."""
+"""Glue's Job: the start and the end of a run, and with them the job's bookmark.
 
+Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensions-job.html and
+https://docs.aws.amazon.com/glue/latest/dg/monitor-continuations.html
+"""
+
+import logging
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.errors import InvalidInput
-from penstock.spark.glue.errors import not_supported
+from penstock.spark.glue.jobs.arguments import BOOKMARKS
+from penstock.spark.glue.jobs.bookmark_store import bookmark_store
+from penstock.spark.glue.jobs.bookmarks import Bookmarks
 
 __all__ = ["Job"]
 
-_MARKS = "Leave --job-bookmark-option out: a stream goes on from its checkpointLocation."
+_ENABLE, _DISABLE, _PAUSE = BOOKMARKS
+_log = logging.getLogger("awsglue")
 
 
 class Job:
-    """One run of a job; ``glue_context`` is the GlueContext."""
+    """One run of a job; ``glue_context`` is the GlueContext, whose reads go on from the job's bookmark."""
 
     def __init__(self, glue_context: Any) -> None:
         self.glue_context = glue_context
         self._name: str | None = None
-        self._arguments: Mapping[str, Any] = {}
+        self._bookmarks: Bookmarks | None = None
 
     def init(self, job_name: str, args: Mapping[str, Any] | None = None) -> None:
-        """Begin the run of ``job_name`` with the result of getResolvedOptions."""
-        self._arguments = dict(args or {})
-        if self._arguments.get("job_bookmark_option") in {"job-bookmark-enable", "job-bookmark-pause"}:
-            raise not_supported({"bookmarks": _MARKS}, "Job", "bookmarks")
+        """Begin the run of ``job_name`` with the result of getResolvedOptions.
+
+        With ``job-bookmark-enable`` and ``job-bookmark-pause`` the bookmark is read. Raises
+        :class:`penstock.errors.InvalidInput` for one of job_bookmark_from and job_bookmark_to without the other.
+        """
+        given = dict(args or {})
         self._name = job_name
+        option = given.get("job_bookmark_option") or _DISABLE
+        if option == _DISABLE:
+            return
+        store = bookmark_store(job_name, given.get("JOB_RUN_ID"))
+        bounds = {"after": given.get("job_bookmark_from"), "upto": given.get("job_bookmark_to")} if option == _PAUSE else {}
+        self._bookmarks = self.glue_context._session.bookmarks
+        self._bookmarks.begin(store, **bounds, paused=option == _PAUSE)
 
     def isInitialized(self) -> bool:  # noqa: N802
         """Return whether :meth:`init` was called."""
         return self._name is not None
 
     def commit(self) -> None:
-        """End the run. Raises :class:`InvalidInput` if it has not begun."""
+        """Make what the run has read the job's bookmark: the next run reads what came later.
+
+        Raises :class:`penstock.errors.ConcurrentModification` if another run of the job has committed meanwhile.
+        """
         if self._name is None:
-            raise InvalidInput(
-                "Job.commit was called before Job.init.", remedy="Call job.init(args['JOB_NAME'], args) first."
-            )
+            _log.warning("Job.commit was called without Job.init: there is nothing to commit.")
+            return
+        if self._bookmarks is not None:
+            self._bookmarks.commit()

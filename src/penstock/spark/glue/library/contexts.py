@@ -55,8 +55,7 @@ ROWS: Sequence[Row] = [
     *refused("awsglue.dataframereader", "", "DataFrameReader", "Use the context's own create_data_frame."),
     *refused("awsglue.dataframewriter", "", "DataFrameWriter", _WRITE),
     *served("awsglue.job", "", "Job"),
-    *served("awsglue.job", "Job", "isInitialized commit"),
-    *differs("awsglue.job", "Job", "init", "There are no bookmarks; the checkpoint of a stream is its progress."),
+    *served("awsglue.job", "Job", "isInitialized init commit"),
     *served("awsglue.utils", "", "getResolvedOptions GlueArgumentError"),
     *refused("awsglue.utils", "", "makeOptions callsite strip_option_prefix GlueArgumentParser", _JVM),
 ]

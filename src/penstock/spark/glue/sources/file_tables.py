@@ -87,7 +87,7 @@ def rows(read: Read, table: Table) -> DataFrame:
     details.finish()
     predicate = " AND ".join(f"({each})" for each in (*pushed, wanted.predicate) if each)
     values = partitions_of(read, table, expression=condition, predicate=predicate)
-    files = chosen_files(list_files(read.session.spark, list(values), recurse=wanted.recurse), wanted)
+    files = chosen_files(read, list_files(read.session.spark, list(values), recurse=wanted.recurse), wanted)
     if not files:
         return read.session.spark.createDataFrame([], table_schema(table))
     keys = [key["Name"] for key in table.get("PartitionKeys", ())]

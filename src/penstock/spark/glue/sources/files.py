@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.sources.file_marks import state_after, unread
 from penstock.spark.glue.sources.formats import FORMATS, Scan, check_format
 from penstock.spark.glue.sources.listing import SourceFile, bounded, list_files, named_patterns, without_excluded
 from penstock.spark.glue.sources.port import Read
@@ -80,7 +81,7 @@ def read(read: Read) -> DataFrame:
     attached = attached_columns(details)
     reader = FORMATS[form](details)
     details.finish()
-    files = chosen_files(_listed(read, paths, wanted, folders=form in _WITH_PARTITIONS), wanted)
+    files = chosen_files(read, _listed(read, paths, wanted, folders=form in _WITH_PARTITIONS), wanted)
     if not files:
         return read.session.spark.createDataFrame([], StructType([]))
     base = files[0].root if form in _WITH_PARTITIONS and any(map(_folders, files)) else None
@@ -106,7 +107,7 @@ def _folders(file: SourceFile) -> bool:
     return "=" in file.path.removeprefix(file.root).rpartition("/")[0]
 
 
-def chosen_files(files: Sequence[SourceFile], wanted: FileOptions) -> list[SourceFile]:
+def chosen_files(read: Read, files: Sequence[SourceFile], wanted: FileOptions) -> list[SourceFile]:
     """Return the files that this run reads: without excluded ones, those that the bookmark has, and those out of bounds."""
     left = without_excluded(files, wanted.exclusions)
     endings = _ENDINGS.get(wanted.compression or "", ())
@@ -116,7 +117,13 @@ def chosen_files(files: Sequence[SourceFile], wanted: FileOptions) -> list[Sourc
             f"compressionType is {wanted.compression}, and the name of {wrong} does not end in {endings[0]}.",
             remedy="Spark tells compressed files by their names: rename them, or leave compressionType out.",
         )
-    return bounded(left, count=wanted.most_files, size=wanted.most_bytes)
+    marks = read.session.bookmarks.marks(read.transformation_ctx)
+    if marks is None:
+        return bounded(left, count=wanted.most_files, size=wanted.most_bytes)
+    chosen = bounded(unread(left, marks), count=wanted.most_files, size=wanted.most_bytes)
+    state = state_after(chosen, marks.after, listed=left, band=wanted.band)
+    read.session.bookmarks.propose(read.transformation_ctx, state)
+    return chosen
 
 
 def attached_columns(details: Options) -> dict[str, str]:
