@@ -16,7 +16,7 @@ from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.statements.errors import ResourceNotFound
 from penstock.statements.model import WRITING, ResultOptions, Statement, StatementId, StatementType
-from penstock.statements.work_groups import PRIMARY, WorkGroup, WorkGroups
+from penstock.statements.work_groups import PRIMARY, SPARK_SQL, WorkGroup, WorkGroups
 
 __all__ = ["Acceptance", "StatementRequest", "StatementText", "check_same"]
 
@@ -52,19 +52,32 @@ class Acceptance:
     """Makes statements of requests. ``owner`` is the process that will run them."""
 
     def __init__(
-        self, work_groups: WorkGroups, *, sink: ResultSink, settings: QuerySettings, children: ChildPool, owner: str
+        self,
+        work_groups: WorkGroups,
+        *,
+        sink: ResultSink,
+        settings: QuerySettings,
+        children: ChildPool,
+        owner: str,
+        spark: bool,
     ) -> None:
         self._work_groups = work_groups
         self._sink = sink
         self._settings = settings
         self._children = children
         self._owner = owner
+        self._spark = spark
 
     def work_group(self, name: str | None) -> WorkGroup:
         """Return the work group that a request names; :class:`~penstock.errors.PenstockError` if it runs no statements."""
         found = self._work_groups.get(name or PRIMARY)
         if not found.enabled:
             raise InvalidRequest(f"WorkGroup {found.name} is disabled.", remedy="Enable it by UpdateWorkGroup.")
+        if found.settings.engine == SPARK_SQL and not self._spark:
+            raise InvalidRequest(
+                f"WorkGroup {found.name} selects {SPARK_SQL}, and this server was started without Spark.",
+                remedy="pip install 'penstock[server,spark]', and start it with --spark-master.",
+            )
         return found
 
     def accept(
@@ -99,6 +112,7 @@ class Acceptance:
             output_location=location,
             result_uri=f"{location.rstrip('/')}/{statement_id}{_ending(parsed)}",
             options=options,
+            engine=group.settings.engine,
             managed=group.settings.managed,
             parameters=tuple(request.parameters),
             token=request.token,
@@ -159,7 +173,15 @@ def _digest(request: StatementRequest, text: StatementText, group: WorkGroup, lo
     Source: Athena user guide, "Reuse query results": same text, database, work group and result location; here also the
     same caller.
     """
-    parts = [text.sql, list(text.parameters), _database(request), group.name, location, request.principal]
+    parts = [
+        text.sql,
+        list(text.parameters),
+        _database(request),
+        group.name,
+        location,
+        request.principal,
+        group.settings.engine,
+    ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
 """The ports of statements: the catalog that resolves names, and the sink that takes results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -12,6 +12,7 @@ __all__ = [
     "CatalogAccess",
     "CatalogChanges",
     "CatalogReader",
+    "ClusterEngine",
     "Publication",
     "ResultSink",
     "StatementCatalog",
@@ -83,12 +84,35 @@ class StatementHost(StatementCatalog, CatalogChanges, Protocol):
     ``change`` takes Athena's CreatePreparedStatement and DeletePreparedStatement, too, in the statement's work group.
     """
 
+    def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        """Let Spark SQL compute a query (:class:`penstock.query.sparksql.session.RemoteSession` has its members).
+
+        The rows are in a file of the statement's folder then; returns ``order``, the numbers of its Arrow batches in their
+        order, or of an explained query its ``lines``. Raises :class:`penstock.query.errors.StatementError`.
+        """
+        ...
+
     def publish(self, files: Sequence[Publication]) -> None:
         """Store files as objects, in the given order; if one cannot be stored, those that were new are removed again."""
         ...
 
     def remove(self, uris: Sequence[str]) -> None:
         """Remove objects of the lake; one that does not exist is not an error."""
+        ...
+
+
+class ClusterEngine(Protocol):
+    """Spark SQL, for the statements of one account."""
+
+    def compute(self, request: Mapping[str, Any], file: Path, stop: Callable[[], bool], /) -> Mapping[str, Any]:
+        """As :meth:`StatementHost.compute`, with the rows in ``file``; ends soon after ``stop`` returns True.
+
+        Raises :class:`penstock.query.errors.StatementError`.
+        """
+        ...
+
+    def close(self) -> None:
+        """End what runs, and its processes."""
         ...
 
 

@@ -21,7 +21,7 @@ from penstock.query.execution.results import ResultRows, read_rows
 from penstock.query.execution.watch import Watch
 from penstock.query.history import History
 from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
-from penstock.query.ports import CatalogChanges, CatalogReader, ResultSink
+from penstock.query.ports import CatalogChanges, CatalogReader, ClusterEngine, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import forget, recover
 from penstock.statements.model import (
@@ -53,7 +53,7 @@ _LOST = "SERVER_RESTARTED: The server process that ran the statement ended befor
 
 
 class QueryService:
-    """Runs statements of one catalog over one lake. The caller closes ``children``, after this service."""
+    """Runs statements of one catalog over one lake. The caller closes ``children`` and ``cluster``, after this service."""
 
     def __init__(
         self,
@@ -66,6 +66,7 @@ class QueryService:
         sink: ResultSink,
         children: ChildPool,
         resources: ResourceStore,
+        cluster: ClusterEngine | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.settings = settings
@@ -75,6 +76,7 @@ class QueryService:
         self._lake = lake
         self._sink = sink
         self._children = children
+        self._cluster = cluster
         self._clock = clock
         self._owner = new_owner()
         self._watch = Watch(store, self._owner, settings, clock, relieve=self._relieve)
@@ -89,7 +91,9 @@ class QueryService:
         )
         self.prepared = PreparedStatements(resources, clock)
         self.named_queries = NamedQueries(resources)
-        self._acceptance = Acceptance(self.work_groups, sink=sink, settings=settings, children=children, owner=self._owner)
+        self._acceptance = Acceptance(
+            self.work_groups, sink=sink, settings=settings, children=children, owner=self._owner, spark=cluster is not None
+        )
         self._lock = threading.Lock()
         self._lanes: Lanes[Run] = Lanes(settings.workers, self._work)
         self._patient = threading.BoundedSemaphore(_PATIENT)
@@ -252,6 +256,7 @@ class QueryService:
             children=self._children,
             previous=previous,
             cutoff=cutoff,
+            cluster=self._cluster,
         )
         self._watch.add(run)
         with self._lock:

@@ -32,6 +32,7 @@ from penstock.crawl.targets.dynamodb import dynamodb_client
 from penstock.crawl.targets.sources import Sources, login_of
 from penstock.lake.locations import LakeFolder
 from penstock.lakeformation.service import LakeFormation
+from penstock.query.errors import StatementError
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.sinks import LakeSink, S3Sink
 from penstock.query.ports import ResultSink
@@ -45,6 +46,7 @@ from penstock.server.lakes import Lakes
 from penstock.server.readiness import Readiness
 from penstock.server.tenants import ServedTenant, ServedTenants
 from penstock.settings.server import ServerSettings
+from penstock.spark.sql.engine import SparkSql
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.catalog.crawl import SqlCrawlStore
@@ -240,6 +242,7 @@ def _tenant(
         SqlCrawlStore(database), governed, lake, classifiers=kinds, sources=sources, account=account, access=access
     )
     limits = QuerySettings(account=account, output_location=settings.results_location, region=settings.region)
+    cluster = _spark_sql(settings, account, lake)
     statements = QueryService(
         store=SqlStatementStore(database),
         catalog=tables,
@@ -249,6 +252,7 @@ def _tenant(
         sink=_sink(settings, account, lake),
         children=children,
         resources=resources,
+        cluster=cluster,
     )
     jobs = TenantJobs.of(SqlJobStore(database), settings, account, lake, tokens=tokens)
     tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls, **jobs.tagged}
@@ -261,6 +265,8 @@ def _tenant(
     def close() -> None:
         jobs.close()
         statements.close()
+        if cluster is not None:
+            cluster.close()
         crawls.close()
 
     return ServedTenant(
@@ -291,6 +297,13 @@ def _tenant(
         recover=recover,
         close=close,
     )
+
+
+def _spark_sql(settings: ServerSettings, account: str, lake: LakeFolder) -> SparkSql | None:
+    """Return the engine of work groups that select Spark SQL, whose process starts with their first statement."""
+    if settings.spark_sql is None:
+        return None
+    return SparkSql(settings.spark_sql, lake.root, name=account, error=StatementError)
 
 
 def _columns_of(schemas: RegistryService) -> ColumnSource:

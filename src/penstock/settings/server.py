@@ -6,6 +6,7 @@ from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.settings.spark_sql import SparkSqlSettings
 from penstock.settings.tls import TlsFiles
 
 __all__ = ["BootstrapKey", "ServerSettings"]
@@ -85,6 +86,8 @@ class ServerSettings:
     """Whether allowed reads are recorded, too."""
     audit_keep_days: int = 90
     audit_keep_bytes: int = 1024 * 1024 * 1024
+    spark_sql: SparkSqlSettings | None = None
+    """Spark for work groups that select it; None refuses their statements."""
     bootstrap_key: BootstrapKey | None = None
     url: str = ""
     """The server's own URL, for the jobs that it runs; known once it listens."""

@@ -125,6 +125,8 @@ class Statement:
     output_location: str
     result_uri: str
     options: ResultOptions = field(default_factory=ResultOptions)
+    engine: str = "AUTO"
+    """What its work group selected, of :data:`penstock.statements.work_groups.ENGINES`."""
     managed: bool = False
     """Whether the work group keeps the result itself: then clients are not told where it is."""
     parameters: tuple[str, ...] = ()

@@ -16,9 +16,12 @@ from penstock.statements.resources import ResourceKind, ResourceStore
 from penstock.tags import check_tags
 
 __all__ = [
+    "AUTO",
     "ENGINES",
     "MAX_WORK_GROUPS",
+    "NATIVE",
     "PRIMARY",
+    "SPARK_SQL",
     "WORK_GROUPS",
     "WorkGroup",
     "WorkGroupSettings",
@@ -28,7 +31,11 @@ __all__ = [
 PRIMARY = "primary"
 """The work group that every account has, and that statements run in if they name none."""
 MAX_WORK_GROUPS = 1_000
-ENGINES = ("AUTO", "Athena engine version 3")
+AUTO = "AUTO"
+NATIVE = "Athena engine version 3"
+SPARK_SQL = "Spark SQL engine version 4"
+"""Spark SQL computes the queries; the statements are in Athena's dialect as before."""
+ENGINES = (AUTO, NATIVE, SPARK_SQL)
 """What a work group can select."""
 # The built-in work group was never created; clients only display the time.
 _BUILT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -52,7 +59,7 @@ class WorkGroupSettings:
     minimum_encryption: bool = False
     bytes_cutoff: int | None = None
     """The greatest number of bytes that a statement may read."""
-    engine: str = ENGINES[0]
+    engine: str = AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,6 +70,9 @@ class FakeCatalog:
     def change(self, operation: str, _request: Mapping[str, Any], /) -> Mapping[str, Any]:
         raise InvalidInput(f"This catalog has no {operation}.")
 
+    def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        raise InvalidInput("This catalog has no Spark.")
+
     def publish(self, files: Sequence[Publication]) -> None:
         raise InvalidInput(f"This catalog has no place for {len(files)} files.")
 

@@ -7,6 +7,7 @@ import click
 
 from penstock.cli.server.listen_options import listen_options
 from penstock.cli.server.options import audit_options, caller_options, issuer_keys, settings_of, state_options
+from penstock.cli.server.spark_options import spark_sql_options, spark_sql_settings
 from penstock.server.run import serve
 from penstock.settings.home import Home
 
@@ -45,6 +46,7 @@ __all__ = ["command"]
 )
 @click.option("--insecure-basic-auth", is_flag=True, help="Accept passwords without TLS on a network.")
 @click.option("--metrics-without-key", is_flag=True, help="Serve /metrics without authentication.")
+@spark_sql_options
 @audit_options
 def command(
     *,
@@ -67,8 +69,10 @@ def command(
 
     It first stores the access key in PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID and PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY, if set.
     """
+    spark_sql = spark_sql_settings(shared)
     settings = settings_of(
         shared,
+        spark_sql=spark_sql,
         s3_endpoint_url=s3_endpoint_url,
         workers=workers,
         access_log=access_log,

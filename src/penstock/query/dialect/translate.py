@@ -18,7 +18,7 @@ from penstock.query.dialect.scopes import Columns, Scopes, field_type
 from penstock.query.dialect.zone_keys import guard_zones
 from penstock.query.errors import StatementError
 
-__all__ = ["to_engine"]
+__all__ = ["Translation", "to_engine"]
 
 # Nodes that make up a query and compute nothing.
 _STRUCTURE = (
@@ -40,10 +40,12 @@ def to_engine(tree: exp.Query, columns: Columns) -> Sequence[Type | None]:
 
     Raises :class:`StatementError` for what is refused.
     """
-    return _Translation(columns).run(tree)
+    return Translation(columns).run(tree)
 
 
-class _Translation:
+class Translation:
+    """One translation, of one tree. A subclass writes the calls in the words of another engine."""
+
     def __init__(self, columns: Columns) -> None:
         self._types: dict[int, tuple[exp.Expr, Type]] = {}  # with the node, so that no other one gets its id
         self._parameters: list[Mapping[str, Type | None]] = []  # of lambdas, from the outside to the inside
@@ -215,15 +217,16 @@ class _Translation:
             raise call.unexpected(_expected(row))
         return call
 
+    def _written(self, row: Row, call: Call, _kind: Type | None) -> exp.Expr | None:
+        """Return the engine's expression for ``call``, whose result has Trino's type; None for what stands there already."""
+        if row.write is not None:
+            return row.write(call)
+        return call.engine(call.name, *call.arguments) if isinstance(call.node, exp.Anonymous) else None
+
     def _write(self, place: exp.Expr, row: Row, call: Call) -> None:
         parent, key, index = place.parent, place.arg_key, place.index
         kind = row.result(call)
-        if row.write is not None:
-            new = row.write(call)
-        elif isinstance(call.node, exp.Anonymous):
-            new = call.engine(call.name, *call.arguments)
-        else:
-            new = place
+        new = self._written(row, call, kind) or place
         if new is not place and parent is not None and key is not None:
             parent.set(key, new, index)
         self._set(new, kind)

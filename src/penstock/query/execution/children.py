@@ -51,6 +51,7 @@ _QUESTIONS = frozenset(
     {
         *("databases", "database", "tables", "visible_tables", "table", "partitions", "reading", "change"),
         "check_writing",
+        "compute",
         "publish",
         "remove",
     }

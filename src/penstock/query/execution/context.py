@@ -10,12 +10,13 @@ from sqlglot import exp
 
 from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.statements.model import Select
-from penstock.query.execution.engine import EngineResult, EngineSession
+from penstock.query.execution.engine import EngineResult, EngineSession, QueryEngine
 from penstock.query.planning.planner import Plan, Planner
 from penstock.query.ports import StatementHost
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import Commit
 from penstock.statements.model import ResultColumn, StatementStatistics
+from penstock.statements.work_groups import AUTO
 
 __all__ = ["Computation", "ExecutionContext", "Outcome", "Task", "milliseconds_since"]
 
@@ -33,6 +34,10 @@ class Task:
     folder: Path
     output_location: str = ""
     """Where the statement's result goes; tables without a location are below it."""
+    engine: str = AUTO
+    """What the work group selects, of :data:`penstock.statements.work_groups.ENGINES`."""
+    writes: bool = False
+    """Whether the statement writes its rows to a table."""
     reuse: bool = False
     """Whether an earlier result exists; then the statement is only planned, which checks what its caller may read."""
 
@@ -69,14 +74,21 @@ class ExecutionContext:
     host: StatementHost
     on_planned: Callable[[StatementStatistics], None]
     started: float = field(default_factory=time.monotonic)
+    spark: bool = False
+    """Whether Spark SQL computes the statement's query, if it reads files."""
 
     @contextmanager
-    def planned(self, select: Select, *, explain: bool = False) -> Iterator[tuple[EngineSession, Plan, StatementStatistics]]:
+    def planned(self, select: Select, *, explain: bool = False) -> Iterator[tuple[QueryEngine, Plan, StatementStatistics]]:
         """Plan ``select``, for its plan alone if ``explain``. Raises :class:`StatementError`; the end closes the session."""
         task = self.task
-        session = EngineSession(task.settings, task.lake, task.folder / "spill")
+        own = EngineSession(task.settings, task.lake, task.folder / "spill")
+        session: QueryEngine = own
+        if self.spark:
+            from penstock.query.sparksql.session import RemoteSession  # noqa: PLC0415 - it imports this module
+
+            session = RemoteSession(own, task, self.host)
         try:
-            planner = Planner(self.host, task.lake, max_files=task.settings.max_files)
+            planner = Planner(self.host, task.lake, max_files=task.settings.max_files, spark=self.spark)
             plan = planner.plan(select, database=task.database, prune=session.prune)
             files = {file.path: file.size for scan in plan.scans for file in scan.files}
             statistics = StatementStatistics(

@@ -5,9 +5,10 @@ configuration is locked. Another statement gets it only if it reads the same fil
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import duckdb
 import pyarrow as pa
@@ -28,7 +29,7 @@ from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, Conditions
 from penstock.statements.model import ResultColumn
 
-__all__ = ["EngineResult", "EngineSession"]
+__all__ = ["EngineResult", "EngineSession", "QueryEngine"]
 
 _BATCH_ROWS = 4_096
 
@@ -41,6 +42,34 @@ class EngineResult:
     batches: pa.RecordBatchReader
     kinds: Sequence[Type | None]
     """Trino's types of the columns, where they are known."""
+
+
+class QueryEngine(Protocol):
+    """What computes a statement's queries: the embedded engine, or Spark SQL."""
+
+    def close(self) -> None:
+        """End it with the statement."""
+        ...
+
+    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool, /) -> Sequence[int]:
+        """See :data:`penstock.query.tables.port.PruneWith`."""
+        ...
+
+    def run(self, plan: Plan, /) -> EngineResult:
+        """Start the plan's query. Raises :class:`StatementError`."""
+        ...
+
+    def described(self, plan: Plan, /) -> Sequence[tuple[str, Type]]:
+        """Return the names and Trino's types of the plan's columns. Raises :class:`StatementError`."""
+        ...
+
+    def explained(self, plan: Plan, /, *, analyze: bool = False, form: str = "text") -> Sequence[str]:
+        """Return the lines of the engine's own plan. Raises :class:`StatementError`."""
+        ...
+
+    def failures(self, tree: exp.Query | None = None, /) -> AbstractContextManager[None]:
+        """Translate the engine's errors to :class:`StatementError`, with positions from ``tree``."""
+        ...
 
 
 class EngineSession:

@@ -13,6 +13,7 @@ from penstock.query.execution.context import ExecutionContext, Outcome, millisec
 from penstock.query.execution.results import write_lines
 from penstock.query.planning.planner import Plan
 from penstock.query.ports import CATALOG_NAME
+from penstock.query.tables.port import Scan
 from penstock.statements.model import ResultColumn
 
 __all__ = ["explain"]
@@ -20,6 +21,7 @@ __all__ = ["explain"]
 _PLAN = [ResultColumn(name="Query Plan", type="varchar", precision=2147483647)]
 _VALID = [ResultColumn(name="Valid", type="boolean")]
 _ENGINE = f"DuckDB {duckdb.__version__}"
+_SPARK = "Spark SQL"
 
 
 def explain(context: ExecutionContext, statement: Explain, result: str) -> Outcome:
@@ -56,15 +58,24 @@ def explain(context: ExecutionContext, statement: Explain, result: str) -> Outco
 
 
 def _text(plan: Plan, own: Sequence[str], writes: str) -> Sequence[str]:
-    head = [f"Engine: {_ENGINE}"]
+    head = [f"Engine: {_engine(plan)}"]
     if writes:
         head.append(f"{writes} of the rows of:")
     scans = zip(plan.names, plan.scans, strict=True)
-    return [*head, *(f"{name}: {scan.route}" for name, scan in scans), "", *own]
+    return [*head, *(f"{name}: {_route(plan, scan)}" for name, scan in scans), "", *own]
+
+
+def _engine(plan: Plan) -> str:
+    """Return the name of the engine that the plan is for."""
+    return _ENGINE if plan.remote is None else _SPARK
+
+
+def _route(plan: Plan, scan: Scan) -> str:
+    return scan.route if plan.remote is None else scan.route.replace("DuckDB reads", "Spark SQL reads")
 
 
 def _json(plan: Plan, own: Sequence[str], writes: str) -> Sequence[str]:
-    document: dict[str, Any] = {"engine": _ENGINE, **({"statement": writes} if writes else {})}
+    document: dict[str, Any] = {"engine": _engine(plan), **({"statement": writes} if writes else {})}
     tables = [{"table": name, "route": scan.route} for name, scan in zip(plan.names, plan.scans, strict=True)]
     return json.dumps({**document, "tables": tables, "plan": json.loads("\n".join(own))}, indent=2).splitlines()
 
@@ -81,7 +92,7 @@ def _inputs(plan: Plan) -> Mapping[str, Any]:
         infos.append(
             {
                 "table": {"catalog": CATALOG_NAME.lower(), "schemaTable": {"schema": schema, "table": table}},
-                "route": scan.route,
+                "route": _route(plan, scan),
                 "files": len(scan.files),
                 "outputSizeInBytes": sum(file.size for file in scan.files),
                 "partitions": {"read": scan.partitions_read, "considered": scan.partitions_total},

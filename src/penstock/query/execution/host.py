@@ -39,9 +39,15 @@ class Host:
         sink: ResultSink,
         folder: Path,
         prepared: PermittedStatements,
+        *,
         committing: Callable[[Mapping[str, Any]], AbstractContextManager[None]] = lambda _: nullcontext(),
+        compute: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
     ) -> None:
-        """``committing`` is around each change of a table, whose request it gets: what Iceberg's commits are."""
+        """``committing`` is around each change of a table, whose request it gets: what Iceberg's commits are.
+
+        ``compute`` is Spark SQL, None for statements that it does not run.
+        """
+        self._compute = compute
         self._committing = committing
         self._catalog = catalog
         self._sink = sink
@@ -83,6 +89,11 @@ class Host:
             raise InvalidInput(f"{operation} is not an operation of statements.")
         with self._committing(request) if operation in _COMMITS else nullcontext():
             return self._catalog.change(operation, request)
+
+    def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        if self._compute is None:
+            raise InvalidInput("The statement is not one of Spark SQL's.")
+        return self._compute(request)
 
     def publish(self, files: Sequence[Publication]) -> None:
         for _, uri in files:

@@ -64,6 +64,9 @@ class RemoteHost:
         self._answers.clear()
         return self._request("change", operation, request)  # type: ignore[no-any-return]
 
+    def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        return self._request("compute", request)  # type: ignore[no-any-return]
+
     def publish(self, files: Sequence[Publication]) -> None:
         self._request("publish", [list(each) for each in files])
 

@@ -45,9 +45,11 @@ from penstock.query.writing.ctas import create_table_as
 from penstock.query.writing.insert import insert
 from penstock.query.writing.unload import unload
 from penstock.statements.model import StatementStatistics
+from penstock.statements.work_groups import SPARK_SQL
 
 __all__ = ["METADATA", "RESULT", "execute"]
 
+_QUERIES = (Select, CreateTableAs, Insert, Unload)
 RESULT, METADATA = "result", "result.metadata"
 """Names of the files in a task's folder: the rows, and the description of their columns."""
 
@@ -57,11 +59,14 @@ def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStat
 
     Raises :class:`StatementError`.
     """
-    context = ExecutionContext(task, host, on_planned)
+    started = time.monotonic()
     try:
         parsed = parse(task.sql, task.parameters)
     except InvalidRequest as error:
         raise StatementError("SYNTAX_ERROR", error.message, remedy=error.remedy) from error
+    inner = parsed.statement if isinstance(parsed, Explain) else parsed
+    spark = task.engine == SPARK_SQL and isinstance(inner, _QUERIES)
+    context = ExecutionContext(task, host, on_planned, started, spark)
     outcome = run_iceberg(context, parsed)
     if outcome is None:
         executor = _EXECUTORS.get(type(parsed))

@@ -20,10 +20,12 @@ from penstock.query.execution.host import Host
 from penstock.query.execution.results import write_metadata
 from penstock.query.execution.runner import METADATA, RESULT
 from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
-from penstock.query.ports import ResultSink
+from penstock.query.ports import ClusterEngine, ResultSink
 from penstock.query.settings import QuerySettings
+from penstock.query.sparksql.reads import ROWS
 from penstock.query.writing.publishing import Committer, announce
 from penstock.statements.model import WRITING, Statement, StatementStatistics
+from penstock.statements.work_groups import SPARK_SQL
 
 __all__ = ["Run"]
 
@@ -48,6 +50,7 @@ class Run:
         prepared: PermittedStatements,
         previous: Statement | None = None,
         cutoff: int | None = None,
+        cluster: ClusterEngine | None = None,
     ) -> None:
         """``text`` is what runs: of EXECUTE it is the prepared statement's."""
         self.statement = statement
@@ -66,6 +69,8 @@ class Run:
         self._children = children
         self._previous = previous
         self._cutoff = cutoff
+        self._cluster = cluster
+        self._interrupted = False
         self._lock = threading.Lock()
         self._child: Child | None = None
         self._folder: Path | None = None
@@ -91,7 +96,7 @@ class Run:
     @property
     def restartable(self) -> bool:
         """Whether the statement only reads, so that it can be run again from its start."""
-        return self.statement.substatement == "SELECT"
+        return self.statement.substatement == "SELECT" and self.statement.engine != SPARK_SQL
 
     def give_way(self) -> None:
         """End the statement's process; :meth:`execute` raises :class:`GaveWay` and can be called again."""
@@ -107,6 +112,7 @@ class Run:
                 return  # it succeeds or fails by itself, and readers see all of it or nothing
             if self.reason is None:
                 self.reason = reason
+            self._interrupted = True
             if self._child is not None:
                 self._child.kill()
 
@@ -177,6 +183,8 @@ class Run:
             settings=self._settings,
             folder=folder,
             output_location=statement.output_location,
+            engine=statement.engine,
+            writes=statement.substatement in WRITING,
             reuse=reuse,
         )
         with self._children.acquire(self._settings.account) as child:
@@ -185,7 +193,9 @@ class Run:
             self._began = None
             try:
                 self.check()
-                host = Host(self._catalog, self._sink, folder, self._prepared, self._changing)
+                host = Host(
+                    self._catalog, self._sink, folder, self._prepared, committing=self._changing, compute=self._compute
+                )
                 return child.run(task, host, self._planned)
             except ChildEnded as error:
                 self.check()
@@ -196,6 +206,16 @@ class Run:
             finally:
                 with self._lock:
                     self._child = None
+
+    def _compute(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Let Spark SQL compute the statement's query. Raises :class:`StatementError`, and as :meth:`check`."""
+        assert self._folder is not None
+        if self._cluster is None or self.statement.engine != SPARK_SQL:
+            raise StatementError("NOT_SUPPORTED", "The statement is not one of Spark SQL's.")
+        try:
+            return self._cluster.compute(request, self._folder / ROWS, lambda: self._interrupted)
+        finally:
+            self.check()
 
     @property
     def committed(self) -> bool:

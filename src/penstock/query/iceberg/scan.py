@@ -18,6 +18,7 @@ from penstock.query.iceberg.layouts import FileLayout, identity_values, read_nam
 from penstock.query.iceberg.planning import FileTask, ScanPlan, plan_files, whole_schema
 from penstock.query.iceberg.state import IcebergState, Version, load, read_version
 from penstock.query.iceberg.types import all_fields, engine_type, hive_type
+from penstock.query.sparksql.reads import spark_columns, unread
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference
 
 __all__ = ["FILE", "POSITION", "IcebergScan", "IcebergTable"]
@@ -83,6 +84,7 @@ class IcebergTable:
             io=io,
             positions=self._positions,
             hidden=[PATH] if PATH in request.hidden else [],
+            version=self.version,
         )
 
 
@@ -111,6 +113,25 @@ class IcebergScan:
     positions: bool = False
     hidden: Sequence[str] = ()
     """The hidden columns that the view has."""
+    version: Version | None = None
+    """What is read, for Spark SQL, which plans the files itself."""
+
+    def remote(self) -> Mapping[str, Any]:
+        """Return what Spark SQL is to read instead of the view. Raises :class:`StatementError` for what it does not read."""
+        if self.hidden:
+            raise unread(self.state.name, f"the hidden column {self.hidden[0]}")
+        assert self.version is not None
+        snapshot, metadata = self.version.snapshot, self.state.metadata
+        current = snapshot == metadata.current_snapshot() and self.schema.schema_id == metadata.current_schema_id
+        used = {each.name.lower() for each in self.fields}
+        every = [Column(name=each.name.lower(), type=hive_type(each.field_type)) for each in all_fields(self.schema)]
+        return {
+            "kind": "iceberg",
+            "view": self.view,
+            "columns": spark_columns(self.state.name, every, lambda column: column.name in used),
+            "metadata": self.state.location,
+            "snapshot": None if current or snapshot is None else snapshot.snapshot_id,
+        }
 
     @property
     def files(self) -> Sequence[DataFile]:

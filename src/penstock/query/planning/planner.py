@@ -20,6 +20,8 @@ from penstock.query.errors import StatementError
 from penstock.query.planning.narrowing import narrow
 from penstock.query.planning.pruning import conditions_on, has_outer_join
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
+from penstock.query.sparksql.reads import VIEWS, RemoteQuery, unread
+from penstock.query.sparksql.translate import to_spark
 from penstock.query.tables.kinds import find_source
 from penstock.query.tables.port import (
     SCHEMA,
@@ -35,6 +37,7 @@ from penstock.query.tables.port import (
 __all__ = ["POSITIONS", "Plan", "Planner"]
 
 _MAX_VIEWS = 20
+_NO_FILES = "what is no table of files, or a table of which you may read a part"
 
 _NUMBER = "penstock_number"
 """A table's node has the number of its source in its ``meta``; so have its copies, which some functions make."""
@@ -52,6 +55,8 @@ class Plan:
     names: Sequence[str]
     """``database.table`` of each scan."""
     tree: exp.Query
+    remote: RemoteQuery | None = None
+    """The query for Spark SQL, None if the engine of this process runs it."""
     types: Sequence[Type | None] = ()
     """Trino's types of the result's columns where they are known; empty if their number is not known."""
 
@@ -70,9 +75,20 @@ class Planner:
     """Plans queries against one catalog and one lake."""
 
     def __init__(
-        self, catalog: StatementCatalog, lake: LakeFolder, *, max_files: int, views: tuple[str, ...] = (), prefix: str = "s"
+        self,
+        catalog: StatementCatalog,
+        lake: LakeFolder,
+        *,
+        max_files: int,
+        views: tuple[str, ...] = (),
+        prefix: str = "s",
+        spark: bool = False,
     ) -> None:
-        """``views`` are those that the query is inside of; ``prefix`` begins the names of its scans' views."""
+        """``views`` are those that the query is inside of; ``prefix`` begins the names of its scans' views.
+
+        With ``spark``, plans of queries that read files are for Spark SQL.
+        """
+        self._spark = spark
         self._reader = LakeReader(catalog, lake, self._plan_view, views)
         self._max_files = max_files
         self._views = views
@@ -84,8 +100,10 @@ class Planner:
         ``outside`` is what the query around a view needs of it.
         """
         tree = select.tree
+        known: dict[tuple[str, str, str], TableSource] = {}
         try:
-            sources = self._sources(tree, database)
+            twin = tree.copy() if self._spark else None
+            sources = self._sources(tree, database, known)
             types = to_engine(tree, _columns_of(sources))
             if outside is not None and not outside.outer:
                 narrow(tree, outside.conditions)
@@ -95,11 +113,19 @@ class Planner:
             _check_rewritten(tree)
             _name_columns(tree)
             sql = tree.sql("duckdb", comments=False)
+            remote = self._remote(twin, self._sources(twin, database, known), scans) if twin is not None else None
         except RecursionError:
             raise StatementError("SYNTAX_ERROR", "The SQL nests too deeply.", remedy="Split it with WITH.") from None
         except SqlglotError as error:
             raise StatementError("SYNTAX_ERROR", str(error)[:500]) from error
-        return Plan(sql=sql, scans=scans, names=[_full_name(each.source.table) for each in sources], tree=tree, types=types)
+        return Plan(
+            sql=sql,
+            scans=scans,
+            names=[_full_name(each.source.table) for each in sources],
+            tree=tree,
+            types=types,
+            remote=remote,
+        )
 
     def _plan_view(self, name: str, query: Select, database: str | None, request: ScanRequest, /) -> Plan:
         views = (*self._views, name)
@@ -107,11 +133,19 @@ class Planner:
             why = "it reads itself" if name in self._views else f"more than {_MAX_VIEWS} views are inside each other"
             raise StatementError("INVALID_VIEW", f"View '{CATALOG_NAME.lower()}.{name}' cannot be read: {why}.")
         reader = self._reader
-        planner = Planner(reader.catalog, reader.lake, max_files=request.max_files, views=views, prefix=f"{request.view}_")
+        planner = Planner(
+            reader.catalog,
+            reader.lake,
+            max_files=request.max_files,
+            views=views,
+            prefix=f"{request.view}_",
+            spark=self._spark,
+        )
         return planner.plan(query, database=database, prune=request.prune, outside=request)
 
-    def _sources(self, tree: exp.Query, database: str | None) -> list[_Source]:
-        known: dict[tuple[str, str, str], TableSource] = {}
+    def _sources(
+        self, tree: exp.Query, database: str | None, known: dict[tuple[str, str, str], TableSource]
+    ) -> list[_Source]:
         found: list[_Source] = []
         seen: set[int] = set()
         for scope in traverse_scope(tree):
@@ -153,7 +187,28 @@ class Planner:
             scans.append(scan)
         return scans
 
-    def _rewrite(self, tree: exp.Query) -> None:
+    def _remote(self, tree: exp.Query, sources: Sequence[_Source], scans: Sequence[Scan]) -> RemoteQuery | None:
+        """Return the query for Spark SQL over the same scans; None if none of them reads files.
+
+        ``tree`` is as the query was before it was translated for the other engine, which all checks are made with.
+        """
+        if not any(hasattr(scan, "remote") or scan.files for scan in scans):
+            return None
+        reads = []
+        for scan, each in zip(scans, sources, strict=True):
+            remote = getattr(scan, "remote", None)
+            if remote is None:
+                raise unread(_full_name(each.source.table), _NO_FILES)
+            reads.append(remote())
+        if any(cte.alias.lower().startswith(VIEWS) for cte in tree.find_all(exp.CTE)):
+            raise StatementError("NOT_SUPPORTED", f"Names of WITH that begin with {VIEWS} are the engine's own.")
+        _name_columns(tree)
+        columns = to_spark(tree, _columns_of(sources))
+        self._rewrite(tree, schema=None)
+        _check_rewritten(tree)
+        return RemoteQuery(tree.sql("spark", comments=False, identify=True), reads, columns)
+
+    def _rewrite(self, tree: exp.Query, schema: str | None = SCHEMA) -> None:
         """Replace each table by its view, under the alias that the query uses."""
         for node in tree.find_all(exp.Table):
             if _NUMBER not in node.meta:
@@ -162,8 +217,9 @@ class Planner:
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
             else:
                 node.args["alias"].this.set("quoted", True)
-            node.set("this", exp.to_identifier(f"{self._prefix}{node.meta[_NUMBER]}", quoted=True))
-            node.set("db", exp.to_identifier(SCHEMA, quoted=True))
+            view = f"{VIEWS if schema is None else ''}{self._prefix}{node.meta[_NUMBER]}"
+            node.set("this", exp.to_identifier(view, quoted=True))
+            node.set("db", exp.to_identifier(schema, quoted=True) if schema is not None else None)
             node.set("catalog", None)
             node.set("version", None)
 

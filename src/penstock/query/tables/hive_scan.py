@@ -5,7 +5,7 @@ columns that the query names: ``$path``, ``$file_size``, ``$file_modified_time``
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,10 @@ from penstock.lake.locations import LakeFolder
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
 from penstock.query.dialect.types import quote_name, quote_text
 from penstock.query.errors import StatementError
+from penstock.query.sparksql.reads import spark_columns, unread
 from penstock.query.tables.formats.casts import column_type, nothing
 from penstock.query.tables.formats.layouts import file_format
+from penstock.query.tables.formats.parquet import ParquetFormat
 from penstock.query.tables.formats.port import FILE_COLUMN, FileFormat, NumberedFile, Relation
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, DataFile
@@ -37,6 +39,7 @@ HIDDEN_COLUMNS = {
 Source: Trino's documentation, "Hive connector".
 """
 
+_MAX_SCATTERED = 100  # partitions that Spark reads one by one
 _BUCKET = re.compile(r"0*(\d{1,9})_\d+|.*_(\d{5})(?:\.\w+)*", re.ASCII)  # Hive's names of a bucket's files, and Spark's
 
 
@@ -70,6 +73,42 @@ class HiveScan:
         """How EXPLAIN describes the scan."""
         kinds = sorted({each.name for each, _ in self._groups()}) or ["data"]
         return f"DuckDB reads {len(self.files)} {' and '.join(kinds)} files of {self.name}"
+
+    def remote(self) -> Mapping[str, Any]:
+        """Return what Spark SQL is to read instead of the view. Raises :class:`StatementError` for what it does not read."""
+        kinds = [each for each, _ in self._groups()]
+        others = sorted({each.name for each in kinds} - {"Parquet"})
+        if others:
+            raise unread(self.name, f"files in {' and '.join(others)}")
+        if any(each != ParquetFormat() for each in kinds):
+            raise unread(self.name, "columns by their places")
+        if self.hidden:
+            raise unread(self.name, f"the hidden column {self.hidden[0]}")
+        base = self._base()
+        places = {file.partition for file in self.files}
+        if base is None and len(places) > _MAX_SCATTERED:
+            raise unread(self.name, f"more than {_MAX_SCATTERED} partitions whose folders are not named after them")
+        values = [[None if each == HIVE_DEFAULT_PARTITION else each for each in part.values] for part in self.partitions]
+        return {
+            "kind": "parquet",
+            "view": self.view,
+            "columns": spark_columns(self.name, self._own, self._used),
+            "keys": spark_columns(self.name, self.table.partition_keys, self._used),
+            "files": [file.path for file in self.files],
+            "partition": [file.partition for file in self.files],
+            "values": values,
+            "base": base,
+        }
+
+    def _base(self) -> str | None:
+        """Return the table's folder if each partition's files are in the folder in it that its values name."""
+        if not self.table.partition_keys:
+            return None
+        names = [key.name for key in self.table.partition_keys]
+        base = self.lake.path(self.table.storage.location or "")
+        folders = [base / partition_path(names, each.values) for each in self.partitions]
+        named = all(Path(file.path).parent == folders[file.partition] for file in self.files)
+        return str(base) if named else None
 
     def install(self, engine: Any) -> None:
         """Make the view; the files' own columns are read for it."""

@@ -15,6 +15,7 @@ from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position
 from penstock.query.ports import StatementCatalog
+from penstock.query.sparksql.reads import RemoteQuery
 
 __all__ = [
     "SCHEMA",
@@ -151,6 +152,11 @@ class Nested(Protocol):
     @property
     def names(self) -> Sequence[str]:
         """``database.table`` of each scan."""
+        ...
+
+    @property
+    def remote(self) -> RemoteQuery | None:
+        """The query for Spark SQL, None if that does not run it."""
         ...
 
 

@@ -8,7 +8,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.types import quote_name
 from penstock.query.errors import InvalidRequest, Position, StatementError
 from penstock.query.ports import CATALOG_NAME
+from penstock.query.sparksql.reads import unread
+from penstock.query.sparksql.types import spark_type
 from penstock.query.tables.nested import NestedScan
 from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference, TableSource
 
@@ -132,6 +134,25 @@ class _ViewScan(NestedScan):
     def route(self) -> str:
         inner = (f"{name}: {scan.route}" for name, scan in zip(self.plan.names, self.plan.scans, strict=True))
         return f"view ({'; '.join(inner)})"
+
+    def remote(self) -> Mapping[str, Any]:
+        """Return what Spark SQL is to read instead of the view. Raises :class:`StatementError` for what it does not read."""
+        found = self.plan.remote
+        if found is None:
+            raise unread(f"{self.table.database}.{self.table.name}", "a view that reads no files")
+        if len(self.stored.columns) != len(found.columns):
+            raise self._stale(f"it has {len(self.stored.columns)} columns, and its query {len(found.columns)}")
+        columns = []
+        for (name, declared), (_, kind) in zip(self.stored.columns, found.columns, strict=True):
+            wanted = type_of_text(declared)
+            if (
+                wanted is None
+                or spark_type(wanted) is None
+                or (not _is_same(wanted, kind) and common([wanted, kind]) != wanted)
+            ):
+                raise unread(f"{self.table.database}.{self.table.name}", f"column {name}, which is a {declared}")
+            columns.append((name, str(spark_type(wanted))))
+        return {"kind": "query", "view": self.view, "columns": columns, "sql": found.sql, "reads": found.reads}
 
     def install(self, engine: Any) -> None:
         try:

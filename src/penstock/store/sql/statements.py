@@ -54,6 +54,7 @@ statements = Table(
     Column("output_location", Text, nullable=False),
     Column("result_uri", Text, nullable=False),
     Column("options", Text, nullable=False, server_default="{}"),
+    Column("engine", String(64), nullable=False, server_default="AUTO"),
     Column("managed", Boolean, nullable=False, server_default=false()),
     Column("parameters", Text, nullable=False),
     Column("token", String(128), unique=True),

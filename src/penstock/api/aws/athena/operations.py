@@ -11,7 +11,6 @@ from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.catalog.service import CatalogService
 from penstock.query.service import QueryService, StatementRequest
 from penstock.statements.model import ResultColumn, Statement
-from penstock.statements.work_groups import ENGINES
 
 __all__ = ["operations"]
 
@@ -162,7 +161,7 @@ def _execution(statement: Statement) -> Mapping[str, Any]:
             **manifest,
         },
         "WorkGroup": statement.workgroup,
-        "EngineVersion": engine_version(ENGINES[0]),
+        "EngineVersion": engine_version(statement.engine),
     }
     if statement.managed:
         execution["ManagedQueryResultsConfiguration"] = {"Enabled": True}

@@ -10,7 +10,7 @@ from penstock.errors import InvalidInput
 from penstock.names import parse_arn
 from penstock.statements.errors import InvalidResource, ResourceNotFound, UnknownName
 from penstock.statements.model import ResultOptions
-from penstock.statements.work_groups import ENGINES, WorkGroup, WorkGroups, WorkGroupSettings
+from penstock.statements.work_groups import AUTO, ENGINES, NATIVE, WorkGroup, WorkGroups, WorkGroupSettings
 from penstock.tags import changed_tags, check_tags
 
 __all__ = ["engine_version", "options_of", "result_options", "work_group_handlers"]
@@ -146,7 +146,7 @@ def result_options(options: ResultOptions) -> dict[str, Any]:
 
 def engine_version(selected: str) -> Mapping[str, str]:
     """Return the EngineVersion of what a work group selects."""
-    return {"SelectedEngineVersion": selected, "EffectiveEngineVersion": ENGINES[-1]}
+    return {"SelectedEngineVersion": selected, "EffectiveEngineVersion": NATIVE if selected == AUTO else selected}
 
 
 def _tags(request: Mapping[str, Any]) -> dict[str, str]:

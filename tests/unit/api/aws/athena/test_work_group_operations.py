@@ -220,4 +220,4 @@ def test_a_work_group_is_deleted_when_it_is_empty_or_with_what_is_in_it(athena: 
 
 def test_engine_versions_are_listed(athena: Any) -> None:
     listed = [each["SelectedEngineVersion"] for each in athena.list_engine_versions()["EngineVersions"]]
-    assert listed == ["AUTO", "Athena engine version 3"]
+    assert listed == ["AUTO", "Athena engine version 3", "Spark SQL engine version 4"]

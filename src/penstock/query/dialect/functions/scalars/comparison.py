@@ -13,7 +13,7 @@ from penstock.query.dialect.functions.rows import Call, Definition, Row, Types, 
 from penstock.query.dialect.functions.times.zones import instant
 from penstock.query.dialect.kinds import BOOLEAN, Type, common
 
-__all__ = ["DEFINITIONS", "ROWS", "check_comparable"]
+__all__ = ["DEFINITIONS", "ROWS", "check_comparable", "without_nan"]
 
 # What the engine would cast without a word, and Trino refuses to compare.
 _FAMILIES = (
@@ -48,7 +48,7 @@ def _compared(call: Call) -> exp.Expr:
     if any(kind is not None and kind.name == "timestamp with time zone" for kind in call.types):
         _as_instants(call)
     if any(kind is not None and kind.is_floating for kind in call.types):
-        return _NAN_FORMS.get(type(call.node), _without_nan)(call)
+        return _NAN_FORMS.get(type(call.node), without_nan)(call)
     return call.node
 
 
@@ -63,7 +63,7 @@ _NAN_SIDES: Mapping[type[exp.Expr], Sequence[str]] = {
 }
 
 
-def _without_nan(call: Call) -> exp.Expr:
+def without_nan(call: Call) -> exp.Expr:
     """Compare as IEEE 754 does: NaN is neither equal to, nor less or greater than anything."""
     node = call.node
     sides = [node.args[key] for key in _NAN_SIDES.get(type(node), ())]

@@ -1,0 +1,53 @@
+"""What Spark SQL reads for a query: the files that were listed for it, and not what a catalog of its own would say."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.catalog.model import Column
+from penstock.query.dialect.kinds import Type
+from penstock.query.errors import StatementError
+from penstock.query.sparksql.types import spark_type
+
+__all__ = ["ROWS", "VIEWS", "OutputColumn", "RemoteQuery", "spark_columns", "unread"]
+
+ROWS = "rows.arrow"
+"""The file of the result in the statement's folder, which the owner's Spark writes."""
+VIEWS = "penstock_"
+"""Begins the names of Spark's views, which have no schema that keeps them apart from the names of WITH."""
+OutputColumn = tuple[str, Type]
+"""The name of a result's column, and Trino's type."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteQuery:
+    """A query in Spark's SQL over views, what each view reads, and the columns of its result."""
+
+    sql: str
+    reads: Sequence[Mapping[str, Any]]
+    columns: Sequence[OutputColumn]
+
+
+def spark_columns(name: str, columns: Sequence[Column], used: Callable[[Column], bool]) -> Sequence[tuple[str, str]]:
+    """Return the columns of table ``name`` in lower case, with Spark's types, without those that Spark has no type for.
+
+    Raises :class:`StatementError` if one of those is ``used``.
+    """
+    found = []
+    for column in columns:
+        kind = Type.of_hive(column.type or "string")
+        spark = spark_type(kind) if kind is not None else None
+        if spark is not None:
+            found.append((column.name.lower(), spark))
+        elif used(column):
+            raise unread(name, f"column {column.name}, which is a {column.type}")
+    return found
+
+
+def unread(name: str, what: str) -> StatementError:
+    """Return the error for a table that Spark SQL is not given."""
+    return StatementError(
+        "NOT_SUPPORTED",
+        f"The engine Spark SQL does not read {what} ('{name}').",
+        remedy="Run it in a work group of the other engine.",
+    )

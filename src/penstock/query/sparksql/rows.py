@@ -1,0 +1,485 @@
+"""What of Trino's functions and operators Spark SQL computes alike, and how each is written for it.
+
+Trino's own types and Trino's errors are those of :mod:`penstock.query.dialect`: a statement is translated for the other
+engine first, so what arrives here has passed its checks. What has no entry here is refused by name. Sources: Spark SQL's
+reference, "ANSI Compliance", "Built-in Functions"; Trino's documentation of each function.
+"""
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from penstock.query.dialect.functions.build import integer, text
+from penstock.query.dialect.functions.rows import Call, call_engine
+from penstock.query.dialect.functions.scalars.comparison import without_nan
+from penstock.query.dialect.kinds import Type, common, decimal_of
+from penstock.query.errors import StatementError
+from penstock.query.sparksql.casts import convert
+from penstock.query.sparksql.types import cast_to, spark_type
+
+__all__ = ["BY_NAME", "BY_NODE", "Write", "refused"]
+
+Write = Callable[[Call, Type | None], exp.Expr]
+"""Returns Spark's expression for a call, whose result has Trino's type, if that is known."""
+
+_CONDITIONED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+
+
+def refused(call: Call, why: str, remedy: str | None = None) -> StatementError:
+    """Return the error for a call that Spark SQL would compute otherwise, or not at all."""
+    return call.wrong(
+        f"'{call.name}' is not supported by the engine Spark SQL: {why}.",
+        code="NOT_SUPPORTED",
+        remedy=remedy or "Run it in a work group of the other engine.",
+    )
+
+
+def _kinds(call: Call, most: int | None = None) -> list[Type]:
+    """Return the first arguments' types. Raises :class:`StatementError` if one is not known or is none of Spark's."""
+    types = call.types[:most]
+    for kind in types:
+        if kind is None:
+            raise refused(call, "the type of an argument is not known", "CAST the argument to its type.")
+        if kind.name != "unknown" and spark_type(kind) is None:
+            raise refused(call, f"it has no type {kind}")
+    return [kind for kind in types if kind is not None]
+
+
+def _as(value: exp.Expr, kind: Type | None, source: Type | None) -> exp.Expr:
+    spark = spark_type(kind) if kind is not None else None
+    return value if spark is None or kind == source else cast_to(value, spark)
+
+
+def _parted(call: Call) -> list[exp.Expr]:
+    """Return the arguments, each of them as the type that all are coerced to."""
+    kinds = _kinds(call)
+    if any(kind.inner for kind in kinds):
+        raise refused(call, "values of nested types are not compared")
+    shared = common(kinds)
+    if shared is None:
+        raise refused(call, f"its arguments have the types {', '.join(map(str, kinds))}")
+    plain = shared if not shared.is_text else Type("varchar")
+    return [_as(each, plain, plain if kind.is_text else kind) for each, kind in zip(call.arguments, kinds, strict=True)]
+
+
+def _compared(call: Call, _: Type | None) -> exp.Expr:
+    node = call.node
+    parts = _parted(call)
+    keys = ("this", "low", "high") if isinstance(node, exp.Between) else ("this", "expression")
+    for key, part in zip(keys, parts, strict=True):
+        node.set(key, part)
+    if isinstance(node, _CONDITIONED) and any(kind is not None and kind.is_floating for kind in call.types):
+        return without_nan(call)
+    return node
+
+
+def _in(call: Call, _: Type | None) -> exp.Expr:
+    node = call.node
+    if node.args.get("query") is not None:
+        if common(_kinds(call)[:2]) is None:
+            raise refused(call, "the types of both sides differ")
+        return node
+    first, *others = _parted(call)
+    node.set("this", first)
+    node.set("expressions", others)
+    return node
+
+
+def _same(call: Call, _: Type | None) -> exp.Expr:
+    return call.node
+
+
+def _like(call: Call, _: Type | None) -> exp.Expr:
+    pattern = call.text(1)
+    if pattern is None or "\\" in pattern:
+        raise refused(call, "the pattern is not a constant without backslashes")
+    return call.node
+
+
+def _escape(call: Call, _: Type | None) -> exp.Expr:
+    if call.text(1) is None or len(str(call.text(1))) != 1:
+        raise refused(call, "the escape character is not a constant")
+    return call.node
+
+
+def _branches(call: Call, result: Type | None) -> exp.Expr:
+    """CASE, IF: each branch as the type of the result."""
+    if isinstance(call.node.parent, exp.Case) and isinstance(call.node, exp.If):
+        return call.node  # a WHEN of it
+    if result is None or (result.name != "unknown" and spark_type(result) is None):
+        raise refused(call, "the type of the result is not known", "CAST the results to one type.")
+    node = call.node
+    if isinstance(node, exp.Case):
+        if node.args.get("this") is not None:
+            raise refused(call, "CASE with an operand", "Write CASE WHEN x = 1 THEN ... instead of CASE x WHEN 1 THEN ...")
+        for branch in node.args["ifs"]:
+            branch.set("true", _as(branch.args["true"], result, None))
+        keys: tuple[str, ...] = ("default",)
+    else:
+        keys = ("true", "false")
+    for key in keys:
+        if node.args.get(key) is not None:
+            node.set(key, _as(node.args[key], result, None))
+    return node
+
+
+def _coalesce(call: Call, _: Type | None) -> exp.Expr:
+    return call_engine("coalesce", *_parted(call))
+
+
+def _nullif(call: Call, _: Type | None) -> exp.Expr:
+    kinds = _kinds(call)
+    texts = kinds[0].is_text and kinds[1].is_text
+    if (kinds[0] != kinds[1] and not texts) or kinds[0].is_floating:
+        raise refused(call, "its arguments have different types, or are floating point numbers", "CAST one of them.")
+    return call_engine("nullif", *call.arguments)
+
+
+# Arithmetic
+
+
+def _computed(call: Call, result: Type | None) -> exp.Expr:
+    node = call.node
+    if isinstance(node, exp.Add | exp.Sub) and isinstance(call.arguments[1], exp.Interval):
+        return _moved_date(call)
+    kinds = _kinds(call)
+    if result is None or not result.is_number or any(not kind.is_number for kind in kinds):
+        raise refused(call, f"its arguments have the types {', '.join(map(str, kinds))}")
+    for key, value, kind in zip(("this", "expression"), call.arguments, kinds, strict=True):
+        wanted = result if result.name != "decimal" else decimal_of(kind)
+        node.set(key, _as(value, wanted, None))
+    if result.name == "decimal":
+        # Spark's product has a digit more.
+        return cast_to(exp.Paren(this=node), str(spark_type(result)))
+    return node
+
+
+def _moved_date(call: Call) -> exp.Expr:
+    """Return a date plus or minus an interval of whole days, months or years."""
+    interval = call.arguments[1]
+    if _kinds(call, 1)[0].name != "date":
+        raise refused(call, f"the sum of a {call.types[0]} and an interval")
+    count, unit = interval.this, str(interval.args.get("unit") or "").lower() if isinstance(interval, exp.Interval) else ""
+    if not isinstance(count, exp.Literal) or not count.name.isascii() or not count.name.isdigit() or len(count.name) > 6:
+        raise refused(call, "an interval is not a constant of whole days, months or years")
+    many = int(count.name) * (-1 if isinstance(call.node, exp.Sub) else 1)
+    if unit == "day":
+        return call_engine("date_add", call.arguments[0], integer(many))
+    if unit not in {"month", "year"}:
+        raise refused(call, f"an interval of the unit {unit}")
+    return call_engine("add_months", call.arguments[0], integer(many * (12 if unit == "year" else 1)))
+
+
+def _interval(call: Call, _: Type | None) -> exp.Expr:
+    if not isinstance(call.node.parent, exp.Add | exp.Sub):
+        raise refused(call, "an interval outside of a sum with a date")
+    return call.node
+
+
+def _quotient(call: Call, result: Type | None) -> exp.Expr:
+    kinds = _kinds(call)
+    if result is not None and result.is_integer:
+        left, right = (_as(each, result, kind) for each, kind in zip(call.arguments, kinds, strict=True))
+        return cast_to(exp.Paren(this=exp.IntDiv(this=left, expression=right)), str(spark_type(result)))
+    if result is None or result.name != "double":
+        raise refused(call, f"the quotient of {kinds[0]} and {kinds[1]} is rounded otherwise", "CAST an operand to double.")
+    left, right = (_as(each, result, kind) for each, kind in zip(call.arguments, kinds, strict=True))
+    plain = exp.Paren(this=exp.Div(this=left, expression=right, typed=False, safe=False))
+    divisor = right.unnest()
+    if isinstance(divisor, exp.Literal) and float(divisor.name) != 0:
+        return plain
+    # Spark refuses to divide by zero where IEEE 754 has an infinity, or NaN.
+    minus = exp.NEQ(
+        this=exp.Paren(this=exp.LT(this=left.copy(), expression=integer(0))),
+        expression=call_engine("startswith", cast_to(right.copy(), "STRING"), text("-")),
+    )
+    infinite = call_engine("if", minus, _double("-Infinity"), _double("Infinity"))
+    no_number = exp.Or(this=call_engine("isnan", left.copy()), expression=exp.EQ(this=left.copy(), expression=integer(0)))
+    by_zero = call_engine("if", no_number, _double("NaN"), infinite)
+    known = exp.And(this=exp.EQ(this=right.copy(), expression=integer(0)), expression=exp.Not(this=_is_null(left.copy())))
+    return call_engine("if", known, by_zero, call_engine("try_divide", left.copy(), right.copy()))
+
+
+def _is_null(value: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.Is(this=value, expression=exp.Null()))
+
+
+def _double(value: str) -> exp.Expr:
+    return cast_to(text(value), "DOUBLE")
+
+
+def _remainder(call: Call, result: Type | None) -> exp.Expr:
+    if result is None or not result.is_integer:
+        raise refused(call, "the remainder of numbers that are not integers", "CAST both to bigint.")
+    left, right = (_as(each, result, kind) for each, kind in zip(call.arguments, _kinds(call), strict=True))
+    return exp.Paren(this=exp.Mod(this=exp.Paren(this=left), expression=exp.Paren(this=right)))
+
+
+def _negated(call: Call, result: Type | None) -> exp.Expr:
+    if result is None or not result.is_number:
+        raise refused(call, f"the opposite of a {result}")
+    if isinstance(call.node.this.unnest(), exp.Literal):
+        return call.node
+    return _as(exp.Paren(this=call.node), result, None)
+
+
+def _cast(call: Call, result: Type | None) -> exp.Expr:
+    if result is None:
+        raise refused(call, f"the type {call.node.args['to'].sql('trino')[:50]}")
+    found = convert(call.arguments[0], _kinds(call, 1)[0], result)
+    if found is None:
+        raise refused(call, f"{call.types[0]} as {result}")
+    return found
+
+
+# Functions of one value
+
+
+def _renamed(name: str, fits: Callable[[Type], bool] = lambda _: True, *, cast: bool = False) -> Write:
+    """Return how a call is written that Spark's ``name`` computes alike for first arguments of a type that ``fits``."""
+
+    def write(call: Call, result: Type | None) -> exp.Expr:
+        kinds = _kinds(call)
+        if kinds and kinds[0].name != "unknown" and not fits(kinds[0]):
+            raise refused(call, f"the argument is a {kinds[0]}")
+        found = call_engine(name, *call.arguments)
+        return _as(found, result, None) if cast else found
+
+    return write
+
+
+def _constant(number: int, least: int) -> Callable[[Call], None]:
+    def check(call: Call) -> None:
+        if number < len(call.arguments):
+            value = call.arguments[number].unnest()
+            if not (isinstance(value, exp.Literal) and value.name.isdigit() and int(value.name) >= least):
+                raise refused(call, f"argument {number + 1} is not a constant from {least} on")
+
+    return check
+
+
+def _substr(call: Call, _: Type | None) -> exp.Expr:
+    if not _kinds(call)[0].is_text:
+        raise refused(call, f"the argument is a {call.types[0]}")
+    _constant(1, 1)(call)
+    _constant(2, 0)(call)
+    return call_engine("substr", *call.arguments)
+
+
+def _with_text(name: str) -> Write:
+    """Return how a call is written whose second argument has to be a constant that is not empty."""
+
+    def write(call: Call, result: Type | None) -> exp.Expr:
+        if not call.text(1):
+            raise refused(call, "argument 2 is not a constant, or is empty")
+        return _as(call_engine(name, *call.arguments), result, None)
+
+    return write
+
+
+def _is_text(kind: Type) -> bool:
+    return kind.name == "varchar"
+
+
+def _is_moment(kind: Type) -> bool:
+    return kind.name in {"date", "timestamp"}
+
+
+def _power(call: Call, _: Type | None) -> exp.Expr:
+    return call_engine(
+        "power", *(_as(each, Type("double"), kind) for each, kind in zip(call.arguments, _kinds(call), strict=True))
+    )
+
+
+def _extract(call: Call, result: Type | None) -> exp.Expr:
+    unit = call.node.this.name.lower()
+    if unit not in _FIELDS:
+        raise refused(call, f"the field {unit}")
+    return _field(unit)(call, result)
+
+
+_FIELDS = {
+    "year": "year",
+    "quarter": "quarter",
+    "month": "month",
+    "week": "weekofyear",
+    "day": "day",
+    "day_of_month": "day",
+    "day_of_year": "dayofyear",
+    "doy": "dayofyear",
+    "hour": "hour",
+    "minute": "minute",
+    "second": "second",
+}
+
+
+def _field(unit: str) -> Write:
+    def write(call: Call, result: Type | None) -> exp.Expr:
+        kind, value = call.types[-1], call.arguments[-1]
+        if kind is None or not _is_moment(kind) or (kind.name == "date" and unit in {"hour", "minute", "second"}):
+            raise refused(call, f"the field {unit} of a {kind}")
+        return _as(call_engine(_FIELDS[unit], value), result, None)
+
+    return write
+
+
+def _date_trunc(call: Call, result: Type | None) -> exp.Expr:
+    unit, kind = (call.text(0) or "").lower(), _kinds(call)[1]
+    if unit not in {"second", "minute", "hour", "day", "week", "month", "quarter", "year"} or not _is_moment(kind):
+        raise refused(call, f"the unit {unit} of a {kind}")
+    # Its result is an instant, in the session's time zone, which is UTC.
+    return _as(call_engine("date_trunc", *call.arguments), result, None)
+
+
+def _date_diff(call: Call, result: Type | None) -> exp.Expr:
+    kinds = _kinds(call)
+    if (call.text(0) or "").lower() != "day" or {kind.name for kind in kinds[1:]} != {"date"}:
+        raise refused(call, "it is not about days between dates")
+    return _as(call_engine("datediff", call.arguments[2], call.arguments[1]), result, None)
+
+
+def _date(call: Call, _: Type | None) -> exp.Expr:
+    found = convert(call.arguments[0], _kinds(call)[0], Type("date"))
+    if found is None:
+        raise refused(call, f"the argument is a {call.types[0]}")
+    return found
+
+
+# Aggregates and windows
+
+
+def _number(kind: Type) -> bool:
+    return kind.is_number
+
+
+def _count(call: Call, _: Type | None) -> exp.Expr:
+    return call.engine("count", *call.arguments)
+
+
+def _sum(call: Call, result: Type | None) -> exp.Expr:
+    kind = _kinds(call)[0]
+    if not kind.is_number or result is None:
+        raise refused(call, f"the argument is a {kind}")
+    value = _as(call.arguments[0], result, kind) if result.name == "decimal" else call.arguments[0]
+    return _as(call.engine("sum", value), result, None)
+
+
+def _avg(call: Call, result: Type | None) -> exp.Expr:
+    kind = _kinds(call)[0]
+    if not (kind.is_integer or kind.is_floating):
+        raise refused(call, f"the mean of a {kind} is rounded otherwise", "CAST the argument to double.")
+    return _as(call.engine("avg", cast_to(call.arguments[0], "DOUBLE")), result, None)
+
+
+def _extreme(name: str) -> Write:
+    def write(call: Call, _: Type | None) -> exp.Expr:
+        kind = _kinds(call)[0]
+        if len(call.arguments) != 1 or kind.inner or spark_type(kind) is None:
+            raise refused(call, f"the arguments have the types {', '.join(map(str, call.types))}")
+        value = call.arguments[0]
+        if name == "max" and kind.is_floating:
+            # NaN is no maximum, unless there is nothing else.
+            numbers = call_engine("nullif", value.copy(), _as(_double("NaN"), kind, Type("double")))
+            return call_engine("coalesce", call.engine(name, numbers), call.engine(name, value))
+        return call.engine(name, value)
+
+    return write
+
+
+def _aggregate(name: str, fits: Callable[[Type], bool]) -> Write:
+    def write(call: Call, result: Type | None) -> exp.Expr:
+        kinds = _kinds(call)
+        if kinds and not fits(kinds[0]):
+            raise refused(call, f"the argument is a {kinds[0]}")
+        values = [
+            _as(each, Type("double"), kind) if kind.is_number else each
+            for each, kind in zip(call.arguments, kinds, strict=True)
+        ]
+        return _as(call.engine(name, *values), result, None)
+
+    return write
+
+
+def _window(name: str) -> Write:
+    def write(call: Call, result: Type | None) -> exp.Expr:
+        if not call.is_windowed:
+            raise refused(call, "it has no OVER")
+        return _as(call.engine(name, *call.arguments), result, None)
+
+    return write
+
+
+def _double_of(name: str) -> Write:
+    def write(call: Call, _: Type | None) -> exp.Expr:
+        kind = _kinds(call)[0]
+        if not kind.is_number:
+            raise refused(call, f"the argument is a {kind}")
+        return call_engine(name, _as(call.arguments[0], Type("double"), kind))
+
+    return write
+
+
+def _concat(call: Call, _: Type | None) -> exp.Expr:
+    if any(not kind.is_text and kind.name != "unknown" for kind in _kinds(call)):
+        raise refused(call, "an argument is no varchar")
+    return call_engine("concat", *call.arguments)
+
+
+_LENGTHS: Mapping[str, str] = {"length": "length", "upper": "upper", "lower": "lower", "reverse": "reverse"}
+
+BY_NODE: Mapping[type[exp.Expr], Write] = {
+    **dict.fromkeys((*_CONDITIONED, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between), _compared),
+    **dict.fromkeys((exp.And, exp.Or, exp.Not, exp.Is, exp.Exists), _same),
+    exp.In: _in,
+    exp.Like: _like,
+    exp.Escape: _escape,
+    exp.Case: _branches,
+    exp.If: _branches,
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _computed),
+    exp.Interval: _interval,
+    exp.Div: _quotient,
+    exp.Mod: _remainder,
+    exp.Neg: _negated,
+    exp.Cast: _cast,
+    exp.DPipe: _concat,
+    exp.Extract: _extract,
+    exp.Substring: _substr,
+}
+"""By the parser's node of an operator, or of a call with a syntax of its own."""
+
+BY_NAME: Mapping[str, Write] = {
+    "coalesce": _coalesce,
+    "nullif": _nullif,
+    "mod": _remainder,
+    "abs": _renamed("abs", _number),
+    "sqrt": _double_of("sqrt"),
+    "exp": _double_of("exp"),
+    "power": _power,
+    "pow": _power,
+    **{name: _renamed(spark, _is_text, cast=True) for name, spark in _LENGTHS.items()},
+    "concat": _concat,
+    "substr": _substr,
+    "substring": _substr,
+    "replace": _with_text("replace"),
+    "strpos": _with_text("instr"),
+    "starts_with": _with_text("startswith"),
+    **{name: _field(name) for name in _FIELDS if name != "doy"},
+    "date_trunc": _date_trunc,
+    "date_diff": _date_diff,
+    "date": _date,
+    "count": _count,
+    "count_if": _aggregate("count_if", lambda kind: kind.name == "boolean"),
+    "sum": _sum,
+    "avg": _avg,
+    "min": _extreme("min"),
+    "max": _extreme("max"),
+    **{name: _aggregate("bool_and", lambda kind: kind.name == "boolean") for name in ("bool_and", "every")},
+    "bool_or": _aggregate("bool_or", lambda kind: kind.name == "boolean"),
+    **{
+        name: _aggregate(name, _number)
+        for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")
+    },
+    **{name: _window(name) for name in ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist")},
+    **{name: _window(name) for name in ("first_value", "last_value", "lag", "lead")},
+}
+"""By the name of a call."""

@@ -1,0 +1,88 @@
+"""Translate a query in Trino's dialect to Spark SQL. What Spark SQL would compute otherwise is refused by name."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import traverse_scope
+
+from penstock.query.dialect.functions.rows import Call, Row
+from penstock.query.dialect.kinds import Type
+from penstock.query.dialect.positions import position_of
+from penstock.query.dialect.relations import check_relations
+from penstock.query.dialect.scopes import Columns
+from penstock.query.dialect.translate import Translation
+from penstock.query.errors import StatementError
+from penstock.query.sparksql.reads import OutputColumn
+from penstock.query.sparksql.rows import BY_NAME, BY_NODE, refused
+from penstock.query.sparksql.types import spark_type
+
+__all__ = ["to_spark"]
+
+_REFUSED: dict[type[exp.Expr], str] = {
+    exp.Unnest: "UNNEST",
+    exp.Lateral: "LATERAL",
+    exp.TableSample: "TABLESAMPLE",
+    exp.Dot: "a field of a row",
+    exp.Lambda: "a lambda",
+    exp.All: "ALL",
+    exp.Any: "ANY",
+}
+
+
+def to_spark(tree: exp.Query, columns: Columns) -> Sequence[OutputColumn]:
+    """Translate ``tree`` in place, and return its result's columns. Raises :class:`StatementError` for what is refused.
+
+    The tree is one that :func:`penstock.query.dialect.translate.to_engine` accepts a copy of.
+    """
+    return _Translation(columns).columns(tree)
+
+
+class _Translation(Translation):
+    def columns(self, tree: exp.Query) -> Sequence[OutputColumn]:
+        check_relations(tree)
+        for node in tree.walk():
+            self._check(node)
+        for scope in list(traverse_scope(tree)):
+            self._scope = scope
+            self._visit(scope.expression)
+            self._scopes.finish(scope)
+        found = self._scopes.result(tree)
+        if found is None:
+            raise _unsupported("* over a join with USING", tree)
+        known = [(name, kind) for name, kind in found if kind is not None and spark_type(kind) is not None]
+        if len(known) != len(found):
+            names = [name or "of an expression" for name, kind in found if kind is None or spark_type(kind) is None]
+            raise _unsupported(f"the type of the result's column {names[0]}", tree, "CAST it to its type.")
+        return [(given or name, kind) for given, (name, kind) in zip(_written_names(tree, len(known)), known, strict=True)]
+
+    def _check(self, node: exp.Expr) -> None:
+        what = _REFUSED.get(type(node))
+        options = node.args.get("limit_options") if isinstance(node, exp.Fetch) else None
+        if options is not None and options.args.get("with_ties"):
+            what = "FETCH FIRST WITH TIES"
+        if isinstance(node, exp.With) and node.recursive:
+            what = "WITH RECURSIVE"
+        if what is not None:
+            raise _unsupported(what, node)
+
+    def _written(self, row: Row, call: Call, kind: Type | None) -> exp.Expr | None:
+        by_name = isinstance(call.node, exp.Anonymous)
+        write = BY_NAME.get(row.name) if by_name else BY_NODE.get(type(call.node))
+        if write is None:
+            raise refused(call, "it has no translation that gives the same results")
+        return write(call, kind)
+
+
+def _written_names(tree: exp.Query, count: int) -> Sequence[str]:
+    """Return the aliases of the result's columns as they are written, empty for columns without one."""
+    query: exp.Expr = tree
+    while isinstance(query, exp.SetOperation | exp.Subquery):
+        query = query.this
+    aliases = [each.alias for each in query.expressions] if isinstance(query, exp.Select) and not query.is_star else []
+    return aliases if len(aliases) == count else [""] * count
+
+
+def _unsupported(what: str, node: exp.Expr, remedy: str = "Run it in a work group of the other engine.") -> StatementError:
+    return StatementError(
+        "NOT_SUPPORTED", f"{what} is not supported by the engine Spark SQL.", position=position_of(node), remedy=remedy
+    )

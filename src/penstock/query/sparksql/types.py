@@ -1,0 +1,42 @@
+"""Trino's types in Spark SQL's words."""
+
+from sqlglot import exp
+
+from penstock.query.dialect.kinds import Type
+
+__all__ = ["cast_to", "spark_type"]
+
+_NAMES = {
+    "boolean": "BOOLEAN",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "integer": "INT",
+    "bigint": "BIGINT",
+    "real": "FLOAT",
+    "double": "DOUBLE",
+    "varchar": "STRING",
+    "varbinary": "BINARY",
+    "date": "DATE",
+    # Spark's TIMESTAMP is an instant; Trino's has no time zone.
+    "timestamp": "TIMESTAMP_NTZ",
+}
+
+
+def spark_type(kind: Type) -> str | None:
+    """Return Spark's type for Trino's, None if it has none of the same values or a type inside it is not known."""
+    if kind.name == "decimal":
+        return f"DECIMAL({kind.numbers[0]},{kind.numbers[1]})"
+    if not kind.inner:
+        return _NAMES.get(kind.name)
+    inner = [spark_type(each) if each is not None else None for each in kind.inner]
+    if None in inner or (kind.name == "row" and None in kind.fields):
+        return None
+    if kind.name == "row":
+        fields = (f"`{str(name).replace('`', '``')}`: {each}" for name, each in zip(kind.fields, inner, strict=True))
+        return f"STRUCT<{', '.join(fields)}>"
+    return f"{kind.name.upper()}<{', '.join(map(str, inner))}>"
+
+
+def cast_to(value: exp.Expr, spark: str) -> exp.Expr:
+    """Return the cast of ``value`` to a type in Spark's words."""
+    return exp.Cast(this=value, to=exp.DataType.build(spark, dialect="spark"))

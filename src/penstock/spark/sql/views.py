@@ -1,0 +1,72 @@
+"""The views of one query: the files that the server listed, under the columns and types that its catalog says."""
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as f
+
+from penstock.spark.session import mount_bucket
+
+__all__ = ["make_views"]
+
+_PREFIX = "penstock_"  # of the views' names: penstock.query.sparksql.reads
+
+
+def make_views(session: SparkSession, reads: Sequence[Mapping[str, Any]]) -> None:
+    """Make a temporary view of each of ``reads``; errors of Spark pass through."""
+    for each in reads:
+        _KINDS[each["kind"]](session, each).createOrReplaceTempView(_PREFIX + each["view"])
+
+
+def _parquet(session: SparkSession, read: Mapping[str, Any]) -> DataFrame:
+    columns, keys, files = read["columns"], read["keys"], read["files"]
+    if not files:
+        return session.createDataFrame([], _schema([*columns, *keys]))
+    if read["base"] is not None:
+        # Spark takes the values from the folders' names, which are those that the catalog's values give.
+        reader = session.read.schema(_schema([*columns, *keys])).option("basePath", f"file://{read['base']}")
+        return _files(reader, files).select(*(_quoted(name) for name, _ in (*columns, *keys)))
+    groups: dict[int, list[str]] = {}
+    for file, place in zip(files, read["partition"], strict=True):
+        groups.setdefault(place, []).append(file)
+    frames = []
+    for place, group in groups.items():
+        values = read["values"][place] if keys else ()
+        constants = [f.lit(value).cast(kind).alias(name) for (name, kind), value in zip(keys, values, strict=True)]
+        frames.append(_files(session.read.schema(_schema(columns)), group).select("*", *constants))
+    return reduce(DataFrame.unionAll, frames)
+
+
+def _files(reader: DataFrameReader, files: Sequence[str]) -> DataFrame:
+    # The names are paths as they are, and no patterns.
+    return reader.option("__globPaths__", "false").parquet(*(f"file://{each}" for each in files))
+
+
+def _schema(columns: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{_quoted(name)} {kind}" for name, kind in columns)
+
+
+def _iceberg(session: SparkSession, read: Mapping[str, Any]) -> DataFrame:
+    mount_bucket(session, read["metadata"])
+    reader = session.read.format("iceberg")
+    if read["snapshot"] is not None:
+        reader = reader.option("snapshot-id", str(read["snapshot"]))
+    frame = reader.load(read["metadata"])
+    return frame.select(*(f.col(_quoted(name)).cast(kind).alias(name) for name, kind in read["columns"]))
+
+
+def _query(session: SparkSession, read: Mapping[str, Any]) -> DataFrame:
+    make_views(session, read["reads"])
+    frame = session.sql(read["sql"])
+    names = [f"c{at}" for at in range(len(frame.columns))]
+    columns = [f.col(own).cast(kind).alias(name) for own, (name, kind) in zip(names, read["columns"], strict=True)]
+    return frame.toDF(*names).select(*columns)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+_KINDS = {"parquet": _parquet, "iceberg": _iceberg, "query": _query}

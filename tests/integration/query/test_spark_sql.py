@@ -1,0 +1,148 @@
+"""Statements of a work group that selects Spark SQL, by boto3, beside those of the other engine over the same tables."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.testing.server import start_server
+
+ENGINE = "Spark SQL engine version 4"
+SETUP = (
+    "CREATE EXTERNAL TABLE sales (id int, big bigint, name string, x double, price decimal(10,2), day date, at timestamp, "
+    "items array<int>) PARTITIONED BY (year int, shop string) STORED AS PARQUET LOCATION 's3://lake/sales/'",
+    "MSCK REPAIR TABLE sales",
+    "CREATE TABLE ice (id int, name string, at timestamp) LOCATION 's3://lake/ice/' TBLPROPERTIES ('table_type'='ICEBERG')",
+    "INSERT INTO ice VALUES (1, 'one', TIMESTAMP '2024-01-01 00:00:00'), (2, 'two', NULL), (3, 'gone', NULL)",
+    "DELETE FROM ice WHERE id = 3",
+    "CREATE VIEW named AS SELECT id, upper(name) AS loud, year FROM sales WHERE id > 0",
+)
+QUERIES = (
+    "SELECT * FROM sales ORDER BY year, id",
+    "SELECT year, shop, count(*) AS n, sum(big), sum(price) FROM sales WHERE year >= 2020 GROUP BY year, shop ORDER BY 1, 2",
+    "SELECT ID, x AS Foo, CAST(x AS decimal(12,1)), big / 2, x / id, x / 0, -price FROM sales WHERE x < 2 ORDER BY year",
+    "SELECT date_trunc('month', day), year(at), day + INTERVAL '1' MONTH, extract(week FROM day) FROM sales ORDER BY 1, 2",
+    "SELECT s.id, v.loud, i.name FROM sales s JOIN named v ON s.id = v.id AND s.year = v.year JOIN ice i ON i.id = s.id "
+    "ORDER BY 1, 2, s.year",
+    "SELECT * FROM ice ORDER BY id",
+    "SELECT id, row_number() OVER (PARTITION BY year ORDER BY id DESC) AS n, lag(id) OVER (ORDER BY year, id) FROM sales "
+    "ORDER BY year, id NULLS FIRST",
+    "SELECT name, min(x), count(DISTINCT id) FILTER (WHERE price > 0) FROM sales GROUP BY GROUPING SETS ((name), ()) "
+    "ORDER BY 1, 2",
+    r"SELECT name || '\n', strpos(name, '\'), length(name) FROM sales WHERE name LIKE 'x%' AND at > DATE '2020-01-01'",
+    "SELECT id FROM sales WHERE id NOT IN (SELECT id FROM ice) UNION ALL SELECT id FROM ice ORDER BY 1 DESC LIMIT 3",
+    "SELECT id FROM sales WHERE id = 77",
+    "SELECT * FROM made ORDER BY year",
+)
+
+
+@dataclass(frozen=True)
+class World:
+    athena: Any
+
+    def execution(self, sql: str, group: str) -> dict[str, Any]:
+        """Run a statement to its end."""
+        started = self.athena.start_query_execution(
+            QueryString=sql, WorkGroup=group, QueryExecutionContext={"Database": "db"}
+        )["QueryExecutionId"]
+        return self.end(started)
+
+    def end(self, execution: str) -> dict[str, Any]:
+        """Wait for a statement's end."""
+        deadline = time.monotonic() + 120
+        while True:
+            found = self.athena.get_query_execution(QueryExecutionId=execution)["QueryExecution"]
+            if found["Status"]["State"] in {"SUCCEEDED", "FAILED", "CANCELLED"}:
+                return found  # type: ignore[no-any-return]
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def answer(self, sql: str, group: str) -> Any:
+        """Return the rows and the columns of a statement, which has to succeed."""
+        done = self.execution(sql, group)
+        assert done["Status"]["State"] == "SUCCEEDED", (sql, done["Status"])
+        results = self.athena.get_query_results(QueryExecutionId=done["QueryExecutionId"])["ResultSet"]
+        rows = [[each.get("VarCharValue") for each in row["Data"]] for row in results["Rows"]]
+        return rows, results["ResultSetMetadata"]["ColumnInfo"], done["Statistics"]["DataScannedInBytes"]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    home = tmp_path_factory.mktemp("spark-sql")
+    server = start_server(home, arguments=["--spark-master", "local[1]", "--spark-driver-memory", "700m"])
+    try:
+        server.client("glue").create_database(DatabaseInput={"Name": "db"})
+        athena = server.client("athena")
+        for name, engine in (("small", "AUTO"), ("big", ENGINE)):
+            configuration = {
+                "EngineVersion": {"SelectedEngineVersion": engine},
+                "ResultConfiguration": {"OutputLocation": "s3://lake/results/"},
+            }
+            athena.create_work_group(Name=name, Configuration=configuration)
+        for year, shop in ((2020, "a b"), (2021, "é%:")):
+            folder = home / "lake/lake/sales" / f"year={year}" / f"shop={shop.replace('%', '%25').replace(':', '%3A')}"
+            folder.mkdir(parents=True)
+            pq.write_table(_sales(year), folder / "part-0.parquet")
+        made = World(athena)
+        for sql in SETUP:
+            made.answer(sql, "big")
+        yield made
+    finally:
+        server.stop()
+
+
+def _sales(year: int) -> pa.Table:
+    at = [datetime(2020, 1, 1, 1, 2, 3, 456000)] * 2
+    return pa.table(
+        {
+            "id": pa.array([1, 2, None], pa.int32()),
+            "big": [year, 2**40, -3],
+            "name": ["x'\\y", "é", None],
+            "x": [1.5, -0.25, 1e10],
+            "price": pa.array([Decimal("1.25"), None, Decimal("-3.10")], pa.decimal128(10, 2)),
+            "day": [date(2020, 1, 31), None, date(1999, 12, 1)],
+            "at": pa.array([*at, None], pa.timestamp("us")),
+            "items": pa.array([[1, 2], None, []], pa.list_(pa.int32())),
+        }
+    )
+
+
+def test_both_engines_answer_alike(world: World) -> None:
+    written = (
+        "CREATE TABLE made WITH (external_location='s3://lake/made/') AS SELECT year, count(*) AS n FROM sales GROUP BY year"
+    )
+    world.answer(written, "big")
+    world.answer("INSERT INTO ice SELECT id, name, at FROM sales WHERE year = 2020 AND id = 2", "big")
+    for sql in QUERIES:
+        assert world.answer(sql, "big") == world.answer(sql, "small"), sql
+
+
+def test_what_fails_and_what_is_stopped_says_so(world: World) -> None:
+    failed = world.execution("SELECT big / (id - id) FROM sales WHERE id = 1", "big")
+    assert failed["Status"]["StateChangeReason"] == "DIVISION_BY_ZERO: Division by zero"
+    assert failed["EngineVersion"] == {"SelectedEngineVersion": ENGINE, "EffectiveEngineVersion": ENGINE}
+    # Rows are made faster than one core can count them.
+    wide = ", ".join(f"sales s{at}" for at in range(20))
+    running = world.athena.start_query_execution(
+        QueryString=f"SELECT count(DISTINCT s1.big + s7.id + s9.id) FROM {wide}",
+        WorkGroup="big",
+        QueryExecutionContext={"Database": "db"},
+    )["QueryExecutionId"]
+    while world.athena.get_query_execution(QueryExecutionId=running)["QueryExecution"]["Status"]["State"] == "QUEUED":
+        time.sleep(0.05)
+    world.athena.stop_query_execution(QueryExecutionId=running)
+    assert world.end(running)["Status"]["State"] == "CANCELLED"
+    assert world.answer("SELECT count(*) FROM sales", "big")[0] == [["_col0"], ["6"]]
+
+
+def test_explain_tells_the_engine_and_its_plan(world: World) -> None:
+    lines = [row[0] for row in world.answer("EXPLAIN SELECT id FROM sales WHERE year = 2020", "big")[0]]
+    assert lines[0] == "Engine: Spark SQL"
+    assert lines[1] == "db.sales: Spark SQL reads 1 Parquet files of db.sales"
+    assert "== Physical Plan ==" in lines
