@@ -26,10 +26,10 @@ SETUP = (
 QUERIES = (
     "SELECT * FROM sales ORDER BY year, id",
     "SELECT year, shop, count(*) AS n, sum(big), sum(price) FROM sales WHERE year >= 2020 GROUP BY year, shop ORDER BY 1, 2",
-    "SELECT ID, x AS Foo, CAST(x AS decimal(12,1)), big / 2, x / id, x / 0, -price FROM sales WHERE x < 2 ORDER BY year",
+    "SELECT ID, x AS Foo, CAST(x AS decimal(12,1)), big / 2, x / id, x / 0, -price FROM sales WHERE x < 2 ORDER BY year, id",
     "SELECT date_trunc('month', day), year(at), day + INTERVAL '1' MONTH, extract(week FROM day) FROM sales ORDER BY 1, 2",
     "SELECT s.id, v.loud, i.name FROM sales s JOIN named v ON s.id = v.id AND s.year = v.year JOIN ice i ON i.id = s.id "
-    "ORDER BY 1, 2, s.year",
+    "ORDER BY 1, 2, 3, s.year",
     "SELECT * FROM ice ORDER BY id",
     "SELECT id, row_number() OVER (PARTITION BY year ORDER BY id DESC) AS n, lag(id) OVER (ORDER BY year, id) FROM sales "
     "ORDER BY year, id NULLS FIRST",

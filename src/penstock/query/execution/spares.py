@@ -128,7 +128,7 @@ def _cleaned(connection: duckdb.DuckDBPyConnection) -> bool:
     """Remove what the statement made. Return whether nothing is left of it but our own functions."""
     with suppress(duckdb.Error):
         connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
-        return connection.execute(_LEFT).fetchone() == (0,)
+        return connection.execute(_LEFT).fetchall() == [(0,)]
     return False
 
 
