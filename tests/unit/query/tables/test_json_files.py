@@ -1,9 +1,13 @@
 """Tables of JSON lines, as the two SerDes read them."""
 
 import json
+import random
 
 import pytest
 
+from penstock.catalog.model import Column
+from penstock.query.dialect.hive_types import parse_hive_type
+from penstock.query.tables.formats.json_lines import JsonRules, _RowReader
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 from tests.unit.query.tables.files_of_formats import HCATALOG, OPENX, formatted, write
 
@@ -85,3 +89,59 @@ def test_malformed_lines_are_rows_of_nulls_if_the_table_says_so(lake: Lake, rows
     formatted(lake, "t", {"i": "int"}, OPENX, serde={"ignore.malformed.json": "true"})
     write(lake, "t/a.json", '{"i": 1\n{"i": 2}\n')
     assert rows("SELECT * FROM t") == [[None], ["2"]]
+
+
+def test_the_quick_way_reads_what_the_careful_one_does() -> None:
+    kinds = ["tinyint", "int", "bigint", "double", "float", "boolean", "string", "varchar(3)", "date", "timestamp"]
+    kinds += ["decimal(9,2)", "binary"]
+    columns = [Column(name=f"c{at}", type=kind) for at, kind in enumerate(kinds)]
+    chance = random.Random(5)
+    values = ["1", "-0", "0.1", "1e2", "1E400", "127", "128", "3000000000", "9223372036854775807", "9223372036854775808"]
+    values += ["18446744073709551616", "0.30000000000000004", "12345678901234567890.5", "true", "null", "false", "[1]", "{}"]
+    values += [
+        '"true"',
+        '"7"',
+        '"2024-02-29"',
+        '"2024-02-29 01:02:03.5"',
+        '"abcd"',
+        '"YQ=="',
+        '"\\ud800"',
+        '"\\u00e9"',
+        '""',
+    ]
+    values += ["NaN", "-Infinity", "01", "+1"]
+    usual = [
+        "1",
+        "-7",
+        "1",
+        "0.5",
+        "2.5",
+        "true",
+        '"a"',
+        '"abc"',
+        '"2024-02-29"',
+        '"2024-02-29 01:02:03.5"',
+        '"1.25"',
+        '"YQ=="',
+    ]
+    quick = 0
+    for openx in (True, False):
+        parsed = [parse_hive_type(kind) for kind in kinds]
+        reader = _RowReader(JsonRules(openx=openx, mapped=(("c3", "Other"),)), columns, parsed, range(len(kinds)))
+        for _ in range(3_000):
+            lines = []
+            for _ in range(chance.randint(1, 3)):
+                names = [chance.choice([f"c{at}", f"c{at}", f"C{at}"]) for at in range(len(kinds))]
+                names[3] = "OTHER"
+                written = [each if chance.random() < 0.97 else chance.choice(values) for each in usual]
+                members = [
+                    f'"{name}": {value}' for name, value in zip(names, written, strict=True) if chance.random() < 0.95
+                ]
+                if members and chance.random() < 0.1:
+                    members.append(chance.choice(members))
+                lines.append("{" + ", ".join(members) + "}" + chance.choice(["", " ", "\u00a0"]))
+            found = reader._quick(lines)
+            if found is not None:
+                quick += 1
+                assert repr(found) == repr(reader._careful("file", 1, lines)), lines
+    assert quick > 500

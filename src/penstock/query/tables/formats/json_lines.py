@@ -6,10 +6,12 @@ of NULLs; that of Hive's catalog wants the declared types.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 import pyarrow as pa
 
 from penstock.catalog.model import Column
@@ -26,6 +28,15 @@ from penstock.query.tables.formats.streams import register_stream
 __all__ = ["JsonFormat", "JsonRules"]
 
 _ROWS = 4_096
+_LAYOUTS = 256  # of objects in a table: lists of their keys
+
+# The ranges of the types whose values orjson makes as they are to be; those of other scalar types are made from texts.
+_RANGES = {
+    f"{name}int": (-(1 << bits - 1), (1 << bits - 1) - 1)
+    for name, bits in (("tiny", 8), ("small", 16), ("", 32), ("big", 64))
+}
+_MINUS_ZERO = re.compile(r"-0(?![\d.])")  # orjson reads it as a whole number, which has no sign
+_NESTED = frozenset({"array", "map", "struct"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +112,45 @@ class _RowReader:
         self._places = places
         self._names = [column.name for column in columns]
         self._converters: list[Converter] = [converter(kind, openx=rules.openx) for kind in kinds]
+        self._kinds = kinds
+        self._plain = not any(kind.name in _NESTED for kind in kinds)
+        self._layouts: dict[tuple[str, ...], Sequence[str | None] | None] = {}
 
     def columns(self, path: str, first: int, lines: Sequence[str]) -> list[list[Any]]:
         """Return the values of each column. Raises :class:`StatementError` with the line's number."""
+        quick = self._quick(lines) if self._plain else None
+        return quick if quick is not None else self._careful(path, first, lines)
+
+    def _quick(self, lines: Sequence[str]) -> list[list[Any]] | None:
+        """Return what :meth:`_careful` does if each line is an object with values of the declared types, else None."""
+        try:
+            objects = [orjson.loads(line) for line in lines]
+        except orjson.JSONDecodeError:
+            return None
+        if any(type(each) is not dict for each in objects):
+            return None
+        layouts = [self._layout(tuple(each)) for each in objects]
+        found = []
+        for at, (kind, convert) in enumerate(zip(self._kinds, self._converters, strict=True)):
+            # A missing key is None in its layout, which no object has.
+            values = [None if keys is None else each.get(keys[at]) for each, keys in zip(objects, layouts, strict=True)]
+            column = _typed(values, kind.name, convert)
+            signed = kind.name in {"double", "float"}
+            if column is None or (signed and 0.0 in column and any(map(_MINUS_ZERO.search, lines))):
+                return None
+            found.append(column)
+        return None if None in layouts else found
+
+    def _layout(self, keys: tuple[str, ...]) -> Sequence[str | None] | None:
+        """Return the object's key of each column, None for those that it lacks; None if two of its keys are one here."""
+        if keys not in self._layouts:
+            if len(self._layouts) == _LAYOUTS:
+                self._layouts.clear()
+            folded = {self._rules.key(key): key for key in keys}
+            self._layouts[keys] = [folded.get(key) for key in self._keys] if len(folded) == len(keys) else None
+        return self._layouts[keys]
+
+    def _careful(self, path: str, first: int, lines: Sequence[str]) -> list[list[Any]]:
         found: list[list[Any]] = [[] for _ in self._keys]
         for number, line in enumerate(lines, start=first):
             try:
@@ -146,6 +193,29 @@ class _RowReader:
 
     def _object(self, pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
         return _Object(pairs, self._rules.key)
+
+
+def _typed(values: list[Any], kind: str, convert: Converter) -> list[Any] | None:
+    """Return values of orjson's as ``convert`` makes them of the file's texts; None if some could differ."""
+    types = set(map(type, values)) - {type(None)}
+    if kind in {"double", "float"} and types <= {int, float}:
+        return [None if each is None else float(each) for each in values]
+    if types == {str} and kind not in _RANGES:
+        return values if kind == "string" else _converted_texts(values, convert)
+    if kind in _RANGES and types == {int}:
+        low, high = _RANGES[kind]
+        given = [each for each in values if each is not None]
+        return values if low <= min(given) and max(given) <= high else None
+    # Other values are made of a number's text, which orjson does not keep.
+    return values if not types or (kind == "boolean" and types == {bool}) else None
+
+
+def _converted_texts(values: list[Any], convert: Converter) -> list[Any] | None:
+    try:
+        known = {each: convert(each) for each in set(values) - {None}}
+    except JsonProblem:
+        return None  # its message has the line's number
+    return [known.get(each) for each in values]
 
 
 class _Object(dict[str, Any]):
