@@ -58,6 +58,7 @@ class JobRunner:
         self._check = check
         self._credentials = credentials
         self._on_end: list[RunEnded] = []
+        self._on_tick: list[Callable[[], None]] = []
         self._now = now
         self._host = host or socket.gethostname()[:100]
         self._owner = new_owner()
@@ -73,6 +74,10 @@ class JobRunner:
     def on_end(self, deal: RunEnded) -> None:
         """Call ``deal`` with each run that has ended."""
         self._on_end.append(deal)
+
+    def on_tick(self, look: Callable[[], None]) -> None:
+        """Call ``look`` with each look at the store."""
+        self._on_tick.append(look)
 
     def begin(self) -> None:
         """Watch the store from now on, on a thread."""
@@ -109,6 +114,8 @@ class JobRunner:
     def tick(self) -> None:
         """Do what is to be done for each run now."""
         self._reap()
+        for look in self._on_tick:
+            look()
         runs = self._store.active(RUNS)
         here = sum(run.state in RUNNING and run.host == self._host for run in runs)
         for run in runs:

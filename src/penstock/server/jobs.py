@@ -9,6 +9,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -22,15 +23,21 @@ from penstock.api.aws import logs
 from penstock.api.aws.catalog.tags import Tagged
 from penstock.api.aws.jobs import jobs as job_operations
 from penstock.api.aws.jobs import runs as run_operations
+from penstock.api.aws.jobs import security, triggers, workflows
 from penstock.api.aws.protocol.operations import OperationSet
-from penstock.errors import AccessDenied, InvalidInput, PenstockError
+from penstock.crawl.service import CrawlService
+from penstock.errors import AccessDenied, InvalidInput, NotFound, PenstockError
 from penstock.jobs.bookmarks import MAX_DOCUMENT, Bookmark, BookmarkService
 from penstock.jobs.definitions import JobService
 from penstock.jobs.model import RUNNING, RUNS, JobRun
 from penstock.jobs.runs import RunRequest, RunService
+from penstock.jobs.security import SecurityService
 from penstock.jobs.store import JobStore
+from penstock.jobs.triggers import TriggerService
+from penstock.jobs.workflows import WorkflowService
 from penstock.lake.locations import LakeFolder
 from penstock.names import arn
+from penstock.runs.firing import TriggerRunner
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
 from penstock.server.tenants import ServedTenants
@@ -55,24 +62,40 @@ class TenantJobs:
 
     @classmethod
     def of(
-        cls, store: JobStore, settings: ServerSettings, account: str, lake: LakeFolder, *, tokens: TokenService
+        cls,
+        store: JobStore,
+        settings: ServerSettings,
+        account: str,
+        lake: LakeFolder,
+        *,
+        tokens: TokenService,
+        crawls: CrawlService,
     ) -> "TenantJobs":
         """Return the jobs of ``account`` over ``store``; nothing runs before :meth:`begin`."""
         runner = _runner(store, settings, account, lake, tokens)
-        runs = RunService(store, enabled=runner is not None, wake=runner.wake if runner is not None else lambda: None)
+        wake = runner.wake if runner is not None else lambda: None
+        runs = RunService(store, enabled=runner is not None, wake=wake)
+        flows = WorkflowService(store, wake=wake)
+        firing = TriggerRunner(store, runs, flows, _CrawlsOfService(crawls))
+        starters = TriggerService(store, fire=firing.fire)
         if runner is not None:
             runner.on_end(lambda run: _retry(runs, run))
+            runner.on_end(firing.ended)
+            runner.on_tick(firing.tick)
         jobs = JobService(store)
         folder = None if settings.jobs_folder is None else settings.jobs_folder / account
         return cls(
             store=store,
             tokens=tokens,
             operations=(
+                triggers.operations(starters),
+                workflows.operations(flows, store),
+                security.operations(SecurityService(store)),
                 job_operations.operations(jobs),
                 run_operations.operations(runs, BookmarkService(store)),
                 logs.operations(folder),
             ),
-            tagged={"job": jobs},
+            tagged={"job": jobs, "trigger": starters, "workflow": flows},
             runner=runner,
         )
 
@@ -85,6 +108,29 @@ class TenantJobs:
         """Stop watching runs, which go on."""
         if self.runner is not None:
             self.runner.close()
+
+
+class _CrawlsOfService:
+    """The crawlers that triggers start and wait for."""
+
+    def __init__(self, service: CrawlService) -> None:
+        self._service = service
+
+    def start(self, name: str) -> None:
+        self._service.start(name)
+
+    def last(self, name: str) -> tuple[str, str, datetime] | None:
+        try:
+            history = self._service.get(name).history
+        except NotFound:
+            return None
+        return (history[0].run_id, history[0].last.status, history[0].last.start_time) if history else None
+
+    def running(self, name: str) -> bool:
+        try:
+            return self._service.get(name).state != "READY"
+        except NotFound:
+            return False
 
 
 def _runner(

@@ -254,7 +254,7 @@ def _tenant(
         resources=resources,
         cluster=cluster,
     )
-    jobs = TenantJobs.of(SqlJobStore(database), settings, account, lake, tokens=tokens)
+    jobs = TenantJobs.of(SqlJobStore(database), settings, account, lake, tokens=tokens, crawls=crawls)
     tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls, **jobs.tagged}
     owners = tuple(NamedTags(kind, each, region=settings.region, account=account) for kind, each in tagged.items())
 

@@ -78,6 +78,8 @@ def make(target: Any) -> World:
             Targets={"S3Targets": [{"Path": f"s3://lake/{database}/"}]},
         )
         glue.create_job(Name=f"{name}-{mark}", Role="etl", Command={"ScriptLocation": "s3://lake/a.py"})
+        glue.create_workflow(Name=f"{name}-{mark}")
+        glue.create_trigger(Name=f"{name}-{mark}", Type="ON_DEMAND", Actions=[{"JobName": "j"}])
         glue.create_connection(ConnectionInput=connection(f"{name}-{mark}"))
         secrets.create_secret(Name=f"{name}-{mark}", SecretString="x")
     query_id, named_query_id = _work_groups(target.client("athena"), mark)
@@ -98,7 +100,7 @@ def make(target: Any) -> World:
                 f"arn:aws:glue:*:*:registry/{HIDDEN}*",
                 f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
                 f"arn:aws:glue:*:*:connection/{HIDDEN}*",
-                f"arn:aws:glue:*:*:job/{HIDDEN}*",
+                *(f"arn:aws:glue:*:*:{kind}/{HIDDEN}*" for kind in ("job", "trigger", "workflow")),
                 f"arn:aws:logs:*:*:log-group:/aws-glue/jobs/output:log-stream:{HIDDEN}*",
                 f"arn:aws:athena:*:*:workgroup/{HIDDEN}*",
                 f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",

@@ -6,8 +6,8 @@ import pytest
 
 from penstock.crawl.errors import NoSchedule, ScheduleNotRunning, ScheduleRunning
 from penstock.crawl.model import LastCrawl, SchemaChangePolicy
-from penstock.crawl.schedules import parse_cron
 from penstock.crawl.service import CrawlService
+from penstock.cron import parse_cron
 from penstock.errors import InvalidInput
 from tests.unit.crawl.crawl_world import World, wait
 

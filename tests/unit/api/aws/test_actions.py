@@ -15,17 +15,20 @@ from tests.unit.api.confluent.confluent_api import ConfluentApi
 A, B = "111122223333", "444455556666"
 # AWS has no resource types for these, or has types of resources that Penstock does not have.
 SERVED = [(service, name) for service, known in offline_coverage().items() for name, served in known.items() if served]
+SECURITY = {name for service, name in SERVED if service == "glue" and "SecurityConfiguration" in name}
 WITHOUT = {
     "athena": {"ListDataCatalogs", "ListEngineVersions", "ListWorkGroups"},
     "cloudtrail": {"LookupEvents"},
     "glue": {
         "CheckSchemaVersionValidity",
+        *SECURITY,
         *(f"{verb}Classifier" for verb in ("Create", "Delete", "Get", "Update")),
         "GetClassifiers",
     },
     "iam": {"ListPolicies", "ListVirtualMFADevices"},
     # Its permissions on resources are its own: IAM's policies name no resources of it.
     "lakeformation": {name for service, name in SERVED if service == "lakeformation"},
+    "logs": set(),
     "organizations": {
         "CreateAccount",
         "DescribeOrganization",

@@ -265,6 +265,16 @@ def _jobs(request: Request, context: ResourceContext) -> Sequence[str]:
     return [context.glue(f"job/{name}") for name in request.get("JobNames") or ["*"]]
 
 
+def _named(kind: str, member: str | None = None) -> Builder:
+    """Return the builder for operations on the ``kind`` that they name, or on those in the list ``member``, or on all."""
+
+    def builder(request: Request, context: ResourceContext) -> Sequence[str]:
+        names = [request["Name"]] if member is None else request.get(member) or ["*"]
+        return [context.glue(f"{kind}/{name}") for name in names]
+
+    return builder
+
+
 def _connection(request: Request, context: ResourceContext) -> Sequence[str]:
     names = {request.get("ConnectionName"), request.get("Name"), request.get("ConnectionInput", {}).get("Name")} - {None}
     return _connections_of(context, sorted(map(str, names)))
@@ -435,6 +445,13 @@ _GLUE: dict[str, Builder] = {
     **_each(_job, "CreateJob", "DeleteJob", "GetJob", "UpdateJob", "StartJobRun", "GetJobRun", "GetJobRuns"),
     **_each(_job, "BatchStopJobRun", "GetJobBookmark", "ResetJobBookmark"),
     **_each(_jobs, "BatchGetJobs", "GetJobs", "ListJobs"),
+    **_each(_named("trigger"), "CreateTrigger", "DeleteTrigger", "GetTrigger", "UpdateTrigger"),
+    **_each(_named("trigger"), "StartTrigger", "StopTrigger"),
+    **_each(_named("trigger", "TriggerNames"), "BatchGetTriggers", "GetTriggers", "ListTriggers"),
+    **_each(_named("workflow"), "CreateWorkflow", "DeleteWorkflow", "GetWorkflow", "UpdateWorkflow"),
+    **_each(_named("workflow"), "GetWorkflowRun", "GetWorkflowRuns", "GetWorkflowRunProperties"),
+    **_each(_named("workflow"), "PutWorkflowRunProperties", "StartWorkflowRun", "StopWorkflowRun"),
+    **_each(_named("workflow", "Names"), "BatchGetWorkflows", "ListWorkflows"),
     **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),
     **_each(_crawler, "ListCrawls", "StartCrawlerSchedule", "StopCrawlerSchedule", "UpdateCrawlerSchedule"),
     **_each(_crawlers, "BatchGetCrawlers", "GetCrawlers", "ListCrawlers", "GetCrawlerMetrics"),

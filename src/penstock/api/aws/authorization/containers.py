@@ -158,6 +158,13 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
     ("glue", "GetCrawlerMetrics"): [
         _glue("GetCrawlerMetrics", "CrawlerMetricsList", _of_kind("crawler", "CrawlerName"), "GetCrawler")
     ],
+    **{
+        ("glue", operation): [_glue(operation, member, _of_kind("trigger", "Name"), "GetTrigger")]
+        for operation, member in (
+            *(("GetTriggers", "Triggers"), ("BatchGetTriggers", "Triggers"), ("ListTriggers", "TriggerNames")),
+        )
+    },
+    ("glue", "ListWorkflows"): [_glue("ListWorkflows", "Workflows", _of_kind("workflow", "Name"), "GetWorkflow")],
     ("glue", "GetJobs"): [_glue("GetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],
     ("glue", "BatchGetJobs"): [_glue("BatchGetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],
     ("glue", "ListJobs"): [_glue("ListJobs", "JobNames", _of_kind("job", "Name"), "GetJob")],

@@ -121,7 +121,8 @@ def _named_in(service: str, operation: str, request: Request, context: ResourceC
         for reference in declared_references(tags, registry[0] if registry else DEFAULT_REGISTRY):
             key = {"RegistryName": reference.key.registry, "SchemaName": reference.key.name}
             needed.append(_read("GetSchema", {"SchemaId": key}, context))
-    return [("glue:GetSchemaVersion", resources) for resources in needed]
+    started = _started(request.get("TriggerUpdate") or request, context) if operation.endswith("Trigger") else ()
+    return [*started, *(("glue:GetSchemaVersion", resources) for resources in needed)]
 
 
 def _connections_crawled(request: Request, context: ResourceContext) -> ExtraActions:
@@ -131,6 +132,17 @@ def _connections_crawled(request: Request, context: ResourceContext) -> ExtraAct
         ("glue:GetConnection", resources_of("glue", "GetConnection", {"Name": name}, context))
         for name in sorted(name for name in names if name)
     ]
+
+
+def _started(trigger: Request, context: ResourceContext) -> ExtraActions:
+    """Return the actions of starting what a trigger starts: it would do so without its author later."""
+    found: list[tuple[str, Sequence[str]]] = []
+    for action in trigger.get("Actions") or ():
+        if action.get("JobName"):
+            found.append(("glue:StartJobRun", (context.glue(f"job/{action['JobName']}"),)))
+        if action.get("CrawlerName"):
+            found.append(("glue:StartCrawler", (context.glue(f"crawler/{action['CrawlerName']}"),)))
+    return found
 
 
 def result_objects(service: str, operation: str, request: Request) -> Sequence[str]:

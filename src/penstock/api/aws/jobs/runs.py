@@ -12,7 +12,7 @@ from penstock.jobs.bookmarks import Bookmark, BookmarkService
 from penstock.jobs.model import JobRun
 from penstock.jobs.runs import RunRequest, RunService
 
-__all__ = ["LOG_GROUP", "operations", "run_settings"]
+__all__ = ["LOG_GROUP", "operations", "run_settings", "run_shape"]
 
 LOG_GROUP = "/aws-glue/jobs"
 """The log group of runs: their standard output is in ``/aws-glue/jobs/output``, standard error in ``.../error``."""
@@ -41,12 +41,12 @@ def _runs(service: RunService) -> dict[str, Handler]:
 
     def get(request: Request, _context: RequestContext) -> Response:
         predecessors = bool(request.get("PredecessorsIncluded"))
-        return {"JobRun": _shape(service.get(request["JobName"], request["RunId"]), predecessors=predecessors)}
+        return {"JobRun": run_shape(service.get(request["JobName"], request["RunId"]), predecessors=predecessors)}
 
     def get_all(request: Request, _context: RequestContext) -> Response:
         limit = request.get("MaxResults") or PAGE
         page = service.page(request["JobName"], limit=limit, token=request.get("NextToken"))
-        return paged(page, JobRuns=[_shape(each) for each in page.items])
+        return paged(page, JobRuns=[run_shape(each) for each in page.items])
 
     def stop(request: Request, _context: RequestContext) -> Response:
         job = request["JobName"]
@@ -81,7 +81,8 @@ def run_settings(request: Request) -> Mapping[str, Any]:
     return settings
 
 
-def _shape(run: JobRun, *, predecessors: bool = False) -> Mapping[str, Any]:
+def run_shape(run: JobRun, *, predecessors: bool = False) -> Mapping[str, Any]:
+    """Return Glue's JobRun."""
     before = [dict(zip(("JobName", "RunId"), each.rsplit("/", 1), strict=True)) for each in run.predecessors]
     return present(
         **{"JobMode": "SCRIPT"} | wanted(run.settings, _SHOWN),

@@ -28,10 +28,48 @@ JOBS: Mapping[str, str] = {
     "StartJobRunRequest": "JobName JobRunQueuingEnabled JobRunId Arguments AllocatedCapacity Timeout MaxCapacity "
     "SecurityConfiguration NotificationProperty WorkerType NumberOfWorkers ExecutionClass",
     "UpdateJobRequest": "JobName JobUpdate",
+    # Triggers
+    "Action": "JobName Arguments Timeout SecurityConfiguration NotificationProperty CrawlerName",
+    "BatchGetTriggersRequest": "TriggerNames",
+    "Condition": "LogicalOperator JobName State CrawlerName CrawlState",
+    "CreateTriggerRequest": "Name WorkflowName Type Schedule Predicate Actions Description StartOnCreation Tags",
+    "DeleteTriggerRequest": "Name",
+    "GetTriggerRequest": "Name",
+    "GetTriggersRequest": "NextToken DependentJobName MaxResults",
+    "ListTriggersRequest": "NextToken DependentJobName MaxResults Tags",
+    "Predicate": "Logical Conditions",
+    "StartTriggerRequest": "Name",
+    "StopTriggerRequest": "Name",
+    "TriggerUpdate": "Description Schedule Actions Predicate",
+    "UpdateTriggerRequest": "Name TriggerUpdate",
+    # Workflows
+    "BatchGetWorkflowsRequest": "Names IncludeGraph",
+    "CreateWorkflowRequest": "Name Description DefaultRunProperties Tags MaxConcurrentRuns",
+    "DeleteWorkflowRequest": "Name",
+    "GetWorkflowRequest": "Name IncludeGraph",
+    "GetWorkflowRunPropertiesRequest": "Name RunId",
+    "GetWorkflowRunRequest": "Name RunId IncludeGraph",
+    "GetWorkflowRunsRequest": "Name IncludeGraph NextToken MaxResults",
+    "ListWorkflowsRequest": "NextToken MaxResults",
+    "PutWorkflowRunPropertiesRequest": "Name RunId RunProperties",
+    "StartWorkflowRunRequest": "Name RunProperties",
+    "StopWorkflowRunRequest": "Name RunId",
+    "UpdateWorkflowRequest": "Name Description DefaultRunProperties MaxConcurrentRuns",
+    # Security configurations
+    "CloudWatchEncryption": "CloudWatchEncryptionMode KmsKeyArn",
+    "CreateSecurityConfigurationRequest": "Name EncryptionConfiguration",
+    "DeleteSecurityConfigurationRequest": "Name",
+    "EncryptionConfiguration": "S3Encryption CloudWatchEncryption JobBookmarksEncryption",
+    "GetSecurityConfigurationRequest": "Name",
+    "GetSecurityConfigurationsRequest": "MaxResults NextToken",
+    "JobBookmarksEncryption": "JobBookmarksEncryptionMode KmsKeyArn",
+    "S3Encryption": "S3EncryptionMode KmsKeyArn",
 }
 """As in :class:`~penstock.api.aws.members.declared.Members`."""
 
 REMEDIES: Mapping[str, str] = {
+    "DataQualityEncryption": "Leave it out, and encrypt the disks of the lake and of the server's home.",
+    "EventBatchingCondition": "Leave it out: triggers of the type EVENT are not served.",
     "CodeGenConfigurationNodes": "Leave it out, and give the script: jobs are not generated from a drawing.",
     "ExecutionRoleSessionPolicy": "Leave it out: a run has all rights of its job's role.",
     "MaintenanceWindow": "Leave it out: jobs are not restarted for maintenance.",

@@ -1,0 +1,182 @@
+"""Glue's operations on workflows and their runs."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.api.aws.jobs.runs import run_shape
+from penstock.api.aws.jobs.shapes import PAGE, paged, wanted
+from penstock.api.aws.jobs.triggers import trigger_shape
+from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response, present
+from penstock.errors import NotFound
+from penstock.jobs.model import JobRun
+from penstock.jobs.store import JobStore
+from penstock.jobs.triggers import Trigger
+from penstock.jobs.workflows import Workflow, WorkflowRun, WorkflowService
+from penstock.runs.firing import action_run_id, last_attempt
+
+__all__ = ["operations"]
+
+_SETTINGS = ("Description", "DefaultRunProperties", "MaxConcurrentRuns")
+_COUNTED = {
+    "SUCCEEDED": "SucceededActions",
+    "FAILED": "FailedActions",
+    "TIMEOUT": "TimeoutActions",
+    "STOPPED": "StoppedActions",
+    "ERROR": "ErroredActions",
+    "WAITING": "WaitingActions",
+}
+
+
+def operations(service: WorkflowService, store: JobStore) -> OperationSet:
+    """Return every operation of Glue on workflows; ``store`` has the runs of their jobs."""
+    handlers = {**_definitions(service, store), **_runs(service, store)}
+    return OperationSet(service="glue", handlers=handlers)
+
+
+def _definitions(service: WorkflowService, store: JobStore) -> dict[str, Handler]:
+    def create(request: Request, _context: RequestContext) -> Response:
+        service.create(request["Name"], wanted(request, _SETTINGS), request.get("Tags") or {})
+        return {"Name": request["Name"]}
+
+    def update(request: Request, _context: RequestContext) -> Response:
+        service.update(request["Name"], wanted(request, _SETTINGS))
+        return {"Name": request["Name"]}
+
+    def delete(request: Request, _context: RequestContext) -> Response:
+        service.delete(request["Name"])
+        return {"Name": request["Name"]}
+
+    def get(request: Request, _context: RequestContext) -> Response:
+        graph = bool(request.get("IncludeGraph"))
+        return {"Workflow": _shape(service.get(request["Name"]), service, store, graph=graph)}
+
+    def names(request: Request, _context: RequestContext) -> Response:
+        page = service.page(limit=request.get("MaxResults") or PAGE, token=request.get("NextToken"))
+        return paged(page, Workflows=[each.name for each in page.items])
+
+    def get_several(request: Request, _context: RequestContext) -> Response:
+        found: list[Mapping[str, Any]] = []
+        missing: list[str] = []
+        graph = bool(request.get("IncludeGraph"))
+        for name in dict.fromkeys(request["Names"]):
+            try:
+                found.append(_shape(service.get(name), service, store, graph=graph))
+            except NotFound:
+                missing.append(name)
+        return {"Workflows": found, "MissingWorkflows": missing}
+
+    return {
+        "CreateWorkflow": create,
+        "UpdateWorkflow": update,
+        "DeleteWorkflow": delete,
+        "GetWorkflow": get,
+        "ListWorkflows": names,
+        "BatchGetWorkflows": get_several,
+    }
+
+
+def _runs(service: WorkflowService, store: JobStore) -> dict[str, Handler]:
+    def start(request: Request, _context: RequestContext) -> Response:
+        return {"RunId": service.start(request["Name"], request.get("RunProperties") or {}).id}
+
+    def stop(request: Request, _context: RequestContext) -> Response:
+        service.stop(request["Name"], request["RunId"])
+        return {}
+
+    def get(request: Request, _context: RequestContext) -> Response:
+        graph = bool(request.get("IncludeGraph"))
+        run = service.run(request["Name"], request["RunId"])
+        return {"Run": _run_shape(run, service.triggers(run.workflow), store, graph=graph)}
+
+    def get_all(request: Request, _context: RequestContext) -> Response:
+        graph, limit = bool(request.get("IncludeGraph")), request.get("MaxResults") or PAGE
+        page = service.runs(request["Name"], limit=limit, token=request.get("NextToken"))
+        triggers = service.triggers(request["Name"])
+        return paged(page, Runs=[_run_shape(each, triggers, store, graph=graph) for each in page.items])
+
+    def properties(request: Request, _context: RequestContext) -> Response:
+        return {"RunProperties": service.run(request["Name"], request["RunId"]).properties}
+
+    def put_properties(request: Request, _context: RequestContext) -> Response:
+        service.put_properties(request["Name"], request["RunId"], request["RunProperties"])
+        return {}
+
+    return {
+        "StartWorkflowRun": start,
+        "StopWorkflowRun": stop,
+        "GetWorkflowRun": get,
+        "GetWorkflowRuns": get_all,
+        "GetWorkflowRunProperties": properties,
+        "PutWorkflowRunProperties": put_properties,
+    }
+
+
+def _shape(workflow: Workflow, service: WorkflowService, store: JobStore, *, graph: bool) -> Mapping[str, Any]:
+    triggers, last = service.triggers(workflow.name), service.last_run(workflow.name)
+    return present(
+        **workflow.settings,
+        Name=workflow.name,
+        CreatedOn=workflow.created,
+        LastModifiedOn=workflow.modified,
+        LastRun=_run_shape(last, triggers, store, graph=graph) if last is not None else None,
+        Graph=_graph(triggers, {}) if graph else None,
+    )
+
+
+def _run_shape(run: WorkflowRun, triggers: Sequence[Trigger], store: JobStore, *, graph: bool) -> Mapping[str, Any]:
+    found = _job_runs(run, triggers, store)
+    return present(
+        Name=run.workflow,
+        WorkflowRunId=run.id,
+        PreviousRunId=run.previous,
+        WorkflowRunProperties=dict(run.properties),
+        StartedOn=run.started,
+        CompletedOn=run.completed,
+        Status=run.status,
+        ErrorMessage=run.error,
+        Statistics=_statistics(run, found),
+        Graph=_graph(triggers, found) if graph else None,
+    )
+
+
+def _job_runs(run: WorkflowRun, triggers: Sequence[Trigger], store: JobStore) -> Mapping[str, JobRun]:
+    """Return the latest attempts of a workflow's job runs, by job."""
+    found: dict[str, JobRun] = {}
+    for trigger in triggers:
+        for number in range(len(trigger.actions)):
+            started = last_attempt(store, action_run_id(trigger.name, run.id, number))
+            if started is not None:
+                found[started.job] = started
+    return found
+
+
+def _statistics(run: WorkflowRun, found: Mapping[str, JobRun]) -> Mapping[str, int]:
+    counts = Counter(_COUNTED.get(each.state, "RunningActions") for each in found.values())
+    counts["ErroredActions"] += len(run.failed)
+    names = {*_COUNTED.values(), "RunningActions"}
+    return {"TotalActions": sum(counts.values()) + len(run.crawls), **{name: counts[name] for name in names}}
+
+
+def _graph(triggers: Sequence[Trigger], runs: Mapping[str, JobRun]) -> Mapping[str, Any]:
+    """Return the nodes of a workflow, its triggers, jobs and crawlers, and the edges between them."""
+    nodes: dict[tuple[str, str], dict[str, Any]] = {}
+    edges: list[Mapping[str, str]] = []
+
+    def node(kind: str, name: str, **details: Any) -> str:
+        unique = f"wnode_{kind.lower()}_{name}"
+        nodes.setdefault((kind, name), {"Type": kind, "Name": name, "UniqueId": unique, **details})
+        return unique
+
+    def worker(shape: Mapping[str, Any]) -> str:
+        if shape.get("CrawlerName"):
+            return node("CRAWLER", shape["CrawlerName"])
+        name = shape["JobName"]
+        return node("JOB", name, JobDetails={"JobRuns": [run_shape(runs[name])] if name in runs else []})
+
+    for trigger in triggers:
+        own = node("TRIGGER", trigger.name, TriggerDetails={"Trigger": trigger_shape(trigger)})
+        edges += [{"SourceId": worker(each), "DestinationId": own} for each in trigger.conditions]
+        edges += [{"SourceId": own, "DestinationId": worker(each)} for each in trigger.actions]
+    return {"Nodes": list(nodes.values()), "Edges": edges}

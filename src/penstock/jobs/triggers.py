@@ -1,0 +1,208 @@
+"""Triggers: what starts jobs and crawlers on demand, by a schedule, or when others have ended.
+
+Source: Glue API reference, "CreateTrigger", "Predicate"; developer guide, "AWS Glue triggers".
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from penstock.cron import parse_cron
+from penstock.errors import InvalidInput
+from penstock.jobs.definitions import check_arguments
+from penstock.jobs.errors import EntryExists, EntryNotFound, SettingNotServed
+from penstock.jobs.store import JobStore, Kind
+from penstock.paging import Page, page
+from penstock.tags import changed_tags, check_tags
+
+__all__ = ["TRIGGERS", "Trigger", "TriggerService", "TriggerState", "next_run"]
+
+TriggerState = Literal["CREATED", "ACTIVATED", "DEACTIVATED"]
+_MOST_ACTIONS = 100
+_ENDS = frozenset({"SUCCEEDED", "STOPPED", "FAILED", "TIMEOUT"})
+_CRAWL_ENDS = frozenset({"SUCCEEDED", "FAILED", "CANCELLED"})
+_ALL = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """A trigger. ``settings`` are Glue's Description, Schedule, Predicate and Actions.
+
+    ``next_run`` is the time of a schedule's next run while it is activated. ``met`` has, for the conditions of a trigger
+    outside of workflows, the run by which each is met by now; ``crawls`` the last crawl of each crawler that it has seen.
+    """
+
+    name: str
+    type: str
+    workflow: str | None = None
+    settings: Mapping[str, Any]
+    state: TriggerState = "CREATED"
+    next_run: datetime | None = None
+    met: Mapping[str, str] = field(default_factory=dict)
+    crawls: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The name."""
+        return self.name
+
+    @property
+    def scope(self) -> str:
+        """Triggers belong to the account."""
+        return ""
+
+    @property
+    def rank(self) -> str:
+        """By name."""
+        return self.name
+
+    @property
+    def active(self) -> bool:
+        """Whether it watches something: the clock, jobs or crawlers."""
+        return self.state == "ACTIVATED"
+
+    @property
+    def actions(self) -> Sequence[Mapping[str, Any]]:
+        """What it starts."""
+        return tuple(self.settings.get("Actions") or ())
+
+    @property
+    def conditions(self) -> Sequence[Mapping[str, Any]]:
+        """What it waits for."""
+        return tuple((self.settings.get("Predicate") or {}).get("Conditions") or ())
+
+    @property
+    def any_condition(self) -> bool:
+        """Whether one condition is enough."""
+        return (self.settings.get("Predicate") or {}).get("Logical") == "ANY"
+
+
+TRIGGERS = Kind("trigger", Trigger)
+
+
+def next_run(trigger: Trigger, now: datetime) -> datetime | None:
+    """Return the time of a schedule's next run; None for other triggers."""
+    schedule = trigger.settings.get("Schedule")
+    return parse_cron(schedule).next_after(now) if trigger.type == "SCHEDULED" and schedule else None
+
+
+class TriggerService:
+    """The triggers of an account. ``fire`` starts the actions of a trigger on demand."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        *,
+        fire: Callable[[Trigger], None],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._fire = fire
+        self._now = now
+
+    def create(self, trigger: Trigger, *, activate: bool) -> None:
+        """Add a trigger, activated or not. Raises :class:`EntryExists`, :class:`InvalidInput`."""
+        _check(trigger)
+        check_tags(trigger.tags)
+        if activate and trigger.type == "ON_DEMAND":
+            raise InvalidInput("StartOnCreation is not for a trigger on demand.", remedy="Start it with StartTrigger.")
+        made = self._activated(trigger) if activate else trigger
+        if not self._store.add(TRIGGERS, made):
+            raise EntryExists("trigger", trigger.name)
+
+    def update(self, name: str, settings: Mapping[str, Any]) -> Trigger:
+        """Replace what ``settings`` has of a trigger. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
+
+        def change(found: Trigger) -> Trigger:
+            changed = replace(found, settings={**found.settings, **settings}, met={})
+            _check(changed)
+            return replace(changed, next_run=next_run(changed, self._now()) if changed.active else None)
+
+        return self._change(name, change)
+
+    def get(self, name: str) -> Trigger:
+        """Return one trigger. Raises :class:`EntryNotFound`."""
+        found = self._store.get(TRIGGERS, name)
+        if found is None:
+            raise EntryNotFound("trigger", name)
+        return found
+
+    def page(self, *, limit: int, token: str | None = None) -> Page[Trigger]:
+        """Return up to ``limit`` triggers by name."""
+
+        def read(after: str | None, count: int) -> Sequence[Trigger]:
+            return self._store.list(TRIGGERS, "", after=after, limit=count)
+
+        return page("triggers", token, limit, read, lambda each: each.name, kind=str)
+
+    def of_workflow(self, workflow: str) -> Sequence[Trigger]:
+        """Return the triggers of a workflow."""
+        found = self._store.list(TRIGGERS, "", after=None, limit=_ALL)
+        return [each for each in found if each.workflow == workflow]
+
+    def start(self, name: str) -> None:
+        """Activate a trigger; one on demand is fired. Raises :class:`EntryNotFound`, and the errors of its actions."""
+        found = self.get(name)
+        if found.type == "ON_DEMAND":
+            self._fire(found)
+        else:
+            self._change(name, self._activated)
+
+    def stop(self, name: str) -> None:
+        """Deactivate a trigger. Raises :class:`EntryNotFound`."""
+        if self.get(name).type != "ON_DEMAND":
+            self._change(name, lambda found: replace(found, state="DEACTIVATED", next_run=None, met={}))
+
+    def delete(self, name: str) -> None:
+        """Delete a trigger. One that does not exist is no error, as in Glue."""
+        self._store.delete(TRIGGERS, name)
+
+    def tags(self, name: str) -> Mapping[str, str]:
+        """Return a trigger's tags. Raises :class:`EntryNotFound`."""
+        return self.get(name).tags
+
+    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
+        check_tags(add or {})
+        self._change(name, lambda found: replace(found, tags=changed_tags(found.tags, add or {}, remove)))
+
+    def _activated(self, trigger: Trigger) -> Trigger:
+        return replace(trigger, state="ACTIVATED", next_run=next_run(trigger, self._now()), met={}, crawls={})
+
+    def _change(self, name: str, change: Callable[[Trigger], Trigger]) -> Trigger:
+        changed = self._store.change(TRIGGERS, name, change)
+        if changed is None:
+            raise EntryNotFound("trigger", name)
+        return changed
+
+
+def _check(trigger: Trigger) -> None:
+    if trigger.type == "EVENT":
+        raise SettingNotServed(
+            "Triggers of the type EVENT are not served: there is no EventBridge here.",
+            remedy="Use SCHEDULED, CONDITIONAL or ON_DEMAND.",
+        )
+    if not 1 <= len(trigger.actions) <= _MOST_ACTIONS:
+        raise InvalidInput(f"A trigger has from 1 to {_MOST_ACTIONS} actions.")
+    for action in trigger.actions:
+        if bool(action.get("JobName")) is bool(action.get("CrawlerName")):
+            raise InvalidInput("An action starts either a job or a crawler.", remedy="Give JobName or CrawlerName.")
+        check_arguments(action.get("Arguments") or {})
+    schedule = trigger.settings.get("Schedule")
+    if (trigger.type == "SCHEDULED") is not bool(schedule):
+        raise InvalidInput("A schedule is needed for SCHEDULED, and for no other type.", remedy="Write cron(0 12 * * ? *).")
+    if schedule:
+        parse_cron(schedule)
+    if (trigger.type == "CONDITIONAL") is not bool(trigger.conditions):
+        raise InvalidInput("A predicate is needed for CONDITIONAL, and for no other type.")
+    for condition in trigger.conditions:
+        of_job, of_crawler = condition.get("JobName"), condition.get("CrawlerName")
+        state = condition.get("State") if of_job else condition.get("CrawlState")
+        if bool(of_job) is bool(of_crawler) or state not in (_ENDS if of_job else _CRAWL_ENDS):
+            raise InvalidInput(
+                "A condition is the end of a job or of a crawler.",
+                remedy="Give JobName and State (SUCCEEDED, STOPPED, FAILED, TIMEOUT), or CrawlerName and CrawlState "
+                "(SUCCEEDED, FAILED, CANCELLED).",
+            )

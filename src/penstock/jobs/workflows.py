@@ -1,0 +1,255 @@
+"""Workflows: triggers, jobs and crawlers that belong together, and their runs.
+
+Source: Glue API reference, "CreateWorkflow", "WorkflowRun"; developer guide, "Overview of workflows in AWS Glue".
+"""
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from penstock.errors import InvalidInput
+from penstock.jobs.errors import EntryExists, EntryNotFound, IllegalWorkflow, TooManyRuns
+from penstock.jobs.store import JobStore, Kind
+from penstock.jobs.triggers import TRIGGERS, Trigger
+from penstock.paging import Page, page
+from penstock.tags import changed_tags, check_tags
+
+__all__ = ["WORKFLOWS", "WORKFLOW_RUNS", "Workflow", "WorkflowRun", "WorkflowService", "WorkflowStatus"]
+
+WorkflowStatus = Literal["RUNNING", "COMPLETED", "STOPPING", "STOPPED", "ERROR"]
+_MOST_PROPERTIES = 100
+_ALL = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    """A workflow. ``settings`` are Glue's Description, DefaultRunProperties and MaxConcurrentRuns."""
+
+    name: str
+    settings: Mapping[str, Any]
+    tags: Mapping[str, str] = field(default_factory=dict)
+    created: datetime
+    modified: datetime
+
+    @property
+    def key(self) -> str:
+        """The name."""
+        return self.name
+
+    @property
+    def scope(self) -> str:
+        """Workflows belong to the account."""
+        return ""
+
+    @property
+    def rank(self) -> str:
+        """By name."""
+        return self.name
+
+    @property
+    def active(self) -> bool:
+        """A workflow itself has nothing to do."""
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowRun:
+    """A run of a workflow.
+
+    ``fired`` are the triggers whose actions were or are being started, ``crawls`` when each of its crawlers was started, and
+    ``failed`` the actions that could not be started (``TRIGGER/NUMBER``), with the reason.
+    """
+
+    id: str
+    workflow: str
+    previous: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    status: WorkflowStatus = "RUNNING"
+    error: str | None = None
+    started: datetime
+    completed: datetime | None = None
+    fired: Sequence[str] = ()
+    crawls: Mapping[str, str] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The id."""
+        return self.id
+
+    @property
+    def scope(self) -> str:
+        """The workflow."""
+        return self.workflow
+
+    @property
+    def rank(self) -> str:
+        """By the time of its start."""
+        return f"{self.started.isoformat(timespec='microseconds')} {self.id}"
+
+    @property
+    def active(self) -> bool:
+        """Whether it runs."""
+        return self.status in {"RUNNING", "STOPPING"}
+
+    @property
+    def name(self) -> str:
+        """``WORKFLOW/RUN``, by which its job runs name it."""
+        return f"{self.workflow}/{self.id}"
+
+
+WORKFLOWS = Kind("workflow", Workflow)
+WORKFLOW_RUNS = Kind("workflow run", WorkflowRun)
+
+
+class WorkflowService:
+    """The workflows of an account and their runs; ``wake`` tells the runner of a new run."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        *,
+        wake: Callable[[], None] = lambda: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._wake = wake
+        self._now = now
+
+    def create(self, name: str, settings: Mapping[str, Any], tags: Mapping[str, str]) -> None:
+        """Add a workflow. Raises :class:`EntryExists`, :class:`InvalidInput`."""
+        check_tags(tags)
+        _check_properties(settings.get("DefaultRunProperties") or {})
+        now = self._now()
+        if not self._store.add(WORKFLOWS, Workflow(name=name, settings=settings, tags=tags, created=now, modified=now)):
+            raise EntryExists("workflow", name)
+
+    def update(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Replace what ``settings`` has of a workflow. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
+        _check_properties(settings.get("DefaultRunProperties") or {})
+        self._change(name, lambda found: replace(found, settings={**found.settings, **settings}, modified=self._now()))
+
+    def get(self, name: str) -> Workflow:
+        """Return one workflow. Raises :class:`EntryNotFound`."""
+        found = self._store.get(WORKFLOWS, name)
+        if found is None:
+            raise EntryNotFound("workflow", name)
+        return found
+
+    def page(self, *, limit: int, token: str | None = None) -> Page[Workflow]:
+        """Return up to ``limit`` workflows by name."""
+
+        def read(after: str | None, count: int) -> Sequence[Workflow]:
+            return self._store.list(WORKFLOWS, "", after=after, limit=count)
+
+        return page("workflows", token, limit, read, lambda each: each.name, kind=str)
+
+    def triggers(self, name: str) -> Sequence[Trigger]:
+        """Return the triggers of a workflow."""
+        found = self._store.list(TRIGGERS, "", after=None, limit=_ALL)
+        return [each for each in found if each.workflow == name]
+
+    def delete(self, name: str) -> None:
+        """Delete a workflow with its triggers and runs, but not its jobs. Raises :class:`InvalidInput` while it runs."""
+        if any(run.workflow == name for run in self._store.active(WORKFLOW_RUNS)):
+            raise InvalidInput(f"Workflow {name} is running.", remedy="Stop its runs first.")
+        for trigger in self.triggers(name):
+            self._store.delete(TRIGGERS, trigger.name)
+        self._store.delete(WORKFLOWS, name)
+        self._store.delete_scope(WORKFLOW_RUNS, name)
+
+    def start(self, name: str, properties: Mapping[str, str], *, run_id: str | None = None) -> WorkflowRun:
+        """Start a run by the workflow's start trigger, which is on demand or scheduled.
+
+        Raises :class:`EntryNotFound`, :class:`TooManyRuns`, :class:`InvalidInput` if it has no start trigger.
+        """
+        _check_properties(properties)
+        self.get(name)
+        starts = [each.name for each in self.triggers(name) if each.type in {"ON_DEMAND", "SCHEDULED"}]
+        if not starts:
+            raise InvalidInput(
+                f"Workflow {name} has no start trigger.", remedy="Create a trigger on demand, or a scheduled one, in it."
+            )
+        latest = self._store.list(WORKFLOW_RUNS, name, after=None, limit=1, newest_first=True)
+
+        def make(workflow: Workflow, active: Sequence[WorkflowRun]) -> WorkflowRun:
+            limit = workflow.settings.get("MaxConcurrentRuns")
+            if limit and len([each for each in active if each.id != run_id]) >= limit:
+                raise TooManyRuns("workflow", name, limit)
+            return WorkflowRun(
+                id=run_id or f"wr_{secrets.token_hex(32)}",
+                workflow=name,
+                previous=latest[0].id if latest else None,
+                properties={**(workflow.settings.get("DefaultRunProperties") or {}), **properties},
+                started=self._now(),
+                fired=tuple(starts),
+            )
+
+        added = self._store.add_under(WORKFLOWS, name, WORKFLOW_RUNS, make)
+        if added is None:
+            raise EntryNotFound("workflow", name)
+        self._wake()
+        return added[0]
+
+    def run(self, name: str, run_id: str) -> WorkflowRun:
+        """Return one run. Raises :class:`EntryNotFound`."""
+        found = self._store.get(WORKFLOW_RUNS, run_id)
+        if found is None or found.workflow != name:
+            raise EntryNotFound("workflow run", run_id)
+        return found
+
+    def last_run(self, name: str) -> WorkflowRun | None:
+        """Return the latest run; None if there is none."""
+        return next(iter(self._store.list(WORKFLOW_RUNS, name, after=None, limit=1, newest_first=True)), None)
+
+    def runs(self, name: str, *, limit: int, token: str | None = None) -> Page[WorkflowRun]:
+        """Return up to ``limit`` runs, newest first. Raises :class:`EntryNotFound`."""
+        self.get(name)
+
+        def read(after: str | None, count: int) -> Sequence[WorkflowRun]:
+            return self._store.list(WORKFLOW_RUNS, name, after=after, limit=count, newest_first=True)
+
+        return page(f"workflow runs:{name}", token, limit, read, lambda each: each.rank, kind=str)
+
+    def put_properties(self, name: str, run_id: str, properties: Mapping[str, str]) -> None:
+        """Add or replace properties of a run. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
+        self.run(name, run_id)
+
+        def change(found: WorkflowRun) -> WorkflowRun:
+            changed = {**found.properties, **properties}
+            _check_properties(changed)
+            return replace(found, properties=changed)
+
+        self._store.change(WORKFLOW_RUNS, run_id, change)
+
+    def stop(self, name: str, run_id: str) -> None:
+        """Stop a run. Raises :class:`EntryNotFound`, :class:`IllegalWorkflow` if it does not run."""
+        self.run(name, run_id)
+
+        def request(found: WorkflowRun) -> WorkflowRun:
+            if found.status != "RUNNING":
+                raise IllegalWorkflow(f"Run {run_id} of workflow {name} is not running: it is {found.status}.")
+            return replace(found, status="STOPPING")
+
+        self._store.change(WORKFLOW_RUNS, run_id, request)
+        self._wake()
+
+    def tags(self, name: str) -> Mapping[str, str]:
+        """Return a workflow's tags. Raises :class:`EntryNotFound`."""
+        return self.get(name).tags
+
+    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
+        check_tags(add or {})
+        self._change(name, lambda found: replace(found, tags=changed_tags(found.tags, add or {}, remove)))
+
+    def _change(self, name: str, change: Callable[[Workflow], Workflow]) -> None:
+        if self._store.change(WORKFLOWS, name, change) is None:
+            raise EntryNotFound("workflow", name)
+
+
+def _check_properties(properties: Mapping[str, str]) -> None:
+    if len(properties) > _MOST_PROPERTIES:
+        raise InvalidInput(f"A workflow's run has up to {_MOST_PROPERTIES} properties.")

@@ -1,0 +1,292 @@
+"""Fires triggers: by the clock, when jobs and crawlers end, and within runs of workflows.
+
+Whatever a trigger starts has an id that follows from what fired it, so that it is started once, however often this is done:
+by two servers, or again after one was killed.
+"""
+
+import hashlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+from penstock.errors import PenstockError
+from penstock.jobs.model import RUNS, JobRun
+from penstock.jobs.runs import RunRequest, RunService
+from penstock.jobs.store import JobStore
+from penstock.jobs.triggers import TRIGGERS, Trigger, next_run
+from penstock.jobs.workflows import WORKFLOW_RUNS, WorkflowRun, WorkflowService, WorkflowStatus
+
+__all__ = ["Crawls", "TriggerRunner", "action_run_id", "last_attempt"]
+
+_LOG = logging.getLogger(__name__)
+_LATE = timedelta(minutes=5)
+_SETTINGS = ("Timeout", "SecurityConfiguration", "NotificationProperty")
+
+
+class Crawls(Protocol):
+    """The crawlers that triggers start and wait for."""
+
+    def start(self, name: str) -> None:
+        """Start a crawl; raise :class:`PenstockError` if it cannot be started."""
+
+    def last(self, name: str) -> tuple[str, str, datetime] | None:
+        """Return id, end (SUCCEEDED, FAILED, CANCELLED) and start of the last crawl that has ended; None without one."""
+
+    def running(self, name: str) -> bool:
+        """Return whether the crawler runs; False if it does not exist."""
+
+
+def action_run_id(trigger: str, cause: str, number: int) -> str:
+    """Return the id of the run that an action of a trigger starts for a cause."""
+    return "jr_" + hashlib.sha256(f"{trigger}\0{cause}\0{number}".encode()).hexdigest()
+
+
+def last_attempt(store: JobStore, run_id: str) -> JobRun | None:
+    """Return a run, or the last of its retries; None if it was not started."""
+    found = store.get(RUNS, run_id)
+    while found is not None:
+        again = store.get(RUNS, f"{run_id}_attempt_{found.attempt + 1}")
+        if again is None:
+            return found
+        found = again
+    return None
+
+
+def _is_final(run: JobRun) -> bool:
+    """Whether no retry follows."""
+    return run.ended and (run.state != "FAILED" or run.attempt >= int(run.settings.get("MaxRetries") or 0))
+
+
+class TriggerRunner:
+    """Fires the triggers of one account."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        runs: RunService,
+        workflows: WorkflowService,
+        crawls: Crawls,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._runs = runs
+        self._workflows = workflows
+        self._crawls = crawls
+        self._now = now
+
+    def fire(self, trigger: Trigger) -> None:
+        """Fire a trigger on demand; raise the first error of its actions. One of a workflow starts the workflow."""
+        if trigger.workflow is not None:
+            self._workflows.start(trigger.workflow, {})
+            return
+        for number, action in enumerate(trigger.actions):
+            self._act(trigger, f"on demand {self._now().isoformat()}", number, action)
+
+    def tick(self) -> None:
+        """Fire what is due, and what waited for crawls; go on with the runs of workflows."""
+        for trigger in self._store.active(TRIGGERS):
+            if trigger.type == "SCHEDULED":
+                self._schedule(trigger)
+            elif trigger.workflow is None:
+                self._look_at_crawls(trigger)
+        for run in self._store.active(WORKFLOW_RUNS):
+            self._advance(run)
+
+    def ended(self, run: JobRun) -> None:
+        """Fire the triggers outside of workflows that wait for the end of a run that a trigger started."""
+        if run.trigger is None or run.workflow is not None or not _is_final(run):
+            return
+        for trigger in self._store.active(TRIGGERS):
+            if trigger.workflow is None:
+                for number, condition in enumerate(trigger.conditions):
+                    if condition.get("JobName") == run.job and condition.get("State") == run.state:
+                        self._meet(trigger.name, number, f"{run.job}/{run.id}")
+
+    def _schedule(self, trigger: Trigger) -> None:
+        due, now = trigger.next_run, self._now()
+        if due is None or due > now:
+            return
+        claimed = False
+
+        def claim(found: Trigger) -> Trigger:
+            nonlocal claimed
+            claimed = found.active and found.next_run == due
+            return replace(found, next_run=next_run(found, now)) if claimed else found
+
+        self._store.change(TRIGGERS, trigger.name, claim)
+        if not claimed:
+            return
+        if now - due > _LATE:
+            _LOG.warning("trigger %s: its run of %s was missed", trigger.name, due.isoformat())
+            return
+        try:
+            if trigger.workflow is not None:
+                digest = hashlib.sha256(f"{trigger.name}\0{due.isoformat()}".encode()).hexdigest()
+                self._workflows.start(trigger.workflow, {}, run_id=f"wr_{digest}")
+                return
+        except PenstockError as error:
+            _LOG.warning("trigger %s: its scheduled run is left out: %s", trigger.name, error)
+            return
+        self._all_actions(trigger, due.isoformat())
+
+    def _look_at_crawls(self, trigger: Trigger) -> None:
+        for number, condition in enumerate(trigger.conditions):
+            name = condition.get("CrawlerName")
+            if not name:
+                continue
+            last = self._crawls.last(name)
+            latest = last[0] if last is not None else ""
+            if trigger.crawls.get(name) == latest:
+                continue
+            # What ended before the trigger was activated does not count.
+            if name in trigger.crawls and last is not None and condition.get("CrawlState") == last[1]:
+                self._meet(trigger.name, number, f"crawl {latest}")
+            self._store.change(TRIGGERS, trigger.name, _seeing(name, latest))
+
+    def _meet(self, name: str, number: int, event: str) -> None:
+        """Note that a condition is met, and fire the trigger if that is enough."""
+        trigger = self._store.change(TRIGGERS, name, lambda found: replace(found, met={**found.met, str(number): event}))
+        if trigger is None or not trigger.active:
+            return
+        if not trigger.any_condition and len(trigger.met) < len(trigger.conditions):
+            return
+        events = sorted(trigger.met.values()) if not trigger.any_condition else [event]
+        self._all_actions(trigger, " ".join(events), predecessors=[each for each in events if not each.startswith("crawl ")])
+        self._store.change(TRIGGERS, name, lambda found: replace(found, met={}))
+
+    def _all_actions(self, trigger: Trigger, cause: str, *, predecessors: Sequence[str] = ()) -> None:
+        for number, action in enumerate(trigger.actions):
+            try:
+                self._act(trigger, cause, number, action, predecessors=predecessors)
+            except PenstockError as error:
+                _LOG.warning("trigger %s: an action is left out: %s", trigger.name, error)
+
+    def _act(
+        self,
+        trigger: Trigger,
+        cause: str,
+        number: int,
+        action: Mapping[str, Any],
+        *,
+        predecessors: Sequence[str] = (),
+        workflow: WorkflowRun | None = None,
+    ) -> None:
+        if action.get("CrawlerName"):
+            self._crawls.start(action["CrawlerName"])
+            return
+        arguments = dict(action.get("Arguments") or {})
+        if workflow is not None:
+            arguments |= {"--WORKFLOW_NAME": workflow.workflow, "--WORKFLOW_RUN_ID": workflow.id}
+        request = RunRequest(
+            settings={member: action[member] for member in _SETTINGS if action.get(member) is not None},
+            arguments=arguments,
+            id=action_run_id(trigger.name, cause, number),
+            trigger=trigger.name,
+            workflow=workflow.name if workflow is not None else None,
+            predecessors=predecessors,
+        )
+        self._runs.start(action["JobName"], request)
+
+    def _advance(self, run: WorkflowRun) -> None:
+        """Go on with a run of a workflow: start what was fired, fire what can be, and end it if nothing is left."""
+        triggers = {each.name: each for each in self._workflows.triggers(run.workflow)}
+        ends: dict[tuple[str, str], str] = {}
+        pending = False
+        for name in run.fired:
+            trigger = triggers.get(name)
+            for number, action in enumerate(trigger.actions if trigger is not None else ()):
+                assert trigger is not None
+                run, end = self._action_end(run, trigger, number, action)
+                kind, what = ("crawl", action["CrawlerName"]) if action.get("CrawlerName") else ("job", action["JobName"])
+                if end is None:
+                    pending = True
+                else:
+                    ends[kind, what] = end
+        if run.status == "RUNNING":
+            ready = [each.name for each in triggers.values() if each.name not in run.fired and _holds(each, ends)]
+            if ready:
+                self._change(run, lambda found: replace(found, fired=(*found.fired, *ready)))
+                return
+        if not pending:
+            status: WorkflowStatus = "STOPPED" if run.status == "STOPPING" else "COMPLETED"
+            error = " ".join(run.failed.values())[:2_000] or None
+            self._change(run, lambda found: replace(found, status=status, error=error, completed=self._now()))
+
+    def _action_end(
+        self, run: WorkflowRun, trigger: Trigger, number: int, action: Mapping[str, Any]
+    ) -> tuple[WorkflowRun, str | None]:
+        """Return how an action of a workflow's run ended, None if it has not; start it if that was not done."""
+        place = f"{trigger.name}/{number}"
+        if place in run.failed:
+            return run, "ERROR"
+        if action.get("CrawlerName"):
+            return self._crawl_end(run, place, action["CrawlerName"])
+        found = last_attempt(self._store, action_run_id(trigger.name, run.id, number))
+        if found is None and run.status == "STOPPING":
+            return run, "STOPPED"
+        if found is None:
+            try:
+                self._act(trigger, run.id, number, action, workflow=run, predecessors=self._before(run, trigger))
+            except PenstockError as error:
+                return self._change(run, _failing(place, str(error))), "ERROR"
+            return run, None
+        if run.status == "STOPPING" and not found.ended and found.state != "STOPPING":
+            self._runs.stop(found.job, found.id)
+        return run, found.state if _is_final(found) or (found.ended and run.status == "STOPPING") else None
+
+    def _crawl_end(self, run: WorkflowRun, place: str, name: str) -> tuple[WorkflowRun, str | None]:
+        started = run.crawls.get(name)
+        if started is None:
+            if run.status == "STOPPING":
+                return run, "STOPPED"
+            now = self._now().isoformat()
+            run = self._change(run, lambda found: replace(found, crawls={**found.crawls, name: now}))
+            try:
+                self._crawls.start(name)
+            except PenstockError as error:
+                return self._change(run, _failing(place, str(error))), "ERROR"
+            return run, None
+        last = self._crawls.last(name)
+        if self._crawls.running(name):
+            return run, None
+        if last is None or last[2] < datetime.fromisoformat(started):
+            return self._change(run, _failing(place, f"The crawl of {name} was lost.")), "ERROR"
+        return run, last[1]
+
+    def _before(self, run: WorkflowRun, trigger: Trigger) -> Sequence[str]:
+        """Return the runs whose ends fired a trigger of a workflow's run."""
+        wanted = {condition.get("JobName") for condition in trigger.conditions}
+        found = []
+        for each in self._workflows.triggers(run.workflow):
+            for number, action in enumerate(each.actions):
+                if action.get("JobName") in wanted and each.name in run.fired:
+                    before = last_attempt(self._store, action_run_id(each.name, run.id, number))
+                    found += [f"{before.job}/{before.id}"] if before is not None else []
+        return found
+
+    def _change(self, run: WorkflowRun, change: Callable[[WorkflowRun], WorkflowRun]) -> WorkflowRun:
+        return self._store.change(WORKFLOW_RUNS, run.id, change) or run
+
+
+def _failing(place: str, reason: str) -> Callable[[WorkflowRun], WorkflowRun]:
+    return lambda found: replace(found, failed={**found.failed, place: reason})
+
+
+def _seeing(crawler: str, crawl: str) -> Callable[[Trigger], Trigger]:
+    return lambda found: replace(found, crawls={**found.crawls, crawler: crawl})
+
+
+def _holds(trigger: Trigger, ends: Mapping[tuple[str, str], str]) -> bool:
+    """Whether a trigger of a workflow is to be fired, by the ends of the run's jobs and crawls so far."""
+    if not trigger.conditions or not trigger.active:
+        return False
+    met = [
+        ends.get(("job", each["JobName"])) == each.get("State")
+        if each.get("JobName")
+        else ends.get(("crawl", each["CrawlerName"])) == each.get("CrawlState")
+        for each in trigger.conditions
+    ]
+    return any(met) if trigger.any_condition else all(met)
