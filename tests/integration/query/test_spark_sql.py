@@ -30,7 +30,7 @@ QUERIES = (
     "SELECT date_trunc('month', day), year(at), day + INTERVAL '1' MONTH, extract(week FROM day) FROM sales ORDER BY 1, 2",
     "SELECT s.id, v.loud, i.name FROM sales s JOIN named v ON s.id = v.id AND s.year = v.year JOIN ice i ON i.id = s.id "
     "ORDER BY 1, 2, 3, s.year",
-    "SELECT * FROM ice ORDER BY id",
+    "SELECT * FROM ice ORDER BY id, name",
     "SELECT id, row_number() OVER (PARTITION BY year ORDER BY id DESC) AS n, lag(id) OVER (ORDER BY year, id) FROM sales "
     "ORDER BY year, id NULLS FIRST",
     "SELECT name, min(x), count(DISTINCT id) FILTER (WHERE price > 0) FROM sales GROUP BY GROUPING SETS ((name), ()) "
@@ -66,7 +66,7 @@ class World:
     def answer(self, sql: str, group: str) -> Any:
         """Return the rows and the columns of a statement, which has to succeed."""
         done = self.execution(sql, group)
-        assert done["Status"]["State"] == "SUCCEEDED", (sql, done["Status"])
+        assert done["Status"]["State"] == "SUCCEEDED", (sql, group, done["Status"].get("StateChangeReason"))
         results = self.athena.get_query_results(QueryExecutionId=done["QueryExecutionId"])["ResultSet"]
         rows = [[each.get("VarCharValue") for each in row["Data"]] for row in results["Rows"]]
         return rows, results["ResultSetMetadata"]["ColumnInfo"], done["Statistics"]["DataScannedInBytes"]

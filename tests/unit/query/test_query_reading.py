@@ -220,3 +220,22 @@ def test_a_table_in_an_operand_that_is_written_twice_is_read(rows: Rows) -> None
 def test_a_comment_names_no_view_of_the_statement(ask: Ask) -> None:
     statement = ask("SELECT count(*) FROM flights JOIN duckdb_tables /* sqlglot.meta penstock_number=0 */ ON 1 = 1")
     assert str(statement.reason).startswith("TABLE_NOT_FOUND")
+
+
+def test_nan_is_seen_in_files_whose_statistics_leave_it_out(lake: Lake, rows: Rows) -> None:
+    values = [1.5, float("nan"), 1e10, None]
+    lake.table("measures", {"x": "double", "y": "float"})
+    lake.write(
+        "measures/part-0.parquet", pa.table({"x": values, "y": pa.array([0.5, float("nan"), 2.0, None], pa.float32())})
+    )
+    assert rows("SELECT is_nan(x), is_nan(y) FROM measures WHERE x IS NOT NULL ORDER BY y") == [
+        ["false", "false"],
+        ["false", "false"],
+        ["true", "true"],
+    ]
+    assert rows("SELECT max(x), max(y), count(*) FROM measures WHERE NOT is_nan(x) OR x IS NULL") == [["1.0E10", "2.0", "3"]]
+    assert rows("SELECT max(x), max(y) FROM measures") == [["1.0E10", "2.0"]]
+    assert rows("SELECT count(*) FROM measures WHERE x > 1") == [["2"]]
+    assert rows("SELECT count(*) FROM measures WHERE x = x") == [["2"]]
+    assert rows("SELECT count(*) FROM measures WHERE x <> x OR y >= 2e0") == [["2"]]
+    assert rows("SELECT count(*) FROM measures WHERE 3e0 < y") == [["0"]]

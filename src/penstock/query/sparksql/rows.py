@@ -69,7 +69,10 @@ def _compared(call: Call, _: Type | None) -> exp.Expr:
     for key, part in zip(keys, parts, strict=True):
         node.set(key, part)
     if isinstance(node, _CONDITIONED) and any(kind is not None and kind.is_floating for kind in call.types):
-        return without_nan(call)
+        return without_nan(call, "isnan")
+    if isinstance(node, exp.Between) and call.types[2] is not None and call.types[2].is_floating:
+        # NaN is above all numbers for Spark, and above none for Trino.
+        return exp.Paren(this=exp.And(this=node, expression=exp.Not(this=call_engine("isnan", parts[2].copy()))))
     return node
 
 
@@ -79,6 +82,9 @@ def _in(call: Call, _: Type | None) -> exp.Expr:
         if common(_kinds(call)[:2]) is None:
             raise refused(call, "the types of both sides differ")
         return node
+    constant = all(isinstance(each.unnest(), exp.Literal) for each in call.arguments[1:])
+    if not constant and any(kind.is_floating for kind in _kinds(call)):
+        raise refused(call, "floating point numbers that are no constants, which may be NaN")
     first, *others = _parted(call)
     node.set("this", first)
     node.set("expressions", others)

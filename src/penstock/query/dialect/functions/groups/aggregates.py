@@ -352,8 +352,10 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_mean",
         ["(total, n) AS CASE WHEN n > 0 THEN (total + (CASE WHEN total < 0 THEN -1 ELSE 1 END) * (n // 2)) // n END"],
     ),
-    Macro("trino_without_nan", ["(x) AS CASE WHEN NOT isnan(x) THEN x END"]),
-    Macro("trino_nan_first", ["(x) AS CASE WHEN isnan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE CAST(x AS DOUBLE) END"]),
+    Macro("trino_without_nan", ["(x) AS CASE WHEN NOT trino_is_nan(x) THEN x END"]),
+    Macro(
+        "trino_nan_first", ["(x) AS CASE WHEN trino_is_nan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE CAST(x AS DOUBLE) END"]
+    ),
     Macro("trino_unpacked", ["(a) AS list_transform(a, lambda trino_x: struct_extract_at(trino_x, 1))"]),
     Macro(
         "trino_listagg",

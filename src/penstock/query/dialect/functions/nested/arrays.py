@@ -416,7 +416,7 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_array_max_number",
         [
             "(a) AS CASE WHEN len(a) = list_count(a) THEN "
-            "coalesce(list_max(list_filter(a, lambda trino_x: NOT isnan(trino_x))), list_max(a)) END"
+            "coalesce(list_max(list_filter(a, lambda trino_x: NOT trino_is_nan(trino_x))), list_max(a)) END"
         ],
     ),
     Macro("trino_array_min", ["(a) AS CASE WHEN len(a) = list_count(a) THEN list_min(a) END"]),
@@ -430,11 +430,11 @@ DEFINITIONS: Sequence[Definition] = [
     ),
     # NaN is equal to no element.
     *(
-        Macro(f"trino_{name}_floating", [f"(a, x) AS CASE WHEN isnan(x) THEN {for_nan} ELSE trino_{name}(a, x) END"])
+        Macro(f"trino_{name}_floating", [f"(a, x) AS CASE WHEN trino_is_nan(x) THEN {for_nan} ELSE trino_{name}(a, x) END"])
         for name, for_nan in (
             ("array_position", "CASE WHEN a IS NOT NULL THEN CAST(0 AS BIGINT) END"),
             ("array_remove", "a"),
-            ("contains", "trino_contains(list_filter(a, lambda trino_x: trino_x IS NULL OR NOT isnan(trino_x)), x)"),
+            ("contains", "trino_contains(list_filter(a, lambda trino_x: trino_x IS NULL OR NOT trino_is_nan(trino_x)), x)"),
         )
     ),
     Macro(

@@ -57,7 +57,7 @@ def equal(kind: Type | None, left: exp.Expr, right: exp.Expr) -> exp.Expr:
         left, right = instant(left), instant(right)
     result = exp.EQ(this=exp.paren(left.copy()), expression=exp.paren(right.copy()))
     if kind is not None and kind.is_floating:  # NaN is not equal to itself
-        return exp.paren(exp.and_(result, exp.Not(this=call_engine("isnan", left.copy())), copy=False), copy=False)
+        return exp.paren(exp.and_(result, exp.Not(this=call_engine("trino_is_nan", left.copy())), copy=False), copy=False)
     return exp.paren(result, copy=False)
 
 

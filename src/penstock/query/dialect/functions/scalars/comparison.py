@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.query.dialect.functions.build import text
 from penstock.query.dialect.functions.nested.records import NESTED, compared, is_in
-from penstock.query.dialect.functions.rows import Call, Definition, Row, Types, call_engine
+from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, Types, call_engine
 from penstock.query.dialect.functions.times.zones import instant
 from penstock.query.dialect.kinds import BOOLEAN, Type, common
 
@@ -63,8 +63,11 @@ _NAN_SIDES: Mapping[type[exp.Expr], Sequence[str]] = {
 }
 
 
-def without_nan(call: Call) -> exp.Expr:
-    """Compare as IEEE 754 does: NaN is neither equal to, nor less or greater than anything."""
+def without_nan(call: Call, is_nan_of: str = "trino_is_nan") -> exp.Expr:
+    """Compare as IEEE 754 does: NaN is neither equal to, nor less or greater than anything.
+
+    ``is_nan_of`` is the engine's function that tells whether a value is NaN.
+    """
     node = call.node
     sides = [node.args[key] for key in _NAN_SIDES.get(type(node), ())]
     floating = [kind is not None and kind.is_floating for kind in call.types]
@@ -72,7 +75,7 @@ def without_nan(call: Call) -> exp.Expr:
         return node
     if not (all(floating) if len(sides) == 2 else floating[0 if sides[0] is node.this else 1]):
         return node
-    is_nan = call_engine("isnan", sides[0].copy())
+    is_nan = call_engine(is_nan_of, sides[0].copy())
     if isinstance(node, exp.NEQ):
         return exp.Paren(this=exp.Or(this=node, expression=is_nan))
     return exp.Paren(this=exp.And(this=node, expression=exp.Not(this=is_nan)))
@@ -83,7 +86,7 @@ def _between(call: Call) -> exp.Expr:
     high, kind = call.node.args["high"], call.types[2]
     if kind is None or not kind.is_floating or isinstance(high.unnest(), exp.Literal):
         return call.node
-    return exp.Paren(this=exp.And(this=call.node, expression=exp.Not(this=call_engine("isnan", high.copy()))))
+    return exp.Paren(this=exp.And(this=call.node, expression=exp.Not(this=call_engine("trino_is_nan", high.copy()))))
 
 
 def _in(call: Call) -> exp.Expr:
@@ -93,7 +96,7 @@ def _in(call: Call) -> exp.Expr:
     if not items or kind is None or not kind.is_floating:
         return call.node
     absent = exp.paren(exp.or_(*(exp.Is(this=exp.paren(each), expression=exp.Null()) for each in items)), copy=False)
-    is_nan = call_engine("isnan", value.copy())
+    is_nan = call_engine("trino_is_nan", value.copy())
     none_equal = exp.If(this=exp.And(this=is_nan, expression=exp.Not(this=absent)), true=exp.false())
     unknown = exp.If(this=is_nan.copy(), true=exp.Null())
     return exp.Paren(this=exp.Case(ifs=[none_equal, unknown], default=call.node))
@@ -163,4 +166,13 @@ ROWS: Sequence[Row] = [
     Row(name="NOT", nodes=(exp.Not,), returns=BOOLEAN, write=_conditions),
 ]
 
-DEFINITIONS: Sequence[Definition] = []
+DEFINITIONS: Sequence[Definition] = [
+    # The engine's isnan is false for every value of a Parquet file whose statistics have bounds, which leave NaN out.
+    Macro(
+        "trino_is_nan",
+        [
+            "(x) AS CASE WHEN hash(CAST(x AS DOUBLE)) = hash(CAST('nan' AS DOUBLE)) "
+            "THEN CAST(x AS VARCHAR) IN ('nan', '-nan') WHEN x IS NOT NULL THEN false END"
+        ],
+    ),
+]

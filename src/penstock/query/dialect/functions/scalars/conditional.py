@@ -164,5 +164,5 @@ ROWS: Sequence[Row] = [
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_nullif_floating", ["(a, b) AS CASE WHEN a = b AND NOT isnan(a) THEN NULL ELSE a END"]),
+    Macro("trino_nullif_floating", ["(a, b) AS CASE WHEN a = b AND NOT trino_is_nan(a) THEN NULL ELSE a END"]),
 ]

@@ -292,7 +292,7 @@ ROWS: Sequence[Row] = [
     *same("pi", 0, DOUBLE),
     Row(name="infinity", arity=(0, 0), returns=DOUBLE, write=lambda _: cast_to(text("infinity"), "DOUBLE")),
     Row(name="nan", arity=(0, 0), returns=DOUBLE, write=lambda _: cast_to(text("nan"), "DOUBLE")),
-    renamed("is_nan", "isnan", 1, BOOLEAN),
+    renamed("is_nan", "trino_is_nan", 1, BOOLEAN),
     renamed("is_finite", "isfinite", 1, BOOLEAN),
     renamed("is_infinite", "isinf", 1, BOOLEAN),
     *(Row(name=name, arity=(0, 2), returns=_random_type, write=_random, repeatable=False) for name in ("rand", "random")),
@@ -335,7 +335,7 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_sign",
         [
-            f"(x {kind}) AS CASE WHEN isnan(x) OR x = 0 THEN x ELSE CAST(sign(x) AS {kind}) END"
+            f"(x {kind}) AS CASE WHEN trino_is_nan(x) OR x = 0 THEN x ELSE CAST(sign(x) AS {kind}) END"
             for kind in ("FLOAT", "DOUBLE")
         ],
     ),
@@ -345,12 +345,12 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_width_bucket",
         [
             f"(x, low, high, n) AS CASE WHEN n <= 0 THEN {_BUCKETS} WHEN low = high THEN {_BOUNDS} "
-            f"WHEN isnan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
+            f"WHEN trino_is_nan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
             "WHEN low < high THEN CASE WHEN x < low THEN 0 WHEN x >= high THEN CAST(n AS BIGINT) + 1 "
             "ELSE CAST(floor(n * (CAST(x AS DOUBLE) - low) / (CAST(high AS DOUBLE) - low)) AS BIGINT) + 1 END "
             "ELSE CASE WHEN x > low THEN 0 WHEN x <= high THEN CAST(n AS BIGINT) + 1 "
             "ELSE CAST(floor(n * (CAST(low AS DOUBLE) - x) / (CAST(low AS DOUBLE) - high)) AS BIGINT) + 1 END END",
-            f"(x, bins) AS CASE WHEN len(bins) = 0 THEN {_BINS} WHEN isnan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
+            f"(x, bins) AS CASE WHEN len(bins) = 0 THEN {_BINS} WHEN trino_is_nan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
             "ELSE CAST(len(list_filter(bins, lambda bin: bin <= x)) AS BIGINT) END",
         ],
     ),
