@@ -83,7 +83,7 @@ def spark(spark_lake: Path, tmp_path_factory: pytest.TempPathFactory) -> "Iterat
     settings = SessionSettings(
         master="local[2]",
         jars=class_path("spark"),
-        more_jars=[jar for group in ("iceberg", "iceberg-aws", "delta") for jar in class_path(group)],
+        more_jars=[jar for group in ("iceberg", "iceberg-aws", "delta", "postgresql") for jar in class_path(group)],
         lake=spark_lake,
         log=log,
         archive=archive,

@@ -95,6 +95,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     settings = SessionSettings(
         master=master,
         jars=[*class_path("spark"), *(class_path("s3a") if lake is None else ())],
+        more_jars=class_path("postgresql"),
         log=(log or where.logs / f"glue-{script.stem}.log").absolute(),
         lake=lake,
         driver_memory=driver_memory,

@@ -5,6 +5,7 @@ Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
+from penstock.spark.glue.databases import jdbc_configuration
 from penstock.spark.glue.errors import CONTEXT, not_supported
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.payload import with_inferred_columns
@@ -63,6 +65,7 @@ class GlueContext:
         )
         self.write_dynamic_frame = FrameWriter(
             "write_dynamic_frame",
+            from_jdbc_conf=self.write_dynamic_frame_from_jdbc_conf,
             from_options=self.write_dynamic_frame_from_options,
             from_catalog=self.write_dynamic_frame_from_catalog,
         )
@@ -245,6 +248,37 @@ class GlueContext:
     def write_data_frame_from_catalog(self, frame: DataFrame, *args: Any, **kwargs: Any) -> Any:
         """:meth:`write_dynamic_frame_from_catalog` of a DataFrame."""
         return self.write_dynamic_frame_from_catalog(frame, *args, **kwargs)  # type: ignore[arg-type]
+
+    def write_dynamic_frame_from_jdbc_conf(  # noqa: PLR0917 - AWS's signature
+        self,
+        frame: DynamicFrame,
+        catalog_connection: str,
+        connection_options: Options = None,
+        redshift_tmp_dir: str = "",
+        transformation_ctx: str = "",
+        catalog_id: str | None = None,  # noqa: ARG002
+        **_: Any,
+    ) -> DynamicFrame:
+        """Append a frame to ``dbtable`` of the database that a connection of the catalog leads to, and return it.
+
+        Raises :class:`penstock.errors.NotFound` for the connection, and :class:`InvalidInput` for the options.
+        """
+        kind = jdbc_configuration(self._session.connection(catalog_connection))["vendor"] or ""
+        given = {**(connection_options or {}), "useConnectionProperties": True, "connectionName": catalog_connection}
+        request = replace(self._write(kind, given, None, {}, transformation_ctx), temporary=redshift_tmp_dir)
+        write(request, spark_frame(frame))
+        return frame
+
+    def write_from_jdbc_conf(self, frame_or_dfc: Any, *args: Any, **kwargs: Any) -> Any:
+        """:meth:`write_dynamic_frame_from_jdbc_conf` of a DynamicFrame or a DataFrame."""
+        return self.write_dynamic_frame_from_jdbc_conf(frame_or_dfc, *args, **kwargs)
+
+    def extract_jdbc_conf(self, connection_name: str, catalog_id: str | None = None) -> dict[str, str | None]:  # noqa: ARG002
+        """Return url, fullUrl, user, password, vendor and the settings of TLS of a connection of the catalog.
+
+        Raises :class:`penstock.errors.NotFound` for the connection, and :class:`InvalidInput` for one of another type.
+        """
+        return jdbc_configuration(self._session.connection(connection_name))
 
     def purge_table(
         self,

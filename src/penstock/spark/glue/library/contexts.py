@@ -9,12 +9,12 @@ __all__ = ["ROWS"]
 _CONTEXT, _SINK_MODULE, _FRAMES = "awsglue.context", "awsglue.data_sink", "awsglue.dynamicframe"
 _READ = "Read with spark.read, then DynamicFrame.fromDF."
 _WRITE = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
-_FILES = "Files only: parquet, json, csv, orc, avro."
+_FILES = "Files (parquet, json, csv, orc, avro) and databases (postgresql, redshift)."
 _S3 = "The lake has one storage class; change an object's with boto3's S3 client."
 _LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
 _JVM = "It is an object of AWS's own JVM classes; use the Python names of this table."
-_READS = "Files and tables of csv, json, parquet, orc, avro and xml; streams of kafka and kinesis."
-_REDSHIFT = "Write with Spark's writer, or with frame.toDF().write.jdbc."
+_READS = "Files and tables of csv, json, parquet, orc, avro and xml; databases; streams of kafka and kinesis."
+_DATABASES = "One transaction; Redshift without COPY from S3; drivers but PostgreSQL's come by --extra-jars."
 
 ROWS: Sequence[Row] = [
     *served(_CONTEXT, "", "GlueContext"),
@@ -39,8 +39,8 @@ ROWS: Sequence[Row] = [
     *refused(_CONTEXT, "GlueContext", "create_sample_dynamic_frame_from_catalog", _READ),
     *refused(_CONTEXT, "GlueContext", "create_sample_dynamic_frame_from_options", _READ),
     *refused(_CONTEXT, "GlueContext", "getCatalogSink", _WRITE),
-    *refused(_CONTEXT, "GlueContext", "write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _REDSHIFT),
-    *refused(_CONTEXT, "GlueContext", "extract_jdbc_conf", "Read the connection with boto3: glue.get_connection(Name=...)."),
+    *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _DATABASES),
+    *served(_CONTEXT, "GlueContext", "extract_jdbc_conf"),
     *differs(_CONTEXT, "GlueContext", "purge_table purge_s3_path", "Hidden files stay, which no reader sees."),
     *served(_CONTEXT, "GlueContext", "get_catalog_schema_as_spark_schema"),
     *refused(_CONTEXT, "GlueContext", "transition_table transition_s3_path", _S3),

@@ -6,9 +6,11 @@ from typing import Any, cast
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.sinks import files
+from penstock.spark.glue.databases import KINDS
+from penstock.spark.glue.sinks import files, jdbc
 from penstock.spark.glue.sinks.formats import FORMATS
 from penstock.spark.glue.sinks.port import Sink, TableSink, Write
+from penstock.spark.glue.sources.jdbc import is_database_table
 
 __all__ = ["FILE_FORMATS", "WRITABLE", "check_kind", "write", "write_table"]
 
@@ -16,6 +18,7 @@ _SINKS: Mapping[str, Sink] = {
     "s3": files.write,
     "file": files.write,
     **dict.fromkeys(FORMATS, files.write),
+    **dict.fromkeys(KINDS, jdbc.write),
 }
 """By connection type; a format as the type is that of files."""
 
@@ -25,7 +28,10 @@ WRITABLE = frozenset(_SINKS)
 FILE_FORMATS = frozenset(FORMATS)
 """The formats of files that can be written."""
 
-_TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = ((files.is_files, files.to_table),)
+_TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = (
+    (is_database_table, jdbc.to_table),
+    (files.is_files, files.to_table),
+)
 """By what a table is; the first that matches."""
 
 

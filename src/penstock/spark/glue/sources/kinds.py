@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.sources import file_tables, files, kafka, kinesis, stream_tables
+from penstock.spark.glue.databases import KINDS
+from penstock.spark.glue.sources import file_tables, files, jdbc, kafka, kinesis, stream_tables
 from penstock.spark.glue.sources.formats import FORMATS
 from penstock.spark.glue.sources.port import Read, Source, Table, TableSource
 
@@ -21,6 +22,7 @@ _BATCHES: Mapping[str, Source] = {
     "s3": files.read,
     "file": files.read,
     **dict.fromkeys(FORMATS, files.read),
+    **dict.fromkeys(KINDS, jdbc.read),
 }
 """By connection type: all that is there now."""
 
@@ -32,6 +34,7 @@ FILE_FORMATS = frozenset(FORMATS)
 
 _TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = (
     (stream_tables.is_stream, stream_tables.stream),
+    (jdbc.is_database_table, jdbc.rows),
     (file_tables.is_files, file_tables.rows),
 )
 """By what a table is; the first that matches."""

@@ -98,6 +98,16 @@ class JdbcWriter:
                 return Published(rows=0, replayed=True)
             return Published(rows=self._write(database, table, batch))
 
+    def load(self, batch: SinkBatch, *, before: str = "", after: str = "") -> Published:
+        """Append the rows of a batch that has no marker, and run SQL before and after, all in one transaction."""
+        with self._connected() as (database, table), database.transaction():
+            if before.strip():
+                database.run(before)
+            rows = self._write(database, table, batch)
+            if after.strip():
+                database.run(after)
+            return Published(rows=rows)
+
     def unsupported(self, change: Change) -> str | None:
         """See :class:`~penstock.spark.tables.evolving.EvolvingTable`."""
         if isinstance(change, AddColumn) and len(change.path) == 1:

@@ -1,0 +1,92 @@
+"""Tables of databases, written in one transaction: all rows or none.
+
+PostgreSQL and Redshift are written by the writer of the jdbc sink, with COPY or INSERT over one connection; other databases
+by Spark and their JDBC driver, in one task, which is one transaction.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from penstock.client.secrets import broker_credentials
+from penstock.errors import InvalidInput
+from penstock.pipelines.sinks.jdbc import JdbcSink
+from penstock.spark.glue.databases import Target, database_target, target_of_table
+from penstock.spark.glue.options import Options
+from penstock.spark.glue.sinks.port import Write
+from penstock.spark.glue.sources.jdbc import database_problem, driver_of
+from penstock.spark.sinks.jdbc.writer import JdbcWriter
+from penstock.spark.sinks.port import SinkBatch
+
+__all__ = ["to_table", "write"]
+
+
+def write(write: Write, frame: DataFrame) -> None:
+    """Append the rows to ``dbtable``, which is created if it does not exist. Raises :class:`InvalidInput`."""
+    options = Options(f"the {write.kind} sink", write.options)
+    _write(write, database_target(write.session, write.kind, options), options, frame)
+
+
+def to_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
+    """Append the rows to a table of a database that a crawler has put into the catalog."""
+    options = Options("the catalog's table of a database", write.options)
+    for name in ("redshiftTmpDir", "TempDir", "aws_iam_role", "bulkSize"):
+        options.text(name)
+    _write(write, target_of_table(write.session, table), options, frame)
+
+
+def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> None:
+    before, after = options.text("preactions") or "", options.text("postactions") or ""
+    options.refuse(
+        "extracopyoptions", "Rows are not copied from S3: change the columns' types or values before.", harmless=("",)
+    )
+    options.finish()
+    if not target.table:
+        raise InvalidInput(f"The {target.dialect} sink needs dbtable.", remedy="Name the table as SCHEMA.TABLE.")
+    if target.address is None:
+        if before or after:
+            raise InvalidInput(
+                f"preactions and postactions are not for {target.dialect}.", remedy="Use redshift or postgresql."
+            )
+        _by_driver(write, target, frame)
+        return
+    sink = JdbcSink(
+        name=write.kind,
+        url=target.url,
+        table=target.table,
+        username=target.user,
+        password=target.password,
+        dialect=target.address.dialect,
+    )
+    rows = frame.persist()
+    try:
+        batch = SinkBatch(
+            pipeline="glue",
+            sink=write.kind,
+            query="",
+            number=0,
+            end="",
+            rows=rows,
+            columns=rows.schema,
+            count=rows.count(),
+        )
+        JdbcWriter(sink, _login).load(batch, before=before, after=after)
+    finally:
+        rows.unpersist()
+
+
+def _by_driver(write: Write, target: Target, frame: DataFrame) -> None:
+    given = {**target.properties, "driver": driver_of(write.session.spark, target)}
+    writer = frame.repartition(1).write.format("jdbc").mode("append")
+    try:
+        writer.options(url=target.url, dbtable=target.table, **given).save()
+    except (PySparkException, Py4JJavaError) as error:
+        raise database_problem(target, error) from None
+
+
+def _login(secret: str) -> tuple[str, str]:
+    found = broker_credentials(secret)
+    return found.username, found.password

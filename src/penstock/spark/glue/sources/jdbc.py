@@ -1,0 +1,128 @@
+"""Tables and queries of databases, read by Spark through their JDBC drivers, in parallel where a script says by what."""
+
+import re
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.spark.glue.databases import KINDS, Target, database_target, target_of_table
+from penstock.spark.glue.options import Options
+from penstock.spark.glue.sources.port import Read, Table
+
+__all__ = ["driver_of", "is_database_table", "read", "rows"]
+
+_PARTITIONS = 7  # AWS's default
+_MOST_PARTITIONS = 10_000
+_OPEN_END = re.compile(r"\s+(where|and)\s*$", re.IGNORECASE)
+_NAME = re.compile(r"[^\x00\"]{1,128}")
+
+
+def read(read: Read) -> DataFrame:
+    """Return the rows of ``dbtable``, or of a query. Raises :class:`InvalidInput`, EnvironmentProblem."""
+    options = Options(f"the {read.kind} source", read.options)
+    return _read(read, database_target(read.session, read.kind, options), options)
+
+
+def is_database_table(table: Table) -> bool:
+    """Return whether a crawler found the table in a database."""
+    about = table.get("Parameters") or {}
+    return bool(about.get("connectionName")) and str(about.get("classification", "")).lower() in KINDS
+
+
+def rows(read: Read, table: Table) -> DataFrame:
+    """Return the rows of a table of a database that is in the catalog."""
+    options = Options("the catalog's table of a database", read.options)
+    for name in ("redshiftTmpDir", "TempDir", "aws_iam_role"):
+        options.text(name)
+    return _read(read, target_of_table(read.session, table), options)
+
+
+def _read(read: Read, target: Target, options: Options) -> DataFrame:
+    if read.push_down_predicate:
+        raise InvalidInput(
+            "A push_down_predicate is for partitions of files.", remedy="Give sampleQuery, or filter the frame."
+        )
+    query = options.text("sampleQuery") or options.text("query")
+    size = options.number("sampleSize", least=1)
+    split_query = options.flag("enablePartitioningForSampleQuery")
+    fields = options.text("hashfield"), options.text("hashexpression")
+    partitions = options.number("hashpartitions", _PARTITIONS, least=1) or _PARTITIONS
+    fetch = options.number("fetchsize", 1_000)
+    keys = options.text("jobBookmarkKeys")
+    options.text("jobBookmarkKeysSortOrder")
+    options.finish()
+    if keys is not None and read.transformation_ctx and _bookmarks():
+        raise InvalidInput(
+            "Bookmarks by keys of a database's table are not kept.",
+            remedy="Leave jobBookmarkKeys out, and give sampleQuery with a condition of your own.",
+        )
+    if not target.table and query is None:
+        raise InvalidInput(f"The {target.dialect} source needs dbtable.", remedy="Name the table as SCHEMA.TABLE.")
+    if partitions > _MOST_PARTITIONS:
+        raise InvalidInput(f"hashpartitions is {partitions}, more than {_MOST_PARTITIONS:,}.")
+    source = target.table if query is None else f"({_OPEN_END.sub('', query.strip().rstrip(';'))}) penstock_rows"
+    spark = read.session.spark
+    reader = spark.read.format("jdbc")
+    given = {**target.properties, "driver": driver_of(spark, target), "fetchsize": str(fetch)}
+    try:
+        if any(fields) and (query is None or split_query):
+            found = spark.read.jdbc(
+                target.url, source, predicates=_predicates(target, *fields, partitions), properties=given
+            )
+        else:
+            found = reader.options(url=target.url, dbtable=source, **given).load()
+    except (PySparkException, Py4JJavaError) as error:
+        raise database_problem(target, error) from None
+    return found if size is None else found.limit(size)
+
+
+def _bookmarks() -> bool:
+    return any(each.rpartition("=")[2] == "job-bookmark-enable" for each in sys.argv)
+
+
+def _predicates(target: Target, name: str | None, expression: str | None, count: int) -> list[str]:
+    """Return conditions that share all rows among themselves, those with null to the first."""
+    if expression is None:
+        assert name is not None
+        if target.dialect != "postgresql":
+            raise InvalidInput(
+                f"hashfield is not for {target.dialect} here.", remedy="Give hashexpression, an expression of whole numbers."
+            )
+        if not _NAME.fullmatch(name):
+            raise InvalidInput(f"hashfield {name[:100]!r} is no name of a column.")
+        column = f'"{name}"'
+        expression = f"hashtext({column}::text)::bigint"
+    number = f"({expression})"
+    rest = f"MOD(MOD({number}, {count}) + {count}, {count})"
+    return [f"{rest} = {each}" + (f" OR {number} IS NULL" if each == 0 else "") for each in range(count)]
+
+
+def driver_of(spark: SparkSession, target: Target) -> str:
+    """Return the class of the driver that is on the class path. Raises :class:`InvalidInput` if there is none."""
+    classes: Sequence[str] = KINDS[target.dialect]
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for name in classes:
+        try:
+            loader.loadClass(name)
+        except Py4JJavaError:
+            continue
+        return name
+    raise InvalidInput(
+        f"There is no JDBC driver of {target.dialect} on the class path ({' or '.join(classes)}).",
+        remedy="Its licence does not let Penstock bring it: start the job with --extra-jars and the driver's file, or "
+        "'penstock glue run --conf spark.jars=FILE'.",
+    )
+
+
+def database_problem(target: Target, error: Exception) -> Exception:
+    """Return the error of a driver without Java's stack, and without the login."""
+    first = next((line for line in str(error).splitlines() if "Exception" in line), str(error).splitlines()[0])
+    text = first.rpartition("Exception: ")[2][:300].rstrip(".")
+    place = target.url.partition("?")[0]
+    return EnvironmentProblem(f"{place} cannot be read: {text}.", remedy="Check url, login and dbtable.")

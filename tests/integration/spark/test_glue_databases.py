@@ -1,0 +1,175 @@
+"""Glue scripts over PostgreSQL, in its own dialect and in Redshift's, and over databases whose driver is not there."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pg8000.native
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy.engine import URL, make_url
+
+from awsglue.context import GlueContext
+from awsglue.dynamicframe import DynamicFrame
+from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
+from penstock.testing.postgres import running_postgres
+from penstock.testing.server import RunningServer
+
+pytestmark = [
+    pytest.mark.spark,
+    # py4j leaves the sockets of its callbacks to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+TABLES = """
+CREATE SCHEMA air;
+CREATE TABLE air.flights (id bigint, origin varchar(3), price numeric(10,2), at timestamptz, doc jsonb);
+INSERT INTO air.flights SELECT n, CASE WHEN n % 3 = 0 THEN NULL ELSE 'ZRH' END, n / 4.0, '2013-01-01T10:00:00Z', '{"a": 1}'
+FROM generate_series(1, 100) n;
+"""
+
+
+class Air:
+    """A database with 100 flights; SQL runs with :meth:`run`."""
+
+    def __init__(self, url: str) -> None:
+        self._url: URL = make_url(url)
+        self.user, self.password = str(self._url.username), str(self._url.password)
+        self.database = str(self._url.database)
+        self.place = f"jdbc:postgresql://{self._url.host}:{self._url.port}"
+
+    def run(self, sql: str) -> list[list[Any]]:
+        connection = pg8000.native.Connection(
+            self.user, host=str(self._url.host), port=self._url.port or 0, database=self.database, password=self.password
+        )
+        try:
+            return list(connection.run(sql) or ())
+        finally:
+            connection.close()
+
+    def options(self, table: str = "air.flights", **more: Any) -> dict[str, Any]:
+        url = f"{self.place}/{self.database}"
+        return {"url": url, "user": self.user, "password": self.password, "dbtable": table, **more}
+
+
+@pytest.fixture(scope="module")
+def air() -> Iterator[Air]:
+    with running_postgres() as server:
+        made = Air(server.new_database())
+        made.run(TABLES)
+        yield made
+
+
+@pytest.fixture
+def glue(spark: SparkSession, penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch, air: Air) -> GlueContext:
+    for name, value in penstock_server.environment().items():
+        monkeypatch.setenv(name, value)
+    catalog = penstock_server.client("glue")
+    if not catalog.get_connections()["ConnectionList"]:
+        for name, vendor in (("air", "postgresql"), ("ware", "redshift")):
+            login = {"JDBC_CONNECTION_URL": f"{air.place.replace('postgresql', vendor)}/postgres"}
+            login |= {"USERNAME": air.user, "PASSWORD": air.password}
+            made = {"Name": name, "ConnectionType": "JDBC", "ConnectionProperties": login}
+            catalog.create_connection(ConnectionInput=made)
+    return GlueContext(spark.sparkContext)
+
+
+def rows(frame: DynamicFrame) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row) for row in frame.toDF().collect())
+
+
+def read(glue: GlueContext, options: dict[str, Any], kind: str = "postgresql") -> DynamicFrame:
+    return glue.create_dynamic_frame_from_options(connection_type=kind, connection_options=options)
+
+
+def test_tables_and_queries_are_read_whole_in_parallel(glue: GlueContext, air: Air) -> None:
+    whole = read(glue, air.options())
+    assert [(field.name, field.dataType.simpleString()) for field in whole.toDF().schema] == [
+        ("id", "bigint"), ("origin", "string"), ("price", "decimal(10,2)"), ("at", "timestamp"), ("doc", "string")
+    ]  # fmt: skip
+    expected = rows(whole.select_fields(["id"]))
+    assert expected == [(number,) for number in range(1, 101)]
+    splits: tuple[dict[str, Any], ...] = (
+        {"hashfield": "origin", "hashpartitions": "3"},
+        {"hashexpression": "id", "hashpartitions": 4},
+        {"hashexpression": "id - 50"},
+    )
+    for split in splits:
+        found = read(glue, air.options(**split))
+        assert found.getNumPartitions() == int(split.get("hashpartitions", 7))
+        assert rows(found.select_fields(["id"])) == expected
+    query = "SELECT id FROM air.flights WHERE id < 9 AND"
+    by_query: dict[str, Any] = {"sampleQuery": query, "enablePartitioningForSampleQuery": True, "hashexpression": "id"}
+    assert rows(read(glue, air.options(**by_query, sampleSize=3))) != []
+    assert len(rows(read(glue, air.options(**by_query)))) == 8
+    with pytest.raises(EnvironmentProblem, match=r'relation "air.nothing" does not exist') as missing:
+        read(glue, air.options("air.nothing"))
+    assert air.password not in str(missing.value)
+
+
+def test_connections_lead_to_databases(glue: GlueContext, air: Air, penstock_server: RunningServer) -> None:
+    conf = glue.extract_jdbc_conf("air")
+    assert (conf["url"], conf["fullUrl"]) == (air.place, f"{air.place}/postgres")
+    assert (conf["user"], conf["password"], conf["vendor"], conf["enforceSSL"]) == (
+        air.user, air.password, "postgresql", "false"
+    )  # fmt: skip
+    by_name = {"useConnectionProperties": "true", "connectionName": "air", "database": air.database}
+    assert len(rows(read(glue, {**by_name, "dbtable": "air.flights"}))) == 100
+    catalog = penstock_server.client("glue")
+    catalog.create_database(DatabaseInput={"Name": "databases"})
+    about = {"classification": "postgresql", "connectionName": "air", "typeOfData": "table"}
+    storage = {"Location": f"{air.database}.air.copied", "Columns": [{"Name": "id", "Type": "bigint"}]}
+    table = {"Name": "copied", "Parameters": about, "StorageDescriptor": storage}
+    catalog.create_table(DatabaseName="databases", TableInput=table)
+    frame = DynamicFrame.fromDF(glue.createDataFrame([(1,), (2,)], "id BIGINT"), glue, "f")
+    glue.write_dynamic_frame.from_catalog(frame, database="databases", table_name="copied")
+    assert rows(glue.create_dynamic_frame.from_catalog("databases", "copied")) == [(1,), (2,)]
+
+
+def test_writes_are_one_transaction_with_their_actions(glue: GlueContext, air: Air) -> None:
+    frame = DynamicFrame.fromDF(glue.createDataFrame([(1, "a\tb\\"), (2, None)], "id INT, name STRING"), glue, "f")
+    given = {"dbtable": "made", "database": air.database, "postactions": "CREATE TABLE done AS SELECT count(*) FROM made;"}
+    for name in ("air", "ware"):
+        options = {**given, "preactions": "DROP TABLE IF EXISTS done; DROP TABLE IF EXISTS made", "aws_iam_role": "arn:x"}
+        done = glue.write_dynamic_frame.from_jdbc_conf(frame, name, options, redshift_tmp_dir="s3://lk/tmp/")
+        assert done is frame
+        assert air.run("SELECT * FROM made ORDER BY id") == [[1, "a\tb\\"], [2, None]]
+        assert air.run("SELECT * FROM done") == [[2]]
+    with pytest.raises(PenstockError, match="done"):
+        glue.write_dynamic_frame.from_jdbc_conf(frame, "air", given)
+    assert air.run("SELECT count(*) FROM made") == [[2]]
+    glue.write_dynamic_frame.from_options(frame, "postgresql", air.options("made", bulkSize="10"))
+    assert air.run("SELECT count(*) FROM made") == [[4]]
+    by_redshift = {"useConnectionProperties": True, "connectionName": "ware", "database": air.database}
+    loaded = read(glue, {**by_redshift, "dbtable": "made", "redshiftTmpDir": "s3://lk/tmp/"}, "redshift")
+    assert len(rows(loaded)) == 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("mysql", {"url": "jdbc:mysql://h/d", "dbtable": "t"}, "no JDBC driver of mysql.*--extra-jars"),
+        ("oracle", {"url": "jdbc:oracle:thin://@h:1521/d", "dbtable": "t"}, "no JDBC driver of oracle"),
+        ("sqlserver", {"url": "jdbc:sqlserver://h;databaseName=d", "dbtable": "t"}, "no JDBC driver of sqlserver"),
+        ("postgresql", {"url": "jdbc:mysql://h/d", "dbtable": "t"}, "is of mysql, and connection_type is postgresql"),
+        ("postgresql", {"url": "jdbc:postgresql://h/d"}, "needs dbtable"),
+        ("postgresql", {"dbtable": "t"}, "needs connectionName or url"),
+        ("postgresql", {"connectionName": "air", "dbtable": "t"}, "need each other"),
+        ("postgresql", {"url": "jdbc:postgresql://h/d", "customJdbcDriverS3Path": "s3://x"}, "customJdbcDriverS3Path"),
+        ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "hashfield": "x"}, "hashfield is not for redshift"),
+    ],
+)
+def test_what_is_not_served_is_refused_by_name(glue: GlueContext, kind: str, options: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        read(glue, options, kind)
+
+
+def test_bookmarks_by_keys_are_refused_where_they_would_count(
+    glue: GlueContext, air: Air, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("postgresql", air.options(jobBookmarkKeys=["id"], jobBookmarkKeysSortOrder="asc"))
+    assert glue.create_dynamic_frame.from_options(*given, transformation_ctx="x").count() == 100
+    monkeypatch.setattr(sys, "argv", ["job.py", "--job-bookmark-option", "job-bookmark-enable"])
+    with pytest.raises(InvalidInput, match="Bookmarks by keys"):
+        glue.create_dynamic_frame.from_options(*given, transformation_ctx="x")
