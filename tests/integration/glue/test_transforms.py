@@ -1,6 +1,7 @@
 """What the transforms make of records, as AWS's documentation prints it, in a real Spark session."""
 
 import logging
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -336,3 +337,50 @@ def test_a_spigot_writes_some_records(mixed: DynamicFrame, spark_lake: Path) -> 
     assert len(lines) == 2
     with pytest.raises(InvalidInput, match="A join of 0 keys"):
         mixed.join([], [], mixed)
+
+
+def test_glue_studio_s_transforms_are_methods_of_both_kinds_of_frames(glue_context: GlueContext) -> None:
+    import_module("gs_derived")
+
+    frame: Any = frame_of(
+        glue_context,
+        '{"n": 2, "day": "2024-01-02 03:04:05", "epoch": 1700000000, "ms": 1700000000000, "tags": ["x", "y"],'
+        ' "json": "{\\"k\\": 1}", "o": {"p": {"q": 1}}}',
+    )
+    made = (
+        frame.gs_derived(colName="twice", expr="n * 2")
+        .gs_concat(colName="both", colList=["n", "day"], spacer="-")
+        .gs_to_timestamp(colName="epoch", colType="autodetect")
+        .gs_to_timestamp(colName="ms", colType="milliseconds", newColName="at")
+        .gs_format_timestamp(colName="epoch", dateFormat="yyyy-MM-dd")
+        .gs_split(colName="day", pattern="[- ]", newColName="parts")
+        .gs_array_to_cols(colName="parts", colList="year, month")
+        .gs_array_to_cols(colName="parts", colList="hour", indexes="4")
+        .gs_regex_extract(colName="day", regex=r"^(\d+)-(\d+)", newCols="y,m")
+        .gs_regex_extract(colName="day", regex="nothing", newCols="none")
+        .gs_parse_json(colName="json")
+        .gs_flatten(maxLevels=1, separator="_")
+        .gs_now(colName="now", dateFormat="%Y")
+        .gs_repartition(numPartitionsStr="2")
+    )
+    (row,) = rows(made)
+    assert (row["twice"], row["both"], row["epoch"], row["at"].timestamp()) == (
+        *(4, "2-2024-01-02 03:04:05", "2023-11-14"),
+        1_700_000_000,
+    )
+    assert (row["year"], row["month"], row["hour"]) == ("2024", "01", "03:04:05")
+    assert (row["y"], row["m"], row["none"]) == ("2024", "01", None)
+    assert (row["json_k"], row["o_p"], len(row["now"]), made.getNumPartitions()) == (1, {"q": 1}, 4, 2)
+    assert [each["tag"] for each in rows(frame.gs_explode(colName="tags", newCol="tag"))] == ["x", "y"]
+    values = [("a", "k", 1), ("a", "l", 2), (None, None, None), ("", None, None)]
+    plain: Any = glue_context.createDataFrame(values, "g string, c string, v int")
+    assert plain.gs_null_rows().count() == 3
+    kept = plain.gs_null_rows(extended=True)
+    assert [each.asDict() for each in kept.gs_pivot(aggCol="v", aggFunction="sum", colList=["c"]).collect()] == [
+        {"g": "a", "k": 1, "l": 2}
+    ]
+    assert len({each["id"] for each in kept.gs_uuid(colName="id").collect()}) == 2
+    with pytest.raises(InvalidInput, match="colType is 'epoch'"):
+        frame.gs_to_timestamp(colName="n", colType="epoch")
+    with pytest.raises(InvalidInput, match="aggFunction is 'eval'"):
+        plain.gs_pivot(aggCol="v", aggFunction="eval", colList=["c"])

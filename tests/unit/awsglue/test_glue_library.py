@@ -72,7 +72,8 @@ def test_every_public_name_has_a_row() -> None:
     rows = {(row.module, row.owner, row.name) for row in ROWS}
     for owner in CLASSES.values():
         module = next(row.module for row in ROWS if row.name == owner.__name__ and not row.owner)
-        public = {(module, owner.__name__, name) for name in vars(owner) if not name.startswith("_")}
+        # Glue Studio's transforms are methods, too, once one of their modules is imported.
+        public = {(module, owner.__name__, name) for name in vars(owner) if not name.startswith(("_", "gs_"))}
         assert public - rows == set()
     assert {("awsglue.transforms", "", name) for name in awsglue.transforms.__all__} - rows == set()
 

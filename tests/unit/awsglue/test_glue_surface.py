@@ -28,6 +28,8 @@ def test_arguments_are_resolved_as_glue_does() -> None:
     with pytest.raises(GlueArgumentError, match="--JOB_NAME"):
         getResolvedOptions(["job.py", "--NAME", "j"], ["JOB_NAME"])
     assert getResolvedOptions(["job.py", "--JOB_NA", "j"], ["JOB_NAME"])["JOB_NAME"] == "j"
+    older = getResolvedOptions(["job.py", "--continuation-option", "continuation-enabled"], [])
+    assert older["job_bookmark_option"] == "job-bookmark-enable"
     with pytest.raises(GlueArgumentError, match="job-bookmark-option"):
         getResolvedOptions(["job.py", "--job-bookmark-option", "always"], [])
     for reserved in ("job-bookmark-option", "job_bookmark_from", "JOB_RUN_ID"):

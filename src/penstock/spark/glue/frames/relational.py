@@ -13,25 +13,31 @@ from pyspark.sql import types as s
 
 from penstock.spark.glue.schemas.choices import is_choice
 
-__all__ = ["relationalized", "unnested"]
+__all__ = ["flat_columns", "relationalized", "unnested"]
 
 _ID = "__penstock_id"
 
 
 def unnested(frame: DataFrame) -> DataFrame:
     """Return the frame with the fields of all structs as columns; arrays, maps and choices stay."""
-    return frame.select(*(column.alias(name) for name, column, _ in _flat(frame)))
+    return frame.select(*(column.alias(name) for name, column, _ in flat_columns(frame)))
 
 
-def _flat(frame: DataFrame) -> Iterator[tuple[str, Column, s.DataType]]:
+def flat_columns(
+    frame: DataFrame, *, separator: str = ".", levels: int | None = None
+) -> Iterator[tuple[str, Column, s.DataType]]:
+    """Yield name, column and type of each field that is not a struct, or is one ``levels`` deep."""
     for field in frame.schema.fields:
-        yield from _leaves(field.name, F.col(f"`{field.name}`"), field.dataType)
+        yield from _leaves(field.name, F.col(f"`{field.name}`"), field.dataType, separator, levels)
 
 
-def _leaves(name: str, column: Column, kind: s.DataType) -> Iterator[tuple[str, Column, s.DataType]]:
-    if isinstance(kind, s.StructType) and kind.fields and not is_choice(kind):
+def _leaves(
+    name: str, column: Column, kind: s.DataType, separator: str, levels: int | None
+) -> Iterator[tuple[str, Column, s.DataType]]:
+    if levels != 0 and isinstance(kind, s.StructType) and kind.fields and not is_choice(kind):
+        deeper = None if levels is None else levels - 1
         for field in kind.fields:
-            yield from _leaves(f"{name}.{field.name}", column[field.name], field.dataType)
+            yield from _leaves(f"{name}{separator}{field.name}", column[field.name], field.dataType, separator, deeper)
     else:
         yield name, column, kind
 
@@ -48,7 +54,7 @@ def relationalized(frame: DataFrame, root: str, staging: str) -> dict[str, DataF
 
 
 def _add(found: dict[str, DataFrame], name: str, root: str, frame: DataFrame, staging: str) -> None:
-    flat = list(_flat(frame))
+    flat = list(flat_columns(frame))
     arrays = [(path, kind) for path, _, kind in flat if isinstance(kind, s.ArrayType)]
     plain = frame.select(*(column.alias(path) for path, column, _ in flat))
     if not arrays:

@@ -12,11 +12,16 @@ from penstock.errors import InvalidInput
 __all__ = ["BOOKMARKS", "GlueArgumentError", "resolved_options"]
 
 BOOKMARKS = ("job-bookmark-enable", "job-bookmark-disable", "job-bookmark-pause")
+_CONTINUATIONS = {  # the older name of the same option
+    "continuation-enabled": "job-bookmark-enable",
+    "continuation-readonly": "job-bookmark-pause",
+    "continuation-ignore": "job-bookmark-disable",
+}
 _RESERVED = {
     "job-bookmark-option": BOOKMARKS,
     "job-bookmark-from": None,
     "job-bookmark-to": None,
-    "continuation-option": ("continuation-enabled", "continuation-readonly", "continuation-ignore"),
+    "continuation-option": tuple(_CONTINUATIONS),
     "JOB_ID": None,
     "JOB_RUN_ID": None,
     "SECURITY_CONFIGURATION": None,
@@ -56,6 +61,6 @@ def resolved_options(args: Sequence[str], options: Sequence[str]) -> dict[str, A
     found = vars(parser.parse_known_args(list(args[1:]))[0])
     for one, other in (_FOLDERS, _FOLDERS[::-1]):
         found[one] = found[one] if found[one] is not None else found[other]
-    found.pop("continuation_option")
-    found["job_bookmark_option"] = found["job_bookmark_option"] or "job-bookmark-disable"
+    older = _CONTINUATIONS.get(found.pop("continuation_option"), "job-bookmark-disable")
+    found["job_bookmark_option"] = found["job_bookmark_option"] or older
     return found

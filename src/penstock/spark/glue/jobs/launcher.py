@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import PenstockError
-from penstock.spark.glue.absent_modules import install
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import handle_signals
+from penstock.spark.glue.library_modules import install
 
 __all__ = ["SCRATCH", "main"]
 

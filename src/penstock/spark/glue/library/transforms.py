@@ -11,24 +11,18 @@ _SQL = "Use toDF() and Spark's own functions."
 _DESCRIBED = "Descriptions are of our own classes."
 _LEARNED = "Its model is AWS's own; use a library of your choice on toDF()."
 _STUDIO = {
-    "gs_array_to_cols": "Write toDF().select with one element of the array for each column.",
-    "gs_concat": "Write toDF().withColumn with pyspark.sql.functions.concat_ws.",
-    "gs_derived": "Write toDF().withColumn with pyspark.sql.functions.expr.",
-    "gs_explode": "Write toDF().withColumn with pyspark.sql.functions.explode.",
-    "gs_flatten": "Use UnnestFrame, or toDF().select with the structs' fields.",
-    "gs_format_timestamp": "Write toDF().withColumn with pyspark.sql.functions.date_format.",
+    "gs_array_to_cols gs_derived gs_flatten gs_regex_extract gs_repartition gs_split gs_uuid gs_null_rows": "",
+    "gs_format_timestamp gs_pivot": "",
+    "gs_concat": "Columns that are null are left out.",
+    "gs_explode": "The elements of a map are structs of key and value.",
+    "gs_now": "Without dateFormat a timestamp; with one, text by Python's pattern (with %) or Java's.",
+    "gs_parse_json": "All text has to be JSON; use unbox to set other text aside.",
+    "gs_to_timestamp": "colType is autodetect, iso, seconds or milliseconds.",
+}
+_REFUSED_STUDIO = {
     "gs_identifier": "Write toDF().withColumn with pyspark.sql.functions.monotonically_increasing_id.",
     "gs_lookup": "Write toDF().join with the table's frame.",
-    "gs_now": "Write toDF().withColumn with pyspark.sql.functions.current_timestamp.",
-    "gs_null_rows": "Write toDF().dropna.",
-    "gs_parse_json": "Write toDF().withColumn with pyspark.sql.functions.from_json.",
-    "gs_pivot": "Write toDF().groupBy(...).pivot(...).",
-    "gs_regex_extract": "Write toDF().withColumn with pyspark.sql.functions.regexp_extract.",
-    "gs_repartition": "Write frame.repartition.",
-    "gs_split": "Write toDF().withColumn with pyspark.sql.functions.split.",
-    "gs_to_timestamp": "Write toDF().withColumn with pyspark.sql.functions.to_timestamp.",
     "gs_unpivot": "Write toDF().unpivot.",
-    "gs_uuid": "Write toDF().withColumn with pyspark.sql.functions.uuid.",
 }
 
 ROWS: Sequence[Row] = [
@@ -53,7 +47,13 @@ ROWS: Sequence[Row] = [
     *refused("awsgluedq.transforms", "", "EvaluateDataQuality", "Check the rows with Spark's own functions."),
     *refused("awsglueml.transforms", "", "FillMissingValues FindMatches FindIncrementalMatches EntityDetector", _LEARNED),
     *refused("awsgluedi.transforms", "", "*", "Write the recipe's steps with toDF() and Spark's own functions."),
-    *(row for module, note in _STUDIO.items() for row in refused(module, "", "*", note)),
+    *(
+        row
+        for modules, note in _STUDIO.items()
+        for module in modules.split()
+        for row in (differs(module, "", module, note) if note else served(module, "", module))
+    ),
+    *(row for module, note in _REFUSED_STUDIO.items() for row in refused(module, "", "*", note)),
     *(
         row
         for owner in ("Crawler", "Job", "Workflow", "Entities")

@@ -25,6 +25,7 @@ __all__ = [
     "member",
     "plain",
     "spark_type",
+    "text_choice",
     "without_marks",
 ]
 
@@ -68,6 +69,16 @@ def choice_column(members: Mapping[str, Column]) -> Column:
     """Return the choice whose members are these columns; it is null if all of them are."""
     found = [members[name].alias(name, metadata={_MARK: True}) for name in sorted(members)]
     return F.when(reduce(or_, (column.isNotNull() for column in members.values())), F.struct(*found))
+
+
+def text_choice(text: Column, kind: s.DataType) -> Column:
+    """Return text as a choice of ``kind``, where a value has it, and string; an empty text is null.
+
+    On AWS, too, a column of CSV that the catalog declares to be a number is a choice if some of its values are not.
+    """
+    value = F.nullif(F.trim(text), F.lit(""))
+    typed = value.try_cast(kind)
+    return choice_column({glue_type(kind).typeName(): typed, "string": F.when(typed.isNull() & value.isNotNull(), text)})
 
 
 def member(column: Column, name: str) -> Column:

@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType, StructType
 from penstock.errors import InvalidInput
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.schemas.choices import text_choice
 from penstock.spark.glue.sources.files import attached_columns, chosen_files, file_options
 from penstock.spark.glue.sources.formats import FORMATS, FilesDisagree, Reader, Scan, csv_options, read_csv
 from penstock.spark.glue.sources.listing import SourceFile, list_files
@@ -175,7 +176,7 @@ def _reader(table: Table, details: Options) -> Reader:
 
 
 def _csv(table: Table, details: Options) -> Reader:
-    """Return a reader of CSV whose columns are the table's, and have its types where every value has."""
+    """Return a reader of CSV whose columns are the table's, of its types; those with other values, too, are choices."""
     serde = table.get("StorageDescriptor", {}).get("SerdeInfo", {})
     found = {**_parameters(table), **serde.get("Parameters", {})}
     separator = found.get("separatorChar") or found.get("field.delim") or found.get("delimiter")
@@ -210,7 +211,7 @@ def _csv(table: Table, details: Options) -> Reader:
 
 
 def _typed(frame: DataFrame, types: StructType) -> DataFrame:
-    """Cast each column whose every value has its declared type; an empty text is null there. Others stay text."""
+    """Cast each column to its declared type; an empty text is null there. One with other values, too, is a choice."""
     declared = {field.name: field.dataType for field in types if not isinstance(field.dataType, StringType)}
     if not declared:
         return frame
@@ -220,12 +221,15 @@ def _typed(frame: DataFrame, types: StructType) -> DataFrame:
         for name, kind in declared.items()
     ]
     failed = frame.agg(*wrong).collect()[0].asDict()
-    return frame.select(
-        *(
-            values[name].cast(declared[name]).alias(name) if name in declared and not failed[name] else F.col(quoted(name))
-            for name in frame.columns
-        )
-    )
+    columns = [
+        F.col(quoted(name))
+        if name not in declared
+        else text_choice(F.col(quoted(name)), declared[name]).alias(name)
+        if failed[name]
+        else values[name].cast(declared[name]).alias(name)
+        for name in frame.columns
+    ]
+    return frame.select(*columns)
 
 
 def _as_the_files_say(reader: Reader, scan: Scan, table: Table) -> DataFrame:

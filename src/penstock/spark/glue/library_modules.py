@@ -1,4 +1,8 @@
-"""Modules of Glue's library that Penstock does not have: they can be imported, and each name of them raises at its use."""
+"""Modules of Glue's library that have no file here.
+
+Glue Studio's ``gs_*`` make their transforms methods of the frames. Of the others, each name can be imported, and raises at
+its use.
+"""
 
 import sys
 from importlib.abc import Loader, MetaPathFinder
@@ -26,6 +30,11 @@ class _Finder(MetaPathFinder, Loader):
         def named(name: str) -> Any:
             return refused_name(module.__name__, name)
 
+        if module.__name__.startswith("gs_"):
+            from penstock.spark.glue.frames import studio  # noqa: PLC0415 - it needs Spark
+
+            studio.attach()
+            module.__dict__.update({name: each for name, each in studio.STUDIO.items() if name == module.__name__})
         rows = [row for row in ROWS if row.module == module.__name__ and not row.owner]
         module.__dict__["__all__"] = [row.name for row in rows if row.name != "*"]
         module.__dict__["__getattr__"] = named
