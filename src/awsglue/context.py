@@ -1,7 +1,8 @@
-"""GlueContext."""
+"""GlueContext; and, as on AWS, the classes of frames, which scripts import from here as well."""
 
 from typing import Any
 
+from awsglue import dynamicframe
 from penstock.spark.glue.context import GlueContext
 from penstock.spark.glue.errors import refused_name
 
@@ -9,4 +10,6 @@ __all__ = ["GlueContext"]
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("DynamicFrame"):
+        return getattr(dynamicframe, name)
     return refused_name(__name__, name)

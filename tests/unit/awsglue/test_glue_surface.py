@@ -51,6 +51,10 @@ def test_modules_are_imported_by_name() -> None:
     for owner in (GlueContext.__new__(GlueContext), DynamicFrame(None, None), transforms):  # type: ignore[arg-type]
         assert not hasattr(owner, "__array__")
     assert awsglue.DynamicFrame is DynamicFrame
+    # As on AWS, where awsglue.context imports them.
+    from awsglue.context import DynamicFrame as Another
+
+    assert Another is DynamicFrame
     with pytest.raises(ImportError):
         from awsglue import nothing  # noqa: F401
     found: dict[str, Any] = {}

@@ -75,6 +75,10 @@ REFUSED = {"Join", "join", "relationalize", "resolveChoice", "purge_s3_path", "w
             "glueContext.write_dynamic_frame.from_jdbc_conf(frame, 'c')",
             {"GlueContext.write_dynamic_frame_from_jdbc_conf": True},
         ),
+        (
+            "from awsglue.context import DynamicFrame as D\nD.fromDF(1, 2, 'x').join(['a'], ['b'], frame)",
+            {"DynamicFrame.join": True},
+        ),
         # A DataFrame has a join, too, and the name is the same.
         ("frame = frame.toDF()\nframe.join(frame, 'a')", {}),
         ("df = spark.sql('SELECT 1')\ndf.join(df, 'a')", {}),
@@ -179,10 +183,11 @@ def test_a_run_is_refused_for_what_is_sure_with_each_line() -> None:
     maybe = check("names = ['day']\nif sys.argv:\n    getResolvedOptions(sys.argv, names)\n    Join")
     refuse_sure(maybe, [])
     refuse_sure(check("names = ['day']\ngetResolvedOptions(sys.argv, names)"), ["--day=3"])
+    refuse_sure(check("getResolvedOptions(sys.argv, ['day_of_month'])"), ["--day", "3"])
 
 
 def test_a_frames_unknown_name_is_not_aws_s_either() -> None:
-    report = check("frame.select('a')\nglueContext.sql('SELECT 1')\nframe._jdf")
+    report = check("frame.select('a')\nglueContext.sql('SELECT 1')\nframe._jdf\nEvaluateDataQuality().other(frame).keys()")
     assert [each.name for each in report.of_kind("unknown")] == ["DynamicFrame.select"]
     assert report.of_kind("refused") == []
 

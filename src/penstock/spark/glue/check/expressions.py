@@ -93,7 +93,8 @@ class Expressions(ABC):
         inner = f"{module}.{name}"
         if module_row(inner) is not None and not any((row.module, row.name) == (module, name) for row in ROWS):
             return frozenset({Module(inner)})
-        if module == "awsglue" and name == "DynamicFrame":
+        # The package and awsglue.context have the classes of frames, too.
+        if module in {"awsglue", "awsglue.context"} and name.startswith("DynamicFrame"):
             module = "awsglue.dynamicframe"
         return frozenset({Name(module, name)})
 
@@ -214,7 +215,7 @@ class Expressions(ABC):
         if owner.startswith("Transform:"):
             transform = owner.removeprefix("Transform:")
             collection = transform in _COLLECTIONS or (transform, name) == ("EvaluateDataQuality", "process_rows")
-            returned = Instance("DynamicFrameCollection") if collection else FRAME
+            returned = Instance("DynamicFrameCollection") if collection else RETURNS.get(("Transform", name))
         elif owner == "boto3" and name in {"client", "resource"}:
             self._note_call(name, node, positional, named, ("service_name",))
         elif owner == "boto3" or (owner in _SPARK and name == "getOrCreate"):

@@ -62,7 +62,8 @@ def check_text(source: bytes, *, name: str, surroundings: Surroundings | None = 
 def refuse_sure(report: Report, arguments: Sequence[str]) -> None:
     """Raise :class:`InvalidInput` if every run of the script with these ``arguments`` fails, with each cause's line."""
     given = {each[2:].partition("=")[0] for each in arguments if each.startswith("--")}
-    lacking = [(name, line) for name, line in report.arguments if name not in given]
+    # A name may be abbreviated.
+    lacking = [(name, line) for name, line in report.arguments if not any(each and name.startswith(each) for each in given)]
     causes = [
         *(f"line {each.line}: {each.name}: {each.note}" for each in report.stops),
         *(f"line {line}: the script needs the argument --{name}." for name, line in lacking),

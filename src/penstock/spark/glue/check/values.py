@@ -103,6 +103,6 @@ RETURNS: Mapping[tuple[str, str], Instance] = {
     ("SparkSession", "sql"): _DATA,
     ("SparkSession", "table"): _DATA,
     ("SparkSession", "createDataFrame"): _DATA,
-    **{("Transform", name): FRAME for name in ("apply", "__call__", "process_rows")},
+    **{("Transform", name): FRAME for name in ("apply", "__call__", "detect", "process_rows")},
 }
 """What methods return, by class and name; ``Transform`` stands for the classes of ``awsglue.transforms``."""
