@@ -101,6 +101,8 @@ class PartitionedWriter:
             self._add(values, part)
         while sum(each.bytes for each in self._open.values()) > _BUFFER:
             self._flush(max(self._open.values(), key=lambda each: each.bytes))
+        # The rows of each partition come and go in pieces, between which the allocator keeps more than they take.
+        pa.default_memory_pool().release_unused()
 
     def _divided(self, table: pa.Table, keys: Sequence[Any]) -> Iterator[tuple[Values, pa.Table]]:
         if not keys:
