@@ -44,7 +44,13 @@ ROWS: Sequence[Row] = [
         "On AWS it is in another module: awsgluedq.transforms, awsglue.dynamicframe.",
     ),
     *refused("awsglue.functions", "", "replaceArrayElement namedStruct explodeWithIndex", _SQL),
-    *refused("awsgluedq.transforms", "", "EvaluateDataQuality", "Check the rows with Spark's own functions."),
+    *differs(
+        "awsgluedq.transforms",
+        "",
+        "EvaluateDataQuality",
+        "Rules, and what differs, are in glue-data-quality.md; nothing goes to CloudWatch or to Glue's API.",
+    ),
+    *served("awsgluedq.transforms", "EvaluateDataQuality", "apply process_rows"),
     *refused("awsglueml.transforms", "", "FillMissingValues FindMatches FindIncrementalMatches EntityDetector", _LEARNED),
     *refused("awsgluedi.transforms", "", "*", "Write the recipe's steps with toDF() and Spark's own functions."),
     *(

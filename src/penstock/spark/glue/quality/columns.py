@@ -6,7 +6,7 @@ Source of metrics' names: AWS Glue Developer Guide, "DQDL rule type reference".
 import re
 from collections.abc import Callable, Mapping
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, Window
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -235,9 +235,7 @@ def _check_pattern(rule: Rule, context: Context) -> None:
     assert java is not None
     try:
         java.java.util.regex.Pattern.compile(pattern)
-    except Py4JJavaError as error:
-        if "PatternSyntaxException" not in str(error):
-            raise
+    except IllegalArgumentException:
         raise Unmeasurable(f"Invalid regex pattern '{pattern[:100]}'") from None
 
 

@@ -85,7 +85,12 @@ _ALL: Sequence[RuleType] = [
     ),
     RuleType(name="DataFreshness", parameters=(1, 1), kinds=frozenset({"duration"}), rows=True),
     RuleType(
-        name="DatasetMatch", parameters=(2, 3), kinds=NUMBERS, where=False, note="Keys that are not unique fail the rule."
+        name="DatasetMatch",
+        parameters=(2, 3),
+        kinds=NUMBERS,
+        where=False,
+        rows=True,
+        note="Keys that are not unique fail the rule.",
     ),
     _measure("DistinctValuesCount"),
     _measure("Entropy"),
@@ -93,7 +98,7 @@ _ALL: Sequence[RuleType] = [
     RuleType(name="IsPrimaryKey", parameters=(1, 64), rows=True),
     RuleType(name="IsUnique", parameters=(1, 1), rows=True),
     _measure("Mean"),
-    RuleType(name="ReferentialIntegrity", parameters=(2, 2), kinds=NUMBERS, where=False),
+    RuleType(name="ReferentialIntegrity", parameters=(2, 2), kinds=NUMBERS, where=False, rows=True),
     _measure("RowCount", (0, 0)),
     RuleType(name="RowCountMatch", parameters=(1, 1), kinds=NUMBERS, where=False),
     RuleType(

@@ -1,0 +1,1 @@
+"""AWS's module names of Glue Data Quality over Penstock; a façade without its own logic."""
