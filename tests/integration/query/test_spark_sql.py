@@ -37,6 +37,7 @@ QUERIES = (
     "ORDER BY 1, 2",
     r"SELECT name || '\n', strpos(name, '\'), length(name) FROM sales WHERE name LIKE 'x%' AND at > DATE '2020-01-01'",
     "SELECT id FROM sales WHERE id NOT IN (SELECT id FROM ice) UNION ALL SELECT id FROM ice ORDER BY 1 DESC LIMIT 3",
+    "SELECT a.id, b.name FROM ice a JOIN ice b ON a.id = b.id AND a.name = b.name ORDER BY 1, 2",
     "SELECT id FROM sales WHERE id = 77",
     "SELECT * FROM made ORDER BY year",
 )

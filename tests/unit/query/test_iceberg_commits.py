@@ -108,3 +108,27 @@ def test_a_lost_statement_is_what_the_table_says(lake: World, commits_since: int
     assert lake.service.recover() == 1
     assert lake.service.get(lost.id).state == state
     assert journals(lake) == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "what"),
+    [
+        ("DELETE FROM t WHERE id = 1", "DELETE"),
+        ("UPDATE t SET name = 'z' WHERE id = 1", "UPDATE"),
+        ("MERGE INTO t USING (VALUES (1, 'q')) AS s (id, name) ON t.id = s.id WHEN MATCHED THEN DELETE", "MERGE"),
+    ],
+)
+def test_a_change_of_rows_is_explained_and_not_made(lake: World, sql: str, what: str) -> None:
+    before = lake.catalog.table("db", "t").parameters["metadata_location"]
+    lines = [str(row[0]) for row in lake.rows(f"EXPLAIN {sql}")]
+    assert lines[0].startswith("Engine: DuckDB")
+    assert lines[1] == f"{what} of the rows of:"
+    assert any(line.startswith("db.t: DuckDB reads 1 of 1 Parquet files of Iceberg table db.t") for line in lines)
+    assert lake.catalog.table("db", "t").parameters["metadata_location"] == before
+    assert [row["name"] for row in lake.read("t")] == ["a"]
+    assert "EXPLAIN ANALYZE of a statement that writes" in str(lake.ask(f"EXPLAIN ANALYZE {sql}").reason)
+
+
+def test_a_change_of_another_kind_of_table_is_not_explained(lake: World) -> None:
+    lake.run("CREATE EXTERNAL TABLE plain (id int) STORED AS PARQUET LOCATION 's3://lake/plain/'")
+    assert "is for Iceberg tables" in str(lake.ask("EXPLAIN DELETE FROM plain").reason)

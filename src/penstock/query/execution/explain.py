@@ -7,10 +7,11 @@ from typing import Any
 
 import duckdb
 
-from penstock.query.dialect.statements.model import CreateTableAs, Explain, Insert, Select, Unload
+from penstock.query.dialect.statements.model import CreateTableAs, Delete, Explain, Insert, Merge, Select, Unload, Update
 from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome, milliseconds_since
 from penstock.query.execution.results import write_lines
+from penstock.query.iceberg.statements import changed_rows
 from penstock.query.planning.planner import Plan
 from penstock.query.ports import CATALOG_NAME
 from penstock.query.tables.port import Scan
@@ -29,17 +30,7 @@ def explain(context: ExecutionContext, statement: Explain, result: str) -> Outco
 
     Raises :class:`StatementError` for a statement that the query's engine does not run.
     """
-    explained = statement.statement
-    if isinstance(explained, CreateTableAs | Insert | Unload):
-        if statement.analyze:
-            raise StatementError(
-                "NOT_SUPPORTED", "EXPLAIN ANALYZE of a statement that writes is not supported.", remedy="Explain its query."
-            )
-        writes, query = explained.substatement, Select(tree=explained.query)
-    elif isinstance(explained, Select):
-        writes, query = "", explained
-    else:
-        raise StatementError("NOT_SUPPORTED", f"EXPLAIN of {explained.substatement} is not supported.")
+    writes, query = _explained(context, statement)
     with context.planned(query, explain=not statement.analyze) as (session, plan, statistics):
         context.on_planned(statistics)
         lines: Sequence[str]
@@ -55,6 +46,22 @@ def explain(context: ExecutionContext, statement: Explain, result: str) -> Outco
             lines, columns = _FORMATS[statement.format](plan, own, writes), _PLAN
         rows = write_lines(context.task.folder / result, [[line] for line in lines])
         return Outcome(columns, replace(statistics, output_rows=rows, engine_ms=milliseconds_since(context.started)))
+
+
+def _explained(context: ExecutionContext, statement: Explain) -> tuple[str, Select]:
+    """Return what the statement writes by, empty for a query, and the query for its rows."""
+    explained = statement.statement
+    if isinstance(explained, Select):
+        return "", explained
+    if statement.analyze:
+        raise StatementError(
+            "NOT_SUPPORTED", "EXPLAIN ANALYZE of a statement that writes is not supported.", remedy="Explain its query."
+        )
+    if isinstance(explained, CreateTableAs | Insert | Unload):
+        return explained.substatement, Select(tree=explained.query)
+    if isinstance(explained, Delete | Update | Merge):
+        return explained.substatement, Select(tree=changed_rows(context, explained))
+    raise StatementError("NOT_SUPPORTED", f"EXPLAIN of {explained.substatement} is not supported.")
 
 
 def _text(plan: Plan, own: Sequence[str], writes: str) -> Sequence[str]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sqlglot import exp
+
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
 from penstock.query.dialect.statements import model
@@ -11,7 +13,7 @@ from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.iceberg.kind import is_iceberg
 from penstock.query.tables.kinds import find_database, find_table
 
-__all__ = ["run_iceberg"]
+__all__ = ["changed_rows", "run_iceberg"]
 
 _TABLE_ONLY = (model.Delete, model.Update, model.Merge, model.Optimize, model.Vacuum)
 _EITHER = (model.Insert, model.AlterTable, model.DropTable)
@@ -31,13 +33,25 @@ def run_iceberg(context: ExecutionContext, statement: Any) -> Outcome | None:
     table = _table(context, statement)
     if table is None or not is_iceberg(table):
         if isinstance(statement, _TABLE_ONLY):
-            raise StatementError(
-                "NOT_SUPPORTED", f"{statement.substatement} is for Iceberg tables; '{statement.table}' is none."
-            )
+            raise _not_iceberg(statement)
         return None
     from penstock.query.iceberg.changes.dispatch import change_table  # noqa: PLC0415 - see above
 
     return change_table(context, statement, table)
+
+
+def changed_rows(context: ExecutionContext, statement: model.Delete | model.Update | model.Merge) -> exp.Select:
+    """Return the query for the rows that ``statement`` changes, for its plan alone. Raises :class:`StatementError`."""
+    table = find_table(context.host, statement.table, database=context.task.database)
+    if not is_iceberg(table):
+        raise _not_iceberg(statement)
+    from penstock.query.iceberg.changes import row_changes  # noqa: PLC0415 - see above
+
+    return row_changes.changed_rows(context, statement, table)
+
+
+def _not_iceberg(statement: Any) -> StatementError:
+    return StatementError("NOT_SUPPORTED", f"{statement.substatement} is for Iceberg tables; '{statement.table}' is none.")
 
 
 def _create(context: ExecutionContext, statement: model.CreateTable | model.CreateTableAs) -> Outcome:

@@ -16,8 +16,22 @@ _PREFIX = "penstock_"  # of the views' names: penstock.query.sparksql.reads
 
 def make_views(session: SparkSession, reads: Sequence[Mapping[str, Any]]) -> None:
     """Make a temporary view of each of ``reads``; errors of Spark pass through."""
+    _make(session, reads, {})
+
+
+def _make(session: SparkSession, reads: Sequence[Mapping[str, Any]], known: dict[tuple[Any, ...], str]) -> None:
     for each in reads:
-        _KINDS[each["kind"]](session, each).createOrReplaceTempView(_PREFIX + each["view"])
+        view = _PREFIX + each["view"]
+        # Spark 4.1 confuses the columns of two views that read one Iceberg table, unless one is a view of the other.
+        same = (each["metadata"], each["snapshot"], str(each["columns"])) if each["kind"] == "iceberg" else None
+        if same is not None and same in known:
+            session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(view)} AS SELECT * FROM {_quoted(known[same])}")
+            continue
+        if same is not None:
+            known[same] = view
+        if each["kind"] == "query":
+            _make(session, each["reads"], known)
+        _KINDS[each["kind"]](session, each).createOrReplaceTempView(view)
 
 
 def _parquet(session: SparkSession, read: Mapping[str, Any]) -> DataFrame:
@@ -58,7 +72,6 @@ def _iceberg(session: SparkSession, read: Mapping[str, Any]) -> DataFrame:
 
 
 def _query(session: SparkSession, read: Mapping[str, Any]) -> DataFrame:
-    make_views(session, read["reads"])
     frame = session.sql(read["sql"])
     names = [f"c{at}" for at in range(len(frame.columns))]
     columns = [f.col(own).cast(kind).alias(name) for own, (name, kind) in zip(names, read["columns"], strict=True)]

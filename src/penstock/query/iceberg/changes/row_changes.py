@@ -6,7 +6,6 @@ Source: Trino documentation, "DELETE", "UPDATE", "MERGE"; Athena writes position
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,43 +27,55 @@ from penstock.query.iceberg.scan import FILE, POSITION, IcebergScan
 from penstock.query.iceberg.types import all_fields
 from penstock.query.planning.planner import POSITIONS
 
-__all__ = ["delete", "merge", "update"]
+__all__ = ["changed_rows", "delete", "merge", "update"]
 
 
 def delete(context: ExecutionContext, statement: Delete, table: Table) -> Outcome:
     """Delete the rows that meet the condition. Raises :class:`StatementError`."""
-    tree = statement.tree
-    _refuse(tree, {"this", "where"}, "DELETE")
-
-    def query(_names: Sequence[str]) -> exp.Select:
-        found = exp.select(FILE, POSITION, exp.alias_(exp.Literal.number(DELETED), ACTION)).from_(_target(tree.this))
-        return found.where(tree.args["where"].this.copy(), copy=False) if tree.args.get("where") else found
-
-    return _run(context, table, query)
+    return _run(context, table, statement)
 
 
 def update(context: ExecutionContext, statement: Update, table: Table) -> Outcome:
     """Change the rows that meet the condition. Raises :class:`StatementError`."""
-    tree = statement.tree
-    _refuse(tree, {"this", "expressions", "where"}, "UPDATE")
-
-    def query(names: Sequence[str]) -> exp.Select:
-        target = _target(tree.this)
-        changed = assignments(tree.expressions, names, "UPDATE")
-        alias = target.alias_or_name
-        columns = [
-            exp.alias_(changed[name].copy() if name in changed else exp.column(name, alias, quoted=True), name, quoted=True)
-            for name in names
-        ]
-        found = exp.select(FILE, POSITION, exp.alias_(exp.Literal.number(UPDATED), ACTION), *columns).from_(target)
-        return found.where(tree.args["where"].this.copy(), copy=False) if tree.args.get("where") else found
-
-    return _run(context, table, query)
+    return _run(context, table, statement)
 
 
 def merge(context: ExecutionContext, statement: Merge, table: Table) -> Outcome:
     """Insert, change and delete rows by those of a source. Raises :class:`StatementError`."""
-    return _run(context, table, lambda names: merge_query(statement.tree, _target(statement.tree.this), names))
+    return _run(context, table, statement)
+
+
+def changed_rows(context: ExecutionContext, statement: Delete | Update | Merge, table: Table) -> exp.Select:
+    """Return the query for the rows that the statement changes, for its plan alone. Raises :class:`StatementError`."""
+    state = TableChanges(context, table).state
+    check_writable(state)
+    return _query(statement, [each.name.lower() for each in all_fields(state.metadata.schema())])
+
+
+def _query(statement: Delete | Update | Merge, names: Sequence[str]) -> exp.Select:
+    """Return the query for the rows that the statement changes, in a table with the columns ``names``."""
+    if isinstance(statement, Merge):
+        return merge_query(statement.tree, _target(statement.tree.this), names)
+    return _deleted_rows(statement.tree) if isinstance(statement, Delete) else _updated_rows(statement.tree, names)
+
+
+def _deleted_rows(tree: exp.Expr) -> exp.Select:
+    _refuse(tree, {"this", "where"}, "DELETE")
+    found = exp.select(FILE, POSITION, exp.alias_(exp.Literal.number(DELETED), ACTION)).from_(_target(tree.this))
+    return found.where(tree.args["where"].this.copy(), copy=False) if tree.args.get("where") else found
+
+
+def _updated_rows(tree: exp.Expr, names: Sequence[str]) -> exp.Select:
+    _refuse(tree, {"this", "expressions", "where"}, "UPDATE")
+    target = _target(tree.this)
+    changed = assignments(tree.expressions, names, "UPDATE")
+    alias = target.alias_or_name
+    columns = [
+        exp.alias_(changed[name].copy() if name in changed else exp.column(name, alias, quoted=True), name, quoted=True)
+        for name in names
+    ]
+    found = exp.select(FILE, POSITION, exp.alias_(exp.Literal.number(UPDATED), ACTION), *columns).from_(target)
+    return found.where(tree.args["where"].this.copy(), copy=False) if tree.args.get("where") else found
 
 
 def _target(node: exp.Expr) -> exp.Table:
@@ -104,13 +115,13 @@ class _Deleted:
                 )
 
 
-def _run(context: ExecutionContext, table: Table, query: Any) -> Outcome:
+def _run(context: ExecutionContext, table: Table, statement: Delete | Update | Merge) -> Outcome:
     """Run a statement to its commit, again from the start if another commit comes between."""
     changes = TableChanges(context, table)
     for _ in range(MAX_TRIES):
         check_writable(changes.state)
         names = {each.name.lower(): each.name for each in all_fields(changes.state.metadata.schema())}
-        with context.computed(query(list(names))) as computation:
+        with context.computed(_query(statement, list(names))) as computation:
             rows, change = _changed(changes, computation, names)
             try:
                 if change is not None:
