@@ -122,6 +122,11 @@ def test_both_engines_answer_alike(world: World) -> None:
     world.answer("INSERT INTO ice SELECT id, name, at FROM sales WHERE year = 2020 AND id = 2", "big")
     for sql in QUERIES:
         assert world.answer(sql, "big") == world.answer(sql, "small"), sql
+    first = world.answer('SELECT min_by(snapshot_id, committed_at) FROM "ice$snapshots"', "small")[0][1][0]
+    earlier = f"SELECT * FROM ice FOR VERSION AS OF {first} ORDER BY id"
+    assert world.answer(earlier, "big") == world.answer(earlier, "small")
+    both = world.execution(f"SELECT count(*) FROM ice a, ice FOR VERSION AS OF {first} b", "big")
+    assert "two versions of one table in a query" in both["Status"]["StateChangeReason"]
 
 
 def test_what_fails_and_what_is_stopped_says_so(world: World) -> None:

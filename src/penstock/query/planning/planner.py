@@ -20,7 +20,7 @@ from penstock.query.errors import StatementError
 from penstock.query.planning.narrowing import narrow
 from penstock.query.planning.pruning import conditions_on, has_outer_join
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
-from penstock.query.sparksql.reads import VIEWS, RemoteQuery, unread
+from penstock.query.sparksql.reads import VIEWS, RemoteQuery, check_versions, unread
 from penstock.query.sparksql.translate import to_spark
 from penstock.query.tables.kinds import find_source
 from penstock.query.tables.port import (
@@ -200,6 +200,7 @@ class Planner:
             if remote is None:
                 raise unread(_full_name(each.source.table), _NO_FILES)
             reads.append(remote())
+        check_versions(reads)
         if any(cte.alias.lower().startswith(VIEWS) for cte in tree.find_all(exp.CTE)):
             raise StatementError("NOT_SUPPORTED", f"Names of WITH that begin with {VIEWS} are the engine's own.")
         _name_columns(tree)

@@ -1,6 +1,6 @@
 """What Spark SQL reads for a query: the files that were listed for it, and not what a catalog of its own would say."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from penstock.query.dialect.kinds import Type
 from penstock.query.errors import StatementError
 from penstock.query.sparksql.types import spark_type
 
-__all__ = ["ROWS", "VIEWS", "OutputColumn", "RemoteQuery", "spark_columns", "unread"]
+__all__ = ["ROWS", "VIEWS", "OutputColumn", "RemoteQuery", "check_versions", "spark_columns", "unread"]
 
 ROWS = "rows.arrow"
 """The file of the result in the statement's folder, which the owner's Spark writes."""
@@ -42,6 +42,20 @@ def spark_columns(name: str, columns: Sequence[Column], used: Callable[[Column],
         elif used(column):
             raise unread(name, f"column {column.name}, which is a {column.type}")
     return found
+
+
+def check_versions(reads: Sequence[Mapping[str, Any]]) -> None:
+    """Raise :class:`StatementError` if an Iceberg table is read at two snapshots: Spark 4.1 takes both for one."""
+    versions: dict[str, Any] = {}
+    for each in _tables(reads):
+        if each["kind"] == "iceberg" and versions.setdefault(each["metadata"], each["snapshot"]) != each["snapshot"]:
+            raise unread(each["metadata"].partition("/metadata/")[0], "two versions of one table in a query")
+
+
+def _tables(reads: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for each in reads:
+        yield each
+        yield from _tables(each.get("reads", ()))
 
 
 def unread(name: str, what: str) -> StatementError:

@@ -25,7 +25,7 @@ def _make(session: SparkSession, reads: Sequence[Mapping[str, Any]], known: dict
         # Spark 4.1 confuses the columns of two views that read one Iceberg table, unless one is a view of the other.
         same = (each["metadata"], each["snapshot"], str(each["columns"])) if each["kind"] == "iceberg" else None
         if same is not None and same in known:
-            session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(view)} AS SELECT * FROM {_quoted(known[same])}")
+            session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {_quoted(view)} AS SELECT * FROM {_quoted(known[same])}")  # noqa: S608 quoted names
             continue
         if same is not None:
             known[same] = view
@@ -66,7 +66,7 @@ def _iceberg(session: SparkSession, read: Mapping[str, Any]) -> DataFrame:
     mount_bucket(session, read["metadata"])
     reader = session.read.format("iceberg")
     if read["snapshot"] is not None:
-        reader = reader.option("snapshot-id", str(read["snapshot"]))
+        reader = reader.option("versionAsOf", str(read["snapshot"]))
     frame = reader.load(read["metadata"])
     return frame.select(*(f.col(_quoted(name)).cast(kind).alias(name) for name, kind in read["columns"]))
 
