@@ -135,7 +135,7 @@ class QueryService:
             check_same(stored, statement)
             return stored.id
         self._history.trim_hourly()
-        catalog = PermittedCatalog(self.catalog, self._changes, request.catalog_access)
+        catalog = PermittedCatalog(self.catalog, self._changes, request.catalog_access, account=self.settings.account)
         self._submit(statement, text, catalog, prepared, previous, cutoff=group.settings.bytes_cutoff)
         return statement.id
 

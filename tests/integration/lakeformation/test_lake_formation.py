@@ -336,6 +336,38 @@ def test_what_crawlers_and_statements_make_is_restricted_and_forgotten_when_it_g
     _refused(lambda: stranger.get_table(DatabaseName="shop", Name="mine"))
 
 
+def test_a_resource_link_is_read_with_permissions_on_its_target(world: World) -> None:
+    glue = world.server.client("glue")
+    lake = world.server.client("lakeformation")
+    target = {"CatalogId": world.server.account, "DatabaseName": "Shop"}
+    glue.create_database(DatabaseInput={"Name": "links"})
+    glue.create_database(DatabaseInput={"Name": "shop_link", "TargetDatabase": target})
+    for name, wanted in (
+        ("to_orders", {**target, "Name": "Orders"}),
+        ("to_link", {"DatabaseName": "links", "Name": "to_orders"}),
+        ("to_nothing", {**target, "Name": "nothing"}),
+        ("to_others", {**target, "CatalogId": "999999999999", "Name": "orders"}),
+    ):
+        glue.create_table(DatabaseName="links", TableInput={"Name": name, "TargetTable": wanted})
+    everyone = {"DataLakePrincipalIdentifier": "IAM_ALLOWED_PRINCIPALS"}
+    for name in ("links", "shop_link"):
+        lake.grant_permissions(Principal=everyone, Resource={"Database": {"Name": name}}, Permissions=["ALL"])
+    for name in ("to_orders", "to_link", "to_nothing", "to_others"):
+        table = {"Table": {"DatabaseName": "links", "Name": name}}
+        lake.grant_permissions(Principal=everyone, Resource=table, Permissions=["ALL"])
+    assert "Required DESCRIBE on table shop.orders" in world.sql("visitor", "SELECT id FROM links.to_orders")
+    columns = {"TableWithColumns": {"DatabaseName": "shop", "Name": "orders", "ColumnNames": ["id"]}}
+    world.grant("visitor", columns, "SELECT")
+    for name in ("links.to_orders", "shop_link.orders"):
+        assert world.sql("visitor", f"SELECT * FROM {name} ORDER BY 1") == [["1"], ["2"], ["3"]]
+    assert "resource link to a link" in world.sql("visitor", "SELECT * FROM links.to_link")
+    assert "links.to_nothing' does not exist" in world.sql("visitor", "SELECT * FROM links.to_nothing")
+    assert "account 999999999999" in world.sql("visitor", "SELECT * FROM links.to_others")
+    # What is dropped is the link.
+    assert world.sql("visitor", "DROP TABLE links.to_orders") == []
+    assert glue.get_table(DatabaseName="shop", Name="orders")["Table"]["Name"] == "orders"
+
+
 def test_tables_at_a_registered_location_need_access_to_it(world: World) -> None:
     lake, glue = world.server.client("lakeformation"), world.client("glue", "builder")
     lake.register_resource(ResourceArn="arn:aws:s3:::lk/vault", UseServiceLinkedRole=True)

@@ -6,6 +6,7 @@ databases and tables in the AWS Glue Data Catalog"). Every read of a plan goes t
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
@@ -19,10 +20,16 @@ __all__ = ["PermittedCatalog", "PermittedStatements"]
 
 
 class PermittedCatalog:
-    """The catalog for one caller, who may do all without ``catalog_access``. Raises :class:`StatementError` if denied."""
+    """The catalog for one caller, who may do all without ``catalog_access``. Raises :class:`StatementError` if denied.
 
-    def __init__(self, catalog: CatalogReader, changes: CatalogChanges, catalog_access: CatalogAccess | None) -> None:
+    Targets of resource links in the catalog of ``account`` itself lose their ``CatalogId``: others are another account's.
+    """
+
+    def __init__(
+        self, catalog: CatalogReader, changes: CatalogChanges, catalog_access: CatalogAccess | None, *, account: str = ""
+    ) -> None:
         self._catalog = catalog
+        self._account = account
         self._changes = changes
         self._access = catalog_access
 
@@ -35,7 +42,8 @@ class PermittedCatalog:
 
     def database(self, name: str) -> Database:
         self._check("GetDatabase", {"Name": name})
-        return self._catalog.database(name)
+        found = self._catalog.database(name)
+        return replace(found, extra=self._own_targets(found.extra)) if "TargetDatabase" in found.extra else found
 
     def tables(self, database: str) -> Sequence[Table]:
         self._check("GetTables", {"DatabaseName": database})
@@ -51,7 +59,8 @@ class PermittedCatalog:
 
     def table(self, database: str, name: str) -> Table:
         self._check("GetTable", {"DatabaseName": database, "Name": name})
-        return self._catalog.table(database, name)
+        found = self._catalog.table(database, name)
+        return replace(found, extra=self._own_targets(found.extra)) if "TargetTable" in found.extra else found
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
         self._check("GetPartitions", {"DatabaseName": database, "TableName": table})
@@ -87,6 +96,16 @@ class PermittedCatalog:
         if self._access is not None:
             with _as_statement_error():
                 self._access.check_object(action, uri)
+
+    def _own_targets(self, extra: Mapping[str, object]) -> Mapping[str, object]:
+        targets = {name: found for name, found in extra.items() if name.startswith("Target") and isinstance(found, Mapping)}
+        return {
+            **extra,
+            **{
+                name: {key: value for key, value in found.items() if (key, value) != ("CatalogId", self._account)}
+                for name, found in targets.items()
+            },
+        }
 
     def _is_visible(self, table: Table) -> bool:
         return self._access is None or self._access.is_visible(

@@ -1,6 +1,6 @@
 """The kinds of tables, in the order in which they are asked whether a name is one of theirs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
@@ -68,10 +68,41 @@ def find_database(catalog: CatalogReader, name: TableName, database: str | None,
 
 
 def find_table(catalog: CatalogReader, name: TableName, *, database: str | None, position: Position | None = None) -> Table:
-    """Return the catalog's table. Raises :class:`StatementError` if a part of the name does not exist."""
+    """Return the catalog's table, or the one that a resource link of the name leads to.
+
+    A link is of a table, or of the database: Lake Formation developer guide, "How resource links work". Whoever uses one
+    needs the permissions on its target. Raises :class:`StatementError` if a part of the name does not exist.
+    """
     schema = find_database(catalog, name, database, position=position)
+    what = f"{schema}.{name.name}"
     try:
-        return catalog.table(schema, name.name)
+        home = _target(catalog.database(schema).extra, "TargetDatabase", what, position)
+        table = catalog.table(home.get("DatabaseName", schema), name.name)
+        target = _target(table.extra, "TargetTable", what, position)
+        if not target:
+            return table
+        linked = catalog.table(target.get("DatabaseName", ""), target.get("Name", ""))
     except NotFound:
-        what = f"{CATALOG_NAME.lower()}.{schema}.{name.name}"
-        raise StatementError("TABLE_NOT_FOUND", f"Table '{what}' does not exist", position=position) from None
+        raise StatementError(
+            "TABLE_NOT_FOUND", f"Table '{CATALOG_NAME.lower()}.{what}' does not exist", position=position
+        ) from None
+    if "TargetTable" in linked.extra:
+        raise StatementError(
+            "NOT_SUPPORTED", f"'{what}' is a resource link to a link.", position=position, remedy="Link to the table itself."
+        )
+    return linked
+
+
+def _target(extra: Mapping[str, object], member: str, what: str, position: Position | None) -> Mapping[str, str]:
+    """Return the names that a resource link leads to, in lower case; empty if it is none."""
+    found = extra.get(member)
+    if not isinstance(found, Mapping):
+        return {}
+    if found.get("CatalogId"):
+        raise StatementError(
+            "NOT_SUPPORTED",
+            f"'{what}' is a resource link into the catalog of account {found['CatalogId']}, which statements do not read.",
+            position=position,
+            remedy="Copy the table, or assume a role of that account.",
+        )
+    return {str(key): str(value).lower() for key, value in found.items()}
