@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import KINDS
-from penstock.spark.glue.sinks import files, jdbc
+from penstock.spark.glue.sinks import dynamodb, files, jdbc
 from penstock.spark.glue.sinks.formats import FORMATS
 from penstock.spark.glue.sinks.port import Sink, TableSink, Write
 from penstock.spark.glue.sources.jdbc import is_database_table
@@ -19,6 +19,7 @@ _SINKS: Mapping[str, Sink] = {
     "file": files.write,
     **dict.fromkeys(FORMATS, files.write),
     **dict.fromkeys(KINDS, jdbc.write),
+    "dynamodb": dynamodb.write,
 }
 """By connection type; a format as the type is that of files."""
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import KINDS
-from penstock.spark.glue.sources import file_tables, files, jdbc, kafka, kinesis, stream_tables
+from penstock.spark.glue.sources import dynamodb, file_tables, files, jdbc, kafka, kinesis, stream_tables
 from penstock.spark.glue.sources.formats import FORMATS
 from penstock.spark.glue.sources.port import Read, Source, Table, TableSource
 
@@ -23,6 +23,7 @@ _BATCHES: Mapping[str, Source] = {
     "file": files.read,
     **dict.fromkeys(FORMATS, files.read),
     **dict.fromkeys(KINDS, jdbc.read),
+    "dynamodb": dynamodb.read,
 }
 """By connection type: all that is there now."""
 

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from botocore.exceptions import ClientError
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.types import StructType
 
@@ -112,10 +113,34 @@ class DynamoDbWriter:
         ready = prepared(rows.select(*(F.col(quoted(name)) for name in names)))
         marker = conditions.marker if sink.conditional else None
         read = _Counted(rows_on_driver(ready, batch.count, at_once=_ROWS_AT_ONCE))
-        written = self._write_all(_writes(read, encoders, keys, marker, deletes=deletes), conditions)
+        writes = _writes(read, encoders, keys, marker, deletes=deletes)
+        if sink.conditional:
+            written = self._write_all(writes, lambda group: self._conditional(group[0], conditions), size=1)
+        else:
+            written = self._write_all(writes, self._batch, size=_PER_REQUEST)
         wanted = ready.count() if deletes else batch.count
         check_all_rows(sink.name, read.count, wanted)
         return Published(rows=written)
+
+    def load(self, rows: DataFrame) -> int:
+        """Put every row, without a condition and a marker; of rows with the same key one is put. Return how many were."""
+        keys, columns = self._table_keys(), rows.schema
+        if lost := [key for key in keys if key not in columns.names]:
+            raise InvalidInput(
+                f"Sink {self._sink.name}: the rows lack {', '.join(lost)}, of the keys of table {self._sink.table}.",
+                remedy=f"The rows have: {', '.join(columns.names)}.",
+            )
+        encoders = [(name, encoder(name, columns[name].dataType)) for name in columns.names]
+        # A request may not have the same key twice.
+        ready = prepared(rows.dropDuplicates(list(keys))).persist()
+        try:
+            count = ready.count()
+            read = _Counted(rows_on_driver(ready, count, at_once=_ROWS_AT_ONCE))
+            written = self._write_all(_writes(read, encoders, keys, None, deletes=False), self._batch, size=_PER_REQUEST)
+            check_all_rows(self._sink.name, read.count, count)
+        finally:
+            ready.unpersist()
+        return written
 
     def _table_keys(self) -> tuple[str, ...]:
         if self._keys:
@@ -149,13 +174,8 @@ class DynamoDbWriter:
             )
         return self._client
 
-    def _write_all(self, writes: Iterator[Write], conditions: Conditions) -> int:
-        """Write in threads, a few requests ahead of the slowest; return how many rows the table has."""
-        size = 1 if self._sink.conditional else _PER_REQUEST
-
-        def write(group: list[Write]) -> int:
-            return self._conditional(group[0], conditions) if self._sink.conditional else self._batch(group)
-
+    def _write_all(self, writes: Iterator[Write], write: Callable[[list[Write]], int], *, size: int) -> int:
+        """Write groups of ``size`` in threads, a few requests ahead of the slowest; return how many rows the table has."""
         written = 0
         with ThreadPoolExecutor(self._sink.threads, thread_name_prefix="dynamodb") as pool:
             running: deque[Future[int]] = deque()

@@ -1,0 +1,34 @@
+"""Tables of DynamoDB: a put for each row, by the writer of the dynamodb sink. A row with a key replaces the item there."""
+
+from pyspark.sql import DataFrame
+
+from penstock.errors import InvalidInput
+from penstock.pipelines.sinks.dynamodb import DynamoDbSink
+from penstock.spark.glue.options import Options
+from penstock.spark.glue.sinks.port import Write
+from penstock.spark.glue.sources.dynamodb import check_rate, no_role
+from penstock.spark.sinks.dynamodb.writer import DynamoDbWriter
+
+__all__ = ["write"]
+
+_MOST_THREADS = 256
+
+
+def write(write: Write, frame: DataFrame) -> None:
+    """Put every row; nulls are attributes that an item lacks. Raises :class:`InvalidInput`, and NotFound for a table.
+
+    A write that fails has put some rows, and writing the same rows again puts them all.
+    """
+    options = Options("the dynamodb sink", write.options)
+    table = options.text("dynamodb.output.tableName")
+    if not table:
+        raise InvalidInput("The dynamodb sink needs dynamodb.output.tableName.", remedy="Name the table.")
+    no_role(options)
+    check_rate(options, "dynamodb.throughput.write.percent")
+    threads = options.number("dynamodb.output.numParallelTasks", 16, least=1) or 16
+    # Requests are retried by the writer, with growing pauses.
+    options.number("dynamodb.output.retry")
+    region = options.text("dynamodb.region")
+    options.finish()
+    sink = DynamoDbSink(name="dynamodb", table=table, region=region, threads=min(threads, _MOST_THREADS))
+    DynamoDbWriter(sink).load(frame)

@@ -1,0 +1,173 @@
+"""Tables of DynamoDB: their items with types that fit all of them, or DynamoDB's JSON as its exports have it.
+
+Items are read by parallel scans. Source: "DynamoDB connections",
+https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect-dynamodb-home.html
+"""
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import boto3
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from penstock.client.connection import open_client, translated_errors
+from penstock.errors import InvalidInput, NotFound
+from penstock.spark.glue.frames.dynamodb import plain_items, simplified, unnested_items
+from penstock.spark.glue.options import Options
+from penstock.spark.glue.sources.port import Read
+
+__all__ = ["check_rate", "no_role", "read"]
+
+_ATTEMPTS = 10
+_MOST_SPLITS = 1_000_000
+_LONG = 18  # digits that a bigint has in any case
+
+
+def read(read: Read) -> DataFrame:
+    """Return the items of a table. Raises :class:`InvalidInput` for options, and NotFound for a table."""
+    options = Options("the dynamodb source", read.options)
+    export = (options.text("dynamodb.export") or "").strip().lower()
+    if export not in {"", "ddb"}:
+        raise InvalidInput(
+            f"dynamodb.export is {export!r}, and exports in S3 are not read by this source.",
+            remedy="Use ddb, which reads the table itself; or read the export's files as json, and call simplify_ddb_json.",
+        )
+    no_role(options)
+    table = _table(options, export)
+    splits = options.number("dynamodb.splits", least=1)
+    check_rate(options, "dynamodb.throughput.read.percent")
+    unnest, simplify = options.flag("dynamodb.unnestDDBJson"), options.flag("dynamodb.simplifyDDBJson")
+    for name in ("dynamodb.s3.bucket", "dynamodb.s3.prefix", "dynamodb.s3.bucketOwner", "dynamodb.s3.sse.algorithm"):
+        # Where AWS would put the export that it reads.
+        options.text(name)
+    options.refuse("dynamodb.exportTime", "The table is read as it is now.")
+    region = options.text("dynamodb.region")
+    options.finish()
+    if (unnest or simplify) and not export:
+        raise InvalidInput(
+            "dynamodb.unnestDDBJson and dynamodb.simplifyDDBJson need dynamodb.export.", remedy="Set it to ddb."
+        )
+    if unnest and simplify:
+        raise InvalidInput("dynamodb.unnestDDBJson and dynamodb.simplifyDDBJson exclude each other.")
+    access = _checked_access(table, region)
+    count = min(splits or read.session.spark.sparkContext.defaultParallelism, _MOST_SPLITS)
+    found = _scanned(read, table, access, count, str if export else _number)
+    if not export:
+        return plain_items(found)
+    return unnested_items(found) if unnest else simplified(found) if simplify else found
+
+
+def no_role(options: Options) -> None:
+    """Refuse a role to read or write with."""
+    for name in ("dynamodb.sts.roleArn", "dynamodb.sts.roleSessionName"):
+        options.refuse(name, "Start the job with credentials of that role.")
+
+
+def check_rate(options: Options, name: str) -> None:
+    """Raise :class:`InvalidInput` unless a share of the table's capacity is from 0.1 to 1.5; the table itself bounds it."""
+    text = options.text(name)
+    try:
+        good = text is None or 0.1 <= float(text) <= 1.5
+    except ValueError:
+        good = False
+    if not good:
+        raise InvalidInput(f"{name} is {text!r}.", remedy="Use a number from 0.1 to 1.5.")
+
+
+def _table(options: Options, export: str) -> str:
+    name, arn = options.text("dynamodb.input.tableName"), options.text("dynamodb.tableArn")
+    found = name or (arn or "").rpartition("table/")[2]
+    if not found:
+        wanted = "dynamodb.tableArn" if export else "dynamodb.input.tableName"
+        raise InvalidInput(f"The dynamodb source needs {wanted}.", remedy="Name the table.")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """How Spark's tasks reach DynamoDB: as this process does, whose environment they need not have."""
+
+    region: str
+    endpoint_url: str
+    keys: Mapping[str, str | None] = field(repr=False)
+
+    def client(self) -> Any:
+        """Return a client."""
+        session = boto3.session.Session(**self.keys) if self.keys else None  # type: ignore[arg-type]
+        return open_client(
+            "dynamodb", region=self.region, endpoint_url=self.endpoint_url, session=session, attempts=_ATTEMPTS
+        )
+
+
+def _checked_access(table: str, region: str | None) -> _Access:
+    """Return the access to a table that exists. Raises NotFound."""
+    client = open_client("dynamodb", region=region)
+    try:
+        with translated_errors(client, f"DynamoDB table {table}"):
+            client.describe_table(TableName=table)
+    except NotFound:
+        raise NotFound(
+            f"There is no DynamoDB table {table} at {client.meta.endpoint_url}.", remedy="Correct its name, or the region."
+        ) from None
+    found = boto3.session.Session().get_credentials()
+    keys: dict[str, str | None] = {}
+    if found is not None:
+        now = found.get_frozen_credentials()
+        keys = {
+            "aws_access_key_id": now.access_key,
+            "aws_secret_access_key": now.secret_key,
+            "aws_session_token": now.token,
+        }
+    return _Access(client.meta.region_name, client.meta.endpoint_url, keys)
+
+
+def _scanned(read: Read, table: str, access: _Access, count: int, number: Callable[[str], Any]) -> DataFrame:
+    spark = read.session.spark
+    scan = partial(_segment, table, access, count, number)
+    # Kept, so that the types are those of the rows: a second scan may find others.
+    lines = spark.sparkContext.parallelize(range(count), count).flatMap(scan).persist(StorageLevel.MEMORY_AND_DISK)
+    found = spark.read.json(lines)
+    return found if found.columns else spark.createDataFrame([], StructType([]))
+
+
+def _segment(table: str, access: _Access, count: int, number: Callable[[str], Any], segment: int) -> Iterator[str]:
+    """Yield the items of one part of the table, as JSON; runs where Spark's tasks do."""
+    client = access.client()
+    with translated_errors(client, f"DynamoDB table {table}"):
+        for page in client.get_paginator("scan").paginate(
+            TableName=table, Segment=segment, TotalSegments=count, ConsistentRead=True
+        ):
+            for item in page["Items"]:
+                yield json.dumps(_item(item, number))
+
+
+def _item(item: Mapping[str, Any], number: Callable[[str], Any]) -> dict[str, Any]:
+    """Return an item as DynamoDB's exports have it: binary values are base64. ``number`` makes the values of numbers."""
+    return {"Item": {name: _tagged(each, number) for name, each in item.items()}}
+
+
+def _tagged(attribute: Mapping[str, Any], number: Callable[[str], Any]) -> dict[str, Any]:
+    ((kind, value),) = attribute.items()
+    if kind in {"M", "L"}:
+        inner = value.items() if kind == "M" else enumerate(value)
+        found = {name: _tagged(each, number) for name, each in inner}
+        return {kind: found if kind == "M" else list(found.values())}
+    if kind not in {"B", "BS", "N", "NS"}:
+        return {kind: value}
+    scalar: Callable[[Any], Any] = _base64 if kind.startswith("B") else number
+    return {kind: [scalar(each) for each in value] if kind in {"BS", "NS"} else scalar(value)}
+
+
+def _number(text: str) -> int | float:
+    digits = text.removeprefix("-")
+    return int(text) if digits.isdigit() and len(digits) <= _LONG else float(text)
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()

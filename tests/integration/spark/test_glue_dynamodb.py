@@ -1,0 +1,102 @@
+"""Glue scripts over DynamoDB Local: items with types, exports' JSON, and writes."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from awsglue.context import GlueContext
+from awsglue.dynamicframe import DynamicFrame
+from penstock.errors import InvalidInput, NotFound
+from penstock.testing.dynamodb import DynamoDBLocal
+
+pytestmark = [
+    pytest.mark.spark,
+    # py4j leaves the sockets of its callbacks to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+ITEMS: list[dict[str, Any]] = [
+    {"id": {"S": "a"}, "n": {"N": "7"}, "x": {"N": "1"}, "tags": {"SS": ["p", "q"]}, "raw": {"B": b"\x00\xff"},
+     "at": {"M": {"lat": {"N": "47.5"}, "names": {"L": [{"S": "ZRH"}]}}}},
+    {"id": {"S": "b"}, "n": {"N": "1.5"}, "x": {"S": "one"}, "on": {"BOOL": True}, "gone": {"NULL": True}},
+]  # fmt: skip
+
+
+@pytest.fixture
+def glue(spark: SparkSession, dynamodb: DynamoDBLocal, monkeypatch: pytest.MonkeyPatch) -> GlueContext:
+    keys = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_REGION": "us-east-1"}
+    for name, value in {**keys, **dynamodb.environment()}.items():
+        monkeypatch.setenv(name, value)
+    return GlueContext(spark.sparkContext)
+
+
+def table(dynamodb: DynamoDBLocal, name: str) -> Any:
+    client = dynamodb.client()
+    client.create_table(
+        TableName=name, BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+    )  # fmt: skip
+    return client
+
+
+def read(glue: GlueContext, **options: Any) -> DynamicFrame:
+    given = {name.replace("_", ".", 1): value for name, value in options.items()}
+    return glue.create_dynamic_frame_from_options("dynamodb", {**given, "dynamodb.region": "us-east-1"})
+
+
+def test_items_are_read_and_written(glue: GlueContext, dynamodb: DynamoDBLocal) -> None:
+    client = table(dynamodb, "glue-items")
+    for item in ITEMS:
+        client.put_item(TableName="glue-items", Item=item)
+    options = {"dynamodb.input.tableName": "glue-items", "dynamodb.throughput.read.percent": "1.0", "dynamodb.splits": "3"}
+    frame = glue.create_dynamic_frame.from_options(connection_type="dynamodb", connection_options=options)
+    rows = {row["id"]: row.asDict(recursive=True) for row in frame.resolveChoice(choice="cast:string").toDF().collect()}
+    assert rows["a"] == {
+        "id": "a", "n": 7.0, "x": "1", "tags": ["p", "q"], "raw": bytearray(b"\x00\xff"),
+        "at": {"lat": 47.5, "names": ["ZRH"]}, "on": None, "gone": None,
+    }  # fmt: skip
+    assert (rows["b"]["n"], rows["b"]["x"], rows["b"]["on"]) == (1.5, "one", True)
+    exported = read(glue, dynamodb_export="ddb", dynamodb_tableArn="arn:aws:dynamodb:us-east-1:1:table/glue-items")
+    assert exported.toDF().select("Item.n.N").where("N = '7'").count() == 1
+    arn = {"dynamodb.export": "ddb", "dynamodb.tableArn": "arn:aws:dynamodb:us-east-1:1:table/glue-items"}
+    simple = glue.create_dynamic_frame.from_options("dynamodb", {**arn, "dynamodb.simplifyDDBJson": True})
+    found = simple.toDF().where("id = 'a'").select("n", "at", "tags").collect()
+    assert [tuple(row) for row in found] == [("7", (("47.5"), ["ZRH"]), ["p", "q"])]
+    unnested = glue.create_dynamic_frame.from_options("dynamodb", {**arn, "dynamodb.unnestDDBJson": "true"})
+    assert set(unnested.toDF().columns) == {"id", "n", "x", "tags", "raw", "at", "on", "gone"}
+
+    target = table(dynamodb, "glue-out")
+    target.put_item(TableName="glue-out", Item={"id": {"S": "1"}, "old": {"S": "x"}})
+    made = glue.createDataFrame(
+        [("1", 2.5, None), ("2", None, ["a"]), ("2", None, ["a"])], "id STRING, n DOUBLE, l ARRAY<STRING>"
+    )
+    written = DynamicFrame.fromDF(made, glue, "f")
+    to = {"dynamodb.output.tableName": "glue-out", "dynamodb.throughput.write.percent": "1.0", "dynamodb.output.retry": "30"}
+    assert glue.write_dynamic_frame.from_options(written, "dynamodb", to) is written
+    items = sorted(target.scan(TableName="glue-out")["Items"], key=lambda item: str(item["id"]))
+    assert items == [{"id": {"S": "1"}, "n": {"N": "2.5"}}, {"id": {"S": "2"}, "l": {"L": [{"S": "a"}]}}]
+    with pytest.raises(InvalidInput, match="lack id, of the keys"):
+        glue.write_dynamic_frame.from_options(written.drop_fields(["id"]), "dynamodb", to)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "needs dynamodb.input.tableName"),
+        ({"dynamodb.export": "s3", "dynamodb.tableArn": "t"}, "exports in S3 are not read"),
+        ({"dynamodb.input.tableName": "t", "dynamodb.throughput.read.percent": "9"}, "from 0.1 to 1.5"),
+        ({"dynamodb.input.tableName": "t", "dynamodb.sts.roleArn": "r"}, "credentials of that role"),
+        ({"dynamodb.input.tableName": "t", "dynamodb.unnestDDBJson": True}, "need dynamodb.export"),
+        ({"dynamodb.input.tableName": "t", "dynamodb.input.table": "t"}, "has no option"),
+    ],
+)
+def test_what_is_not_served_is_refused_by_name(glue: GlueContext, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        glue.create_dynamic_frame.from_options("dynamodb", options)
+
+
+def test_a_table_that_is_not_there_is_named(glue: GlueContext) -> None:
+    with pytest.raises(NotFound, match="no DynamoDB table nowhere"):
+        glue.create_dynamic_frame.from_options("dynamodb", {"dynamodb.input.tableName": "nowhere"})
