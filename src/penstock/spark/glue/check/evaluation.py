@@ -21,10 +21,11 @@ BOTO3_SERVICES = frozenset(
 _LIBRARIES = frozenset({each.module.partition(".")[0] for each in ROWS})
 # Of these the table has all public names. A GlueContext has Spark's names besides.
 _TOLD = {(each.module, each.owner) for each in ROWS} - {("awsglue.context", "GlueContext")}
+_HUDI = "Hudi's connector does not resolve here: use an Iceberg or a Delta table."
 _FILES = {"s3", "file"}
 # Names of Spark's data sources whose jars are not here. Others may be a script's own text.
 _ABSENT_SOURCES = re.compile(
-    r"(org\.apache\.)?hudi|(net\.snowflake\.spark\.)?snowflake|(io\.github\.spark_redshift_community|com\.databricks)\.\S+"
+    r"hudi|(net\.snowflake\.spark\.)?snowflake|(io\.github\.spark_redshift_community|com\.databricks)\.\S+"
     r"|redshift|mongo(db)?|com\.mongodb\.\S+|bigquery|dynamodb|opensearch|es|org\.elasticsearch\.spark\.sql|com\.crealytics\.\S+"
     r"|org\.apache\.spark\.sql\.cassandra|com\.amazonaws\.\S+|marketplace\.\S+|custom\.\S+",
     re.IGNORECASE,
@@ -118,10 +119,12 @@ def _formats(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
     for text, line, node in uses.texts:
         if _ABSENT_SOURCES.fullmatch(text):
             note = "Spark has no such source here: add its jar, --conf spark.jars=FILE.jar."
-            if "hudi" in text.lower():
-                note = "Hudi's connector does not resolve here: use an Iceberg or a Delta table."
-            sure = node in reached and "hudi" in text.lower()
-            yield Finding(line=line, kind="refused", name=f'format("{text}")', note=note, sure=sure)
+            hudi = text.lower() == "hudi"
+            sure = node in reached and hudi
+            yield Finding(line=line, kind="refused", name=f'format("{text}")', note=_HUDI if hudi else note, sure=sure)
+    # The first one says it.
+    for line, node in uses.hudi[:1]:
+        yield Finding(line=line, kind="refused", name="Hudi", note=_HUDI, sure=node in reached)
 
 
 def _jvm(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """What an expression may be, and which names of Glue's library it uses."""
 
 import ast
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,8 @@ _ONLY_GLUES = {
     }.items()
     for name in names.split()
 }
+# Its source, its extension, its options and its tables.
+_HUDI = re.compile(r"^org\.apache\.(spark\.sql\.)?hudi|^hoodie\.|\bUSING\s+hudi\b", re.IGNORECASE)
 _POSITIONAL = {
     "from_options": ("connection_type", "connection_options", "format", "format_options"),
     "writes": ("frame", "connection_type", "connection_options", "format", "format_options"),
@@ -107,8 +110,10 @@ class Expressions(ABC):
                 found = self._attribute(node, scope)
             case ast.Call():
                 found = self._call(node, scope)
-            case ast.Constant():
-                found = frozenset({Text(node.value)}) if isinstance(node.value, str) else _NOTHING
+            case ast.Constant(value=str(text)):
+                if _HUDI.search(text):
+                    self.uses.hudi.append((node.lineno, id(node)))
+                found = frozenset({Text(text)})
             case ast.Lambda():
                 self.evaluate(node.body, Scope(scope))
                 found = _NOTHING

@@ -43,6 +43,8 @@ class Uses:
     """Arguments of the job, each with the line and node of getResolvedOptions."""
     texts: list[tuple[str, int, int]] = field(default_factory=list)
     """Formats of Spark's readers and writers: ``format("delta")``."""
+    hudi: list[tuple[int, int]] = field(default_factory=list)
+    """Texts that name Hudi, with their lines and nodes."""
     jvm: dict[int, tuple[str, int]] = field(default_factory=dict)
     """Chains of attributes of the JVM, by node, with their lines."""
 
