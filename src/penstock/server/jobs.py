@@ -10,6 +10,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -18,12 +19,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+import penstock
 from penstock.access.sts import TokenService
 from penstock.api.aws import logs
 from penstock.api.aws.catalog.tags import Tagged
 from penstock.api.aws.jobs import jobs as job_operations
 from penstock.api.aws.jobs import runs as run_operations
-from penstock.api.aws.jobs import security, triggers, workflows
+from penstock.api.aws.jobs import security, sessions, triggers, workflows
 from penstock.api.aws.protocol.operations import OperationSet
 from penstock.crawl.service import CrawlService
 from penstock.errors import AccessDenied, InvalidInput, NotFound, PenstockError
@@ -32,6 +34,7 @@ from penstock.jobs.definitions import JobService
 from penstock.jobs.model import RUNNING, RUNS, JobRun
 from penstock.jobs.runs import RunRequest, RunService
 from penstock.jobs.security import SecurityService
+from penstock.jobs.sessions import SessionService
 from penstock.jobs.store import JobStore
 from penstock.jobs.triggers import TriggerService
 from penstock.jobs.workflows import WorkflowService
@@ -46,6 +49,8 @@ from penstock.settings.server import ServerSettings
 __all__ = ["RUN_PATH", "TenantJobs", "run_routes"]
 
 RUN_PATH = "/penstock/run"
+# Not imported: the server does without Spark.
+_SESSION = str(Path(penstock.__file__).parent / "spark/glue/jobs/session.py")
 _GLUE = "glue.amazonaws.com"
 _MAX_BODY = 4 * MAX_DOCUMENT
 
@@ -59,6 +64,7 @@ class TenantJobs:
     operations: tuple[OperationSet, ...]
     tagged: Mapping[str, Tagged]
     runner: JobRunner | None
+    sessions: SessionService
 
     @classmethod
     def of(
@@ -77,6 +83,7 @@ class TenantJobs:
         runs = RunService(store, enabled=runner is not None, wake=wake)
         flows = WorkflowService(store, wake=wake)
         firing = TriggerRunner(store, runs, flows, _CrawlsOfService(crawls))
+        interactive = SessionService(store, script=_SESSION, enabled=runner is not None, wake=wake)
         starters = TriggerService(store, fire=firing.fire)
         if runner is not None:
             runner.on_end(lambda run: _retry(runs, run))
@@ -88,6 +95,7 @@ class TenantJobs:
             store=store,
             tokens=tokens,
             operations=(
+                sessions.operations(interactive),
                 triggers.operations(starters),
                 workflows.operations(flows, store),
                 security.operations(SecurityService(store)),
@@ -95,8 +103,9 @@ class TenantJobs:
                 run_operations.operations(runs, BookmarkService(store)),
                 logs.operations(folder),
             ),
-            tagged={"job": jobs, "trigger": starters, "workflow": flows},
+            tagged={"job": jobs, "trigger": starters, "workflow": flows, "session": interactive},
             runner=runner,
+            sessions=interactive,
         )
 
     def begin(self) -> None:
@@ -209,8 +218,13 @@ def run_routes(settings: ServerSettings, tenants: ServedTenants) -> list[Route]:
         body = await request.body() if request.method == "PUT" else b""
         return await _answer(lambda: _bookmark(tenants, request, body))
 
+    async def statement(request: Request) -> Response:
+        body = await request.body() if request.method == "PUT" else b""
+        return await _answer(lambda: _statement(tenants, request, body))
+
     return [
         Route(f"{RUN_PATH}/credentials", credentials, methods=["GET"]),
+        Route(f"{RUN_PATH}/statement", statement, methods=["GET", "PUT"]),
         Route(f"{RUN_PATH}/bookmark", bookmark, methods=["GET", "PUT"]),
     ]
 
@@ -242,6 +256,22 @@ def _bookmark(tenants: ServedTenants, request: Request, body: bytes) -> Mapping[
     except (ValueError, TypeError, KeyError):
         raise InvalidInput("A bookmark is sent as an object with version, a number, and document, a text.") from None
     return _shape(service.commit(run.job, run.id, document, version=version, attempt=run.attempt))
+
+
+def _statement(tenants: ServedTenants, request: Request, body: bytes) -> Mapping[str, Any]:
+    jobs, run, _ = _authenticated(tenants, request)
+    if request.method == "GET":
+        return jobs.sessions.take(run)
+    if len(body) > _MAX_BODY:
+        raise InvalidInput(f"The output has {len(body)} bytes; {_MAX_BODY} is the maximum.")
+    try:
+        sent = orjson.loads(body)
+        number, output = int(sent["id"]), dict(sent["output"])
+        failed, cancelled = bool(sent["failed"]), bool(sent["cancelled"])
+    except (ValueError, TypeError, KeyError):
+        raise InvalidInput("An output is sent as an object with id, output, failed and cancelled.") from None
+    jobs.sessions.answer(run, number, output, failed=failed, cancelled=cancelled)
+    return {}
 
 
 def _shape(bookmark: Bookmark) -> Mapping[str, Any]:

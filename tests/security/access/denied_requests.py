@@ -100,7 +100,7 @@ def make(target: Any) -> World:
                 f"arn:aws:glue:*:*:registry/{HIDDEN}*",
                 f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
                 f"arn:aws:glue:*:*:connection/{HIDDEN}*",
-                *(f"arn:aws:glue:*:*:{kind}/{HIDDEN}*" for kind in ("job", "trigger", "workflow")),
+                *(f"arn:aws:glue:*:*:{kind}/{HIDDEN}*" for kind in ("job", "session", "trigger", "workflow")),
                 f"arn:aws:logs:*:*:log-group:/aws-glue/jobs/output:log-stream:{HIDDEN}*",
                 f"arn:aws:athena:*:*:workgroup/{HIDDEN}*",
                 f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",

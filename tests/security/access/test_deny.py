@@ -70,6 +70,10 @@ def _job(**more: Any) -> Callable[[World], Arguments]:
     return lambda world: {"JobName": world.secret, **more}
 
 
+def _role(world: World) -> str:
+    return f"arn:aws:iam::{world.target.account}:role/etl"
+
+
 def _secret(**more: Any) -> Callable[[World], Arguments]:
     return lambda world: {"SecretId": world.secret, **more}
 
@@ -207,6 +211,11 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "GetWorkflowRun"): _named(RunId="wr_1"),
     ("glue", "GetWorkflowRunProperties"): _named(RunId="wr_1"),
     ("glue", "PutWorkflowRunProperties"): _named(RunId="wr_1", RunProperties={}),
+    ("glue", "CreateSession"): lambda world: {"Id": world.secret, "Role": _role(world), "Command": {"Name": "glueetl"}},
+    **{("glue", f"{verb}Session"): lambda world: {"Id": world.secret} for verb in ("Delete", "Get", "Stop")},
+    ("glue", "RunStatement"): lambda world: {"SessionId": world.secret, "Code": "1"},
+    **{("glue", f"{verb}Statement"): lambda world: {"SessionId": world.secret, "Id": 1} for verb in ("Get", "Cancel")},
+    ("glue", "ListStatements"): lambda world: {"SessionId": world.secret},
     ("glue", "CreateJob"): _named(Role="etl", Command={"ScriptLocation": "s3://lake/a.py"}),
     ("glue", "UpdateJob"): _job(JobUpdate={"Description": "x"}),
     ("glue", "GetJob"): _job(),
@@ -267,6 +276,8 @@ NEITHER = {
     ("glue", "CheckSchemaVersionValidity"),
     *(("glue", f"{each}SecurityConfiguration") for each in ("Create", "Delete", "Get")),
     ("glue", "GetSecurityConfigurations"),
+    # A session to list would need a process: a denied one cannot be named.
+    ("glue", "ListSessions"),
     ("glue", "GetResourcePolicies"),
     # Classifiers have no resource types in policies.
     *(("glue", f"{verb}Classifier") for verb in ("Create", "Delete", "Get", "Update")),

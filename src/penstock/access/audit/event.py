@@ -27,6 +27,7 @@ _SECRET = frozenset(
         "AddPrivateKey",
         "Arguments",
         "AuthorizationCode",
+        "Code",
         "ConnectionProperties",
         "CustomAuthenticationCredentials",
         "DefaultArguments",

@@ -275,6 +275,11 @@ def _named(kind: str, member: str | None = None) -> Builder:
     return builder
 
 
+def _session(request: Request, context: ResourceContext) -> Sequence[str]:
+    # The Id of a statement's request is the statement's number.
+    return (context.glue(f"session/{request.get('SessionId') or request.get('Id') or '*'}"),)
+
+
 def _connection(request: Request, context: ResourceContext) -> Sequence[str]:
     names = {request.get("ConnectionName"), request.get("Name"), request.get("ConnectionInput", {}).get("Name")} - {None}
     return _connections_of(context, sorted(map(str, names)))
@@ -446,6 +451,8 @@ _GLUE: dict[str, Builder] = {
     **_each(_job, "BatchStopJobRun", "GetJobBookmark", "ResetJobBookmark"),
     **_each(_jobs, "BatchGetJobs", "GetJobs", "ListJobs"),
     **_each(_named("trigger"), "CreateTrigger", "DeleteTrigger", "GetTrigger", "UpdateTrigger"),
+    **_each(_session, "CreateSession", "DeleteSession", "GetSession", "StopSession", "RunStatement", "GetStatement"),
+    **_each(_session, "CancelStatement", "ListStatements", "ListSessions"),
     **_each(_named("trigger"), "StartTrigger", "StopTrigger"),
     **_each(_named("trigger", "TriggerNames"), "BatchGetTriggers", "GetTriggers", "ListTriggers"),
     **_each(_named("workflow"), "CreateWorkflow", "DeleteWorkflow", "GetWorkflow", "UpdateWorkflow"),

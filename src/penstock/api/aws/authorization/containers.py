@@ -164,6 +164,10 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
             *(("GetTriggers", "Triggers"), ("BatchGetTriggers", "Triggers"), ("ListTriggers", "TriggerNames")),
         )
     },
+    ("glue", "ListSessions"): [
+        _glue("ListSessions", "Ids", _of_kind("session", "Id"), "GetSession"),
+        _glue("ListSessions", "Sessions", _of_kind("session", "Id"), "GetSession"),
+    ],
     ("glue", "ListWorkflows"): [_glue("ListWorkflows", "Workflows", _of_kind("workflow", "Name"), "GetWorkflow")],
     ("glue", "GetJobs"): [_glue("GetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],
     ("glue", "BatchGetJobs"): [_glue("BatchGetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],

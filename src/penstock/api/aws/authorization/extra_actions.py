@@ -36,7 +36,7 @@ _WRITING = ("BatchCreate", "BatchUpdate", "Create", "Update", "TagResource")
 _DECLARING = {"CreateSchema": "Tags", "TagResource": "TagsToAdd"}
 _WITH_ROLE: Mapping[str, Callable[[Request], str | None]] = {
     **dict.fromkeys(("CreateCrawler", "UpdateCrawler"), lambda request: request.get("Role")),
-    "CreateJob": lambda request: request["Role"],
+    **dict.fromkeys(("CreateJob", "CreateSession"), lambda request: request["Role"]),
     "UpdateJob": lambda request: request["JobUpdate"].get("Role"),
     **dict.fromkeys(
         ("CreateTableOptimizer", "UpdateTableOptimizer"),

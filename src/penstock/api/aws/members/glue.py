@@ -1,7 +1,7 @@
 """The members of Glue's requests."""
 
 from penstock.api.aws.members.declared import Harmless, Members
-from penstock.api.aws.members.glue_jobs import JOBS, REMEDIES
+from penstock.api.aws.members.glue_jobs import HARMLESS, JOBS, REMEDIES
 
 __all__ = ["MEMBERS"]
 
@@ -209,6 +209,7 @@ _NAMES = {
 MEMBERS = Members(
     served={**_NAMES, **JOBS},
     harmless={
+        **HARMLESS,
         "BatchGetPartitionRequest": {"AuditContext": _AUDIT, "QuerySessionContext": _AUDIT},
         "GetCatalogsRequest": {
             "HasDatabases": _ONE_CATALOG,

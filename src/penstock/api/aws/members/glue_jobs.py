@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 
-__all__ = ["JOBS", "REMEDIES"]
+from penstock.api.aws.members.declared import Harmless
+
+__all__ = ["HARMLESS", "JOBS", "REMEDIES"]
 
 JOBS: Mapping[str, str] = {
     "BatchGetJobsRequest": "JobNames",
@@ -64,8 +66,35 @@ JOBS: Mapping[str, str] = {
     "GetSecurityConfigurationsRequest": "MaxResults NextToken",
     "JobBookmarksEncryption": "JobBookmarksEncryptionMode KmsKeyArn",
     "S3Encryption": "S3EncryptionMode KmsKeyArn",
+    # Sessions
+    "CancelStatementRequest": "SessionId Id",
+    "CreateSessionRequest": "Id Description Role Command Timeout IdleTimeout DefaultArguments Connections MaxCapacity "
+    "NumberOfWorkers WorkerType SecurityConfiguration GlueVersion Tags",
+    "DeleteSessionRequest": "Id",
+    "GetSessionRequest": "Id",
+    "GetStatementRequest": "SessionId Id",
+    "ListSessionsRequest": "NextToken MaxResults Tags",
+    "ListStatementsRequest": "SessionId NextToken",
+    "RunStatementRequest": "SessionId Code",
+    "SessionCommand": "Name PythonVersion",
+    "StopSessionRequest": "Id",
 }
 """As in :class:`~penstock.api.aws.members.declared.Members`."""
+
+_ORIGIN = {"RequestOrigin": Harmless("It says which program asks.")}
+HARMLESS: Mapping[str, Mapping[str, Harmless]] = {
+    **{
+        f"{verb}{noun}Request": _ORIGIN
+        for noun, verbs in (("Session", ("Get", "Stop", "Delete")), ("Statement", ("Run", "Get", "Cancel")))
+        for verb in verbs
+    },
+    "CreateSessionRequest": {
+        **_ORIGIN,
+        "SessionType": Harmless("There are statements, and no Spark Connect.", frozenset({"LIVY"})),
+    },
+    "ListSessionsRequest": _ORIGIN,
+    "ListStatementsRequest": _ORIGIN,
+}
 
 REMEDIES: Mapping[str, str] = {
     "DataQualityEncryption": "Leave it out, and encrypt the disks of the lake and of the server's home.",

@@ -1,0 +1,291 @@
+"""Interactive sessions and their statements. A session's process is a run of its own, which asks for the statements.
+
+Source: Glue API reference, "CreateSession", "RunStatement"; developer guide, "AWS Glue interactive sessions".
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.jobs.definitions import check_settings
+from penstock.jobs.errors import EntryExists, EntryNotFound, IllegalSession
+from penstock.jobs.model import RUNS, JobRun
+from penstock.jobs.store import JobStore, Kind
+from penstock.paging import Page, page
+from penstock.tags import changed_tags, check_tags
+
+__all__ = [
+    "SESSIONS",
+    "STATEMENTS",
+    "Session",
+    "SessionService",
+    "SessionStatus",
+    "Statement",
+    "StatementState",
+    "session_run",
+]
+
+SessionStatus = Literal["PROVISIONING", "READY", "FAILED", "TIMEOUT", "STOPPING", "STOPPED"]
+StatementState = Literal["WAITING", "RUNNING", "AVAILABLE", "CANCELLING", "CANCELLED", "ERROR"]
+_DEFAULT_MINUTES = 2_880
+_MOST_WAITING = 100
+_ENDS: Mapping[str, SessionStatus] = {"FAILED": "FAILED", "TIMEOUT": "TIMEOUT"}
+_OUT = frozenset({"AVAILABLE", "CANCELLED", "ERROR"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session. ``settings`` are the members of CreateSession; ``ready`` says whether its process takes statements."""
+
+    id: str
+    settings: Mapping[str, Any]
+    tags: Mapping[str, str] = field(default_factory=dict)
+    created: datetime
+    ready: bool = False
+    statements: int = 0
+
+    @property
+    def key(self) -> str:
+        """The id."""
+        return self.id
+
+    @property
+    def scope(self) -> str:
+        """Sessions belong to the account."""
+        return ""
+
+    @property
+    def rank(self) -> str:
+        """By id."""
+        return self.id
+
+    @property
+    def active(self) -> bool:
+        """Its run has what is to be done."""
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A statement of a session. ``output`` are the members of Glue's StatementOutput, except its state."""
+
+    session: str
+    number: int
+    code: str
+    state: StatementState = "WAITING"
+    output: Mapping[str, Any] = field(default_factory=dict)
+    created: datetime
+    completed: datetime | None = None
+
+    @property
+    def key(self) -> str:
+        """``SESSION/NUMBER``."""
+        return f"{self.session}/{self.number}"
+
+    @property
+    def scope(self) -> str:
+        """The session."""
+        return self.session
+
+    @property
+    def rank(self) -> str:
+        """By number."""
+        return f"{self.number:08}"
+
+    @property
+    def active(self) -> bool:
+        """Whether its output is still to come."""
+        return self.state not in _OUT
+
+
+SESSIONS = Kind("session", Session)
+STATEMENTS = Kind("statement", Statement)
+
+
+def session_run(session_id: str) -> str:
+    """Return the id of the run that is a session's process."""
+    return f"session_{hashlib.sha256(session_id.encode()).hexdigest()}"
+
+
+class SessionService:
+    """The sessions of an account. ``script`` is the program of a session's process."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        *,
+        script: str,
+        enabled: bool = True,
+        wake: Callable[[], None] = lambda: None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._store = store
+        self._script = script
+        self._enabled = enabled
+        self._wake = wake
+        self._now = now
+
+    def create(self, session_id: str, settings: Mapping[str, Any], tags: Mapping[str, str]) -> Session:
+        """Start a session. Raises :class:`EntryExists`, :class:`InvalidInput`, :class:`EnvironmentProblem`."""
+        if not self._enabled:
+            raise EnvironmentProblem("This server runs no sessions.", remedy="Start it with --jobs.")
+        if (settings.get("Command") or {}).get("Name") not in {"glueetl", "gluestreaming"}:
+            raise InvalidInput("A session's command is glueetl or gluestreaming.")
+        check_tags(tags)
+        command = {"Name": "glueetl", "ScriptLocation": self._script, "PythonVersion": "3"}
+        idle = str(settings.get("IdleTimeout") or settings.get("Timeout") or _DEFAULT_MINUTES)
+        defaults = {**(settings.get("DefaultArguments") or {}), "--penstock-idle-minutes": idle}
+        run_settings = {"Timeout": _DEFAULT_MINUTES, **settings, "Command": command, "DefaultArguments": defaults}
+        check_settings(run_settings)
+        now = self._now()
+        session = Session(id=session_id, settings=settings, tags=tags, created=now)
+        if not self._store.add(SESSIONS, session):
+            raise EntryExists("session", session_id)
+        run = JobRun(
+            id=session_run(session_id), job=f"session {session_id}", settings=run_settings, started=now, modified=now
+        )
+        self._store.add(RUNS, run)
+        self._wake()
+        return session
+
+    def get(self, session_id: str) -> Session:
+        """Return one session. Raises :class:`EntryNotFound`."""
+        found = self._store.get(SESSIONS, session_id)
+        if found is None:
+            raise EntryNotFound("session", session_id)
+        return found
+
+    def run(self, session_id: str) -> JobRun | None:
+        """Return the run that is the session's process."""
+        return self._store.get(RUNS, session_run(session_id))
+
+    def status(self, session: Session) -> SessionStatus:
+        """Return the status of a session."""
+        run = self.run(session.id)
+        if run is None or run.ended:
+            return _ENDS.get(run.state if run is not None else "", "STOPPED")
+        if run.state == "STOPPING":
+            return "STOPPING"
+        return "READY" if session.ready else "PROVISIONING"
+
+    def page(self, *, limit: int, token: str | None = None) -> Page[Session]:
+        """Return up to ``limit`` sessions by id."""
+
+        def read(after: str | None, count: int) -> Sequence[Session]:
+            return self._store.list(SESSIONS, "", after=after, limit=count)
+
+        return page("sessions", token, limit, read, lambda each: each.id, kind=str)
+
+    def stop(self, session_id: str) -> None:
+        """Stop a session. Raises :class:`EntryNotFound`, and :class:`IllegalSession` if it has ended."""
+        session = self.get(session_id)
+        if self.status(session) in {"STOPPED", "FAILED", "TIMEOUT"}:
+            raise IllegalSession(f"Session {session_id} is {self.status(session)} already.")
+        now = self._now()
+
+        def request(run: JobRun) -> JobRun:
+            if run.ended:
+                return run
+            if run.owner is None:
+                return replace(run, state="STOPPED", modified=now, completed=now)
+            return replace(run, state="STOPPING", modified=now)
+
+        self._store.change(RUNS, session_run(session_id), request)
+        self._wake()
+
+    def delete(self, session_id: str) -> None:
+        """Delete a session with its statements. Raises :class:`EntryNotFound`, :class:`IllegalSession` while it runs."""
+        if self.status(self.get(session_id)) in {"PROVISIONING", "READY", "STOPPING"}:
+            raise IllegalSession(f"Session {session_id} is running.", remedy="Stop it first.")
+        self._store.delete_scope(STATEMENTS, session_id)
+        self._store.delete(RUNS, session_run(session_id))
+        self._store.delete(SESSIONS, session_id)
+
+    def submit(self, session_id: str, code: str) -> Statement:
+        """Add a statement. Raises :class:`EntryNotFound`, :class:`IllegalSession` unless the session is ready."""
+        status = self.status(self.get(session_id))
+        if status != "READY":
+            raise IllegalSession(f"Session {session_id} is {status}: statements need READY.")
+        numbered = self._store.change(SESSIONS, session_id, lambda found: replace(found, statements=found.statements + 1))
+        if numbered is None:
+            raise EntryNotFound("session", session_id)
+        waiting = [each for each in self._store.active(STATEMENTS) if each.session == session_id]
+        if len(waiting) >= _MOST_WAITING:
+            raise IllegalSession(f"{_MOST_WAITING} statements of session {session_id} are waiting.")
+        statement = Statement(session=session_id, number=numbered.statements, code=code, created=self._now())
+        self._store.add(STATEMENTS, statement)
+        return statement
+
+    def statement(self, session_id: str, number: int) -> Statement:
+        """Return a statement: one of a session that has ended is cancelled. Raises :class:`EntryNotFound`."""
+        session = self.get(session_id)
+        found = self._store.get(STATEMENTS, f"{session_id}/{number}")
+        if found is None:
+            raise EntryNotFound("statement", str(number))
+        return self._of_ended(session, found)
+
+    def statements(self, session_id: str, *, limit: int, token: str | None = None) -> Page[Statement]:
+        """Return up to ``limit`` statements in order. Raises :class:`EntryNotFound`."""
+        session = self.get(session_id)
+
+        def read(after: str | None, count: int) -> Sequence[Statement]:
+            found = self._store.list(STATEMENTS, session_id, after=after, limit=count)
+            return [self._of_ended(session, each) for each in found]
+
+        return page(f"statements:{session_id}", token, limit, read, lambda each: each.rank, kind=str)
+
+    def cancel(self, session_id: str, number: int) -> None:
+        """Cancel a statement that waits or runs. Raises :class:`EntryNotFound`."""
+        self.statement(session_id, number)
+
+        def request(found: Statement) -> Statement:
+            if found.state == "WAITING":
+                return replace(found, state="CANCELLED", completed=self._now())
+            return replace(found, state="CANCELLING") if found.state == "RUNNING" else found
+
+        self._store.change(STATEMENTS, f"{session_id}/{number}", request)
+
+    def tags(self, session_id: str) -> Mapping[str, str]:
+        """Return a session's tags. Raises :class:`EntryNotFound`."""
+        return self.get(session_id).tags
+
+    def change_tags(self, session_id: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
+        """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
+        check_tags(add or {})
+        self.get(session_id)
+        self._store.change(
+            SESSIONS, session_id, lambda found: replace(found, tags=changed_tags(found.tags, add or {}, remove))
+        )
+
+    def take(self, run: JobRun) -> Mapping[str, Any]:
+        """Return what the process of a session is to do: the next statement, and whether the current one is cancelled."""
+        session_id = run.job.removeprefix("session ")
+        self._store.change(SESSIONS, session_id, lambda found: replace(found, ready=True))
+        mine = [each for each in self._store.active(STATEMENTS) if each.session == session_id]
+        current = next((each for each in mine if each.state in {"RUNNING", "CANCELLING"}), None)
+        if current is not None:
+            return {"current": current.number, "cancel": current.state == "CANCELLING"}
+        for each in mine:
+            taken = self._store.change(
+                STATEMENTS, each.key, lambda found: replace(found, state="RUNNING") if found.state == "WAITING" else found
+            )
+            if taken is not None and taken.state == "RUNNING":
+                return {"id": taken.number, "code": taken.code}
+        return {}
+
+    def answer(self, run: JobRun, number: int, output: Mapping[str, Any], *, failed: bool, cancelled: bool) -> None:
+        """Record the output of a statement, as its process tells it."""
+        state: StatementState = "CANCELLED" if cancelled else "ERROR" if failed else "AVAILABLE"
+
+        def record(found: Statement) -> Statement:
+            return replace(found, state=state, output=output, completed=self._now()) if found.active else found
+
+        self._store.change(STATEMENTS, f"{run.job.removeprefix('session ')}/{number}", record)
+
+    def _of_ended(self, session: Session, statement: Statement) -> Statement:
+        if statement.active and self.status(session) in {"STOPPED", "FAILED", "TIMEOUT"}:
+            return replace(statement, state="CANCELLED")
+        return statement

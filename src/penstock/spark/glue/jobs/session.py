@@ -1,0 +1,145 @@
+"""The process of an interactive session: asks its server for statements, runs them, and tells what came out.
+
+``penstock glue run`` runs this file as its script. Statements share one namespace, which has ``spark``, ``sc`` and
+``glueContext`` from the start. As in Glue, a statement's output is what it printed, with the value of its last expression.
+"""
+
+import ast
+import contextlib
+import http.client
+import io
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from botocore.awsrequest import AWSRequest
+from botocore.exceptions import HTTPClientError
+from botocore.httpsession import URLLib3Session
+from pyspark import SparkContext
+
+from penstock.spark.glue.context import GlueContext
+from penstock.spark.glue.jobs.stopping import stop_requested
+
+__all__ = ["Namespace", "serve"]
+
+_PAUSE = 0.2
+_MOST_TEXT = 1_000_000  # characters of one output
+_PATIENCE = 300.0  # seconds without an answer of the server, which may be restarted
+
+
+class Namespace:
+    """Runs code as a notebook's cells are run."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self.names: dict[str, Any] = {"__name__": "__main__", **names}
+        self.count = 0
+
+    def run(self, code: str) -> tuple[Mapping[str, Any], bool, bool]:
+        """Return Glue's StatementOutput, and whether the code failed or was cancelled."""
+        self.count += 1
+        printed = io.StringIO()
+        error: BaseException | None = None
+        with contextlib.redirect_stdout(printed):
+            try:
+                self._execute(code)
+            except KeyboardInterrupt as stopped:
+                error = stopped
+            except (Exception, SystemExit) as problem:  # noqa: BLE001 - a session outlives its statements' errors
+                error = problem
+        output: dict[str, Any] = {"Data": {"TextPlain": printed.getvalue()[:_MOST_TEXT]}, "ExecutionCount": self.count}
+        if error is None:
+            return output, False, False
+        frames = traceback.format_exception(type(error), error, error.__traceback__)
+        told = {"ErrorName": type(error).__name__, "ErrorValue": str(error)[:10_000], "Traceback": frames[-20:]}
+        return {**output, **told}, True, isinstance(error, KeyboardInterrupt)
+
+    def _execute(self, code: str) -> None:
+        tree = ast.parse(code, "<statement>")
+        last = tree.body[-1] if tree.body else None
+        if isinstance(last, ast.Expr):
+            tree.body.pop()
+        exec(compile(tree, "<statement>", "exec"), self.names)  # noqa: S102 - this is what a session is for
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), "<statement>", "eval"), self.names)  # noqa: S307
+            if value is not None:
+                print(repr(value))
+
+
+class _Server:
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._url = f"{environment['PENSTOCK_RUN_URL']}/statement"
+        self._token = environment["PENSTOCK_RUN_TOKEN"]
+        verify: Any = environment.get("AWS_CA_BUNDLE") or True
+        self._session = URLLib3Session(verify=verify)
+
+    def ask(self, method: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        """Return the server's answer; wait for one while it may be restarted."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            data = None if body is None else json.dumps(body)
+            request = AWSRequest(method, self._url, {"Authorization": self._token}, data)
+            try:
+                answer = self._session.send(request.prepare())
+                if answer.status_code == http.client.OK:
+                    found: Mapping[str, Any] = json.loads(answer.content)
+                    return found
+                raise SystemExit(f"The server answered with status {answer.status_code}: {answer.text[:300]}")
+            except HTTPClientError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(1)
+
+
+def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds: float, cancel_jobs: Any) -> None:
+    """Run statements until the session is stopped, or had none for ``idle_seconds``."""
+    server = _Server(environment)
+    used = time.monotonic()
+    while time.monotonic() - used < idle_seconds and not stop_requested.is_set():
+        wanted = server.ask("GET")
+        if "code" not in wanted:
+            time.sleep(_PAUSE)
+            continue
+        done = threading.Event()
+        watch = threading.Thread(target=_watch, args=(_Server(environment), done, cancel_jobs), daemon=True)
+        watch.start()
+        output, failed, cancelled = namespace.run(wanted["code"])
+        while not done.is_set():
+            # A cancellation may come when the statement has just ended.
+            with contextlib.suppress(KeyboardInterrupt):
+                done.set()
+                watch.join()
+        server.ask("PUT", {"id": wanted["id"], "output": output, "failed": failed, "cancelled": cancelled})
+        used = time.monotonic()
+
+
+def _watch(server: _Server, done: threading.Event, cancel_jobs: Any) -> None:
+    """Interrupt the statement that runs if it is cancelled."""
+    while not done.wait(_PAUSE * 2):
+        if server.ask("GET").get("cancel"):
+            cancel_jobs()
+            # Unlike _thread.interrupt_main, it also ends a wait for the kernel.
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            done.wait(_PAUSE * 10)
+
+
+def _main() -> None:
+    arguments = dict(pairwise(sys.argv[1:]))
+    context = SparkContext()
+    glue_context = GlueContext(context)
+    spark = glue_context.spark_session
+    # A script's streams end softly at the first signal; a statement is to end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    namespace = Namespace({"sc": context, "spark": spark, "glueContext": glue_context})
+    minutes = float(arguments.get("--penstock-idle-minutes", "2880"))
+    serve(namespace, os.environ, idle_seconds=minutes * 60, cancel_jobs=context.cancelAllJobs)
+
+
+if __name__ == "__main__":
+    _main()

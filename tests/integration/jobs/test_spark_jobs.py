@@ -1,0 +1,85 @@
+"""Jobs and sessions on Spark: a job's whole way, and the statements of a session as dbt-glue and notebooks send them."""
+
+import time
+from typing import Any
+
+import pytest
+
+from penstock.retries import wait_until
+from tests.integration.jobs.conftest import Jobs
+
+JOB = """
+import sys
+from awsglue.context import GlueContext
+from awsglue.job import Job
+from awsglue.utils import getResolvedOptions
+from pyspark.context import SparkContext
+import helper
+args = getResolvedOptions(sys.argv, ["JOB_NAME", "day", "TempDir"])
+context = GlueContext(SparkContext())
+job = Job(context)
+job.init(args["JOB_NAME"], args)
+spark = context.spark_session
+spark.range(helper.ROWS).write.mode("overwrite").parquet("s3://lake/jobs-out/")
+print(args["JOB_NAME"], args["day"], args["TempDir"], spark.conf.get("spark.sql.shuffle.partitions"))
+print(spark.read.parquet("s3://lake/jobs-out/").count())
+job.commit()
+"""
+
+
+def test_a_glueetl_job_runs_on_spark(jobs: Jobs) -> None:
+    helper = jobs.script("helper", "ROWS = 5\n")
+    arguments = {
+        "--day": "1",
+        "--extra-py-files": helper,
+        "--conf": "spark.sql.shuffle.partitions=3 --conf spark.driver.memory=1g",
+        "--enable-metrics": "",
+        "--job-bookmark-option": "job-bookmark-disable",
+    }
+    jobs.create("etl", JOB, "glueetl", DefaultArguments=arguments, GlueVersion="5.0", WorkerType="G.1X", NumberOfWorkers=2)
+    run = jobs.wait("etl", jobs.start("etl", Arguments={"--day": "2"}), seconds=120)
+    assert run["JobRunState"] == "SUCCEEDED", run
+    assert jobs.output(run["Id"]) == ["etl 2 s3://lake/glue-temporary/etl/ 3", "5"]
+    assert (run["WorkerType"], run["NumberOfWorkers"]) == ("G.1X", 2)
+    assert run["ExecutionTime"] > 0
+
+
+def statement(jobs: Jobs, code: str) -> Any:
+    number = jobs.glue.run_statement(SessionId="dev", Code=code)["Id"]
+
+    def found() -> Any:
+        return jobs.glue.get_statement(SessionId="dev", Id=number)["Statement"]
+
+    assert wait_until(lambda: found()["State"] in {"AVAILABLE", "ERROR", "CANCELLED"}, seconds=60), found()
+    return found()
+
+
+def test_a_session_runs_statements(jobs: Jobs) -> None:
+    glue = jobs.glue
+    memory = {"--conf": "spark.driver.memory=1g"}
+    role = f"arn:aws:iam::{jobs.server.account}:role/etl"
+    made = glue.create_session(Id="dev", Role=role, Command={"Name": "glueetl"}, DefaultArguments=memory)["Session"]
+    assert made["Status"] == "PROVISIONING"
+    with pytest.raises(glue.exceptions.IllegalSessionStateException):
+        glue.run_statement(SessionId="dev", Code="1")
+    assert wait_until(lambda: glue.get_session(Id="dev")["Session"]["Status"] == "READY", seconds=120)
+    first = statement(jobs, "rows = spark.range(3)\nprint('counted')\nrows.count()")
+    assert (first["Output"]["Data"]["TextPlain"], first["Output"]["ExecutionCount"]) == ("counted\n3\n", 1)
+    wrong = statement(jobs, "rows.nothing()")
+    assert (wrong["State"], wrong["Output"]["ErrorName"]) == ("ERROR", "PySparkAttributeError")
+    assert statement(jobs, "glueContext.spark_session is spark")["Output"]["Data"]["TextPlain"] == "True\n"
+    number = glue.run_statement(SessionId="dev", Code="import time\nprint('begun')\ntime.sleep(600)")["Id"]
+    assert wait_until(lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "RUNNING", seconds=30)
+    began = time.monotonic()
+    glue.cancel_statement(SessionId="dev", Id=number)
+    assert wait_until(
+        lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "CANCELLED", seconds=30
+    ), time.monotonic() - began
+    assert statement(jobs, "rows.count()")["Output"]["Data"]["TextPlain"] == "3\n"
+    assert [each["Id"] for each in glue.list_statements(SessionId="dev")["Statements"]] == [1, 2, 3, 4, 5]
+    assert glue.list_sessions()["Ids"] == ["dev"]
+    glue.stop_session(Id="dev")
+    assert wait_until(lambda: glue.get_session(Id="dev")["Session"]["Status"] == "STOPPED", seconds=60)
+    glue.delete_session(Id="dev")
+    with pytest.raises(glue.exceptions.EntityNotFoundException):
+        glue.get_session(Id="dev")
