@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -46,6 +47,8 @@ QUERIES = (
 @dataclass(frozen=True)
 class World:
     athena: Any
+    server: int
+    """The server's process."""
 
     def execution(self, sql: str, group: str) -> dict[str, Any]:
         """Run a statement to its end."""
@@ -90,7 +93,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             folder = home / "lake/lake/sales" / f"year={year}" / f"shop={shop.replace('%', '%25').replace(':', '%3A')}"
             folder.mkdir(parents=True)
             pq.write_table(_sales(year), folder / "part-0.parquet")
-        made = World(athena)
+        made = World(athena, server.process.pid)
         for sql in SETUP:
             made.answer(sql, "big")
         yield made
@@ -144,6 +147,12 @@ def test_what_fails_and_what_is_stopped_says_so(world: World) -> None:
         time.sleep(0.05)
     world.athena.stop_query_execution(QueryExecutionId=running)
     assert world.end(running)["Status"]["State"] == "CANCELLED"
+    assert world.answer("SELECT count(*) FROM sales", "big")[0] == [["_col0"], ["6"]]
+    for each in psutil.Process(world.server).children(recursive=True):
+        if each.name() == "java":
+            each.kill()
+    lost = world.execution("SELECT count(*) FROM sales", "big")["Status"]
+    assert "Spark's JVM was killed by signal 9 (SIGKILL)" in lost["StateChangeReason"]
     assert world.answer("SELECT count(*) FROM sales", "big")[0] == [["_col0"], ["6"]]
 
 

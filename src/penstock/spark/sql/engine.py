@@ -16,7 +16,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import EnvironmentProblem
 from penstock.interpreter import SAFE_PATH, python_module
 from penstock.settings.spark_sql import SparkSqlSettings
 
@@ -31,16 +30,24 @@ _PATIENCE = 10.0  # seconds in which a stopped query has to end, before the proc
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
 
+class _Ended(Exception):
+    """The process ended before it answered."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(f"Spark's process ended with status {status}")
+        self.was_idle = status == 0
+
+
 class _Process:
     """One process and the queries that it computes."""
 
-    def __init__(self, settings: SparkSqlSettings, lake: Path, log: Path) -> None:
+    def __init__(self, settings: SparkSqlSettings, lake: Path, log: Path, module: str) -> None:
         ours, theirs = socket.socketpair()
         environment = {name: value for name in _KEPT if (value := os.environ.get(name)) is not None}
         log.parent.mkdir(parents=True, exist_ok=True)
         with ours, theirs, log.open("ab") as output:
             self._process = subprocess.Popen(
-                python_module("penstock.spark.sql.process", str(theirs.fileno())),
+                python_module(module, str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -49,7 +56,6 @@ class _Process:
                 start_new_session=True,
             )
             self._channel: Connection[Any, Any] = Connection(ours.detach())
-        self._log = log
         self._lock = threading.Lock()
         self._waiting: dict[int, Future[Mapping[str, Any]]] = {}
         self._count = 0
@@ -99,17 +105,32 @@ class _Process:
         with self._lock:
             self._ended = True
             waiting, self._waiting = list(self._waiting.values()), {}
+        status: int | None = None
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(1)
+            status = self._process.wait(_PATIENCE)
         for each in waiting:
-            each.set_exception(EnvironmentProblem("Spark's process ended.", remedy=f"Its log is {self._log}."))
+            each.set_exception(_Ended(status))
 
 
 class SparkSql:
     """Spark SQL over one account's lake. Any thread may call it."""
 
-    def __init__(self, settings: SparkSqlSettings, lake: Path, *, name: str, error: Callable[[str, str], Exception]) -> None:
-        """``error`` makes the caller's exception of Athena's code and a message."""
+    def __init__(
+        self,
+        settings: SparkSqlSettings,
+        lake: Path,
+        *,
+        name: str,
+        error: Callable[[str, str], Exception],
+        module: str = "penstock.spark.sql.process",
+        patience: float = _PATIENCE,
+    ) -> None:
+        """``error`` makes the caller's exception of Athena's code and a message; ``module`` is what the process runs.
+
+        A query that was stopped ends within ``patience`` seconds, or the process is killed.
+        """
+        self._module = module
+        self._patience = patience
         self._settings = settings
         self._lake = lake
         self._log = Path(f"{settings.log}-{name}.log")
@@ -123,11 +144,18 @@ class SparkSql:
 
         Raises what ``error`` makes; if ``stop`` returns True, that of a query that was stopped.
         """
-        process, number, future = self._start({**request, "file": str(file)})
-        try:
-            answer = self._wait(process, number, future, stop)
-        except EnvironmentProblem as error:
-            raise self._error("GENERIC_INTERNAL_ERROR", f"{error.message} {error.remedy or ''}".strip()) from error
+        retried = False
+        while True:
+            process, number, future = self._start({**request, "file": str(file)})
+            try:
+                answer = self._wait(process, number, future, stop)
+            except _Ended as error:
+                if error.was_idle and not retried:
+                    retried = True
+                    continue  # it ended as the query came
+                why = f"Spark's process ended. Its log is {self._log}."
+                raise self._error("GENERIC_INTERNAL_ERROR", why) from error
+            break
         if answer.get("kind") == "failed":
             raise self._error(str(answer["code"]), str(answer["message"]))
         return answer
@@ -147,7 +175,7 @@ class SparkSql:
                     raise self._error("SERVER_RESTARTED", "The server was stopped.")
                 if self._process is None or not self._process.usable:
                     # It may have ended because it was idle.
-                    self._process = _Process(self._settings, self._lake, self._log)
+                    self._process = _Process(self._settings, self._lake, self._log, self._module)
                 process = self._process
             submitted = process.submit(request)
             if submitted is not None:
@@ -165,8 +193,8 @@ class SparkSql:
                     raise
             if deadline is None and stop():
                 process.cancel(number)
-                deadline = time.monotonic() + _PATIENCE
+                deadline = time.monotonic() + self._patience
             elif deadline is not None and time.monotonic() > deadline:
-                _log.warning("Spark did not stop a query within %g seconds, and is ended", _PATIENCE)
+                _log.warning("Spark did not stop a query within %g seconds, and is ended", self._patience)
                 process.kill()
                 raise self._error("GENERIC_INTERNAL_ERROR", "The query was stopped.")

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from pyspark.errors import PySparkException
 
-__all__ = ["TooLarge", "failure"]
+from penstock.spark.running.jvm import JvmExit
+
+__all__ = ["TooLarge", "failure", "loss"]
 
 _MAX_TEXT = 1_000
 _CODES: Mapping[str, tuple[str, str]] = {
@@ -34,3 +36,9 @@ def failure(error: Exception) -> Mapping[str, str]:
     code, message = _CODES.get(condition.partition(".")[0], ("GENERIC_INTERNAL_ERROR", ""))
     text = (str(error).splitlines() or [type(error).__name__])[0][:_MAX_TEXT]
     return {"code": code, "message": message or f"Spark SQL: {text}"}
+
+
+def loss(died: JvmExit) -> Mapping[str, str]:
+    """Return the code and the message of a query whose JVM ended."""
+    code = "EXCEEDED_MEMORY_LIMIT" if "heap" in died.cause else "GENERIC_INTERNAL_ERROR"
+    return {"code": code, "message": f"Spark's JVM {died.cause}. If its heap was too small, raise --spark-driver-memory."}

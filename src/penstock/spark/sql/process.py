@@ -21,17 +21,21 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.captured import unwrap_spark_exception
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.serializers import ArrowCollectSerializer
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.util import _load_from_socket
 
+from penstock.spark.running.jvm import Jvm
 from penstock.spark.session import SessionSettings, open_session
-from penstock.spark.sql.faults import TooLarge, failure
+from penstock.spark.sql.faults import TooLarge, failure, loss
 from penstock.spark.sql.views import make_views
 
 __all__ = ["SEMANTICS", "main"]
+
+_PATIENCE = 2.0  # seconds
 
 SEMANTICS: Mapping[str, str] = {
     # Errors where Trino has errors, and no instants where Trino has none.
@@ -66,11 +70,11 @@ def main(arguments: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     channel: Connection[Any, Any] = Connection(int(arguments[0]))
     os.set_inheritable(channel.fileno(), False)
+    settings = json.loads(channel.recv_bytes())
+    spark = _session(settings)
+    pool = ThreadPoolExecutor(settings["at_once"], thread_name_prefix="penstock-spark-sql")
     with suppress(EOFError, OSError):
-        settings = json.loads(channel.recv_bytes())
-        spark = _session(settings)
-        with ThreadPoolExecutor(settings["at_once"], thread_name_prefix="penstock-spark-sql") as pool:
-            _Service(channel, spark, pool).serve(settings["idle_seconds"])
+        _Service(channel, spark, pool).serve(settings["idle_seconds"])
     # Threads that still compute are not waited for, and the JVM ends with this process.
     os._exit(0)
 
@@ -134,16 +138,23 @@ class _Service:
 
     def _answer(self, request: Mapping[str, Any]) -> None:
         number = int(request["number"])
+        died = None
         try:
             answer = {"kind": "done", **self._computed(request)}
         except Exception as error:  # noqa: BLE001 every failure is one of the query, told to its owner
-            answer = {"kind": "failed", **failure(error)}
+            jvm = Jvm.current()
+            # What is no error of Spark's own may be that of a JVM whose end is not known yet.
+            known = isinstance(error, PySparkException | TooLarge | InterruptedError)
+            died = jvm.exit(patience=0.0 if known else _PATIENCE) if jvm is not None else None
+            answer = {"kind": "failed", **(failure(error) if died is None else loss(died))}
         with self._lock:
             self._running.discard(number)
             self._cancelled.discard(number)
             self._idle_since = time.monotonic()
             with suppress(OSError):
                 self._channel.send_bytes(json.dumps({**answer, "number": number}).encode())
+        if died is not None:
+            os._exit(1)  # the next query gets a process with a JVM
 
     def _computed(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         number = int(request["number"])
