@@ -4,7 +4,7 @@ Numbers follow ``Double.toString`` of the Java API; bytes are hexadecimal pairs 
 Columns of numbers, texts, dates and timestamps are printed by Arrow's kernels, the others value by value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 import pyarrow as pa
@@ -30,22 +30,42 @@ def csv_lines(columns: Sequence[pa.Array], kinds: Sequence[Type | None] = ()) ->
 
     ``kinds`` are Trino's types of the columns where they are known; they say how many digits a time has.
     """
-    last = len(columns) - 1
     known = kinds or [None] * len(columns)
-    fields = [
-        _quoted(printed(column, kind), '"\n' if at == last else '"').fill_null("\n" if at == last else "")
-        for at, (column, kind) in enumerate(zip(columns, known, strict=True))
-    ]
-    lines = pc.binary_join_element_wise(*fields, pa.scalar(",", _TEXT)) if last else fields[0]
+    parts: list[pa.Array | str] = []
+    for at, (column, kind) in enumerate(zip(columns, known, strict=True)):
+        text = printed(column, kind)
+        if not _never_quoted(column.type) and pc.any(pc.match_substring(text, '"')).as_py():
+            text = pc.replace_substring(text, '"', '""')
+        # A join of everything at once copies each text once; a column with NULLs needs its quotes before.
+        quoted = [_in_quotes(text)] if text.null_count else ['"', text, '"']
+        parts += [*quoted, "," if at < len(columns) - 1 else "\n"]
+    lines = pc.binary_join_element_wise(*_merged(parts), pa.scalar("", _TEXT))
     _, offsets, data = lines.buffers()
     ends = pa.Array.from_buffers(pa.int64(), len(lines) + 1, [None, offsets], offset=lines.offset)
     return data.slice(ends[0].as_py(), ends[-1].as_py() - ends[0].as_py()) if data is not None else pa.py_buffer(b"")
 
 
-def _quoted(text: pa.Array, end: str) -> pa.Array:
-    if pc.any(pc.match_substring(text, '"')).as_py():
-        text = pc.replace_substring(text, '"', '""')
-    return pc.binary_join_element_wise(pa.scalar('"', _TEXT), text, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
+def _in_quotes(text: pa.Array) -> pa.Array:
+    quote = pa.scalar('"', _TEXT)
+    return pc.binary_join_element_wise(quote, text, quote, pa.scalar("", _TEXT)).fill_null("")
+
+
+def _merged(parts: Sequence[pa.Array | str]) -> Iterator[pa.Array | pa.Scalar]:
+    """Yield arrays, and as scalars the constants between them, those that follow each other as one."""
+    constant = ""
+    for part in parts:
+        if isinstance(part, str):
+            constant += part
+            continue
+        if constant:
+            yield pa.scalar(constant, _TEXT)
+        yield part
+        constant = ""
+    yield pa.scalar(constant, _TEXT)
+
+
+def _never_quoted(kind: pa.DataType) -> bool:
+    return pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
 
 
 def printed(column: pa.Array, kind: Type | None = None) -> pa.Array:
