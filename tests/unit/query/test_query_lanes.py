@@ -100,6 +100,27 @@ def test_a_query_begins_again_where_both_lanes_are_full_and_a_change_does_not() 
         again.end()
 
 
+def test_a_query_that_gave_way_takes_a_place_that_no_other_needs() -> None:
+    with lanes(1) as places:
+        long, slow, short = Job(), Job(), Job()
+        places.submit(long)
+        assert long.started.wait(5)
+        long.running_for = 10.0
+        places.submit(slow)
+        places.relieve()
+        assert slow.started.wait(5)
+        slow.started.clear()
+        slow.running_for = 10.0
+        places.submit(short)
+        places.relieve()
+        assert short.started.wait(5)
+        assert (slow.gave_way, long.gave_way) == (1, 0)
+        short.end()
+        assert slow.started.wait(5), "the second lane is still full"
+        slow.end()
+        long.end()
+
+
 @pytest.fixture
 def narrow(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterator[QueryService]:
     made = QueryService(

@@ -1,8 +1,9 @@
 """Which statements run now: so many at a time, and none of a moment waits for one of an hour.
 
 Statements start in the first lane. One that runs longer than a moment while others wait leaves it: for the second
-lane if that has room, where it goes on, else it ends, and starts again there later. Only a query that changes nothing is
-ended so. Each lane has as many places as there are workers, so up to twice as many processes have a statement's memory.
+lane if that has room, where it goes on, else it ends, and starts again later: there, or in a place that the first lane
+does not need. Only a query that changes nothing is ended so. Each lane has as many places as there are workers, so up to
+twice as many processes have a statement's memory.
 """
 
 import threading
@@ -101,6 +102,11 @@ class Lanes(Generic[R]):
             self._pool.submit(self._run, run)
         while self._waiting and len(self._first) < self._workers:
             run = self._waiting.popleft()
+            self._first.add(run)
+            self._pool.submit(self._run, run)
+        # On a busy machine a short statement may take more than a moment, too: it does not wait for those of an hour.
+        while self._ended and not self._waiting and len(self._first) < max(1, self._workers - 1):
+            run = self._ended.popleft()
             self._first.add(run)
             self._pool.submit(self._run, run)
 

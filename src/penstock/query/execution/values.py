@@ -65,7 +65,7 @@ def _merged(parts: Sequence[pa.Array | str]) -> Iterator[pa.Array | pa.Scalar]:
 
 
 def _never_quoted(kind: pa.DataType) -> bool:
-    return pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
 def printed(column: pa.Array, kind: Type | None = None) -> pa.Array:
