@@ -102,7 +102,7 @@ def test_a_document_has_sections_comments_and_analyzers() -> None:
         Rules = [
             IsComplete "id", # the key
             RowCount > 0,
-        ]
+        ],
         Analyzers = [ Completeness "id", ColumnCorrelation "a" "b", RowCount ]
         """
     )
@@ -197,6 +197,19 @@ def test_any_text_is_a_ruleset_or_an_error_with_a_place(text: str) -> None:
         except RulesetError as error:
             places.append((error.line, error.column))
     assert all(line >= 1 and column >= 1 for line, column in places)
+
+
+def test_rulesets_of_published_scripts_are_read() -> None:
+    guard = "(((Mean SALDO >= (avg(last(10)) - (2 * std(last(10))) - 0.01)) AND (Mean SALDO <= 3)) OR (RowCount > 0))"
+    for rules in (
+        "ColumnCount > 0",
+        'ColumnValues "age" between 0 and 120, ColumnValues "Survived" in [0, 1]',
+        'ColumnValues "code" matches "[A-Z][0-9]{2}(\\\\.[0-9]+)?", ColumnDataType "order_date" = "date"',
+        'CustomSql "SELECT COUNT(*) FROM primary WHERE a < b" = 0, DataFreshness "timestamp" <= 4 hours',
+        'UniqueValueRatio "run" > 0.9, ReferentialIntegrity "run,name" "Source_1.{run,name}" = 1.0',
+        guard,
+    ):
+        assert parse(f"Rules = [ {rules} ]").rules
 
 
 def test_every_rule_type_is_planned_or_refused() -> None:

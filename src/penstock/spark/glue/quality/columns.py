@@ -4,7 +4,7 @@ Source of metrics' names: AWS Glue Developer Guide, "DQDL rule type reference".
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, Window
@@ -178,29 +178,43 @@ def _values(rule: Rule, context: Context) -> Plan:
     if rule.condition.operator == "matches":
         _check_pattern(rule, context)
     row = _checked(lambda: predicates.values(rule, context.now))
-    ends = {">": "Minimum", ">=": "Minimum", "<": "Maximum", "<=": "Maximum"}
-    end = ends.get(rule.condition.operator)
-    if end is None or rule.condition.kind != "number" or rule.threshold is not None:
+    ends = _ENDS.get(rule.condition.operator, ())
+    if not ends or rule.condition.negated or rule.condition.kind != "number" or rule.threshold is not None:
         return share_of(rule, f"{entity(rule)}.ColumnValues.Compliance", row)
+    return _extremes(rule, row, ends)
+
+
+_ENDS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys((">", ">="), ("Minimum",)),
+    **dict.fromkeys(("<", "<="), ("Maximum",)),
+    **dict.fromkeys(("=", "between"), ("Minimum", "Maximum")),
+}
+"""The metrics of a comparison of all values with numbers."""
+
+
+def _extremes(rule: Rule, row: Column, ends: Sequence[str]) -> Plan:
+    """Return the plan of ``ColumnValues "a" > 5``: its metric is the least value, or the greatest, or both."""
     number = selected(rule, column_of(rule.parameters[0]).try_cast("double"))
-    return _extreme(rule, row, F.min(number) if end == "Minimum" else F.max(number), f"{entity(rule)}.{end}")
-
-
-def _extreme(rule: Rule, row: Column, extreme: Column, metric: str) -> Plan:
-    """Return the plan of ``ColumnValues "a" > 5``: its metric is the least value, or the greatest."""
 
     def conclude(values: Values) -> Outcome:
-        found = values.aggregates["extreme"]
-        if found is None:
+        found = {name: values.aggregates[name] for name in ends}
+        metrics = {f"{entity(rule)}.{name}": float(value) for name, value in found.items() if value is not None}
+        if not metrics:
             return empty(rule)
         assert rule.condition is not None
-        outcome = judged(rule, float(found), {metric: float(found)})
-        if values.count("passing") < values.count("rows") and holds(rule.condition, float(found)):
+        condition = rule.condition
+        wrong = next((value for value in metrics.values() if not holds(condition, value)), None)
+        if wrong is None and values.count("passing") < values.count("rows"):
             reason = "Value: NULL does not meet the constraint requirement!"
-            return Outcome(rule=rule.text, passed=False, reason=reason, metrics=outcome.metrics, evaluated=rule.text)
-        return outcome
+            return Outcome(rule=rule.text, passed=False, reason=reason, metrics=metrics, evaluated=rule.text)
+        return judged(rule, next(iter(metrics.values())) if wrong is None else wrong, metrics)
 
-    aggregates = {"rows": counted(rule), "passing": counted(rule, row), "extreme": extreme}
+    aggregates = {
+        "rows": counted(rule),
+        "passing": counted(rule, row),
+        "Minimum": F.min(number),
+        "Maximum": F.max(number),
+    }
     return Plan(conclude=conclude, aggregates=aggregates, row=selected(rule, row))
 
 

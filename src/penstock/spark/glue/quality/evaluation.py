@@ -107,6 +107,9 @@ def _marked(frame: DataFrame, membership: Membership) -> DataFrame:
     same = F.lit(True)
     for at, (mine, _) in enumerate(membership.pairs):
         own, theirs = column_of(mine), F.col(f"{name}_{at}")
+        kind = next(each.dataType for each in frame.schema if each.name.lower() == mine.lower())
+        if other.schema[f"{name}_{at}"].dataType != kind:  # a cast of Spark's own would fail for some values
+            theirs = theirs.try_cast(kind)
         same = same & (own.eqNullSafe(theirs) if membership.null_safe else own == theirs)
     joined = frame.join(other, same, "left").withColumn(name, F.col(name).isNotNull())
     return joined.drop(*(f"{name}_{at}" for at in range(len(membership.pairs))))

@@ -64,6 +64,7 @@ class _Parser:
                 self._dictionary(0)
             else:
                 raise self._wrong(f"'{name.raw}' is not a section", name, "Sections are Rules, Analyzers and DataSources.")
+            self._accept(",")
         if rules is None and not analyzers:
             raise self._wrong("a list of rules is expected", remedy='Write Rules = [ IsComplete "column" ].')
         return Ruleset(rules or (), analyzers)

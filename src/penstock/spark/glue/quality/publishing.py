@@ -6,6 +6,7 @@ document has the shape of ``GetDataQualityResult``.
 
 import json
 import logging
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ _ADDITIONAL: Mapping[str, frozenset[str]] = {
     "performanceTuning.caching": frozenset({"CACHE_NOTHING", "CACHE_INPUT"}),
     "observations.scope": frozenset({"NONE", "ALL"}),
     "compositeRuleEvaluation.method": frozenset({"ROW", "DATASET"}),
+    "dataQualityResultsPublishing.strategy": frozenset({"BEST_EFFORT", "STRICT"}),
 }
 
 
@@ -58,10 +60,12 @@ def read_options(publishing: Mapping[str, Any] | None, additional: Mapping[str, 
                 f"EvaluateDataQuality: {name} is {value[:60]!r}.", remedy=f"Use one of {', '.join(sorted(values))}."
             )
     prefix = publishing.get("resultsS3Prefix")
-    if prefix is not None and not str(prefix).startswith(("s3://", "s3a://", "s3n://")):
-        raise InvalidInput(
-            f"EvaluateDataQuality: resultsS3Prefix is {str(prefix)[:200]!r}.", remedy="Write s3://bucket/prefix/."
-        )
+    if prefix is not None:
+        prefix = prefix if "://" in str(prefix) else f"s3://{prefix}"  # AWS's examples have the bucket's name alone
+        if re.fullmatch(r"s3[an]?://[^/]+(/.*)?", str(prefix)) is None:
+            raise InvalidInput(
+                f"EvaluateDataQuality: resultsS3Prefix is {str(prefix)[:200]!r}.", remedy="Write s3://bucket/prefix/."
+            )
     return Options(
         context=str(publishing.get("dataQualityEvaluationContext", "")),
         prefix=str(prefix) if prefix is not None else None,
