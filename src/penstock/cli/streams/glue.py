@@ -25,8 +25,10 @@ from penstock.interpreter import SAFE_PATH, python_module
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.settings.home import Home
+from penstock.spark.catalog_session import catalog_configuration
 from penstock.spark.glue.check.script import check_script, refuse_sure
 from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks
+from penstock.spark.glue.jobs.catalog_service import METASTORE, wants_catalog
 from penstock.spark.glue.jobs.launcher import SCRATCH
 from penstock.spark.glue.streaming import ONCE
 from penstock.spark.session import SessionSettings, s3a_configuration, submit_arguments
@@ -92,6 +94,8 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     where = Home.at(home, os.environ)
     environment, lake = _platform(where, lake)
     java_home = find_java(os.environ).home
+    catalog = wants_catalog(script.read_text(errors="replace"), arguments)
+    bucket = _bucket(environment, lake)
     settings = SessionSettings(
         master=master,
         jars=[*class_path("spark"), *(class_path("s3a") if lake is None else ())],
@@ -103,6 +107,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         extra={
             **_AS_GLUE,
             **(s3a_configuration(environment) if lake is None else {}),
+            **(_catalog(environment, lake, bucket) if catalog else {}),
             **dict(spark_setting(each) for each in configuration),
         },
     )
@@ -117,12 +122,13 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         SCRATCH: str(scratch),
         FOLDER: environment.get(FOLDER) or str(where.root / "glue" / "bookmarks"),
         ONCE: "1" if once else "0",
+        METASTORE: ("s3" if lake is None else str(lake)) if catalog else "",
     }
     for other in ("SPARK_HOME", "SPARK_CONF_DIR"):
         environment.pop(other, None)
     given = {each.split("=")[0] for each in arguments if each.startswith("--")}
     job = [] if "--JOB_NAME" in given else ["--JOB_NAME", script.stem]
-    if not given & {"--TempDir", "--RedshiftTempDir"} and (bucket := _bucket(environment, lake)):
+    if not given & {"--TempDir", "--RedshiftTempDir"} and bucket:
         job += ["--TempDir", f"s3://{bucket}/glue/temporary/"]
     # Replace this process, so that the script gets the signals and gives the exit status.
     os.execve(  # noqa: S606
@@ -130,6 +136,19 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         python_module("penstock.spark.glue.jobs.launcher", str(script), *job, *arguments),
         environment,
     )
+
+
+def _catalog(environment: Mapping[str, str], lake: Path | None, bucket: str | None) -> dict[str, str]:
+    """Return Spark's configuration of the data catalog; the launcher knows the metastore's address."""
+    found = catalog_configuration(
+        "",
+        warehouse=f"s3://{bucket or 'lake'}/warehouse",
+        environment=environment,
+        iceberg=False,
+        folder_lake=lake is not None,
+    )
+    del found["spark.hadoop.hive.metastore.uris"]
+    return found
 
 
 def _check(script: Path, arguments: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import PenstockError
+from penstock.spark.glue.jobs.catalog_service import catalog_served
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import handle_signals
 from penstock.spark.glue.library_modules import install
@@ -24,17 +25,15 @@ def main(arguments: Sequence[str]) -> int:
 
     Penstock's own errors are printed as one message, other exceptions with their tracebacks.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    logging.getLogger("awsglue").setLevel(logging.INFO)
-    for noisy in ("py4j", "pyspark"):
-        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    _log_to_stderr()
     sys.argv[:] = list(arguments)
     sys.path.insert(0, str(Path(arguments[0]).absolute().parent))
     handle_signals()
     guard_overwrites()
     install()
     try:
-        runpy.run_path(arguments[0], run_name="__main__")
+        with catalog_served():
+            runpy.run_path(arguments[0], run_name="__main__")
     except PenstockError as error:
         if os.environ.get("PENSTOCK_DEBUG") == "1":
             raise
@@ -45,6 +44,19 @@ def main(arguments: Sequence[str]) -> int:
         if scratch:
             shutil.rmtree(scratch, ignore_errors=True)
     return 0
+
+
+def _log_to_stderr() -> None:
+    """Print the messages of Glue's logger and of Penstock; the root logger is left to the script's own basicConfig."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    for name, level in (("awsglue", logging.INFO), ("penstock", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.setLevel(level)
+        logger.addHandler(handler)
+        logger.propagate = False
+    for noisy in ("py4j", "pyspark"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,72 @@
+"""The data catalog as the catalog of a script's Spark: ``spark.sql`` and ``spark.table`` find its tables by name.
+
+Spark asks a Hive metastore, which runs in the script's process for as long as the script does.
+"""
+
+import importlib.util
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from penstock.client.connection import open_client
+from penstock.errors import EnvironmentProblem, InvalidInput
+
+__all__ = ["METASTORE", "catalog_served", "wants_catalog"]
+
+METASTORE = "PENSTOCK_GLUE_METASTORE"
+"""Environment variable: set to serve the catalog; the folder of the lake's buckets, or ``s3`` for S3."""
+
+_OPTION = "--enable-glue-datacatalog"
+_LIBRARIES = ("thrift", "hive_metastore")
+_USES = re.compile(r"\.\s*(?:sql|table|saveAsTable|insertInto|writeTo|catalog|enableHiveSupport|tableExists)\b")
+_TRUE, _FALSE = ("", "true", "1"), ("false", "0")
+
+
+def wants_catalog(script: str, arguments: Sequence[str]) -> bool:
+    """Return whether Spark's catalog is the data catalog: by the job's argument, else if ``script`` may name tables.
+
+    Raises :class:`EnvironmentProblem` if the argument says so and the libraries are not installed, and
+    :class:`InvalidInput` for another value than true or false.
+    """
+    asked = _asked(arguments)
+    there = all(importlib.util.find_spec(name) for name in _LIBRARIES)
+    if asked is None:
+        return there and _USES.search(script) is not None
+    if asked and not there:
+        raise EnvironmentProblem(
+            f"{_OPTION} needs libraries that are not installed.", remedy="Install them: pip install 'penstock[metastore]'."
+        )
+    return asked
+
+
+def _asked(arguments: Sequence[str]) -> bool | None:
+    for number, each in enumerate(arguments):
+        name, equals, value = each.partition("=")
+        if name != _OPTION:
+            continue
+        following = arguments[number + 1] if number + 1 < len(arguments) else ""
+        given = value if equals else ("" if following.startswith("--") else following)
+        if given.strip().lower() not in _TRUE + _FALSE:
+            raise InvalidInput(f"The argument {_OPTION} is {given!r}.", remedy="Use true or false.")
+        return given.strip().lower() in _TRUE
+    return None
+
+
+@contextmanager
+def catalog_served(environment: Mapping[str, str] = os.environ) -> Iterator[None]:
+    """Serve the catalog to the Spark that the script will start, if :data:`METASTORE` says so."""
+    where = environment.get(METASTORE)
+    if not where:
+        yield
+        return
+    from penstock.metastore.folders import LakeFolders, S3Folders  # noqa: PLC0415 - the libraries may not be there
+    from penstock.metastore.handler import MetastoreHandler  # noqa: PLC0415
+    from penstock.metastore.server import serving  # noqa: PLC0415
+
+    folders = S3Folders(open_client("s3")) if where == "s3" else LakeFolders(Path(where))
+    with serving(MetastoreHandler(open_client("glue"), folders)) as server:
+        before = os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--conf spark.hadoop.hive.metastore.uris={server.uri} {before}"
+        yield

@@ -1,0 +1,71 @@
+"""A batch job as ``penstock glue run`` runs it: the catalog's tables by name, the sinks' tables, and its own log."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.testing.server import RunningServer
+
+pytestmark = pytest.mark.spark
+
+SCRIPT = """
+import json, logging, sys
+from awsglue.context import GlueContext
+from awsglue.job import Job
+from awsglue.utils import getResolvedOptions
+from pyspark.context import SparkContext
+
+logging.basicConfig(level=logging.INFO, format="MINE %(message)s", stream=sys.stdout)
+logging.getLogger("script").info("begun")
+args = getResolvedOptions(sys.argv, ["JOB_NAME"])
+glueContext = GlueContext(SparkContext.getOrCreate())
+spark = glueContext.spark_session
+job = Job(glueContext)
+job.init(args["JOB_NAME"], args)
+
+orders = glueContext.create_dynamic_frame.from_options(
+    "s3", {"paths": ["s3://shop/orders/"]}, format="json", transformation_ctx="orders"
+)
+sink = glueContext.getSink(
+    connection_type="s3", path="s3://shop/by-land/", enableUpdateCatalog=True, partitionKeys=["land"]
+)
+sink.setFormat("glueparquet")
+sink.setCatalogInfo(catalogDatabase="shop", catalogTableName="by_land")
+sink.writeFrame(orders)
+found = [list(row) for row in spark.sql("SELECT id, land FROM shop.by_land WHERE land = 'DE' ORDER BY id").collect()]
+spark.sql("CREATE TABLE shop.made USING parquet AS SELECT land, count(*) AS n FROM shop.by_land GROUP BY land")
+print(json.dumps([found, sorted([row.land, row.n] for row in spark.table("shop.made").collect()), args["TempDir"]]))
+job.commit()
+"""
+
+
+def test_a_batch_job_reads_writes_and_names_tables(tmp_path: Path, penstock_server: RunningServer) -> None:
+    orders = penstock_server.lake / "shop" / "orders"
+    orders.mkdir(parents=True)
+    records = [{"id": number, "land": "DE" if number % 2 else "FR"} for number in range(4)]
+    (orders / "a.json").write_text("\n".join(map(json.dumps, records)))
+    penstock_server.client("glue").create_database(DatabaseInput={"Name": "shop", "LocationUri": "s3://shop/tables/"})
+    script = tmp_path / "batch.py"
+    script.write_text(SCRIPT)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_H"))}
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "penstock", "glue", "run", "--home", str(tmp_path / "home"), "--master", "local[2]"),
+            *("--lake", str(penstock_server.lake), str(script), "--enable-glue-datacatalog", "true"),
+        ],
+        env=inherited | penstock_server.environment(),
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "MINE begun"
+    assert json.loads(lines[-1]) == [[[1, "DE"], [3, "DE"]], [["DE", 2], ["FR", 2]], "s3://shop/glue/temporary/"]
+    tables = penstock_server.client("glue").get_tables(DatabaseName="shop")["TableList"]
+    assert [table["Name"] for table in tables] == ["by_land", "made"]
