@@ -14,7 +14,7 @@ from penstock import errors
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, InvalidInput, PenstockError
 from penstock.pipelines.model import Pipeline
 
-__all__ = ["is_data_error", "is_replay_failure", "to_penstock_error"]
+__all__ = ["first_cause", "is_data_error", "is_replay_failure", "to_penstock_error"]
 
 _WIDTH = 400
 
@@ -118,6 +118,16 @@ def _cause(text: str) -> str:
     return causes[-1] if causes else thrown
 
 
+def first_cause(error: BaseException) -> str:
+    """Return what has gone wrong in one line: of an exception of the JVM its deepest cause, not the call that failed."""
+    text = str(error)
+    first = _cause(text)
+    if first.startswith("An error occurred while calling"):
+        found = re.search(r"^: (\S.*)$", text, re.MULTILINE)
+        first = found.group(1) if found else first
+    return (first or type(error).__name__)[:_WIDTH]
+
+
 def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> PenstockError:
     """Return the error to show for ``error``; our own are returned unchanged. ``log``: the path of Spark's own log."""
     text = str(error)
@@ -142,10 +152,7 @@ def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> 
     if _DATA.search(text):
         line = next(line.strip() for line in text.splitlines() if _DATA.search(line))
         return _unfit_record(line, pipeline, log)
-    # Py4J's own first line only says which call failed; the JVM's exception follows it.
-    cause = re.search(r"^: (\S.*)$", text, re.MULTILINE)
-    what = cause.group(1) if cause and first.startswith("An error occurred while calling") else first
-    return InternalError(f"Pipeline {pipeline.name} failed: {what[:_WIDTH]}", remedy=f"Spark's log: {log}.")
+    return InternalError(f"Pipeline {pipeline.name} failed: {first_cause(error)}", remedy=f"Spark's log: {log}.")
 
 
 def _from_python(text: str) -> PenstockError | None:

@@ -34,11 +34,11 @@ sink = glueContext.getSink(
     connection_type="s3", path="s3://shop/by-land/", enableUpdateCatalog=True, partitionKeys=["land"]
 )
 sink.setFormat("glueparquet")
-sink.setCatalogInfo(catalogDatabase="shop", catalogTableName="by_land")
+sink.setCatalogInfo(catalogDatabase="market", catalogTableName="by_land")
 sink.writeFrame(orders)
-found = [list(row) for row in spark.sql("SELECT id, land FROM shop.by_land WHERE land = 'DE' ORDER BY id").collect()]
-spark.sql("CREATE TABLE shop.made USING parquet AS SELECT land, count(*) AS n FROM shop.by_land GROUP BY land")
-print(json.dumps([found, sorted([row.land, row.n] for row in spark.table("shop.made").collect()), args["TempDir"]]))
+found = [list(row) for row in spark.sql("SELECT id, land FROM market.by_land WHERE land = 'DE' ORDER BY id").collect()]
+spark.sql("CREATE TABLE market.made USING parquet AS SELECT land, count(*) AS n FROM market.by_land GROUP BY land")
+print(json.dumps([found, sorted([row.land, row.n] for row in spark.table("market.made").collect()), args["TempDir"]]))
 job.commit()
 """
 
@@ -48,7 +48,7 @@ def test_a_batch_job_reads_writes_and_names_tables(tmp_path: Path, penstock_serv
     orders.mkdir(parents=True)
     records = [{"id": number, "land": "DE" if number % 2 else "FR"} for number in range(4)]
     (orders / "a.json").write_text("\n".join(map(json.dumps, records)))
-    penstock_server.client("glue").create_database(DatabaseInput={"Name": "shop", "LocationUri": "s3://shop/tables/"})
+    penstock_server.client("glue").create_database(DatabaseInput={"Name": "market", "LocationUri": "s3://shop/tables/"})
     script = tmp_path / "batch.py"
     script.write_text(SCRIPT)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_H"))}
@@ -66,6 +66,6 @@ def test_a_batch_job_reads_writes_and_names_tables(tmp_path: Path, penstock_serv
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "MINE begun"
-    assert json.loads(lines[-1]) == [[[1, "DE"], [3, "DE"]], [["DE", 2], ["FR", 2]], "s3://shop/glue/temporary/"]
-    tables = penstock_server.client("glue").get_tables(DatabaseName="shop")["TableList"]
+    assert json.loads(lines[-1]) == [[[1, "DE"], [3, "DE"]], [["DE", 2], ["FR", 2]], "s3://lake/glue/temporary/"]
+    tables = penstock_server.client("glue").get_tables(DatabaseName="market")["TableList"]
     assert [table["Name"] for table in tables] == ["by_land", "made"]

@@ -11,11 +11,13 @@ from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 
 from awsglue.context import GlueContext
-from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
 from penstock.local.broker import Broker
 from penstock.serdes.kinesis.aggregate import UserRecord, write_aggregate
+from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import stop_requested
+from penstock.spark.glue.once import write_batch_once
 from penstock.spark.glue.streaming import ONCE, for_each_batch
 from penstock.testing.kinesis import KinesisStandIn
 from penstock.testing.server import RunningServer
@@ -103,6 +105,50 @@ def test_a_failed_batch_is_run_again_with_the_same_records(
     glue.forEachBatch(frame=frame, batch_function=ends, options=options)
     # An aggregated record is taken apart; one that is damaged comes as it is.
     assert seen == [(0, ["k", "k"]), (1, ["a", "b", "k"]), (2, ["cut", "k"])]
+
+
+def test_a_batch_is_written_once_and_a_refusal_is_not_tried_again(
+    glue: GlueContext, stream: Stream, spark_lake: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stream.put("1", "2", "3")
+    options = {name: value for name, value in stream.options().items() if name != "startingPosition"}
+    # The format's name and its options as in scripts that were written for a connector of Spark.
+    reader = glue.readStream.format("kinesis").options(**options, startingposition="TRIM_HORIZON")
+    frame = reader.option("awsUseInstanceProfile", "false").load()
+    checkpoint, rows = f"s3://lk/glue-{uuid4()}", f"s3://lk/once-{uuid4()}"
+    calls: list[bool] = []
+
+    def writes(batch: DataFrame, number: int) -> None:
+        text = batch.selectExpr("CAST(data AS STRING) AS t")
+        calls.append(write_batch_once(text, number, rows, checkpoint=checkpoint, format="json"))
+        if len(calls) == 1:
+            text.write.json(rows)  # it exists: an error of the JVM
+
+    for_each_batch(frame, writes, {"windowSize": "0 seconds", "checkpointLocation": checkpoint}, wait=lambda _: None)
+    assert calls == [True, False]
+    assert sorted(row.t for row in glue.read.json(rows).collect()) == ["1", "2", "3"]
+    (said,) = [record.getMessage() for record in caplog.records if "is run again" in record.getMessage()]
+    assert "already exists" in said
+    assert "An error occurred while calling" not in said
+    # A batch that died while its files were put in place is taken back first.
+    (begun,) = [each.with_suffix(".begun") for each in (spark_lake / "lk" / rows[8:] / "_glue").rglob("*.done")]
+    there = [f"{rows}/{each.name}" for each in (spark_lake / "lk" / rows[8:]).glob("*.json")]
+    begun.with_suffix(".done").unlink()
+    begun.write_text(json.dumps(there))
+    assert write_batch_once(glue.createDataFrame([("9",)], "t STRING"), 0, rows, checkpoint=checkpoint, format="json")
+    assert [row.t for row in glue.read.json(rows).collect()] == ["9"]
+
+    refused: list[int] = []
+
+    def refuses(_: DataFrame, number: int) -> None:
+        refused.append(number)
+        glue.transition_s3_path("s3://lk/x", "GLACIER")
+
+    with pytest.raises(NotSupported, match="transition_s3_path"):
+        glue.forEachBatch(frame, refuses, {"windowSize": "1 s", "checkpointLocation": f"s3://lk/glue-{uuid4()}"})
+    assert refused == [0]
+    with pytest.raises(NotFound, match="Bucket nowhere of s3://nowhere/c does not exist"):
+        glue.forEachBatch(frame, refuses, {"windowSize": "1 s", "checkpointLocation": "s3://nowhere/c"})
 
 
 def test_kafka_by_glues_options(

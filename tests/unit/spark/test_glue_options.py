@@ -193,6 +193,12 @@ def test_a_table_of_the_catalog_describes_its_stream() -> None:
     )
     kind, options = stream_options(table, {"inferSchema": "true"})
     assert (kind, options["streamName"], "schema" in options) == ("kinesis", "clicks", False)
+    table = stream_table(
+        {"typeOfData": "kafka", "topicName": "t", "classification": "csv"},
+        SerdeInfo={"Parameters": {"separatorChar": "|"}},
+    )
+    del table["Parameters"]["classification"]
+    assert stream_options(table, {})[1]["delimiter"] == "|"
     with pytest.raises(InvalidInput, match=r"Table shop\.clicks is not a stream"):
         stream_options(stream_table({}), {})
     with pytest.raises(NotSupported, match="SchemaReference"):

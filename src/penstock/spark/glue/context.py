@@ -33,6 +33,7 @@ from penstock.spark.glue.session import GlueSession
 from penstock.spark.glue.sinks.kinds import write, write_table
 from penstock.spark.glue.sinks.port import Write
 from penstock.spark.glue.sources.file_tables import table_schema
+from penstock.spark.glue.sources.kinesis import GlueKinesis
 from penstock.spark.glue.sources.port import Read
 from penstock.spark.glue.streaming import BatchFunction, for_each_batch
 from penstock.spark.glue.writers import DataSink, FrameWriter, spark_frame
@@ -55,6 +56,7 @@ class GlueContext:
         self.spark_session: SparkSession = SparkSession(context)
         self._sc, self._jsc, self._jvm = context, context._jsc, context._jvm
         self._session = GlueSession(self.spark_session)
+        self.spark_session.dataSource.register(GlueKinesis)
         self.create_data_frame = FrameReader(
             self.create_data_frame_from_options, self.create_data_frame_from_catalog, self.spark_session.createDataFrame
         )

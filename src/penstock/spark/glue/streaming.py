@@ -15,11 +15,12 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, NotFound, OperationNotServed
 from penstock.retries import MICRO_BATCH, wait_until
 from penstock.spark.glue.jobs.stopping import keep_signal_handlers, stop_requested
 from penstock.spark.glue.options import Options
-from penstock.spark.problems import is_replay_failure
+from penstock.spark.glue.sources.listing import check_bucket
+from penstock.spark.problems import first_cause, is_replay_failure
 
 __all__ = ["ONCE", "BatchFunction", "BatchOptions", "batch_options", "for_each_batch"]
 
@@ -27,6 +28,9 @@ BatchFunction = Callable[[DataFrame, int], object]
 
 ONCE = "PENSTOCK_GLUE_ONCE"
 """Environment variable; 1 ends every ``forEachBatch`` after the available records."""
+
+# What a script may not do is no failure of the batch: another try would end in the same way.
+_REFUSALS = (InvalidInput, NotFound, OperationNotServed)
 
 _log = logging.getLogger("awsglue")
 
@@ -62,6 +66,7 @@ def batch_options(given: Mapping[str, Any]) -> BatchOptions:
         raise InvalidInput(f"batchMaxRetries is {retries}.", remedy="Use a number from 0 to 100.")
     keep = options.flag("persistDataFrame", default=True)
     level = (options.text("storageLevel") or "MEMORY_AND_DISK").upper()
+    options.number("batchMaxPollingTimeSeconds")  # a batch is what the source has when it begins
     options.refuse("recordPollingLimit", "Bound a batch by maxOffsetsPerTrigger or maxFetchRecordsPerShard of the source.")
     storage = getattr(StorageLevel, level, None) if level.replace("_", "").isalnum() else None
     if not isinstance(storage, StorageLevel):
@@ -116,11 +121,13 @@ def for_each_batch(
     """Call ``function(batch, batch id)`` for each batch of the stream ``frame``, until it ends or is stopped.
 
     Raises the error of ``function`` when ``batchMaxRetries`` retries of a batch have failed; failures of Spark count, too.
+    A refusal of ours is raised at once, and so is :class:`NotFound` for the bucket of the checkpoint.
     ``wait`` waits the seconds before the next try.
     """
     options = batch_options(given)
     if not frame.isStreaming:
         raise InvalidInput("forEachBatch needs a stream.", remedy="Get one from create_data_frame.from_options.")
+    check_bucket(frame.sparkSession, options.checkpoint)
     batches, failed = _Batches(function, options.storage), 0
     while True:
         before = batches.done
@@ -131,6 +138,8 @@ def for_each_batch(
             if stop_requested.is_set() and batches.failure is None:
                 return
             cause, batches.failure = batches.failure or error, None
+            if isinstance(cause, _REFUSALS):
+                raise cause from error
             if cause is error and batches.done > before and is_replay_failure(error):
                 continue
             failed = 1 if batches.done > before else failed + 1
@@ -140,13 +149,13 @@ def for_each_batch(
                 raise cause from error
             pause = MICRO_BATCH.pause(failed)
             _log.warning(
-                "The batch failed and is run again in %g s (try %d of %d): %s", pause, failed, options.retries, _first(cause)
+                "The batch failed and is run again in %g s (try %d of %d): %s",
+                pause,
+                failed,
+                options.retries,
+                first_cause(cause),
             )
             wait(pause)
-
-
-def _first(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def _run(frame: DataFrame, options: BatchOptions, batches: _Batches) -> None:

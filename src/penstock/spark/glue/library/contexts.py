@@ -29,7 +29,7 @@ ROWS: Sequence[Row] = [
         _CONTEXT,
         "GlueContext",
         "forEachBatch",
-        "Options recordPollingLimit and batchMaxPollingTimeSeconds are refused.",
+        "Option recordPollingLimit is refused; at least once, and write_batch_once writes a batch once.",
     ),
     *differs(_CONTEXT, "GlueContext", "get_logger", "Python's logger; its lines go to standard error, not to CloudWatch."),
     *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_options write_from_options", _FILES),

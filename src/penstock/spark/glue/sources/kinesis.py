@@ -5,16 +5,39 @@ https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect-kine
 """
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.payload import payload_of
 from penstock.spark.glue.sources.port import Read
 from penstock.spark.sources.kinesis.options import OPTION_NAMES, kinesis_options
+from penstock.spark.sources.kinesis.reader import KinesisReader
 from penstock.spark.sources.kinesis.source import FORMAT, KinesisDataSource
 
-__all__ = ["stream"]
+__all__ = ["GlueKinesis", "stream"]
 
+# Credentials are those of the environment.
+_WITHOUT_EFFECT = ("awsuseinstanceprofile",)
+_RENAMED = {"initialposition": "startingPosition"}
 _RAW = ("data", "streamName", "partitionKey", "sequenceNumber", "approximateArrivalTimestamp")
+
+
+class GlueKinesis(KinesisDataSource):
+    """The same source as ``spark.readStream.format("kinesis")``, with the options of Glue's connector under that name."""
+
+    @classmethod
+    def name(cls) -> str:
+        """``kinesis``."""
+        return "kinesis"
+
+    def streamReader(self, schema: StructType) -> KinesisReader:  # noqa: N802 - Spark's
+        """Return the stream's planner."""
+        self.options = {
+            _RENAMED.get(name.lower(), name): value
+            for name, value in self.options.items()
+            if name.lower() not in _WITHOUT_EFFECT
+        }
+        return super().streamReader(schema)
 
 
 def stream(read: Read) -> DataFrame:

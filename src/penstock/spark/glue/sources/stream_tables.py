@@ -62,6 +62,9 @@ def stream_options(table: Table, more: Mapping[str, Any]) -> tuple[str, dict[str
         options["topicName"] = storage["Location"]
     if kind == "kinesis" and not options.keys() & {"streamARN", "streamName"} and storage.get("Location"):
         options["streamName"] = storage["Location"]
+    separator = storage.get("SerdeInfo", {}).get("Parameters", {}).get("separatorChar")
+    if separator and str(found.get("classification", "")).lower() == "csv":
+        options.setdefault("delimiter", separator)
     columns = storage.get("Columns", [])
     if columns and str(more.get("inferSchema", "false")).lower() != "true":
         options["schema"] = _ddl(columns)

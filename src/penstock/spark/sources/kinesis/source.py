@@ -44,4 +44,4 @@ class KinesisDataSource(DataSource):
 
         Spark sends it to executors for its name in messages, after it has asked for the reader in the same process.
         """
-        return (DataSource if self._planned else KinesisDataSource), (({} if self._planned else self.options),)
+        return (DataSource if self._planned else type(self)), (({} if self._planned else self.options),)
