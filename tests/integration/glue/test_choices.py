@@ -1,10 +1,14 @@
 """Choices over a real Spark: JSON whose records disagree, and frames with choices through Spark's operations."""
 
 import json
+import logging
+from pathlib import Path
 
 import pytest
 
 from awsglue.context import GlueContext
+from awsglue.dynamicframe import DynamicFrame
+from penstock.spark.glue.payload import TEXT_COLUMN
 from penstock.spark.glue.schemas import gluetypes as g
 from penstock.spark.glue.schemas.choices import glue_type, has_choice, spark_type, without_marks
 from penstock.spark.glue.schemas.inference import type_of_texts
@@ -56,7 +60,7 @@ root
 def test_json_whose_records_disagree_keeps_every_value_in_its_own_type(glue_context: GlueContext) -> None:
     rows = list(enumerate(TEXTS))
     texts = glue_context.createDataFrame([(text, line) for line, text in rows], "text STRING, line INT")
-    frame = json_frame(texts, "text")
+    frame = json_frame(texts, "text").frame
     kind = glue_type(frame.schema)
     assert isinstance(kind, g.StructType)
     assert schema_tree(kind) == TREE
@@ -87,5 +91,28 @@ def test_json_whose_records_disagree_keeps_every_value_in_its_own_type(glue_cont
         {"line": 4},
     ]
     # Spark's type of the tree is the one that it was made of.
-    (inferred,) = type_of_texts(TEXTS)
+    ((inferred, bad),) = type_of_texts(TEXTS)
+    assert bad == 1
     assert glue_type(spark_type(inferred)) == inferred
+
+
+def test_json_of_files_that_cannot_be_read_is_set_aside(
+    glue_context: GlueContext, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.json").write_text('{"a": 1}\n{bad\n3\n[{"a": 2}]\n[{"a": 3}\n')
+    frame = glue_context.create_dynamic_frame.from_options("s3", {"paths": [f"file://{tmp_path}"]}, format="json")
+    with caplog.at_level(logging.WARNING, "awsglue"):
+        assert sorted(row["a"] for row in frame.toDF().collect()) == [1, 2]
+    assert "3 records are not JSON and are set aside" in caplog.text
+    assert (frame.errorsCount(), schema_tree(frame.schema())) == (3, "root\n|-- a: int")
+    assert sorted(row[0]["input"] for row in frame.errorsAsDynamicFrame().toDF().collect()) == ["3", '[{"a": 3}', "{bad"]
+
+
+def test_numbers_of_a_stream_have_one_type_in_every_batch(glue_context: GlueContext) -> None:
+    texts = [('{"n": 1, "x": 1, "s": {"m": 2}}',), ('{"n": 3000000000, "x": 2.5, "s": "t"}',), ("{bad",)]
+    batch = glue_context.createDataFrame(texts, f"`{TEXT_COLUMN}` STRING")
+    frame = DynamicFrame.fromDF(batch, glue_context, "batch")
+    assert schema_tree(frame.schema()).splitlines()[1:3] == ["|-- n: long", "|-- x: double"]
+    # A script that was written for a batch of ints is right for one of longs.
+    mapped = frame.map(lambda record: record).apply_mapping([("n", "int", "n", "long"), ("x", "long", "x", "double")])
+    assert sorted(tuple(row) for row in mapped.toDF().na.fill(0).collect()) == [(0, 0.0), (1, 1.0), (3_000_000_000, 2.5)]

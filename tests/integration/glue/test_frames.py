@@ -116,7 +116,7 @@ def test_the_rest_of_a_frame(
     options = {"path": "s3://lk/written/", "partitionKeys": ["name"]}
     glue.write_dynamic_frame.from_options(frame=plain, connection_type="s3", connection_options=options, format="parquet")
     assert sorted(pq.read_table(spark_lake / "lk" / "written").column("name").to_pylist()) == ["ana", "bea"]
-    with pytest.raises(InvalidInput, match="'redshift' is not supported for writing"):
+    with pytest.raises(InvalidInput, match="redshift connection needs connectionName"):
         glue.write_dynamic_frame.from_options(frame=plain, connection_type="redshift", connection_options=options)
     with pytest.raises(InvalidInput, match="enableUpdateCatalog needs a table"):
         glue.write_dynamic_frame.from_options(plain, "s3", {**options, "enableUpdateCatalog": True}, "json")

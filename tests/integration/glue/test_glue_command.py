@@ -80,6 +80,7 @@ def test_errors_of_ours_are_one_message(tmp_path: Path, environment: dict[str, s
     done = ended(command(tmp_path, script), mine)
     assert done.returncode == 2
     assert done.stderr.startswith("penstock: The job's arguments are wrong: the following arguments are required: --day.")
+    assert done.stderr.rstrip().endswith(" (job.py, line 3)")
     assert "Traceback" not in done.stderr
     # What the script itself raises is its own.
     done = ended(command(tmp_path, "1 / 0"), mine)

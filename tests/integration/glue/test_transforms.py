@@ -38,7 +38,7 @@ pytestmark = [
 
 def frame_of(glue: GlueContext, *texts: str, name: str = "frame") -> DynamicFrame:
     rows = glue.createDataFrame([(text,) for text in texts], "text STRING").coalesce(1)
-    return DynamicFrame.fromDF(json_frame(rows, "text"), glue, name)
+    return DynamicFrame.fromDF(json_frame(rows, "text").frame, glue, name)
 
 
 def rows(frame: DynamicFrame) -> list[dict[str, Any]]:

@@ -102,7 +102,8 @@ def test_each_value_has_its_own_type(value: object, name: str) -> None:
 
 def test_the_type_of_texts_has_a_choice_where_records_disagree() -> None:
     texts = ['{"a": 1, "b": [1, "x"]}', '[{"a": 3000000000}, {"a": null, "c": {"d": 1}}]', "{bad", None, "3"]
-    (found,) = type_of_texts(texts)
+    ((found, bad),) = type_of_texts(texts)
+    assert bad == 2
     assert isinstance(found, g.StructType)
     assert schema_tree(found).splitlines()[1:] == [
         "|-- a: choice",

@@ -18,9 +18,18 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
-from penstock.spark.glue.schemas.json_records import json_frame
+from penstock.spark.glue.schemas.json_records import JsonFrame, json_frame
 
-__all__ = ["OWN_NUMBERS", "TEXT_COLUMN", "TEXT_COLUMNS", "Payload", "payload_of", "with_inferred_columns"]
+__all__ = [
+    "OWN_NUMBERS",
+    "TEXT_COLUMN",
+    "TEXT_COLUMNS",
+    "Payload",
+    "inferred",
+    "is_of_files",
+    "payload_of",
+    "with_inferred_columns",
+]
 
 TEXT_COLUMN = "$json$data_infer_schema$_temporary$"
 """Glue's column of JSON text without a schema."""
@@ -128,5 +137,15 @@ def with_inferred_columns(frame: DataFrame) -> DataFrame:
     """
     if TEXT_COLUMN not in frame.columns:
         return frame
-    wide = not OWN_NUMBERS.items() <= frame.schema[TEXT_COLUMN].metadata.items()
-    return json_frame(frame.drop(*TEXT_COLUMNS[1:]), TEXT_COLUMN, wide=wide)
+    return inferred(frame).frame
+
+
+def inferred(frame: DataFrame, *, nulls: bool = True) -> JsonFrame:
+    """Return :func:`with_inferred_columns`, and the text that is not JSON; with ``nulls`` False it is no row."""
+    wide = not is_of_files(frame)
+    return json_frame(frame.drop(*TEXT_COLUMNS[1:]), TEXT_COLUMN, wide=wide, nulls=nulls)
+
+
+def is_of_files(frame: DataFrame) -> bool:
+    """Return whether the column of JSON text is that of files, and not of a stream."""
+    return OWN_NUMBERS.items() <= frame.schema[TEXT_COLUMN].metadata.items()

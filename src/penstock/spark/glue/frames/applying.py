@@ -1,20 +1,44 @@
 """The functions of scripts, applied to the records of a frame by Spark's workers."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructField, StructType
 
 from penstock.spark.glue.frames.error_records import ErrorStage, teller
 from penstock.spark.glue.frames.records import ERROR_FIELDS, Attempt, attempts, record_reader, row_writer
+from penstock.spark.glue.payload import inferred
 from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.choices import glue_type, spark_type
+from penstock.spark.glue.schemas.choices import WIDE, glue_type, spark_type
 from penstock.spark.glue.schemas.inference import Seen, normalised
+from penstock.spark.glue.schemas.json_records import JsonFrame
 
-__all__ = ["filtered", "mapped", "partitions_mapped"]
+__all__ = ["filtered", "json_source", "mapped", "partitions_mapped"]
+
+_log = logging.getLogger("awsglue")
 
 Function = Callable[[Any], Any]
+
+
+def json_source(texts: DataFrame) -> tuple[Callable[[], DataFrame], ErrorStage]:
+    """Return a function that makes the frame of a source's JSON text, and the text that is not JSON."""
+    made: list[JsonFrame] = []
+
+    def once() -> JsonFrame:
+        if not made:
+            made.append(inferred(texts, nulls=False))
+            if made[0].count:
+                _log.warning("%d records are not JSON and are set aside. See errorsAsDynamicFrame().", made[0].count)
+        return made[0]
+
+    def errors() -> DataFrame:
+        empty = F.array().cast("array<string>").alias("stackTrace")
+        return once().bad.toDF("input").select(F.lit("The record is not JSON.").alias("msg"), empty, "input")
+
+    return lambda: once().frame, ErrorStage("source", "", errors)
 
 
 def filtered(frame: DataFrame, function: Function, info: str) -> tuple[DataFrame, ErrorStage]:
@@ -98,8 +122,10 @@ def _inferred(frame: DataFrame, results: Any) -> DataFrame:
         kind = g.mergeDataTypes(kind, each)
     if not isinstance(kind, g.StructType):
         return frame.limit(0)
-    schema = spark_type(_completed(kind, hint))
-    assert isinstance(schema, StructType)
+    made = spark_type(_completed(kind, hint))
+    assert isinstance(made, StructType)
+    marks = {field.name: field.metadata for field in frame.schema.fields if WIDE.items() <= field.metadata.items()}
+    schema = StructType([StructField(each.name, each.dataType, True, marks.get(each.name)) for each in made.fields])
     write = row_writer(schema)
     return _frame(frame, results.map(write), schema)
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from penstock.errors import InvalidInput
 from penstock.spark.glue.errors import FRAME, not_supported
 from penstock.spark.glue.frames import dynamodb, fields, joining, relational
-from penstock.spark.glue.frames.applying import filtered, mapped, partitions_mapped
+from penstock.spark.glue.frames.applying import filtered, json_source, mapped, partitions_mapped
 from penstock.spark.glue.frames.collection import DynamicFrameCollection
 from penstock.spark.glue.frames.error_records import (
     ErrorStage,
@@ -25,7 +25,7 @@ from penstock.spark.glue.frames.mapping import applied_mapping, mapping_spec
 from penstock.spark.glue.frames.records import record_reader
 from penstock.spark.glue.frames.resolving import Action, action_of, catalog_actions, resolve_path, resolved
 from penstock.spark.glue.frames.unboxing import unboxed
-from penstock.spark.glue.payload import TEXT_COLUMN, with_inferred_columns
+from penstock.spark.glue.payload import TEXT_COLUMN, is_of_files, with_inferred_columns
 from penstock.spark.glue.schemas.aligning import united
 from penstock.spark.glue.schemas.choices import glue_type, spark_type, without_marks
 from penstock.spark.glue.schemas.gluetypes import StructType
@@ -65,9 +65,18 @@ class DynamicFrame:
 
     @classmethod
     def fromDF(cls, dataframe: DataFrame, glue_ctx: Any, name: str = "") -> "DynamicFrame":  # noqa: N802 - AWS's names
-        """Return a frame of a DataFrame. JSON text of a source with ``inferSchema`` becomes columns."""
-        lazy = TEXT_COLUMN in dataframe.columns and not dataframe.isStreaming
-        return cls((lambda: with_inferred_columns(dataframe)) if lazy else dataframe, glue_ctx, name)
+        """Return a frame of a DataFrame. JSON text of a source becomes columns.
+
+        Text that is not JSON is a row of nulls of a stream with ``inferSchema``, and an error record of files.
+        """
+        if TEXT_COLUMN not in dataframe.columns or dataframe.isStreaming:
+            return cls(dataframe, glue_ctx, name)
+        if not is_of_files(dataframe):
+            return cls(lambda: with_inferred_columns(dataframe), glue_ctx, name)
+        frame, errors = json_source(dataframe)
+        made = cls(frame, glue_ctx, name)
+        made._stages, made._own_stage = (errors,), True
+        return made
 
     @property
     def _frame(self) -> DataFrame:

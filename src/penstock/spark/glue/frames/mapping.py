@@ -15,7 +15,7 @@ from pyspark.sql import types as s
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.frames.fields import Path, columns_of, field_type, found, placed, quoted, split
-from penstock.spark.glue.schemas.choices import glue_type, has_choice, is_choice, member, plain
+from penstock.spark.glue.schemas.choices import WIDE, glue_type, has_choice, is_choice, member, plain
 
 __all__ = ["MappingSpec", "applied_mapping", "cast_to", "mapping_spec", "named_type", "type_name"]
 
@@ -34,6 +34,21 @@ _ALIASES: Mapping[str, str] = {
     "dec": "decimal",
     "enum": "string",
 }
+_ATOMS: Mapping[str, type[s.DataType]] = {
+    "binary": s.BinaryType,
+    "boolean": s.BooleanType,
+    "byte": s.ByteType,
+    "date": s.DateType,
+    "double": s.DoubleType,
+    "float": s.FloatType,
+    "int": s.IntegerType,
+    "long": s.LongType,
+    "null": s.NullType,
+    "short": s.ShortType,
+    "string": s.StringType,
+    "timestamp": s.TimestampType,
+}
+_NUMBERS = {"long", "double"}
 _NESTED = ("struct", "array", "map")
 
 
@@ -76,14 +91,19 @@ def applied_mapping(frame: DataFrame, specs: Sequence[MappingSpec], *, case_sens
     for spec in specs:
         path = found(frame.schema, spec.source, case_sensitive=case_sensitive)
         if path is not None:
-            placed(tree, spec.target, _column(spec, path, field_type(frame.schema, path)))
+            wide = WIDE.items() <= frame.schema[path[0]].metadata.items()
+            placed(tree, spec.target, _column(spec, path, field_type(frame.schema, path), wide=wide))
     return frame.select(*columns_of(tree))
 
 
-def _column(spec: MappingSpec, path: Path, own: s.DataType) -> Column:
+def _column(spec: MappingSpec, path: Path, own: s.DataType, *, wide: bool) -> Column:
     column = F.col(quoted(path))
     wanted = None if spec.source_type is None else type_name(spec.source_type)
-    if wanted in {None, "choice"} or wanted == glue_type(own).typeName():
+    if wide and wanted == "int":
+        # AWS may have found ints in this batch, and the next one has longs.
+        wanted = "long"
+    name = glue_type(own).typeName()
+    if wanted in {None, "choice", name} or (wide and {wanted, name} <= _NUMBERS):
         return cast_to(column, own, spec.target_type)
     if is_choice(own):
         assert isinstance(own, s.StructType)
@@ -138,9 +158,9 @@ def named_type(text: str) -> s.DataType | None:
         return None
     if name == "decimal" and "(" not in text:
         return s.DecimalType(10, 2)
-    if name == "string":
-        return s.StringType()
-    written = text if "(" in text or "<" in text else "void" if name == "null" else name
+    if name in _ATOMS:
+        return _ATOMS[name]()
+    written = text if "(" in text or "<" in text else name
     try:
         return s.DataType.fromDDL(written)
     except ParseException as error:

@@ -5,6 +5,7 @@ import os
 import runpy
 import shutil
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     except PenstockError as error:
         if os.environ.get("PENSTOCK_DEBUG") == "1":
             raise
-        print(f"penstock: {error}", file=sys.stderr)
+        print(f"penstock: {error}{_line(error, arguments[0])}", file=sys.stderr)
         return error.exit_code
     finally:
         scratch = os.environ.get(SCRATCH)
@@ -57,6 +58,12 @@ def _log_to_stderr() -> None:
         logger.propagate = False
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
+
+
+def _line(error: Exception, script: str) -> str:
+    """Return where the script was when it got the error, such as `` (job.py, line 3)``."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == script]
+    return f" ({Path(script).name}, line {lines[-1]})" if lines else ""
 
 
 if __name__ == "__main__":

@@ -10,10 +10,16 @@ _FRAMES, _TYPES = "awsglue.dynamicframe", "awsglue.gluetypes"
 
 ROWS: Sequence[Row] = [
     *served(_FRAMES, "", "DynamicFrame DynamicFrameCollection ResolveOption"),
-    *served(_FRAMES, "DynamicFrame", "fromDF toDF schema printSchema show count name glue_ctx"),
+    *served(_FRAMES, "DynamicFrame", "toDF schema printSchema show count name glue_ctx"),
     *served(_FRAMES, "DynamicFrame", "getNumPartitions repartition coalesce"),
     *served(_FRAMES, "DynamicFrame", "select_fields drop_fields rename_field union split_fields split_rows"),
     *served(_FRAMES, "DynamicFrame", "join write mergeDynamicFrame with_frame_schema"),
+    *differs(
+        _FRAMES,
+        "DynamicFrame",
+        "fromDF",
+        "Of a stream with inferSchema, all integers are longs, and text that is not JSON is a row of nulls.",
+    ),
     *differs(
         _FRAMES,
         "DynamicFrame",
@@ -61,7 +67,7 @@ ROWS: Sequence[Row] = [
         _FRAMES,
         "DynamicFrame",
         "errorsCount stageErrorsCount assertErrorThreshold",
-        "They run the transforms for their errors; only functions and unbox make error records.",
+        "They run the transforms for their errors, which only functions, unbox and JSON files have.",
     ),
     *served(_FRAMES, "DynamicFrameCollection", "keys values select map flatmap"),
     *served(

@@ -8,6 +8,7 @@ an ordinary DataFrame until :func:`without_marks`, which leaves AWS's structs: A
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -16,6 +17,7 @@ from pyspark.sql import types as s
 from penstock.spark.glue.schemas import gluetypes as g
 
 __all__ = [
+    "WIDE",
     "choice_column",
     "choice_type",
     "ddl",
@@ -30,6 +32,9 @@ __all__ = [
 ]
 
 _MARK = "penstock.glue.choice"
+
+WIDE: Mapping[str, Any] = {"penstock.glue.wide": True}
+"""Metadata of a column whose integers are longs, whatever their size: a script may call it int, too."""
 
 _ATOMS: Mapping[type[s.DataType], type[g.DataType]] = {
     s.BinaryType: g.BinaryType,

@@ -155,23 +155,26 @@ def _integer(value: int) -> g.DataType:
     return g.DecimalType(digits, 0) if digits <= _MOST_DIGITS else g.DoubleType()
 
 
-def json_records(text: str | None) -> list[dict[str, Any]]:
-    """Return the records of one text: an object is one, an array as many as it has. None for other text."""
+def json_records(text: str) -> list[dict[str, Any]] | None:
+    """Return the records of one text: an object is one, an array as many as it has. None if it is neither."""
     try:
-        found = json.loads(text) if text is not None else []
+        found = json.loads(text)
     except (ValueError, RecursionError):
-        return []
+        return None
     records = found if isinstance(found, list) else [found]
-    return [each for each in records if isinstance(each, dict)]
+    return records if all(isinstance(each, dict) for each in records) else None
 
 
-def type_of_texts(texts: Iterable[str | None]) -> Iterator[g.DataType]:
-    """Yield the one type of all records in ``texts``; texts that are not JSON have none."""
-    seen = Seen()
+def type_of_texts(texts: Iterable[str | None]) -> Iterator[tuple[g.DataType, int]]:
+    """Yield the one type of all records in ``texts``, and how many texts are not records."""
+    seen, bad = Seen(), 0
     for text in texts:
-        for record in json_records(text):
+        records = [] if text is None else json_records(text)
+        if records is None:
+            bad += 1
+        for record in records or ():
             seen.add(record)
-    yield seen.type()
+    yield seen.type(), bad
 
 
 def widened(kind: g.DataType) -> g.DataType:

@@ -4,50 +4,64 @@ Where values disagree, the text is read as a variant, whose value is then the me
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
 from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.choices import choice_column, ddl, spark_type
+from penstock.spark.glue.schemas.choices import WIDE, choice_column, ddl, spark_type
 from penstock.spark.glue.schemas.inference import type_of_texts, widened
 
-__all__ = ["json_frame", "reading_type", "texts_type", "with_choices"]
+__all__ = ["JsonFrame", "json_frame", "reading_type", "texts_type", "with_choices"]
 
-_RECORDS, _RECORD = "__penstock_records", "__penstock_record"
+_RECORDS, _RECORD, _TEXT = "__penstock_records", "__penstock_record", "__penstock_text"
 
 
-def json_frame(frame: DataFrame, column: str, *, wide: bool = False) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class JsonFrame:
+    """``frame`` has the records' fields; ``bad`` are the rows whose text is not JSON of objects, ``count`` of them."""
+
+    frame: DataFrame
+    bad: DataFrame
+    count: int
+
+
+def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool = True) -> JsonFrame:
     """Return the fields of the JSON records in the text ``column``, beside the other columns of ``frame``.
 
-    A text that is an array has a row for each of its objects. Text that is not JSON is a row of nulls. Values of one
-    field that have different types make it a choice (:mod:`penstock.spark.glue.schemas.choices`); with ``wide``, all
-    integers are longs, and numbers some of which have a fraction are doubles.
+    A text that is an array has a row for each of its objects. Text that is not JSON is a row of nulls, or with ``nulls``
+    False no row. Values of one field that have different types make it a choice
+    (:mod:`penstock.spark.glue.schemas.choices`); with ``wide``, all integers are longs, and numbers some of which have a
+    fraction are doubles.
     """
-    text = F.col(f"`{column}`")
-    found = texts_type(frame.select(text.cast("string")))
+    text = F.col(f"`{column}`").cast("string")
+    found, count = texts_type(frame.select(text))
     kind = widened(found) if wide else found
     assert isinstance(kind, g.StructType)
     others = [F.col(f"`{name}`") for name in frame.columns if name != column]
-    if not kind.fields:
-        return frame.select(*others)
-    read = frame.select(F.from_json(text.cast("string"), s.ArrayType(reading_type(kind))).alias(_RECORDS), *others)
-    kept = read.where(F.col(_RECORDS).isNull() | (F.size(_RECORDS) > 0))
-    rows = kept.select(F.explode_outer(_RECORDS).alias(_RECORD), *others)
+    reading = s.ArrayType(reading_type(kind) if kind.fields else s.StructType([s.StructField("_", s.StringType())]))
+    parsed = F.from_json(text, reading, {"allowSingleQuotes": "false"})
+    read = frame.select(parsed.alias(_RECORDS), text.alias(_TEXT), *others)
+    unread = F.col(_RECORDS).isNull() & F.col(_TEXT).isNotNull()
+    size = F.size(_RECORDS)
+    rows = read.where(F.col(_RECORDS).isNull() | (size > 0) if nulls else size > 0)
+    exploded = rows.select((F.explode_outer if nulls else F.explode)(_RECORDS).alias(_RECORD), *others)
     record = F.col(_RECORD)
-    fields = [with_choices(record[each.name], each.dataType).alias(each.name) for each in kind]
-    return rows.select(*fields, *others)
+    marks = dict(WIDE) if wide else {}
+    fields = [with_choices(record[each.name], each.dataType).alias(each.name, metadata=marks) for each in kind]
+    return JsonFrame(exploded.select(*fields, *others), read.where(unread).select(F.col(_TEXT).alias(column)), count)
 
 
-def texts_type(texts: DataFrame) -> g.StructType:
-    """Return the one type of all records in the only column of ``texts``; text that is not JSON has none."""
+def texts_type(texts: DataFrame) -> tuple[g.StructType, int]:
+    """Return the one type of all records in the only column of ``texts``, and how many are not records."""
     found = texts.rdd.map(lambda row: row[0]).mapPartitions(type_of_texts).collect()
     whole: g.DataType = g.StructType()
-    for each in found:
+    for each, _ in found:
         whole = g.mergeDataTypes(whole, each)
     assert isinstance(whole, g.StructType)
-    return whole
+    return whole, sum(bad for _, bad in found)
 
 
 def reading_type(kind: g.DataType) -> s.DataType:

@@ -113,18 +113,14 @@ def _json(options: Options) -> Reader:
 
 
 def read_json(scan: Scan, *, path: str | None = None, whole: bool = False) -> DataFrame:
-    """Return the records as text, which DynamicFrame.fromDF makes columns; a top-level array is its elements.
+    """Return the records as text, which DynamicFrame.fromDF makes columns; a top-level array is its elements there.
 
     A record is what is at ``path`` in a line, or with ``whole`` in a file.
     """
     lines = scan.load("text", wholetext=str(whole).lower())
     text = F.col("value") if path is None else F.get_json_object("value", path)
-    items = F.from_json(text, "array<string>")
-    is_array = F.ltrim(text).startswith("[")
-    return lines.where(F.length(F.trim(text)) > 0).select(
-        F.explode(F.when(is_array, items).otherwise(F.array(text))).alias(TEXT_COLUMN, metadata=dict(OWN_NUMBERS)),
-        *scan.extra(),
-    )
+    named = text.alias(TEXT_COLUMN, metadata=dict(OWN_NUMBERS))
+    return lines.where(F.length(F.trim(text)) > 0).select(named, *scan.extra())
 
 
 def _json_path(path: str) -> str:
