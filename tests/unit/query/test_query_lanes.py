@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from penstock.query.execution.children import ChildPool
+from penstock.query.execution.children import Child, ChildPool
 from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
+from penstock.retries import wait_until
 from penstock.store.memory.resources import MemoryResourceStore
 from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.query.lake_of_flights import Lake, finished
@@ -145,3 +146,19 @@ def test_a_short_query_ends_while_more_long_ones_run_than_there_are_workers(narr
     for each in long:
         narrow.stop(each)
     assert [finished(narrow, each).state for each in long] == ["CANCELLED"] * 3
+
+
+def test_time_in_which_a_statement_hardly_computes_makes_it_no_long_one(
+    narrow: QueryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = [0.0]
+    monkeypatch.setattr(Child, "cpu_seconds", lambda _: used[0])
+    statement_id = narrow.start(StatementRequest(sql=ENDLESS))
+    run = narrow._watch.find(statement_id)
+    assert run is not None
+    wait_until(lambda: run.running_for > 0, seconds=30, every=0.01)
+    starved = run.running_for
+    used[0] = 1.0
+    assert run.running_for >= 9 * starved
+    narrow.stop(statement_id)
+    assert finished(narrow, statement_id).state == "CANCELLED"

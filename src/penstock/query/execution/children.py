@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.caching import SharedCache
@@ -145,6 +146,14 @@ class Child:
     def usable(self) -> bool:
         """Whether the process can serve another statement."""
         return not self._doomed and self._process.poll() is None
+
+    def cpu_seconds(self) -> float | None:
+        """Return the processor time that the process has used, None where the system does not tell (``/proc``, proc(5))."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError):
+            return None
 
     def kill(self) -> None:
         """End the process now, also during a statement."""

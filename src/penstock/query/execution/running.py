@@ -30,6 +30,7 @@ from penstock.statements.work_groups import SPARK_SQL
 __all__ = ["Run"]
 
 _CUT_OFF = "Bytes scanned limit was exceeded"
+_COMPUTES = 0.2  # seconds of processor time, by which a statement is not a short one
 _MANIFEST = "-manifest.csv"  # Athena user guide, "Identify query output files"
 _PREVIOUS = "previous"  # the file name of an earlier result, in the statement's folder
 
@@ -76,6 +77,7 @@ class Run:
         self._folder: Path | None = None
         self._gives_way = False
         self._began: float | None = None
+        self._used = 0.0
         self.ended = threading.Event()
         """Set when the statement's last state is stored."""
         self._committing = False
@@ -85,8 +87,15 @@ class Run:
 
     @property
     def running_for(self) -> float:
-        """For how many seconds the engine has computed the statement's rows; 0 while a process starts and plans it."""
-        return 0.0 if self._began is None else time.monotonic() - self._began
+        """For how many seconds the engine has computed the statement's rows; 0 while a process starts and plans it.
+
+        Time in which it hardly computed, on a busy machine, counts a tenth.
+        """
+        child = self._child
+        if self._began is None or child is None:
+            return 0.0
+        passed, used = time.monotonic() - self._began, child.cpu_seconds()
+        return passed if used is None or used - self._used >= _COMPUTES else passed / 10
 
     @property
     def age(self) -> float:
@@ -248,6 +257,8 @@ class Run:
             raise
 
     def _planned(self, statistics: StatementStatistics) -> None:
+        child = self._child
+        self._used = (child.cpu_seconds() if child is not None else None) or 0.0
         self._began = time.monotonic()
         self.statistics = statistics
         if self._cutoff is not None and statistics.scanned_bytes > self._cutoff:
