@@ -86,7 +86,12 @@ def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str,
     }
     if lake is None:
         return configuration
-    configuration["fs.s3.impl"] = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
+    # Scripts for other Hadoops name buckets by these schemes, too.
+    for scheme in ("s3", "s3a", "s3n"):
+        configuration[f"fs.{scheme}.impl"] = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
+    # Hadoop's default for s3a is a class of its S3 connector, which a folder does not need.
+    factory = "org.apache.hadoop.mapreduce.lib.output.FileOutputCommitterFactory"
+    configuration["mapreduce.outputcommitter.factory.scheme.s3a"] = factory
     for location in locations:
         if location.startswith("s3://"):
             bucket = parse_uri(location).bucket
