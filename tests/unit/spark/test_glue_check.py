@@ -257,3 +257,17 @@ def test_run_refuses_before_spark_starts(tmp_path: Path) -> None:
     refusal = CliRunner().invoke(command, ["run", "--home", str(tmp_path), str(script)]).exception
     assert isinstance(refusal, InvalidInput)
     assert f"line {LINES + 1}: awsglue.transforms.Join" in refusal.message
+
+
+@pytest.mark.parametrize("call", ["EvaluateDataQuality.apply", "EvaluateDataQuality().process_rows"])
+def test_rules_are_read_before_the_start(call: str) -> None:
+    text = (
+        "from awsgluedq.transforms import EvaluateDataQuality\n"
+        'rules = """Rules = [\n    DetectAnomalies "RowCount"\n]"""\n'
+        f"{call}(frame=frame, ruleset=rules, publishing_options={{}})\n"
+        f"{call}(frame=frame, ruleset='Rules = [ ColumnCount > 0 ]')\n"
+        f"{call}(frame=frame, ruleset=frame.name)\n"
+    )
+    (finding,) = check(text).of_kind("refused")
+    assert (finding.line - LINES, finding.sure) == (5, True)
+    assert finding.note.startswith("Ruleset, line 2, column 5: DetectAnomalies is not supported: anomalies are found")

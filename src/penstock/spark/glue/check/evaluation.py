@@ -10,6 +10,8 @@ from penstock.spark.glue.check.findings import Finding
 from penstock.spark.glue.check.uses import Call, Use, Uses
 from penstock.spark.glue.check.values import Text
 from penstock.spark.glue.library.table import ROWS, row
+from penstock.spark.glue.quality.parsing import parse
+from penstock.spark.glue.quality.rulesets import RulesetError
 
 __all__ = ["BOTO3_SERVICES", "Surroundings", "find_outcomes"]
 
@@ -85,6 +87,9 @@ def _packages(uses: Uses, reached: Collection[int], surroundings: Surroundings) 
 
 
 def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
+    if call.name == "EvaluateDataQuality":
+        yield from _ruleset(call, sure=sure)
+        return
     if call.name in {"client", "resource"}:
         service = _text(call, "service_name")
         if service is not None and service not in BOTO3_SERVICES and "endpoint_url" not in call.arguments:
@@ -107,6 +112,14 @@ def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
     if form is not None and (kind is None or kind.lower() in _FILES) and form.lower() not in formats:
         note = f"It is not supported for {doing}. Use one of {', '.join(sorted(formats))}."
         yield Finding(line=call.line, kind="refused", name=f'format="{form}"', note=note, sure=sure and kind is not None)
+
+
+def _ruleset(call: Call, *, sure: bool) -> Iterator[Finding]:
+    ruleset = _text(call, "ruleset")
+    try:
+        parse(ruleset or "Rules = []")
+    except RulesetError as error:
+        yield Finding(line=call.line, kind="refused", name="EvaluateDataQuality", note=str(error), sure=sure)
 
 
 def _text(call: Call, name: str) -> str | None:

@@ -219,6 +219,8 @@ class Expressions(ABC):
         returned = RETURNS.get((owner, name))
         if owner.startswith("Transform:"):
             transform = owner.removeprefix("Transform:")
+            if transform == "EvaluateDataQuality":
+                self._note_call(transform, node, positional, named, ("frame", "ruleset"))
             collection = transform in _COLLECTIONS or (transform, name) == ("EvaluateDataQuality", "process_rows")
             returned = Instance("DynamicFrameCollection") if collection else RETURNS.get(("Transform", name))
         elif owner == "boto3" and name in {"client", "resource"}:
