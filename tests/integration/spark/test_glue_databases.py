@@ -1,7 +1,7 @@
 """Glue scripts over PostgreSQL, in its own dialect and in Redshift's, and over databases whose driver is not there."""
 
-import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pg8000.native
@@ -12,6 +12,7 @@ from sqlalchemy.engine import URL, make_url
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
+from penstock.spark.glue.jobs.bookmark_store import FileBookmarks
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer
 
@@ -165,11 +166,33 @@ def test_what_is_not_served_is_refused_by_name(glue: GlueContext, kind: str, opt
         read(glue, options, kind)
 
 
-def test_bookmarks_by_keys_are_refused_where_they_would_count(
-    glue: GlueContext, air: Air, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = ("postgresql", air.options(jobBookmarkKeys=["id"], jobBookmarkKeysSortOrder="asc"))
-    assert glue.create_dynamic_frame.from_options(*given, transformation_ctx="x").count() == 100
-    monkeypatch.setattr(sys, "argv", ["job.py", "--job-bookmark-option", "job-bookmark-enable"])
-    with pytest.raises(InvalidInput, match="Bookmarks by keys"):
-        glue.create_dynamic_frame.from_options(*given, transformation_ctx="x")
+def test_rows_are_read_once_by_bookmark_keys(glue: GlueContext, air: Air, tmp_path: Path) -> None:
+    air.run("CREATE TABLE marked (day date, n int)")
+    air.run("INSERT INTO marked VALUES ('2026-01-01', 1), ('2026-01-01', 2), ('2026-01-02', 1), (NULL, 9)")
+
+    def run(run_id: str, *, commit: bool = True, **bounds: str) -> list[tuple[str, int]]:
+        fresh = GlueContext(glue.spark_session.sparkContext)
+        bookmarks = fresh._session.bookmarks
+        bookmarks.begin(FileBookmarks(tmp_path, "marks", run_id), **bounds, paused=bool(bounds))
+        options = air.options("marked", jobBookmarkKeys=["day", "n"], jobBookmarksKeysSortOrder="asc")
+        frame = fresh.create_dynamic_frame.from_options("postgresql", options, transformation_ctx="x")
+        found = sorted((str(row.day), row.n) for row in frame.toDF().collect())
+        if commit:
+            bookmarks.commit()
+        return found
+
+    every = [("2026-01-01", 1), ("2026-01-01", 2), ("2026-01-02", 1)]
+    assert run("r0", commit=False) == every
+    assert run("r1") == every
+    assert run("r2") == []
+    air.run("INSERT INTO marked VALUES ('2026-01-01', 1), ('2026-01-02', 2), ('2026-01-03', 0)")
+    assert run("r3") == [("2026-01-02", 2), ("2026-01-03", 0)]
+    air.run("INSERT INTO marked VALUES ('2026-01-04', 0)")
+    assert run("r4", after="r1", upto="r3") == [("2026-01-02", 2), ("2026-01-03", 0)]
+    assert run("r5") == [("2026-01-04", 0)]
+    fresh = GlueContext(glue.spark_session.sparkContext)
+    fresh._session.bookmarks.begin(FileBookmarks(tmp_path, "other", "r1"))
+    with pytest.raises(InvalidInput, match="jobBookmarkKeys has nope, which is not a column"):
+        fresh.create_dynamic_frame.from_options(
+            "postgresql", air.options("marked", jobBookmarkKeys="nope"), transformation_ctx="x"
+        )

@@ -83,7 +83,11 @@ def _region(_context: click.Context, _option: click.Parameter, value: str | None
 )
 @click.option("--detach", is_flag=True, help="Return when the platform is ready, and leave it running.")
 @click.option("--new-key", is_flag=True, help="Give the home a new access key, if its own was deactivated or deleted.")
-@click.option("--no-auth", is_flag=True, help="Allow every request without authentication: for trials.")
+@click.option(
+    "--no-auth",
+    is_flag=True,
+    help="Allow every request to server and S3 endpoint without authentication, for trials; the broker keeps its login.",
+)
 def command(  # noqa: PLR0917 - click passes options by name
     home: Path | None,
     server_port: int | None,

@@ -1,7 +1,6 @@
 """Tables and queries of databases, read by Spark through their JDBC drivers, in parallel where a script says by what."""
 
 import re
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.spark.glue.databases import KINDS, Target, database_target, target_of_table
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.sources.key_marks import KEY_OPTIONS, unread_rows
 from penstock.spark.glue.sources.port import Read, Table
 
 __all__ = ["driver_of", "is_database_table", "read", "rows"]
@@ -53,14 +53,9 @@ def _read(read: Read, target: Target, options: Options) -> DataFrame:
     fields = options.text("hashfield"), options.text("hashexpression")
     partitions = options.number("hashpartitions", _PARTITIONS, least=1) or _PARTITIONS
     fetch = options.number("fetchsize", 1_000)
-    keys = options.text("jobBookmarkKeys")
-    options.text("jobBookmarkKeysSortOrder")
+    for name in KEY_OPTIONS:
+        options.text(name)
     options.finish()
-    if keys is not None and read.transformation_ctx and _bookmarks():
-        raise InvalidInput(
-            "Bookmarks by keys of a database's table are not kept.",
-            remedy="Leave jobBookmarkKeys out, and give sampleQuery with a condition of your own.",
-        )
     if not target.table and query is None:
         raise InvalidInput(f"The {target.dialect} source needs dbtable.", remedy="Name the table as SCHEMA.TABLE.")
     if partitions > _MOST_PARTITIONS:
@@ -78,11 +73,8 @@ def _read(read: Read, target: Target, options: Options) -> DataFrame:
             found = reader.options(url=target.url, dbtable=source, **given).load()
     except (PySparkException, Py4JJavaError) as error:
         raise database_problem(target, error) from None
-    return found if size is None else found.limit(size)
-
-
-def _bookmarks() -> bool:
-    return any(each.rpartition("=")[2] == "job-bookmark-enable" for each in sys.argv)
+    left = unread_rows(read, found, read.options)
+    return left if size is None else left.limit(size)
 
 
 def _predicates(target: Target, name: str | None, expression: str | None, count: int) -> list[str]:
