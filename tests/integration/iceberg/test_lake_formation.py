@@ -95,6 +95,25 @@ def test_files_are_for_who_may_select_all(world: World) -> None:
     writer = user(world, "writer", "SELECT", "ALTER", "INSERT", resource=table)
     assert refused_operations(world, writer) == ["DeleteObject: AccessDenied"]
 
+    # Rows are added with INSERT and removed with DELETE; a table goes where its maker may put it.
+    grants = world.server.client("lakeformation")
+    editor = user(world, "editor", "ALTER", resource=table)
+    snapshot = {"snapshot-id": 1, "timestamp-ms": 1, "manifest-list": "s3://lake/x", "summary": {"operation": "append"}}
+    for operation, missing in (("append", "INSERT"), ("delete", "DELETE"), ("overwrite", "INSERT, DELETE")):
+        adding = {"action": "add-snapshot", "snapshot": {**snapshot, "summary": {"operation": operation}}}
+        refusal = editor.post(PATH, {"requirements": [], "updates": [adding]})
+        assert (refusal.status_code, f"Required {missing} on table" in refusal.text) == (403, True)
+    grants.register_resource(ResourceArn="arn:aws:s3:::lake/vault", UseServiceLinkedRole=True)
+    maker = user(world, "maker", "CREATE_TABLE", resource={"Database": {"Name": "shop"}})
+    schema = {"type": "struct", "schema-id": 0, "fields": []}
+    for more in ({}, {"stage-create": True}):
+        wanted = {"name": "kept", "schema": schema, "location": "s3://lake/vault/kept", **more}
+        refusal = maker.post("/namespaces/shop/tables", wanted)
+        assert (refusal.status_code, "Required DATA_LOCATION_ACCESS" in refusal.text) == (403, True)
+    assert maker.post("/namespaces/shop/tables", {"name": "kept", "schema": schema}).status_code == 200
+    moving = {"requirements": [], "updates": [{"action": "set-location", "location": "s3://lake/vault/moved"}]}
+    assert "Required DATA_LOCATION_ACCESS" in maker.post("/namespaces/shop/tables/kept", moving).text
+
     catalog.drop_table("shop.orders")
     catalog.create_table("shop.orders", ROWS.schema)
     assert reader.get(PATH).status_code == 403
