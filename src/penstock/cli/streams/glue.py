@@ -27,6 +27,7 @@ from penstock.local.java import find_java
 from penstock.settings.home import Home
 from penstock.spark.catalog_session import catalog_configuration
 from penstock.spark.glue.check.script import check_script, refuse_sure
+from penstock.spark.glue.datalake import datalake_configuration, datalake_formats, datalake_groups
 from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks
 from penstock.spark.glue.jobs.catalog_service import METASTORE, wants_catalog
 from penstock.spark.glue.jobs.launcher import SCRATCH
@@ -89,23 +90,32 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     """
     if not script.is_file():
         raise InvalidInput(f"The script {script} does not exist.")
+    formats = datalake_formats(arguments)
     if not unchecked:
         _check(script, arguments)
     where = Home.at(home, os.environ)
     environment, lake = _platform(where, lake)
     java_home = find_java(os.environ).home
-    catalog = wants_catalog(script.read_text(errors="replace"), arguments)
+    text = script.read_text(errors="replace")
+    catalog = wants_catalog(text, arguments)
     bucket = _bucket(environment, lake)
     settings = SessionSettings(
         master=master,
         jars=[*class_path("spark"), *(class_path("s3a") if lake is None else ())],
-        more_jars=class_path("postgresql"),
+        more_jars=[jar for group in ("postgresql", *datalake_groups(formats)) for jar in class_path(group)],
         log=(log or where.logs / f"glue-{script.stem}.log").absolute(),
         lake=lake,
         driver_memory=driver_memory,
         archive=spark_archive(java_home),
         extra={
             **_AS_GLUE,
+            **datalake_configuration(
+                formats,
+                "\n".join([text, *configuration]),
+                environment=environment,
+                bucket=bucket,
+                folder_lake=lake is not None,
+            ),
             **(s3a_configuration(environment) if lake is None else {}),
             **(_catalog(environment, lake, bucket) if catalog else {}),
             **dict(spark_setting(each) for each in configuration),

@@ -9,11 +9,11 @@ __all__ = ["ROWS"]
 _CONTEXT, _SINK_MODULE, _FRAMES = "awsglue.context", "awsglue.data_sink", "awsglue.dynamicframe"
 _READ = "Read with spark.read, then DynamicFrame.fromDF."
 _WRITE = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
-_FILES = "Files (parquet, json, csv, orc, avro) and databases (postgresql, redshift) and dynamodb."
+_FILES = "Files (parquet, json, csv, orc, avro) and databases (postgresql, redshift), dynamodb, iceberg and delta."
 _S3 = "The lake has one storage class; change an object's with boto3's S3 client."
 _LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
 _JVM = "It is an object of AWS's own JVM classes; use the Python names of this table."
-_READS = "Files and tables of csv, json, parquet, orc, avro and xml; databases; dynamodb; streams of kafka and kinesis."
+_READS = "Files and tables (csv, json, parquet, orc, avro, xml), databases, dynamodb, iceberg, delta; kafka and kinesis."
 _DATABASES = "One transaction; Redshift without COPY from S3; drivers but PostgreSQL's come by --extra-jars."
 
 ROWS: Sequence[Row] = [

@@ -7,10 +7,11 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import KINDS
-from penstock.spark.glue.sinks import dynamodb, files, jdbc
+from penstock.spark.glue.sinks import dynamodb, files, jdbc, lake_tables
 from penstock.spark.glue.sinks.formats import FORMATS
 from penstock.spark.glue.sinks.port import Sink, TableSink, Write
 from penstock.spark.glue.sources.jdbc import is_database_table
+from penstock.spark.glue.sources.lake_tables import is_delta, is_iceberg
 
 __all__ = ["FILE_FORMATS", "WRITABLE", "check_kind", "write", "write_table"]
 
@@ -20,6 +21,8 @@ _SINKS: Mapping[str, Sink] = {
     **dict.fromkeys(FORMATS, files.write),
     **dict.fromkeys(KINDS, jdbc.write),
     "dynamodb": dynamodb.write,
+    "iceberg": lake_tables.write_iceberg,
+    "delta": lake_tables.write_delta,
 }
 """By connection type; a format as the type is that of files."""
 
@@ -31,6 +34,8 @@ FILE_FORMATS = frozenset(FORMATS)
 
 _TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = (
     (is_database_table, jdbc.to_table),
+    (is_iceberg, lake_tables.to_iceberg_table),
+    (is_delta, lake_tables.to_delta_table),
     (files.is_files, files.to_table),
 )
 """By what a table is; the first that matches."""

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import KINDS
-from penstock.spark.glue.sources import dynamodb, file_tables, files, jdbc, kafka, kinesis, stream_tables
+from penstock.spark.glue.sources import dynamodb, file_tables, files, jdbc, kafka, kinesis, lake_tables, stream_tables
 from penstock.spark.glue.sources.formats import FORMATS
 from penstock.spark.glue.sources.port import Read, Source, Table, TableSource
 
@@ -24,6 +24,8 @@ _BATCHES: Mapping[str, Source] = {
     **dict.fromkeys(FORMATS, files.read),
     **dict.fromkeys(KINDS, jdbc.read),
     "dynamodb": dynamodb.read,
+    "iceberg": lake_tables.read_iceberg,
+    "delta": lake_tables.read_delta,
 }
 """By connection type: all that is there now."""
 
@@ -36,6 +38,8 @@ FILE_FORMATS = frozenset(FORMATS)
 _TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = (
     (stream_tables.is_stream, stream_tables.stream),
     (jdbc.is_database_table, jdbc.rows),
+    (lake_tables.is_iceberg, lake_tables.iceberg_rows),
+    (lake_tables.is_delta, lake_tables.rows_of_delta),
     (file_tables.is_files, file_tables.rows),
 )
 """By what a table is; the first that matches."""

@@ -1,0 +1,97 @@
+"""``--datalake-formats``: what Spark needs so that a script reads and writes Iceberg's and Delta's tables.
+
+Source: "Using data lake frameworks with AWS Glue ETL jobs",
+https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-datalake-native-frameworks.html. On AWS a script names
+a catalog's class, warehouse and files itself; here ``glue_catalog`` is there without that, and a catalog that a script
+names gets the endpoints that lead here.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from penstock.errors import InvalidInput
+
+__all__ = ["CATALOG", "catalog_settings", "datalake_configuration", "datalake_formats", "datalake_groups"]
+
+CATALOG = "glue_catalog"
+"""The catalog of AWS's examples: Iceberg's tables of Glue's catalog."""
+
+_ARGUMENT = "--datalake-formats"
+_GROUPS: Mapping[str, tuple[str, ...]] = {"iceberg": ("iceberg", "iceberg-aws"), "delta": ("delta",)}
+_EXTENSIONS: Mapping[str, str] = {
+    "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "delta": "io.delta.sql.DeltaSparkSessionExtension",
+}
+_NAMED = re.compile(r"spark\.sql\.catalog\.(\w+)")
+_HADOOP_IO = "org.apache.iceberg.hadoop.HadoopFileIO"
+
+
+def datalake_formats(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the formats that a job's arguments name. Raises :class:`InvalidInput` for one that is not served."""
+    given = ""
+    for number, each in enumerate(arguments):
+        name, equals, value = each.partition("=")
+        if name == _ARGUMENT:
+            given = value if equals else "".join(arguments[number + 1 : number + 2])
+    formats = tuple(dict.fromkeys(text for each in given.split(",") if (text := each.strip().lower())))
+    unknown = [each for each in formats if each not in _GROUPS]
+    if unknown:
+        raise InvalidInput(
+            f"{_ARGUMENT} names {unknown[0][:100]}, which is not served.",
+            remedy=f"Use {', '.join(_GROUPS)}; tables of Hudi can be made tables of Iceberg or Delta.",
+        )
+    return formats
+
+
+def datalake_groups(formats: Sequence[str]) -> tuple[str, ...]:
+    """Return the groups of JVM artefacts of ``formats``, in class path order."""
+    return tuple(group for each in formats for group in _GROUPS[each])
+
+
+def datalake_configuration(
+    formats: Sequence[str], script: str, *, environment: Mapping[str, str], bucket: str | None, folder_lake: bool
+) -> dict[str, str]:
+    """Return Spark's configuration for ``formats``; ``script`` is the text that may configure catalogs itself.
+
+    ``bucket`` has the folder of new databases without a location; ``folder_lake`` says that ``s3://`` is the embedded
+    lake's folder.
+    """
+    if not formats:
+        return {}
+    found = {"spark.sql.extensions": ",".join(_EXTENSIONS[each] for each in formats)}
+    if "delta" in formats:
+        found["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+    if "iceberg" not in formats:
+        return found
+    named = sorted({*_NAMED.findall(script)} - {"spark_catalog"})
+    for name in named:
+        found |= _prefixed(name, _endpoints(environment))
+    if CATALOG not in named:
+        found |= catalog_settings(environment, bucket=bucket, folder_lake=folder_lake)
+    return found
+
+
+def catalog_settings(environment: Mapping[str, str], *, bucket: str | None, folder_lake: bool) -> dict[str, str]:
+    """Return the whole configuration of :data:`CATALOG`, for a script that does not configure it."""
+    settings = {"type": "glue", "cache-enabled": "false", "warehouse": f"s3://{bucket or 'lake'}/warehouse/"}
+    settings |= _endpoints(environment)
+    if folder_lake:
+        settings["io-impl"] = _HADOOP_IO
+    return {f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog", **_prefixed(CATALOG, settings)}
+
+
+def _endpoints(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return where Glue's API and S3 are, by AWS's own variables; keys are found by AWS's chain."""
+    found: dict[str, str] = {}
+    every = environment.get("AWS_ENDPOINT_URL")
+    if glue := environment.get("AWS_ENDPOINT_URL_GLUE") or every:
+        found["glue.endpoint"] = glue
+    if region := environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION"):
+        found["client.region"] = region
+    if s3 := environment.get("AWS_ENDPOINT_URL_S3") or every:
+        found |= {"s3.endpoint": s3, "s3.path-style-access": "true"}
+    return found
+
+
+def _prefixed(name: str, settings: Mapping[str, str]) -> dict[str, str]:
+    return {f"spark.sql.catalog.{name}.{key}": value for key, value in settings.items()}

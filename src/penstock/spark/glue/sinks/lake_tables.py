@@ -1,0 +1,78 @@
+"""Tables of Iceberg and Delta: each write is one commit of theirs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, DataFrameWriter
+
+from penstock.errors import InvalidInput
+from penstock.spark.glue.options import Options
+from penstock.spark.glue.sinks.port import Write
+from penstock.spark.glue.sources.lake_tables import (
+    check_class,
+    delta_folder,
+    iceberg_name,
+    iceberg_of_path,
+)
+from penstock.spark.sinks.delta import one_writer
+
+__all__ = ["to_delta_table", "to_iceberg_table", "write_delta", "write_iceberg"]
+
+_ICEBERG = (
+    *("mergeSchema", "check-nullability", "check-ordering", "fanout-enabled", "distribution-mode"),
+    *("target-file-size-bytes", "write-format", "compression-codec", "compression-level"),
+)
+_MODES = ("append", "overwrite")
+
+
+def to_iceberg_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
+    """Append the rows to an Iceberg table of the catalog."""
+    options = Options("the catalog's Iceberg table", write.options)
+    _append(iceberg_name(write.session.spark, table), options, frame)
+
+
+def write_iceberg(write: Write, frame: DataFrame) -> None:
+    """Append the rows to the Iceberg table whose name is ``path``: ``CATALOG.DATABASE.TABLE``."""
+    options = Options("the iceberg sink", write.options)
+    _append(iceberg_of_path(write.session.spark, options), options, frame)
+
+
+def _append(name: str, options: Options, frame: DataFrame) -> None:
+    writer = frame.writeTo(name)
+    for each in _ICEBERG:
+        if (value := options.text(each)) is not None:
+            writer = writer.option(each, value)
+    options.finish()
+    writer.append()
+
+
+def to_delta_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
+    """Append the rows to a Delta table of the catalog."""
+    _delta(write, delta_folder(table), dict(write.options), "the catalog's Delta table", frame)
+
+
+def write_delta(write: Write, frame: DataFrame) -> None:
+    """Write the rows to the Delta table in the folder ``path``, which is made if it is not there."""
+    given = dict(write.options)
+    path = given.pop("path", None)
+    if not path:
+        raise InvalidInput("The delta sink needs path.", remedy="Give the table's folder.")
+    _delta(write, str(path), given, "the delta sink", frame)
+
+
+def _delta(write: Write, path: str, given: dict[str, Any], owner: str, frame: DataFrame) -> None:
+    check_class(write.session.spark, "delta")
+    keys = given.pop("partitionKeys", None) or []
+    options = Options(owner, given)
+    mode = options.text("mode", "append")
+    if mode not in _MODES:
+        raise InvalidInput(f"mode is {mode!r}.", remedy=f"Use {' or '.join(_MODES)}.")
+    writer: DataFrameWriter = frame.write.format("delta").mode(mode)
+    for each in ("mergeSchema", "overwriteSchema", "replaceWhere"):
+        if (value := options.text(each)) is not None:
+            writer = writer.option(each, value)
+    options.finish()
+    if keys:
+        writer = writer.partitionBy(*keys)
+    with one_writer(write.session.spark, path):
+        writer.save(path)
