@@ -37,11 +37,22 @@ def _now(macro: str) -> Callable[[Call], exp.Expr]:
 
 
 def _clock(name: str, macro: str, returns: Type, node: type[exp.Expr] | None, most: int = 1) -> Sequence[Row]:
-    write = _now(macro)
-    plain = Row(name=name, arity=(0, most), returns=returns, write=write, repeatable=False)
+    write, kind = _now(macro), _typed(returns.name)
+    plain = Row(name=name, arity=(0, most), node_type=kind, write=write, repeatable=False)
     if node is None:
         return [plain]
-    return [plain, Row(name=f"{name} ", returns=returns, write=write, repeatable=False, nodes=(node,))]
+    return [plain, Row(name=f"{name} ", node_type=kind, write=write, repeatable=False, nodes=(node,))]
+
+
+def _typed(name: str) -> Callable[[exp.Expr], Type]:
+    """Return the function of the type, which has the digits that the call asks for."""
+
+    def kind(node: exp.Expr) -> Type:
+        given = next(iter(node.expressions), None) if isinstance(node, exp.Anonymous) else node.args.get("this")
+        asked = isinstance(given, exp.Literal) and given.name.isdigit()
+        return Type(name, (int(given.name) if asked and given is not None else _MILLISECONDS,))
+
+    return kind
 
 
 def _from_unixtime(call: Call) -> exp.Expr:
