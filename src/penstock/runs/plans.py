@@ -107,6 +107,7 @@ def clean_environment(settings: RunSettings, inherited: Mapping[str, str], *, to
         "AWS_REGION": settings.region,
         "AWS_DEFAULT_REGION": settings.region,
         "AWS_EC2_METADATA_DISABLED": "true",
+        "PENSTOCK_BUCKET": settings.bucket,
         RUN_URL: f"{settings.endpoint_url}/penstock/run",
         RUN_TOKEN: token,
     }

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -28,6 +29,7 @@ from penstock.settings.home import Home
 from penstock.spark.catalog_session import catalog_configuration
 from penstock.spark.glue.check.script import check_script, refuse_sure
 from penstock.spark.glue.datalake import datalake_configuration, datalake_formats, datalake_groups
+from penstock.spark.glue.jobs import launcher
 from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks
 from penstock.spark.glue.jobs.catalog_service import METASTORE, wants_catalog
 from penstock.spark.glue.jobs.launcher import SCRATCH
@@ -169,6 +171,20 @@ def _check(script: Path, arguments: Sequence[str]) -> None:
     refuse_sure(report, [*arguments, "--JOB_NAME"])
     for each in report.of_kind("refused"):
         click.echo(f"penstock: {script}, line {each.line}: {each.name} is refused when it is reached. {each.note}", err=True)
+
+
+@command.command("shell")
+@master_option
+@lake_option
+@log_option
+@driver_memory_option
+@configuration_option
+@home_option
+@click.pass_context
+def shell_command(context: click.Context, /, **options: Any) -> None:
+    """Start a Python prompt with a GlueContext at hand: spark, sc and glueContext."""
+    script = Path(launcher.__file__).with_name("shell.py")
+    context.invoke(run_command, script=script, arguments=(), unchecked=True, once=False, **options)
 
 
 @command.command("bookmark")

@@ -1,0 +1,52 @@
+"""A run reads and writes the lake by the rights of its role, where an S3 endpoint serves the lake."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.local.objectstore import ObjectStore
+from penstock.local.processes.ports import free_ports
+from penstock.testing.server import running_server
+from tests.integration.jobs.conftest import Jobs, make_role
+
+READS = """
+import boto3
+s3 = boto3.client("s3")
+print(s3.get_object(Bucket="lake", Key="open/a.txt")["Body"].read())
+try:
+    s3.get_object(Bucket="lake", Key="closed/a.txt")
+except Exception as error:
+    print(error.response["Error"]["Code"])
+"""
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[Jobs]:
+    home = tmp_path / "home"
+    (port,) = free_ports(1)
+    with running_server(home, arguments=["--jobs", "--s3-endpoint-url", f"http://127.0.0.1:{port}"]) as server:
+        keys: dict[str, Any] = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
+        with ObjectStore(lake=server.lake, folder=tmp_path / "s3", home=home, port=port, account=server.account, **keys):
+            make_role(server, _read("open"), _read("scripts"))
+            yield Jobs(server=server, glue=server.client("glue"))
+
+
+def _read(folder: str) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": "s3:GetObject", "Resource": f"arn:aws:s3:::lake/{folder}/*"}
+
+
+def test_a_run_reads_what_its_role_may_read(guarded: Jobs) -> None:
+    for folder in ("open", "closed"):
+        (guarded.server.lake / "lake" / folder).mkdir()
+        (guarded.server.lake / "lake" / folder / "a.txt").write_text(folder)
+    guarded.create("reads", READS)
+    run = guarded.wait("reads", guarded.start("reads"))
+    assert (run["JobRunState"], guarded.output(run["Id"])) == ("SUCCEEDED", ["b'open'", "AccessDenied"]), run
+    (guarded.server.lake / "lake/closed/b.py").write_text("print('never')\n")
+    command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/closed/b.py"}
+    guarded.glue.create_job(Name="closed", Role="etl", Command=command)
+    run = guarded.wait("closed", guarded.start("closed"))
+    assert run["JobRunState"] == "FAILED"
+    assert "Forbidden" in run["ErrorMessage"] or "Access" in run["ErrorMessage"], run
