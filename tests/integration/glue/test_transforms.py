@@ -25,6 +25,7 @@ from awsglue.transforms import (
     UnnestFrame,
 )
 from penstock.errors import InvalidInput
+from penstock.spark.glue.schemas import gluetypes as g
 from penstock.spark.glue.schemas.json_records import json_frame
 from penstock.spark.glue.schemas.tree import schema_tree
 
@@ -92,6 +93,13 @@ def test_choices_are_resolved_by_each_action(mixed: DynamicFrame, glue_context: 
     assert mixed.toDF([ResolveOption("id", "Project", s.LongType())]).schema["id"].dataType == s.LongType()
     assert mixed.toDF().schema["id"].dataType.simpleString() == "struct<long:bigint,string:string>"
     assert mixed.toDF([ResolveOption("id", "Project", DoubleType())]).where("id is not null").count() == 0
+
+
+def test_a_frame_takes_a_schema_that_is_wider(mixed: DynamicFrame) -> None:
+    wider = g.StructType([g.Field("id", g.DoubleType()), g.Field("more", g.DateType())])
+    found = mixed.select_fields(["id"]).with_frame_schema(lambda: wider)
+    assert tree(found) == ["|-- id: choice", "|    |-- double", "|    |-- long", "|    |-- string", "|-- more: date"]
+    assert rows(found)[0] == {"id": {"double": None, "long": 10000000001, "string": None}, "more": None}
 
 
 def test_what_cannot_be_resolved_is_an_error(mixed: DynamicFrame, caplog: pytest.LogCaptureFixture) -> None:

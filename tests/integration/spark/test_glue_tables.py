@@ -82,6 +82,9 @@ def test_tables_are_read_by_their_serde(glue: GlueContext, penstock_server: Runn
         ("1", "2.50", "a;b", {"int": 7, "string": None}),
         ("None", "None", "", {"int": None, "string": "x"}),
     ]
+    choices = glue.create_dynamic_frame.from_catalog("shop", "quoted")
+    matched = choices.resolveChoice(choice="match_catalog", database="shop", table_name="quoted").toDF()
+    assert [row["mixed"] for row in matched.collect()] == [7, None]
     assert dict(glue.get_catalog_schema_as_spark_schema("shop", "quoted")["id"].jsonValue())["type"] == "long"
 
     catalog.table("events", {"n": "int"}, "org.openx.data.jsonserde.JsonSerDe", keys="year month")

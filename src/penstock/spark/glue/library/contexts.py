@@ -56,6 +56,9 @@ ROWS: Sequence[Row] = [
     *refused("awsglue.dataframewriter", "", "DataFrameWriter", _WRITE),
     *served("awsglue.job", "", "Job"),
     *served("awsglue.job", "Job", "isInitialized init commit"),
+    *refused("awsglue.dataframe_transforms.apply_mapping", "", "ApplyMapping", "Use awsglue.transforms.ApplyMapping."),
+    *refused("awsglue.devutils", "", "*", "It belongs to AWS's notebooks: make a GlueContext in one of your own."),
+    *refused("awsglue.glue_shell", "", "*", "It belongs to AWS's notebooks: make a GlueContext in one of your own."),
     *served("awsglue.utils", "", "getResolvedOptions GlueArgumentError"),
     *refused("awsglue.utils", "", "makeOptions callsite strip_option_prefix GlueArgumentParser", _JVM),
 ]
