@@ -54,7 +54,7 @@ def test_a_sink_makes_the_table_its_columns_and_partitions(
     catalog = penstock_server.client("glue")
     first = frame(glue, [(1, "x", "DE")], "id INT, Name STRING, Land STRING")
     path = "s3://lk/glue/sales/"
-    sink_to(glue, path, "glueparquet", "sales", partitionKeys=["Land"], updateBehavior="UPDATE_IN_DATABASE").writeFrame(
+    sink_to(glue, path, "glueparquet", "Sales", partitionKeys=["Land"], updateBehavior="UPDATE_IN_DATABASE").writeFrame(
         first
     )
     more = frame(glue, [(2, "y", 2.5, "FR")], "id BIGINT, Name STRING, price DOUBLE, Land STRING")
@@ -105,7 +105,12 @@ def test_formats_are_written_by_glues_options(glue: GlueContext, lake: Path) -> 
     assert text(write("csv", {"separator": "|", "quoteChar": -1, "writeHeader": False})) == '1|a "b", c|\n2||z\n'
     assert [json.loads(line) for line in text(write("json")).splitlines()][1] == {"id": 2, "text": "", "other": "z"}
     assert names(folder / write("json", compression="gzip")) == [".gz"]
-    assert names(folder / write("glueparquet", {"compression": "gzip", "blockSize": "1MB"})) == [".parquet"]
+    snappy = write("json", compression="snappy")  # as the scripts of Glue Studio have it
+    read = glue.create_dynamic_frame.from_options("s3", {"paths": [f"s3://lk/w/{snappy}"]}, format="json")
+    assert (names(folder / snappy), read.count()) == ([".snappy"], 2)
+    assert names(folder / write("parquet", {"blockSize": "1MB"}, useGlueParquetWriter=True, compressionType="gzip")) == [
+        ".parquet"
+    ]
     path = write("avro", partitionKeys=["id"])
     assert sorted(each.name for each in (folder / path).iterdir()) == ["id=1", "id=2"]
     # What fails leaves no file.

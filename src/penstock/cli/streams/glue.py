@@ -99,7 +99,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     environment, lake = _platform(where, lake)
     java_home = find_java(os.environ).home
     text = script.read_text(errors="replace")
-    catalog = wants_catalog(text, arguments)
+    catalog = wants_catalog(text, arguments, environment)
     bucket = _bucket(environment, lake)
     settings = SessionSettings(
         master=master,

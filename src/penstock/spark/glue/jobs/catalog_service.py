@@ -20,20 +20,30 @@ METASTORE = "PENSTOCK_GLUE_METASTORE"
 
 _OPTION = "--enable-glue-datacatalog"
 _LIBRARIES = ("thrift", "hive_metastore")
-_USES = re.compile(r"\.\s*(?:sql|table|saveAsTable|insertInto|writeTo|catalog|enableHiveSupport|tableExists)\b")
+# A table with its database in SQL, also as an f-string, and Spark's functions of tables. Not Python's own imports.
+_NAMED = r"[`{]?\w+[`}]?\.[`{]?\w+"
+_USES = re.compile(
+    rf"\b(?:from|join|into|overwrite|update|table|exists|describe|use)\s+{_NAMED}(?![^\n]*\bimport\b)"
+    r"|\.\s*(?:table|saveAsTable|insertInto|writeTo|tableExists|enableHiveSupport|setCurrentDatabase)\s*\("
+    r"|[\"']\s*(?:use\s+\w|show\s+(?:tables|databases|partitions)|create\s+database|msck\s+repair)",
+    re.IGNORECASE,
+)
+_REACHED_BY = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_GLUE", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")
 _TRUE, _FALSE = ("", "true", "1"), ("false", "0")
 
 
-def wants_catalog(script: str, arguments: Sequence[str]) -> bool:
-    """Return whether Spark's catalog is the data catalog: by the job's argument, else if ``script`` may name tables.
+def wants_catalog(script: str, arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Return whether Spark's catalog is the data catalog: by the job's argument, else if ``script`` may name its tables.
 
+    Without the argument, AWS's variables have to lead to a catalog.
     Raises :class:`EnvironmentProblem` if the argument says so and the libraries are not installed, and
     :class:`InvalidInput` for another value than true or false.
     """
     asked = _asked(arguments)
     there = all(importlib.util.find_spec(name) for name in _LIBRARIES)
     if asked is None:
-        return there and _USES.search(script) is not None
+        reached = any(environment.get(name) for name in _REACHED_BY)
+        return there and reached and _USES.search(script) is not None
     if asked and not there:
         raise EnvironmentProblem(
             f"{_OPTION} needs libraries that are not installed.", remedy="Install them: pip install 'penstock[metastore]'."

@@ -46,7 +46,10 @@ def write(request: Write, frame: DataFrame) -> None:
             "The s3 sink does not name a path.", remedy='Give connection_options={"path": "s3://BUCKET/folder/"}.'
         )
     details = Options("the format", request.format_options)
-    made = output(request.format or _kind_as_format(request), details, compression=options.text("compression"))
+    if options.flag("useGlueParquetWriter") and (request.format or request.kind).lower() == "parquet":
+        details = details.with_defaults({"useGlueParquetWriter": True})
+    compression = options.text("compression") or options.text("compressionType")
+    made = output(request.format or _kind_as_format(request), details, compression=compression)
     table = _catalog_table(request, options, path, keys, made)
     options.finish()
     _save(request.session, frame, _Target(path=path, keys=keys, made=made, update=table))
@@ -146,7 +149,7 @@ def _catalog_table(request: Write, options: Options, path: str, keys: Sequence[s
     log = behaviour == "LOG"
     table = CatalogTable(
         request.session.catalog(request.catalog_id),
-        CatalogTarget(database=request.database, table=request.table, create=not log),
+        CatalogTarget(database=request.database.lower(), table=request.table.lower(), create=not log),
         location=path,
         keys=[key.lower() for key in keys],
         files=made.table,
