@@ -1,5 +1,7 @@
 """Glue scripts over DynamoDB Local: items with types, exports' JSON, and writes."""
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,7 +48,7 @@ def read(glue: GlueContext, **options: Any) -> DynamicFrame:
     return glue.create_dynamic_frame_from_options("dynamodb", {**given, "dynamodb.region": "us-east-1"})
 
 
-def test_items_are_read_and_written(glue: GlueContext, dynamodb: DynamoDBLocal) -> None:
+def test_items_are_read_and_written(glue: GlueContext, dynamodb: DynamoDBLocal, monkeypatch: pytest.MonkeyPatch) -> None:
     client = table(dynamodb, "glue-items")
     for item in ITEMS:
         client.put_item(TableName="glue-items", Item=item)
@@ -77,6 +79,15 @@ def test_items_are_read_and_written(glue: GlueContext, dynamodb: DynamoDBLocal) 
     assert glue.write_dynamic_frame.from_options(written, "dynamodb", to) is written
     items = sorted(target.scan(TableName="glue-out")["Items"], key=lambda item: str(item["id"]))
     assert items == [{"id": {"S": "1"}, "n": {"N": "2.5"}}, {"id": {"S": "2"}, "l": {"L": [{"S": "a"}]}}]
+    in_catalog = {
+        "Parameters": {"classification": "dynamodb"},
+        "StorageDescriptor": {"Location": target.describe_table(TableName="glue-out")["Table"]["TableArn"]},
+    }
+    catalog: Any = SimpleNamespace(table=lambda _database, _name: in_catalog)
+    session = replace(glue._session, catalog=lambda _id: catalog)
+    monkeypatch.setattr(glue, "_session", session)
+    glue.write_dynamic_frame.from_catalog(written.filter(lambda row: row["id"] == "1"), "any", "out")
+    assert glue.create_dynamic_frame.from_catalog("any", "out").count() == 2
     with pytest.raises(InvalidInput, match="lack id, of the keys"):
         glue.write_dynamic_frame.from_options(written.drop_fields(["id"]), "dynamodb", to)
 

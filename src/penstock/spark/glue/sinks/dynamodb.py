@@ -1,17 +1,26 @@
 """Tables of DynamoDB: a put for each row, by the writer of the dynamodb sink. A row with a key replaces the item there."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.dynamodb import DynamoDbSink
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.sinks.port import Write
-from penstock.spark.glue.sources.dynamodb import check_rate, no_role
+from penstock.spark.glue.sources.dynamodb import check_rate, no_role, table_options
 from penstock.spark.sinks.dynamodb.writer import DynamoDbWriter
 
-__all__ = ["write"]
+__all__ = ["to_table", "write"]
 
 _MOST_THREADS = 256
+
+
+def to_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
+    """Put every row into a table of DynamoDB that a crawler has put into the catalog."""
+    _put(replace(write, options={**table_options(table, "dynamodb.output.tableName"), **write.options}), frame)
 
 
 def write(write: Write, frame: DataFrame) -> None:
@@ -19,6 +28,10 @@ def write(write: Write, frame: DataFrame) -> None:
 
     A write that fails has put some rows, and writing the same rows again puts them all.
     """
+    _put(write, frame)
+
+
+def _put(write: Write, frame: DataFrame) -> None:
     options = Options("the dynamodb sink", write.options)
     table = options.text("dynamodb.output.tableName")
     if not table:

@@ -10,6 +10,7 @@ from penstock.spark.glue.databases import KINDS
 from penstock.spark.glue.sinks import dynamodb, files, jdbc, lake_tables
 from penstock.spark.glue.sinks.formats import FORMATS
 from penstock.spark.glue.sinks.port import Sink, TableSink, Write
+from penstock.spark.glue.sources.dynamodb import is_dynamodb_table
 from penstock.spark.glue.sources.jdbc import is_database_table
 from penstock.spark.glue.sources.lake_tables import is_delta, is_iceberg
 
@@ -34,6 +35,7 @@ FILE_FORMATS = frozenset(FORMATS)
 
 _TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = (
     (is_database_table, jdbc.to_table),
+    (is_dynamodb_table, dynamodb.to_table),
     (is_iceberg, lake_tables.to_iceberg_table),
     (is_delta, lake_tables.to_delta_table),
     (files.is_files, files.to_table),

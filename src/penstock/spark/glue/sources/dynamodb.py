@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect-dyna
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -20,9 +20,9 @@ from penstock.client.connection import open_client, translated_errors
 from penstock.errors import InvalidInput, NotFound
 from penstock.spark.glue.frames.dynamodb import plain_items, simplified, unnested_items
 from penstock.spark.glue.options import Options
-from penstock.spark.glue.sources.port import Read
+from penstock.spark.glue.sources.port import Read, Table
 
-__all__ = ["check_rate", "no_role", "read"]
+__all__ = ["check_rate", "is_dynamodb_table", "no_role", "read", "rows", "table_options"]
 
 _ATTEMPTS = 10
 _MOST_SPLITS = 1_000_000
@@ -31,6 +31,10 @@ _LONG = 18  # digits that a bigint has in any case
 
 def read(read: Read) -> DataFrame:
     """Return the items of a table. Raises :class:`InvalidInput` for options, and NotFound for a table."""
+    return _items(read)
+
+
+def _items(read: Read) -> DataFrame:
     options = Options("the dynamodb source", read.options)
     export = (options.text("dynamodb.export") or "").strip().lower()
     if export not in {"", "ddb"}:
@@ -61,6 +65,27 @@ def read(read: Read) -> DataFrame:
     if not export:
         return plain_items(found)
     return unnested_items(found) if unnest else simplified(found) if simplify else found
+
+
+def is_dynamodb_table(table: Table) -> bool:
+    """Return whether a crawler found the table in DynamoDB."""
+    return str((table.get("Parameters") or {}).get("classification", "")).lower() == "dynamodb"
+
+
+def rows(read: Read, table: Table) -> DataFrame:
+    """Return the items of a table of DynamoDB that is in the catalog, by :func:`read`'s options."""
+    return _items(replace(read, options={**table_options(table, "dynamodb.input.tableName"), **read.options}))
+
+
+def table_options(table: Table, member: str) -> dict[str, str]:
+    """Return the options that a table of the catalog stands for: its name under ``member``, and its region."""
+    arn = str((table.get("StorageDescriptor") or {}).get("Location", ""))
+    name = arn.rpartition(":table/")[2]
+    if not arn.startswith("arn:") or not name:
+        raise InvalidInput(f"Table {table.get('Name')} has no ARN of DynamoDB as its location.", remedy="Crawl it again.")
+    region = arn.split(":")[3]
+    # DynamoDB Local's own ARNs are of a region of that name.
+    return {member: name, **({} if region == "ddblocal" else {"dynamodb.region": region})}
 
 
 def no_role(options: Options) -> None:

@@ -38,6 +38,7 @@ FILE_FORMATS = frozenset(FORMATS)
 _TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = (
     (stream_tables.is_stream, stream_tables.stream),
     (jdbc.is_database_table, jdbc.rows),
+    (dynamodb.is_dynamodb_table, dynamodb.rows),
     (lake_tables.is_iceberg, lake_tables.iceberg_rows),
     (lake_tables.is_delta, lake_tables.rows_of_delta),
     (file_tables.is_files, file_tables.rows),
