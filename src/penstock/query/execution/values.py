@@ -146,8 +146,12 @@ def _bytes(column: pa.Array, _: Type | None) -> Sequence[str | None]:
 
 
 def _printed_stamps(column: pa.Array, digits: int) -> pa.Array:
+    # Values of files have more digits than Trino's type: it rounds them, half up.
     suffix = " UTC" if column.type.tz else ""
-    whole = pc.floor_temporal(column, 10 ** (_MICROSECONDS - digits), unit="microsecond")
+    step = 10 ** (_MICROSECONDS - digits)
+    if step > 1 and column.type.unit in {"us", "ns"}:
+        column = pc.add(column, pa.scalar(step // 2, pa.duration("us")))
+    whole = pc.floor_temporal(column, step, unit="microsecond")
     plain = whole.cast(pa.timestamp(column.type.unit, "UTC")).cast(pa.timestamp(column.type.unit)) if suffix else whole
     text = plain.cast(_STAMP if digits == _MILLISECONDS else _FINE_STAMP, safe=False).cast(_TEXT)
     if digits not in {_MILLISECONDS, _MICROSECONDS}:

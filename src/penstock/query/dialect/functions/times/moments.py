@@ -64,7 +64,14 @@ _INSTANT = 'epoch_us(x."$utc")'
 _FORMAT = "'%Y-%m-%d %H:%M:%S.%f'"
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_timestamp_text", [f"(x, n) AS rtrim(left(strftime(x, {_FORMAT}), 20 + n), '.')"]),
+    # Values of files may have more digits than their type; half of the last digit rounds them.
+    Macro(
+        "trino_timestamp_text",
+        [
+            "(x, n) AS rtrim(left(strftime(x + to_microseconds(CAST(pow(10, 6 - n) AS BIGINT) // 2), "
+            f"{_FORMAT}), 20 + n), '.')"
+        ],
+    ),
     Macro(
         "trino_timestamptz_text",
         [
