@@ -140,21 +140,24 @@ class TokenService:
         begun_by = f" by {identity.subject[:255]} of {identity.provider.issuer}"
         return self._begin(role, request, "AssumeRoleWithWebIdentity", note=begun_by)
 
-    def assume_role_as_service(self, service: str, role_arn: str, session_name: str, *, region: str) -> TemporaryKey:
-        """Return credentials of a role for work of ``service`` (``glue.amazonaws.com``), for as long as the role permits.
+    def assume_role_as_service(
+        self, service: str, name: str, session_name: str, *, account: str, region: str
+    ) -> TemporaryKey:
+        """Return credentials of a role of ``account`` for work of ``service``, for as long as the role permits.
 
-        Raises :class:`NotAuthorized` if the role does not exist or its trust policy does not name the service;
-        :class:`BadRole`.
+        ``name`` is the role's name or ARN, ``service`` such as ``glue.amazonaws.com``. Raises :class:`NotAuthorized` if the
+        role does not exist or its trust policy does not name the service; :class:`BadRole`.
         """
-        role = self._role(role_arn)
+        found = self._role(name) if name.startswith("arn:") else self._named_role(account, name)
+        role = found if found is not None and found.account == account else None
         stranger = Caller(account="", principal=service, user_id=service)
-        extra = {"sts:rolesessionname": session_name, "aws:sourceaccount": role.account if role else ""}
+        extra = {"sts:rolesessionname": session_name, "aws:sourceaccount": account}
         if role is None or not _trusts_service(role, stranger, Origin(region=region), extra):
             raise NotAuthorized(
-                f"{service} may not assume the role {role_arn}, or it does not exist.",
+                f"{service} may not assume the role {name}, or it does not exist.",
                 remedy=f"Let its trust policy allow sts:AssumeRole for the Service {service}.",
             )
-        request = AssumeRoleRequest(role_arn=role_arn, session_name=session_name, seconds=role.max_session)
+        request = AssumeRoleRequest(role_arn=role.arn, session_name=session_name, seconds=role.max_session)
         return self._begin(role, request, "AssumeRole", note=f" by {service}").key
 
     def federation_token(self, caller: Caller, request: FederationTokenRequest) -> AssumedRole:
@@ -226,6 +229,10 @@ class TokenService:
             raise BadRole(f"{text[:200]} is invalid", remedy="A role's ARN is arn:aws:iam::ACCOUNT:role/NAME.")
         found = self._store.get_entity(EntityKind.ROLE, arn.account, arn.resource.rpartition("/")[2])
         return found if isinstance(found, Role) and found.arn == text else None
+
+    def _named_role(self, account: str, name: str) -> Role | None:
+        found = self._store.get_entity(EntityKind.ROLE, account, name.rpartition("/")[2])
+        return found if isinstance(found, Role) else None
 
     def _may_assume(self, caller: Caller, role: Role, request: AssumeRoleRequest, origin: Origin) -> bool:
         extra = {"sts:rolesessionname": request.session_name}

@@ -263,7 +263,9 @@ class SessionService:
     def take(self, run: JobRun) -> Mapping[str, Any]:
         """Return what the process of a session is to do: the next statement, and whether the current one is cancelled."""
         session_id = run.job.removeprefix("session ")
-        self._store.change(SESSIONS, session_id, lambda found: replace(found, ready=True))
+        session = self._store.get(SESSIONS, session_id)
+        if session is not None and not session.ready:
+            self._store.change(SESSIONS, session_id, lambda found: replace(found, ready=True))
         mine = [each for each in self._store.active(STATEMENTS) if each.session == session_id]
         current = next((each for each in mine if each.state in {"RUNNING", "CANCELLING"}), None)
         if current is not None:

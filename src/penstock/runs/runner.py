@@ -9,9 +9,11 @@ import hashlib
 import logging
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -30,6 +32,7 @@ __all__ = ["JobRunner", "RunEnded"]
 
 _LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.5
+_SWEEP_SECONDS = 600.0
 _HEARTBEAT = timedelta(seconds=5)
 _DEAD_AFTER = timedelta(seconds=60)
 _START = timedelta(seconds=30)  # for a supervisor to lock its folder
@@ -101,6 +104,7 @@ class JobRunner:
                 child.returncode = 0  # it outlives this object on purpose, of which Python would warn
 
     def _watch(self) -> None:
+        swept = time.monotonic()
         while not self._closing.is_set():
             self._wake.wait(_TICK_SECONDS)
             self._wake.clear()
@@ -108,8 +112,17 @@ class JobRunner:
                 return
             try:
                 self.tick()
+                if time.monotonic() > swept + _SWEEP_SECONDS:
+                    swept = time.monotonic()
+                    self.sweep()
             except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
                 _LOG.exception("the runs of jobs could not be looked at")
+
+    def sweep(self) -> None:
+        """Remove the folders of runs that were deleted with their jobs."""
+        for folder in self._settings.folder.glob("*"):
+            if self._store.get(RUNS, folder.name) is None and not RunFolder(folder).supervised:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def tick(self) -> None:
         """Do what is to be done for each run now."""

@@ -39,7 +39,6 @@ from penstock.jobs.store import JobStore
 from penstock.jobs.triggers import TriggerService
 from penstock.jobs.workflows import WorkflowService
 from penstock.lake.locations import LakeFolder
-from penstock.names import arn
 from penstock.runs.firing import TriggerRunner
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
@@ -194,13 +193,11 @@ def _retry(runs: RunService, run: JobRun) -> None:
 def _credentials(settings: ServerSettings, tokens: TokenService, run: JobRun, account: str) -> dict[str, str]:
     if not settings.authenticate:
         return {"AccessKeyId": "penstock", "SecretAccessKey": "penstock", "Expiration": "2099-01-01T00:00:00Z"}
-    role = run.settings["Role"]
-    if not role.startswith("arn:"):
-        role = arn("iam", "", account, f"role/{role}")
     # At most 64 characters.
-    key = tokens.assume_role_as_service(_GLUE, role, f"GlueJobRunnerSession-{run.id[-40:]}", region=settings.region)
+    name = f"GlueJobRunnerSession-{run.id[-40:]}"
+    key = tokens.assume_role_as_service(_GLUE, run.settings["Role"], name, account=account, region=settings.region)
     return {
-        "RoleArn": role,
+        "RoleArn": key.caller.arn_for_policies,
         "AccessKeyId": key.access_key_id,
         "SecretAccessKey": key.secret_access_key,
         "Token": key.token,
@@ -215,12 +212,10 @@ def run_routes(settings: ServerSettings, tenants: ServedTenants) -> list[Route]:
         return await _answer(lambda: _credentials_of(settings, tenants, request))
 
     async def bookmark(request: Request) -> Response:
-        body = await request.body() if request.method == "PUT" else b""
-        return await _answer(lambda: _bookmark(tenants, request, body))
+        return await _answer_body(tenants, request, _bookmark)
 
     async def statement(request: Request) -> Response:
-        body = await request.body() if request.method == "PUT" else b""
-        return await _answer(lambda: _statement(tenants, request, body))
+        return await _answer_body(tenants, request, _statement)
 
     return [
         Route(f"{RUN_PATH}/credentials", credentials, methods=["GET"]),
@@ -233,7 +228,25 @@ async def _answer(answer: Any) -> Response:
     try:
         return JSONResponse(await run_in_threadpool(answer))
     except PenstockError as error:
-        return JSONResponse({"code": error.aws_code, "message": str(error)}, error.http_status)
+        return _refusal(error)
+
+
+async def _answer_body(tenants: ServedTenants, request: Request, answer: Any) -> Response:
+    """Answer a request that may have a body, which is read only of a run's own process, and within a bound."""
+    try:
+        jobs, run, _ = await run_in_threadpool(_authenticated, tenants, request)
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > _MAX_BODY:
+                raise InvalidInput(f"The request has more than {_MAX_BODY} bytes.")
+        return JSONResponse(await run_in_threadpool(answer, jobs, run, request.method, bytes(body)))
+    except PenstockError as error:
+        return _refusal(error)
+
+
+def _refusal(error: PenstockError) -> Response:
+    return JSONResponse({"code": error.aws_code, "message": str(error)}, error.http_status)
 
 
 def _credentials_of(settings: ServerSettings, tenants: ServedTenants, request: Request) -> Mapping[str, Any]:
@@ -241,13 +254,10 @@ def _credentials_of(settings: ServerSettings, tenants: ServedTenants, request: R
     return _credentials(settings, jobs.tokens, run, account)
 
 
-def _bookmark(tenants: ServedTenants, request: Request, body: bytes) -> Mapping[str, Any]:
-    jobs, run, _ = _authenticated(tenants, request)
+def _bookmark(jobs: TenantJobs, run: JobRun, method: str, body: bytes) -> Mapping[str, Any]:
     service = BookmarkService(jobs.store)
-    if request.method == "GET":
+    if method == "GET":
         return _shape(service.read(run.job))
-    if len(body) > _MAX_BODY:
-        raise InvalidInput(f"The bookmark has {len(body)} bytes; {_MAX_BODY} is the maximum.")
     try:
         sent = orjson.loads(body)
         version, document = sent["version"], sent["document"]
@@ -258,12 +268,9 @@ def _bookmark(tenants: ServedTenants, request: Request, body: bytes) -> Mapping[
     return _shape(service.commit(run.job, run.id, document, version=version, attempt=run.attempt))
 
 
-def _statement(tenants: ServedTenants, request: Request, body: bytes) -> Mapping[str, Any]:
-    jobs, run, _ = _authenticated(tenants, request)
-    if request.method == "GET":
+def _statement(jobs: TenantJobs, run: JobRun, method: str, body: bytes) -> Mapping[str, Any]:
+    if method == "GET":
         return jobs.sessions.take(run)
-    if len(body) > _MAX_BODY:
-        raise InvalidInput(f"The output has {len(body)} bytes; {_MAX_BODY} is the maximum.")
     try:
         sent = orjson.loads(body)
         number, output = int(sent["id"]), dict(sent["output"])

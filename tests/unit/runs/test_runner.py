@@ -127,3 +127,12 @@ def test_a_run_takes_no_longer_than_its_timeout(world: World) -> None:
         here.tick()
     found = world.until(here, run.id, "TIMEOUT")
     assert found.error == "The run took longer than its Timeout of 1 minutes."
+
+
+def test_the_folders_of_deleted_runs_are_removed(world: World) -> None:
+    here = world.runner("here")
+    world.runs.start("j", RunRequest(id="jr_kept"))
+    world.until(here, "jr_kept", "SUCCEEDED")
+    (world.folder / "here/jr_gone/work").mkdir(parents=True)
+    here.sweep()
+    assert [each.name for each in (world.folder / "here").iterdir()] == ["jr_kept"]
