@@ -12,9 +12,9 @@ from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.api.aws.protocol.operations import RequestContext
 from penstock.api.iceberg.app import AccessSource, Exchange, IcebergApp, IcebergServices
 from penstock.api.iceberg.call import CatalogAccess, IcebergSettings
-from penstock.api.iceberg.credentials import SessionVendor
 from penstock.api.limits import Limits
 from penstock.api.observer import Observer
+from penstock.api.vending import SessionVendor
 from penstock.lake.locations import parse_uri
 from penstock.server.lakes import Lakes
 from penstock.server.wiring import Services

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from penstock.access.federation.oidc_keys import IssuerKeys
+from penstock.access.sessions import Sessions
 from penstock.access.sts import TokenService
 from penstock.api.aws import cloudtrail
 from penstock.api.aws.athena import operations as athena
@@ -21,6 +22,7 @@ from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet
 from penstock.api.aws.registry import operations as registry
 from penstock.api.aws.secrets import operations as secretsmanager
+from penstock.api.vending import SessionVendor
 from penstock.catalog.connections import ConnectionService
 from penstock.catalog.model import Column, SchemaReference
 from penstock.catalog.service import CatalogService
@@ -284,7 +286,7 @@ def _tenant(
                 registry.operations(schemas, tag_owners=owners),
                 cloudtrail.operations(schemas.audit),
                 wrap(catalog.operations(tables)),
-                lakeformation.operations(lake_formation, tables),
+                lakeformation.operations(lake_formation, tables, SessionVendor(sessions=Sessions(sealer))),
                 connections.operations(kept),
                 crawlers.operations(crawls),
                 classifiers.operations(kinds),

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -334,6 +335,48 @@ def test_what_crawlers_and_statements_make_is_restricted_and_forgotten_when_it_g
     assert world.sql("author", "DROP VIEW shop.mine") == []
     assert world.sql("author", view) == []
     _refused(lambda: stranger.get_table(DatabaseName="shop", Name="mine"))
+
+
+def test_credentials_for_the_files_of_a_table(world: World) -> None:
+    admin = world.server.client("lakeformation")
+    arn = f"arn:aws:glue:us-east-1:{world.server.account}:table/shop/orders"
+    world.grant("engine", TABLE, "SELECT")
+    engine = world.client("lakeformation", "engine")
+    with pytest.raises(ClientError, match="s3://lk/orders is not registered with Lake Formation"):
+        engine.get_temporary_glue_table_credentials(TableArn=arn)
+    admin.register_resource(ResourceArn="arn:aws:s3:::lk/orders", UseServiceLinkedRole=True)
+    found = engine.get_temporary_glue_table_credentials(
+        TableArn=arn, Permissions=["SELECT"], DurationSeconds=900, SupportedPermissionTypes=["COLUMN_PERMISSION"]
+    )
+    assert found["VendedS3Path"] == ["s3://lk/orders"]
+    assert found["Expiration"] - datetime.now(UTC) < timedelta(seconds=901)
+    within = engine.get_temporary_glue_table_credentials(TableArn=arn, S3Path="s3://lk/orders/day=1/")
+    assert within["VendedS3Path"] == ["s3://lk/orders/day=1"]
+    for path in ("s3://lk/orders-2/", "s3://lk/"):
+        with pytest.raises(ClientError, match="is not within the table's location"):
+            engine.get_temporary_glue_table_credentials(TableArn=arn, S3Path=path)
+    # They are a session of the caller that may do this and no more: none of Glue, and of S3 the table's files.
+    session = {name: found[name] for name in ("AccessKeyId", "SecretAccessKey", "SessionToken")}
+    keys = {"access_key_id": session["AccessKeyId"], "secret_access_key": session["SecretAccessKey"]}
+    narrowed = world.server.client("glue", **keys, aws_session_token=session["SessionToken"])
+    _refused(narrowed.get_databases)
+    denied: list[Callable[[], Any]] = [
+        lambda: engine.get_temporary_glue_table_credentials(TableArn=arn, Permissions=["INSERT"]),
+        lambda: world.client("lakeformation", "clerk2").get_temporary_glue_table_credentials(TableArn=arn),
+    ]
+    columns = {"TableWithColumns": {"DatabaseName": "shop", "Name": "orders", "ColumnNames": ["id"]}}
+    world.grant("clerk2", columns, "SELECT")
+    for ask in denied:
+        assert "Insufficient Lake Formation permission(s): Required" in _refused(ask)
+    for wrong in (arn.replace(world.server.account, "999999999999"), arn.replace("table/", "database/"), "x"):
+        with pytest.raises(
+            ClientError, match=r"not the ARN of a table|not a table's ARN|is not this account's|not authorized"
+        ):
+            engine.get_temporary_glue_table_credentials(TableArn=wrong)
+    partition = {"Values": ["1"]}
+    with pytest.raises(ClientError, match="EntityNotFoundException"):
+        engine.get_temporary_glue_partition_credentials(TableArn=arn, Partition=partition)
+    admin.deregister_resource(ResourceArn="arn:aws:s3:::lk/orders")
 
 
 def test_a_resource_link_is_read_with_permissions_on_its_target(world: World) -> None:

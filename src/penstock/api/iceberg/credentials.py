@@ -1,27 +1,18 @@
-"""Access to the lake for clients of the catalog: the S3 endpoint, vended credentials, remote signing.
-
-A vended credential is a session of the caller, limited by a policy to the table's own objects: it can do what both the
-caller and the policy allow, and expires with the session, after an hour at most.
-"""
+"""Access to the lake for clients of the catalog: the S3 endpoint, vended credentials, remote signing."""
 
 import contextlib
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from penstock.access.principals import Caller, SessionContext, federated_arn
-from penstock.access.sessions import Sessions, TemporaryKey
+from penstock.access.sessions import TemporaryKey
 from penstock.api.iceberg.call import Call, IcebergSettings
+from penstock.api.vending import READS, WRITES
 from penstock.errors import AccessDenied, NotFound
 from penstock.lake.iceberg.documents import Document
-from penstock.lake.locations import parse_uri
 
 __all__ = [
     "SIGNER",
-    "SessionVendor",
     "reads_all",
     "scoped_key",
     "storage_defaults",
@@ -32,61 +23,7 @@ __all__ = [
 
 SIGNER = "v1/aws/s3/sign"
 """The path of the signer that Iceberg's clients use unless they are told another one."""
-_SECONDS = 3_600
-_READS = ("s3:GetObject", "s3:GetObjectVersion")
-_WRITES: Mapping[str, Sequence[str]] = {
-    "INSERT": ("s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"),
-    "DELETE": ("s3:DeleteObject",),
-}
-"""By Lake Formation's permission on the table."""
-_BUCKET = ("s3:ListBucket", "s3:GetBucketLocation", "s3:ListBucketMultipartUploads")
 _FOLDERS = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionVendor:
-    """A :class:`~penstock.api.iceberg.call.Vendor` by sessions of the callers. ``now`` returns the time in UTC."""
-
-    sessions: Sessions
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-
-    def scoped(self, caller: Caller, locations: frozenset[str], actions: Sequence[str]) -> TemporaryKey | None:
-        """Return a credential for S3's ``actions`` on objects below ``locations``.
-
-        None for a caller whose session has a policy of its own: two session policies allow what either allows.
-        """
-        session = self._session(caller, (_policy(locations, actions),))
-        return None if session is None else self._issue(caller, session)
-
-    def unscoped(self, caller: Caller) -> TemporaryKey:
-        """Return a credential for all that the caller may do."""
-        session = caller.session
-        if session is None:
-            now = int(self.now().timestamp())
-            return self._issue(caller, SessionContext(issued=now, expires=now + _SECONDS))
-        return self._issue(caller, session)
-
-    def _session(self, caller: Caller, policies: tuple[str, ...]) -> SessionContext | None:
-        now = int(self.now().timestamp())
-        session = caller.session
-        if session is None or (session.role is None and session.federated_by is None):
-            expires = now + _SECONDS if session is None else min(now + _SECONDS, session.expires)
-            return SessionContext(
-                issued=now,
-                expires=expires,
-                policies=policies,
-                federated_by=caller.principal,
-                federated_by_id=caller.user_id,
-            )
-        if session.narrowed:
-            return None
-        return replace(session, issued=now, expires=min(now + _SECONDS, session.expires), policies=policies)
-
-    def _issue(self, caller: Caller, session: SessionContext) -> TemporaryKey:
-        if session.federated_by is None or caller.federated_by is not None:
-            return self.sessions.issue(caller.account, caller.principal, session, user_id=caller.user_id)
-        principal = federated_arn(caller.account, "iceberg")
-        return self.sessions.issue(caller.account, principal, session, user_id=f"{caller.account}:iceberg")
 
 
 def storage_defaults(settings: IcebergSettings) -> dict[str, str]:
@@ -146,7 +83,7 @@ def scoped_key(call: Call, database: str, name: str, document: Document) -> Temp
     """Return the caller's credential for the files of a table; None if none can be made for the caller."""
     if call.vendor is None or not reads_all(call, database, name):
         return None
-    return call.vendor.scoped(call.caller, table_locations(document), (*_READS, *_writes(call, database, name)))
+    return call.vendor.scoped(call.caller, table_locations(document), (*READS, *_writes(call, database, name)))
 
 
 def table_credentials(call: Call, database: str, name: str, document: Document) -> list[dict[str, Any]]:
@@ -173,7 +110,7 @@ def _writes(call: Call, database: str, name: str) -> Sequence[str]:
     if not call.access.allows("UpdateTable", {"DatabaseName": database, "TableInput": {"Name": name}}):
         return ()
     found: list[str] = []
-    for permission, actions in _WRITES.items():
+    for permission, actions in WRITES.items():
         with contextlib.suppress(AccessDenied):
             call.access.check_writing(database, name, (permission,))
             found += actions
@@ -185,25 +122,3 @@ def table_locations(document: Document) -> frozenset[str]:
     properties: Mapping[str, str] = document.get("properties") or {}
     named = [str(document["location"]), *(str(properties[each]) for each in _FOLDERS if properties.get(each))]
     return frozenset(f"{each.rstrip('/')}/" for each in named if each.startswith(("s3://", "s3a://", "s3n://")))
-
-
-def _policy(locations: frozenset[str], actions: Sequence[str]) -> str:
-    objects, prefixes, buckets = [], [], set()
-    for location in sorted(locations):
-        uri = parse_uri(location)
-        key = _literal(uri.key)
-        objects.append(f"arn:aws:s3:::{uri.bucket}/{key}*")
-        prefixes += [f"{key}*", key.rstrip("/")]
-        buckets.add(f"arn:aws:s3:::{uri.bucket}")
-    listing = {"StringLike": {"s3:prefix": prefixes}}
-    statements: list[dict[str, Any]] = [
-        {"Effect": "Allow", "Action": list(actions), "Resource": objects},
-        {"Effect": "Allow", "Action": _BUCKET[0], "Resource": sorted(buckets), "Condition": listing},
-        {"Effect": "Allow", "Action": list(_BUCKET[1:]), "Resource": sorted(buckets)},
-    ]
-    return json.dumps({"Version": "2012-10-17", "Statement": statements})
-
-
-def _literal(key: str) -> str:
-    """Return a key for a policy, in which stars and question marks would be patterns."""
-    return key.replace("$", "${$}").replace("*", "${*}").replace("?", "${?}")

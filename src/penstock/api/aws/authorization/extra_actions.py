@@ -85,6 +85,10 @@ def extra_actions(service: str, operation: str, request: Request, context: Resou
     connections that it reads through are its caller's to read; a role of another account raises
     :class:`~penstock.access.errors.NotAuthorized`.
     """
+    if service == "lakeformation" and operation.startswith("GetTemporaryGlue"):
+        # The answer tells where the table is.
+        database, _, name = str(request["TableArn"]).partition(":table/")[2].partition("/")
+        return [("glue:GetTable", resources_of("glue", "GetTable", {"DatabaseName": database, "Name": name}, context))]
     return [*_tags_set(service, operation, request, context), *_named_in(service, operation, request, context)]
 
 

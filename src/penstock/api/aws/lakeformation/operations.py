@@ -9,11 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from penstock.api.aws.authorization.lake_permissions import principals_of
+from penstock.api.aws.lakeformation.credentials import credential_handlers
 from penstock.api.aws.lakeformation.filters import filter_handlers
 from penstock.api.aws.lakeformation.locations import location_handlers
 from penstock.api.aws.lakeformation.tagging import tag_handlers
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
+from penstock.api.vending import SessionVendor
 from penstock.catalog.service import CatalogService
 from penstock.errors import AccessDenied, InvalidInput, PenstockError
 from penstock.lakeformation.decisions import EVERYONE, Grant
@@ -31,6 +33,7 @@ _FOR_ALL = frozenset(
         *("GetDataLakeSettings", "PutDataLakeSettings", "GetDataLakePrincipal", "GetLFTag", "ListLFTags"),
         *("GrantPermissions", "RevokePermissions", "BatchGrantPermissions", "BatchRevokePermissions", "ListPermissions"),
         *("SearchDatabasesByLFTags", "SearchTablesByLFTags"),
+        *("GetTemporaryGlueTableCredentials", "GetTemporaryGluePartitionCredentials"),
     }
 )
 _MAX_ADMINS = 30
@@ -40,10 +43,11 @@ _KEPT = (
 )
 
 
-def operations(service: LakeFormation, catalog: CatalogService) -> OperationSet:
+def operations(service: LakeFormation, catalog: CatalogService, vendor: SessionVendor) -> OperationSet:
     """Return every operation of Lake Formation that ``service`` answers."""
     handlers = {**_settings_handlers(service), **_grant_handlers(service)}
     handlers |= {**tag_handlers(service, catalog), **filter_handlers(service, catalog), **location_handlers(service)}
+    handlers |= credential_handlers(service, catalog, vendor)
     guarded = {name: each if name in _FOR_ALL else _for_admins(service, each) for name, each in handlers.items()}
     return OperationSet(
         service="lakeformation", handlers={name: _of_this_catalog(service, each) for name, each in guarded.items()}

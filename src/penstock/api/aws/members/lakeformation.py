@@ -7,6 +7,9 @@ __all__ = ["MEMBERS"]
 _ONE_PAGE = Harmless("Everything fits into one page, which is the answer; there is never a token to go on from.")
 _WHOLE = Harmless("It makes answers smaller or says more: the whole answer includes what is asked for.")
 
+_WHOLE_TABLES = Harmless("There are credentials for tables of which the caller may read all, which each type supports.")
+_AUDIT = Harmless("The audit log has the whole request.")
+
 _GRANT = "CatalogId Principal Resource Permissions PermissionsWithGrantOption"
 _PAGED = {"MaxResults": _ONE_PAGE, "NextToken": _ONE_PAGE}
 
@@ -42,7 +45,10 @@ MEMBERS = Members(
         "GetLFTagExpressionRequest": "Name CatalogId",
         "GetLFTagRequest": "CatalogId TagKey",
         "GetResourceLFTagsRequest": "CatalogId Resource",
+        "GetTemporaryGluePartitionCredentialsRequest": "TableArn Partition Permissions DurationSeconds",
+        "GetTemporaryGlueTableCredentialsRequest": "TableArn Permissions S3Path DurationSeconds",
         "GrantPermissionsRequest": _GRANT,
+        "PartitionValueList": "Values",
         "LFTag": "TagKey TagValues",
         "LFTagExpressionResource": "CatalogId Name",
         "LFTagKeyResource": "CatalogId TagKey TagValues",
@@ -73,6 +79,8 @@ MEMBERS = Members(
     harmless={
         "BatchPermissionsRequestEntry": {"Id": Harmless("It comes back with the entry if that fails.")},
         "GetResourceLFTagsRequest": {"ShowAssignedLFTags": _WHOLE},
+        "GetTemporaryGluePartitionCredentialsRequest": {"SupportedPermissionTypes": _WHOLE_TABLES, "AuditContext": _AUDIT},
+        "GetTemporaryGlueTableCredentialsRequest": {"SupportedPermissionTypes": _WHOLE_TABLES, "AuditContext": _AUDIT},
         "ListDataCellsFilterRequest": _PAGED,
         "ListLFTagExpressionsRequest": _PAGED,
         "ListLFTagsRequest": {**_PAGED, "ResourceShareType": _WHOLE},
