@@ -83,6 +83,7 @@ def test_tables_are_read_by_their_serde(glue: GlueContext, penstock_server: Runn
         ("None", "None", "", {"int": None, "string": "x"}),
     ]
     choices = glue.create_dynamic_frame.from_catalog("shop", "quoted")
+    assert glue.create_sample_dynamic_frame_from_catalog("shop", "quoted", num=1).count() == 1
     matched = choices.resolveChoice(choice="match_catalog", database="shop", table_name="quoted").toDF()
     assert [row["mixed"] for row in matched.collect()] == [7, None]
     assert dict(glue.get_catalog_schema_as_spark_schema("shop", "quoted")["id"].jsonValue())["type"] == "long"

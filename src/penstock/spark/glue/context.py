@@ -172,6 +172,26 @@ class GlueContext:
         table = catalog_table(self._session, database_of(database, None), table_name, catalog_id=catalog_id)
         return table_schema(table)
 
+    def create_sample_dynamic_frame_from_catalog(
+        self, database: str | None = None, table_name: str | None = None, num: int = 100, *args: Any, **kwargs: Any
+    ) -> DynamicFrame:
+        """Return the first ``num`` rows of a table, without a bookmark; see :meth:`create_dynamic_frame_from_catalog`."""
+        kwargs.pop("sample_options", None)
+        kwargs.pop("transformation_ctx", None)
+        return self.create_dynamic_frame_from_catalog(database, table_name, *args[:1], **kwargs)._first(num)
+
+    def create_sample_dynamic_frame_from_options(
+        self, connection_type: str, connection_options: Options = None, num: int = 100, *args: Any, **kwargs: Any
+    ) -> DynamicFrame:
+        """Return the first ``num`` rows of a connection, without a bookmark.
+
+        What follows is ``sample_options``, ``format`` and ``format_options``; see :meth:`create_dynamic_frame_from_options`.
+        """
+        kwargs.pop("sample_options", None)
+        kwargs.pop("transformation_ctx", None)
+        frame = self.create_dynamic_frame_from_options(connection_type, connection_options, *args[1:3], **kwargs)
+        return frame._first(num)
+
     def create_dynamic_frame_from_rdd(
         self,
         data: Any,

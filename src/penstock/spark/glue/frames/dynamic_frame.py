@@ -362,6 +362,9 @@ class DynamicFrame:
     def _spark(self) -> Any:
         return self._frame.sparkSession
 
+    def _first(self, count: int) -> "DynamicFrame":
+        return self._with(lambda: self._frame.limit(count))
+
     def _both(self, name1: str, one: "DynamicFrame", name2: str, two: "DynamicFrame") -> DynamicFrameCollection:
         one.name, two.name = name1, name2
         return DynamicFrameCollection({name1: one, name2: two}, self.glue_ctx)
