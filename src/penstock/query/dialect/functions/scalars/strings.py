@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.build import text
+from penstock.query.dialect.functions.build import integer, text
 from penstock.query.dialect.functions.rows import (
     Call,
     Definition,
@@ -55,7 +55,15 @@ def _texts(name: str, engine: str, arity: tuple[int, int | None], returns: Type,
 
 
 def _same_text(types: Types) -> Type | None:
-    return types[0] if _is(types[0], "varchar") else VARCHAR
+    return types[0] if _is(types[0], "varchar") or _is(types[0], "char") else VARCHAR
+
+
+def _as_char(call: Call, value: exp.Expr) -> exp.Expr:
+    """Return ``value`` with the blanks of the first argument's type, if that is a char."""
+    kind = call.types[0]
+    if kind is None or kind.name != "char" or not kind.numbers:
+        return value
+    return call_engine("rpad", value, integer(kind.numbers[0]), text(" "))
 
 
 def _length(call: Call) -> exp.Expr:
@@ -90,7 +98,7 @@ def _substring(call: Call) -> exp.Expr:
 def _trim(name: str) -> Write:
     def write(call: Call) -> exp.Expr:
         _check_texts(call, len(call.arguments))
-        return call_engine(name, call.arguments[0], *(call.arguments[1:] or [text(_BLANKS)]))
+        return _as_char(call, call_engine(name, call.arguments[0], *(call.arguments[1:] or [text(_BLANKS)])))
 
     return write
 
@@ -99,7 +107,7 @@ def _trim_from(call: Call) -> exp.Expr:
     node = call.node
     position = node.args.get("position")
     side = (position if isinstance(position, str) else position.name if position is not None else "").upper()
-    return call_engine(_TRIMS[side], node.this, node.args.get("expression") or text(_BLANKS))
+    return _as_char(call, call_engine(_TRIMS[side], node.this, node.args.get("expression") or text(_BLANKS)))
 
 
 def _normalize(call: Call) -> exp.Expr:
