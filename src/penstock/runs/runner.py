@@ -104,7 +104,7 @@ class JobRunner:
                 child.returncode = 0  # it outlives this object on purpose, of which Python would warn
 
     def _watch(self) -> None:
-        swept = time.monotonic()
+        swept = -_SWEEP_SECONDS
         while not self._closing.is_set():
             self._wake.wait(_TICK_SECONDS)
             self._wake.clear()
@@ -119,10 +119,18 @@ class JobRunner:
                 _LOG.exception("the runs of jobs could not be looked at")
 
     def sweep(self) -> None:
-        """Remove the folders of runs that were deleted with their jobs."""
-        for folder in self._settings.folder.glob("*"):
-            if self._store.get(RUNS, folder.name) is None and not RunFolder(folder).supervised:
-                shutil.rmtree(folder, ignore_errors=True)
+        """End processes of runs that have ended in the store, and remove the folders of runs that were deleted.
+
+        Such a process is one that another server gave up, because this machine gave no sign of life.
+        """
+        for path in self._settings.folder.glob("*"):
+            folder, run = RunFolder(path), self._store.get(RUNS, path.name)
+            if run is not None and not run.ended:
+                continue
+            if folder.supervised:
+                folder.request_stop()
+            elif run is None:
+                shutil.rmtree(path, ignore_errors=True)
 
     def tick(self) -> None:
         """Do what is to be done for each run now."""
@@ -293,9 +301,6 @@ class JobRunner:
     def _handle_end(self, run: JobRun) -> None:
         if run.host is not None and run.host != self._host and not self._stale(run):
             return  # the machine that ran it deals with it, unless it is gone
-        if run.host == self._host and self.folder(run.id).supervised:
-            # It was given up, while this machine gave no sign of life.
-            self.folder(run.id).request_stop()
         for deal in self._on_end:
             deal(run)
         self._change(run, lambda found: replace(found, handled=True))

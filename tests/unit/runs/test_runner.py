@@ -136,3 +136,20 @@ def test_the_folders_of_deleted_runs_are_removed(world: World) -> None:
     (world.folder / "here/jr_gone/work").mkdir(parents=True)
     here.sweep()
     assert [each.name for each in (world.folder / "here").iterdir()] == ["jr_kept"]
+
+
+def test_a_machine_that_comes_back_ends_the_runs_that_were_given_up(world: World) -> None:
+    (world.folder / "script.py").write_text("import time\ntime.sleep(600)\n")
+    run = world.runs.start("j", RunRequest())
+    here = world.runner("here")
+    world.until(here, run.id, "RUNNING")
+    here.close()
+    world.now += timedelta(seconds=61)
+    world.until(world.runner("other"), run.id, "FAILED")
+    folder = here.folder(run.id)
+    assert folder.supervised
+    world.runner("here").sweep()
+    assert wait_until(lambda: not folder.supervised, seconds=30)
+    ended = folder.ended()
+    assert ended is not None
+    assert ended["reason"] == "stop"
