@@ -389,11 +389,16 @@ class CrawlService:
     def _checks(self, crawler: Crawler) -> tuple[OperationCheck | None, ChangeListener | None]:
         """Return what checks the crawl's changes, and what records them. Raises AccessDenied if it may not start."""
         run_id = crawler.run_id or ""
-        given, starter = self._operation_checks.get(run_id), self._starters.get(run_id)
-        if starter is None or self._access.of is None:
+        given = self._operation_checks.get(run_id)
+        if self._access.of is None:
             return given, None
+        # Crawlers of an earlier release have no starter: nobody is asked, and the changes are recorded.
+        starter = self._starters.get(run_id) or Starter(caller=None, action="StartCrawler")
         access = self._access.of(self._account, starter, crawler.name, run_id)
         access.check_start()
+        for target in crawler.others:
+            if isinstance(target, JdbcTarget):
+                access.check("GetConnection", {"Name": target.connection})
 
         def changed(operation: str, database: str, table: str) -> None:
             access.changed(operation, {"DatabaseName": database, "Name": table})

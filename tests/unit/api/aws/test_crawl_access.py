@@ -16,6 +16,7 @@ from penstock.catalog.service import CatalogService
 from penstock.crawl.access import LateAccess, Starter
 from penstock.crawl.model import LastCrawl
 from penstock.crawl.service import CrawlService
+from penstock.crawl.targets.model import JdbcTarget
 from penstock.store.memory.catalog import MemoryCatalogStore
 from penstock.store.memory.crawl import MemoryCrawlStore
 from tests.unit.api.aws.test_policy_authorizer import A, allow
@@ -124,3 +125,20 @@ def test_a_scheduled_crawl_fails_when_its_starter_has_lost_the_right(
 def test_a_crawler_of_a_user_who_is_gone_does_not_run(world: Scheduled) -> None:
     world.crawler(schedule="cron(0 12 * * ? *)", starter=Starter(caller=BEN, action="CreateCrawler"))
     assert f"{BEN.principal} does not exist any more" in str(world.next_run().message)
+
+
+def test_a_crawl_whose_starter_is_denied_its_connection_does_not_connect(world: Scheduled) -> None:
+    world.grant("glue:*", denied="glue:GetConnection")
+    target = JdbcTarget(connection="db", path="air/%")
+    world.crawler(schedule="cron(0 12 * * ? *)", starter=Starter(caller=BEN, action="CreateCrawler"))
+    world.store.change("c", lambda crawler: replace(crawler, others=(target,)))
+    assert "not authorized to perform: glue:GetConnection" in str(world.next_run().message)
+
+
+def test_changes_of_a_crawler_without_a_starter_are_recorded(world: Scheduled) -> None:
+    world.crawler(schedule="cron(0 12 * * ? *)")
+    assert world.next_run().status == "SUCCEEDED"
+    assert [(event.operation, event.caller) for event in world.events] == [
+        ("CreateTable", None),
+        ("BatchCreatePartition", None),
+    ]
