@@ -302,6 +302,12 @@ def test_rows_are_written_with_insert_and_deleted_with_delete(world: World) -> N
     for text in changes:
         assert world.sql("writer", text) == []
     assert world.sql("writer", "SELECT id FROM ledger") == [["3"]]
+    world.grant("writer", ledger, "DROP")
+    world.grant("writer", DATABASE, "CREATE_TABLE")
+    rename = "ALTER TABLE ledger RENAME TO book"
+    assert "Required ALL on table shop.ledger" in world.sql("writer", rename), "its new entry would have no grants"
+    assert world.sql("maker", rename) == []
+    assert "Required DESCRIBE" in world.sql("writer", "SELECT id FROM book")
 
 
 def test_what_crawlers_and_statements_make_is_restricted_and_forgotten_when_it_goes(world: World) -> None:

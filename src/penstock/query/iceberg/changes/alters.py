@@ -109,6 +109,8 @@ def _unset_properties(state: IcebergState, action: alter.UnsetProperties) -> Upd
 
 def _rename(context: ExecutionContext, table: Table, action: alter.RenameTable) -> None:
     """Give the table a new entry in the catalog, and remove the old one: its files stay where they are."""
+    # The new entry has no grants: who gives the table another name decides anew who may do what with it.
+    context.host.check_writing(table.database, table.name, ("ALL",))
     database = find_database(context.host, action.new, table.database)
     shape = {**table_request(table), "Name": action.new.name}
     try:
