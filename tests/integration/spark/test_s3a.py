@@ -55,6 +55,71 @@ def test_rows_land_in_s3_without_a_lake_folder(broker: Broker, penstock_server: 
     assert {key.split("/")[1] for key in keys} == {"day=2013-01-01", "day=2013-01-02", "day=2013-01-03"}
 
 
+SCRIPT = """
+import sys
+from awsglue.context import GlueContext
+from awsglue.job import Job
+from awsglue.utils import getResolvedOptions
+from penstock.errors import NotFound
+
+args = getResolvedOptions(sys.argv, ["JOB_NAME"])
+glue = GlueContext()
+job = Job(glue)
+job.init(args["JOB_NAME"], args)
+source = {"paths": ["s3://lake/in/"], "recurse": True, "exclusions": ["**/x.json"]}
+rows = glue.create_dynamic_frame.from_options("s3", source, format="json", transformation_ctx="in")
+target = {"path": "s3://lake/out/", "partitionKeys": ["day"]}
+glue.write_dynamic_frame.from_options(rows, "s3", target, format="glueparquet")
+count = rows.count()
+glue.purge_s3_path("s3://lake/in/deep/", {"retentionPeriod": 0})
+job.commit()
+again = glue.create_dynamic_frame.from_options("s3", source, format="json", transformation_ctx="in")
+print(count, again.count())
+try:
+    glue.create_dynamic_frame.from_options("s3", {"paths": ["s3://nowhere/in/"]}, format="json")
+except NotFound as error:
+    print(error.message)
+"""
+
+
+@pytest.mark.jvm
+@pytest.mark.spark
+def test_a_glue_script_reads_and_writes_s3(tmp_path: Path) -> None:
+    script = tmp_path / "batch.py"
+    script.write_text(SCRIPT)
+    with ObjectStore(
+        lake=tmp_path / "lake",
+        folder=tmp_path / "run",
+        port=free_ports(1)[0],
+        access_key_id=KEYS[0],
+        secret_access_key=KEYS[1],
+        bucket="lake",
+    ) as store:
+        client = store.client()
+        for key, number in (("in/a.json", 1), ("in/deep/b.json", 2), ("in/x.json", 3)):
+            client.put_object(Bucket="lake", Key=key, Body=f'{{"n": {number}, "day": "d{number}"}}'.encode())
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_LAKE"))}
+        environment |= {"AWS_ENDPOINT_URL_S3": store.endpoint_url, "AWS_REGION": "us-east-1"}
+        environment |= {"AWS_ACCESS_KEY_ID": KEYS[0], "AWS_SECRET_ACCESS_KEY": KEYS[1]}
+        command = [sys.executable, "-m", "penstock", "glue", "run", "--home", str(tmp_path / "home"), "--master", "local[2]"]
+        done = subprocess.run(
+            [*command, str(script), "--job-bookmark-option", "job-bookmark-enable"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        counts, missing = done.stdout.splitlines()
+        assert counts == "2 0"
+        assert missing == "Bucket nowhere of s3://nowhere/in/ does not exist, or cannot be reached."
+        found = [each["Key"] for each in client.list_objects_v2(Bucket="lake")["Contents"] if not each["Key"].endswith("/")]
+        client.close()
+    assert [key for key in found if key.startswith("in/")] == ["in/a.json", "in/x.json"]
+    assert sorted(key.split("/")[1] for key in found if key.startswith("out/")) == ["day=d1", "day=d2"]
+
+
 def _run(pipeline: Path, server: RunningServer, store: ObjectStore, folder: Path) -> "subprocess.CompletedProcess[str]":
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_LAKE"))}
     environment |= server.environment() | {"AWS_ENDPOINT_URL_S3": store.endpoint_url}

@@ -108,7 +108,8 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         log=(log or where.logs / f"glue-{script.stem}.log").absolute(),
         lake=lake,
         driver_memory=driver_memory,
-        archive=spark_archive(java_home),
+        # The archive does not fit with S3A's jars, and the JVM would say so among the script's output.
+        archive=spark_archive(java_home) if lake is not None else None,
         extra={
             **_AS_GLUE,
             **datalake_configuration(

@@ -109,7 +109,8 @@ def check_bucket(spark: SparkSession, path: str) -> None:
         return
     try:
         where = jvm.org.apache.hadoop.fs.Path(f"{path.split('://', 1)[0]}://{bucket}/")
-        where.getFileSystem(configuration).getFileStatus(where)
+        # The root's own status does not tell whether the bucket exists.
+        where.getFileSystem(configuration).listStatusIterator(where).hasNext()
     except Exception as error:
         raise _missing(bucket, path) from error
 
