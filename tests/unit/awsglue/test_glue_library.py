@@ -13,6 +13,7 @@ import awsglue.transforms
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
 from awsglue.job import Job
+from awsglue.transforms import GlueTransform
 from penstock.spark.glue.errors import NotSupported, Refused
 from penstock.spark.glue.library.rows import Row
 from penstock.spark.glue.library.table import ROWS
@@ -27,7 +28,9 @@ INSTANCE = {
     "name",
     "glue_ctx",
 }
-CLASSES: dict[str, Any] = {each.__name__: each for each in (GlueContext, DynamicFrame, DynamicFrameCollection, Job)}
+CLASSES: dict[str, Any] = {
+    each.__name__: each for each in (GlueContext, DynamicFrame, DynamicFrameCollection, GlueTransform, Job)
+}
 
 
 def attribute(row: Row) -> Any:

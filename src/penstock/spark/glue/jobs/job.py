@@ -21,6 +21,31 @@ _log = logging.getLogger("awsglue")
 class Job:
     """One run of a job; ``glue_context`` is the GlueContext, whose reads go on from the job's bookmark."""
 
+    @classmethod
+    def job_bookmark_options(cls) -> list[str]:
+        """Return the option of bookmarks and its values, in AWS's order."""
+        return ["--job-bookmark-option", "job-bookmark-enable", "job-bookmark-pause", "job-bookmark-disable"]
+
+    @classmethod
+    def continuation_options(cls) -> list[str]:
+        """Return the older option of bookmarks and its values."""
+        return ["--continuation-option", "continuation-enabled", "continuation-readonly", "continuation-ignore"]
+
+    @classmethod
+    def job_bookmark_range_options(cls) -> list[str]:
+        """Return the options of a paused bookmark's range."""
+        return ["--job-bookmark-from", "--job-bookmark-to"]
+
+    @classmethod
+    def id_params(cls) -> list[str]:
+        """Return the options that say which job runs."""
+        return ["--JOB_NAME", "--JOB_ID", "--JOB_RUN_ID", "--SECURITY_CONFIGURATION"]
+
+    @classmethod
+    def encryption_type_options(cls) -> list[str]:
+        """Return the option of encryption and its values."""
+        return ["--encryption-type", "sse-s3"]
+
     def __init__(self, glue_context: Any) -> None:
         self.glue_context = glue_context
         self._name: str | None = None

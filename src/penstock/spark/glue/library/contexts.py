@@ -59,6 +59,8 @@ ROWS: Sequence[Row] = [
     *refused("awsglue.dataframereader", "", "DataFrameReader", "Use the context's own create_data_frame."),
     *refused("awsglue.dataframewriter", "", "DataFrameWriter", _WRITE),
     *served("awsglue.job", "", "Job"),
+    *served("awsglue.job", "Job", "continuation_options job_bookmark_options job_bookmark_range_options"),
+    *served("awsglue.job", "Job", "id_params encryption_type_options"),
     *served("awsglue.job", "Job", "isInitialized init commit"),
     *refused("awsglue.dataframe_transforms.apply_mapping", "", "ApplyMapping", "Use awsglue.transforms.ApplyMapping."),
     *refused("awsglue.devutils", "", "*", "It belongs to AWS's notebooks: make a GlueContext in one of your own."),

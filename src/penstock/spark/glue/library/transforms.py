@@ -29,6 +29,10 @@ ROWS: Sequence[Row] = [
     *served(_TRANSFORMS, "", "ApplyMapping DropFields DropNullFields Filter GlueTransform Map RenameField"),
     *served(_TRANSFORMS, "", "Repartition SelectFields Union Coalesce ErrorsAsDynamicFrame FlatMap Join MapToCollection"),
     *served(_TRANSFORMS, "", "SelectFromCollection SplitFields SplitRows"),
+    *served(_TRANSFORMS, "GlueTransform", "apply name"),
+    *differs(
+        _TRANSFORMS, "GlueTransform", "describe describeArgs describeReturn describeTransform describeErrors", _DESCRIBED
+    ),
     *differs(_TRANSFORMS, "", "Relationalize ResolveChoice Spigot Unbox UnnestFrame", "As the frame's own method."),
     *differs(_TRANSFORMS, "", "get_transforms get_transform describe_transform ALL_TRANSFORMS", _DESCRIBED),
     *refused(
