@@ -1,10 +1,16 @@
 """Triggers and workflows of a real server, as boto3 makes and starts them."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from penstock.jobs.triggers import TRIGGERS
 from penstock.retries import wait_until
+from penstock.store.sql.catalog.crawl import SqlCrawlStore
+from penstock.store.sql.database import Database
+from penstock.store.sql.jobs import SqlJobStore
 from tests.integration.jobs.conftest import Jobs
 
 SAYS = "import sys\nprint(sys.argv[1:])\n"
@@ -137,3 +143,23 @@ def test_security_configurations_promise_no_encryption_that_is_not_done(jobs: Jo
     glue.delete_security_configuration(Name="plain")
     with pytest.raises(glue.exceptions.EntityNotFoundException):
         glue.get_security_configuration(Name="plain")
+
+
+def test_a_server_follows_the_schedules_of_triggers_and_crawlers(jobs: Jobs) -> None:
+    jobs.create("hourly", SAYS)
+    glue, schedule = jobs.glue, "cron(0 12 * * ? *)"
+    glue.create_trigger(
+        Name="hourly", Type="SCHEDULED", Schedule=schedule, Actions=[{"JobName": "hourly"}], StartOnCreation=True
+    )
+    glue.create_database(DatabaseInput={"Name": "hourly"})
+    targets = {"S3Targets": [{"Path": "s3://lake/scripts/"}]}
+    glue.create_crawler(Name="hourly", Role="etl", DatabaseName="hourly", Targets=targets, Schedule=schedule)
+    # No schedule is shorter than five minutes: here the clock is put forward by putting the next run back.
+    database = Database(f"sqlite:///{jobs.server.home / 'store/penstock.db'}")
+    now = datetime.now(UTC)
+    SqlJobStore(database).change(TRIGGERS, "hourly", lambda found: replace(found, next_run=now))
+    SqlCrawlStore(database).change("hourly", lambda found: replace(found, next_run=now))
+    database.close()
+    assert one_run(jobs, "hourly")["TriggerName"] == "hourly"
+    assert wait_until(lambda: "LastCrawl" in glue.get_crawler(Name="hourly")["Crawler"], seconds=30)
+    glue.stop_trigger(Name="hourly")
