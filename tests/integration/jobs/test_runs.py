@@ -63,6 +63,32 @@ def test_a_run_commits_the_bookmark_of_its_job_once_for_a_version(jobs: Jobs) ->
     assert jobs.output(run["Id"])[:2] == ["3 ", "4"]
 
 
+SOURCE = """
+import sys
+from penstock.spark.glue.jobs.bookmark_store import bookmark_store
+from penstock.spark.glue.jobs.bookmarks import Bookmarks
+bookmarks, runs = Bookmarks(), sys.argv[2].split()[1:]
+store = bookmark_store("source", None)
+bookmarks.begin(store, **(dict(after=runs[0], upto=runs[1], paused=True) if runs else {}))
+marks = bookmarks.marks("rows")
+print(marks.after, marks.upto)
+bookmarks.propose("rows", {"n": ((marks.after or {}).get("n") or 0) + 1})
+bookmarks.commit()
+"""
+
+
+def test_a_script_goes_on_from_the_bookmark_of_its_job(jobs: Jobs) -> None:
+    jobs.create("source", SOURCE, DefaultArguments={"--runs": "of"})
+    runs: list[str] = []
+    for expected in ("None None", "{'n': 1} None"):
+        run = jobs.wait("source", jobs.start("source"))
+        runs.append(run["Id"])
+        assert jobs.output(run["Id"]) == [expected], run
+    paused = jobs.wait("source", jobs.start("source", Arguments={"--runs": " ".join(["of", *runs])}))
+    assert jobs.output(paused["Id"]) == ["{'n': 1} {'n': 2}"], paused
+    assert jobs.glue.get_job_bookmark(JobName="source")["JobBookmarkEntry"]["Version"] == 2
+
+
 WAITS = """
 import os, sys, time
 print("waits", flush=True)
