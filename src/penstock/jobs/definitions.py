@@ -64,15 +64,18 @@ class JobService:
     def update(self, name: str, settings: Mapping[str, Any]) -> None:
         """Replace all settings, as Glue does: members that are left out have their defaults again.
 
-        Raises :class:`EntryNotFound`, and :class:`InvalidInput` for settings that cannot be followed.
+        Raises :class:`EntryNotFound`, and :class:`InvalidInput` for settings that cannot be followed. Role and Command are
+        needed: a caller who gives a script to a job has to show that the job's role may be passed.
         """
+        for member in ("Role", "Command"):
+            if not settings.get(member):
+                raise InvalidInput(
+                    f"{member} is missing: an update replaces all settings of a job.", remedy=f"Give {member}."
+                )
 
         def change(job: Job) -> Job:
-            # Only these two are required of a job, and may be left out here.
-            kept = {member: job.settings[member] for member in ("Role", "Command") if member not in settings}
-            changed = {**kept, **settings}
-            check_settings(changed)
-            return replace(job, settings=changed, modified=self._now())
+            check_settings(settings)
+            return replace(job, settings=settings, modified=self._now())
 
         if self._store.change(JOBS, name, change) is None:
             raise EntryNotFound("job", name)
@@ -97,7 +100,7 @@ class JobService:
 
         Raises :class:`InvalidInput` while it runs.
         """
-        if any(run.job == name and run.state in RUNNING for run in self._store.active(RUNS)):
+        if any(run.scope == name and run.state in RUNNING for run in self._store.active(RUNS)):
             raise InvalidInput(f"Job {name} is running.", remedy="Stop its runs first.")
         if self._store.delete(JOBS, name):
             self._store.delete_scope(RUNS, name)

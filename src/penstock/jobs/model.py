@@ -10,12 +10,14 @@ from typing import Any, Literal
 
 from penstock.jobs.store import Kind
 
-__all__ = ["ENDED", "JOBS", "RUNNING", "RUNS", "Job", "JobRun", "RunState"]
+__all__ = ["ENDED", "JOBS", "JOB_RUN", "RUNNING", "RUNS", "Job", "JobRun", "RunState"]
 
 RunState = Literal["WAITING", "STARTING", "RUNNING", "STOPPING", "STOPPED", "SUCCEEDED", "FAILED", "TIMEOUT", "ERROR"]
 ENDED = frozenset({"STOPPED", "SUCCEEDED", "FAILED", "TIMEOUT", "ERROR"})
 RUNNING = frozenset({"STARTING", "RUNNING", "STOPPING"})
 """The states of runs that have a process, or are to have one."""
+JOB_RUN = "jr_"
+"""What the ids of runs of jobs begin with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +103,8 @@ class JobRun:
 
     @property
     def scope(self) -> str:
-        """The job."""
-        return self.job
+        """The job. The process of a session is under what cannot be a job's name, so that it is no run of a job."""
+        return self.job if self.id.startswith(JOB_RUN) else f"\x1f{self.job}"
 
     @property
     def rank(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.jobs.definitions import check_arguments, check_settings
 from penstock.jobs.errors import EntryNotFound, TooManyRuns
-from penstock.jobs.model import ENDED, JOBS, RUNNING, RUNS, Job, JobRun
+from penstock.jobs.model import ENDED, JOB_RUN, JOBS, RUNNING, RUNS, Job, JobRun
 from penstock.jobs.store import JobStore
 from penstock.paging import Page, page
 
@@ -71,7 +71,7 @@ class RunService:
             if full and not queued and request.previous is None:
                 raise TooManyRuns("job", found.name, found.concurrent)
             return JobRun(
-                id=request.id or f"jr_{secrets.token_hex(32)}",
+                id=request.id or f"{JOB_RUN}{secrets.token_hex(32)}",
                 job=found.name,
                 attempt=_attempt(request),
                 previous=request.previous,
@@ -101,7 +101,7 @@ class RunService:
     def get(self, job: str, run_id: str) -> JobRun:
         """Return one run. Raises :class:`EntryNotFound`."""
         found = self._store.get(RUNS, run_id)
-        if found is None or found.job != job:
+        if found is None or found.scope != job:
             raise EntryNotFound("job run", run_id)
         return found
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput
 from penstock.jobs.definitions import check_settings
 from penstock.jobs.errors import EntryExists, EntryNotFound, IllegalSession
 from penstock.jobs.model import RUNS, JobRun
@@ -108,6 +108,14 @@ STATEMENTS = Kind("statement", Statement)
 def session_run(session_id: str) -> str:
     """Return the id of the run that is a session's process."""
     return f"session_{hashlib.sha256(session_id.encode()).hexdigest()}"
+
+
+def _session_of(run: JobRun) -> str:
+    """Return the session whose process a run is. Raises :class:`AccessDenied` for any other: a job may have any name."""
+    session_id = run.job.removeprefix("session ")
+    if run.id != session_run(session_id):
+        raise AccessDenied("The run is not the process of a session.")
+    return session_id
 
 
 class SessionService:
@@ -262,7 +270,7 @@ class SessionService:
 
     def take(self, run: JobRun) -> Mapping[str, Any]:
         """Return what the process of a session is to do: the next statement, and whether the current one is cancelled."""
-        session_id = run.job.removeprefix("session ")
+        session_id = _session_of(run)
         session = self._store.get(SESSIONS, session_id)
         if session is not None and not session.ready:
             self._store.change(SESSIONS, session_id, lambda found: replace(found, ready=True))
@@ -285,7 +293,7 @@ class SessionService:
         def record(found: Statement) -> Statement:
             return replace(found, state=state, output=output, completed=self._now()) if found.active else found
 
-        self._store.change(STATEMENTS, f"{run.job.removeprefix('session ')}/{number}", record)
+        self._store.change(STATEMENTS, f"{_session_of(run)}/{number}", record)
 
     def _of_ended(self, session: Session, statement: Statement) -> Statement:
         if statement.active and self.status(session) in {"STOPPED", "FAILED", "TIMEOUT"}:

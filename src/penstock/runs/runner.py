@@ -165,7 +165,7 @@ class JobRunner:
     def _promote(self, run: JobRun, runs: Sequence[JobRun]) -> None:
         """Let a waiting run begin when one of its job's places is free."""
         limit = (run.settings.get("ExecutionProperty") or {}).get("MaxConcurrentRuns") or 1
-        ahead = [each for each in runs if each.job == run.job and (each.state in RUNNING or each.state == "WAITING")]
+        ahead = [each for each in runs if each.scope == run.scope and (each.state in RUNNING or each.state == "WAITING")]
         if ahead.index(run) < limit and sum(each.state in RUNNING for each in ahead) < limit:
             self._change(run, lambda found: replace(found, state="STARTING") if found.state == "WAITING" else found)
             self._wake.set()
