@@ -69,7 +69,8 @@ def evaluate(
             marked = _marked(marked, entry.plan.row)
     whole = {each.text: column for each in ruleset.rules if (column := _result(each, entries)) is not None}
     composites = {each.text: whole.get(each.text) for each in ruleset.rules if isinstance(each, Composite) and row_level}
-    measured = _Measured(list(entries.values()), marked, {name: row for name, row in composites.items() if row is not None})
+    whole_rows = {name: row for name, row in composites.items() if row is not None}
+    measured = _Measured(list(entries.values()), frame, marked, whole_rows)
     return Evaluation(outcomes=[_outcome(each, entries, measured) for each in ruleset.rules], rows=marked, results=whole)
 
 
@@ -135,7 +136,9 @@ def _is_left_out(rule: Rule | Composite) -> bool:
 class _Measured:
     """Every value that the rules need."""
 
-    def __init__(self, entries: Sequence[_Entry], frame: DataFrame, composites: Mapping[str, Column]) -> None:
+    def __init__(
+        self, entries: Sequence[_Entry], frame: DataFrame, marked: DataFrame, composites: Mapping[str, Column]
+    ) -> None:
         wanted: dict[tuple[int, str], Column] = {}
         groups: dict[Group, None] = {}
         for entry in entries:
@@ -149,7 +152,7 @@ class _Measured:
         keys = list(wanted)
         for at in range(0, len(keys), _AT_ONCE):
             some = keys[at : at + _AT_ONCE]
-            row = frame.agg(*(wanted[key].alias(f"m{number}") for number, key in enumerate(some))).first()
+            row = marked.agg(*(wanted[key].alias(f"m{number}") for number, key in enumerate(some))).first()
             assert row is not None
             self._found |= dict(zip(some, row, strict=True))
         self._groups = {each: _grouped(frame, each) for each in groups}
