@@ -65,6 +65,7 @@ def test_a_session_runs_statements(jobs: Jobs) -> None:
     assert wait_until(lambda: glue.get_session(Id="dev")["Session"]["Status"] == "READY", seconds=120)
     first = statement(jobs, "rows = spark.range(3)\nprint('counted')\nrows.count()")
     assert (first["Output"]["Data"]["TextPlain"], first["Output"]["ExecutionCount"]) == ("counted\n3\n", 1)
+    assert first["Output"]["Status"] == "ok"
     wrong = statement(jobs, "rows.nothing()")
     assert (wrong["State"], wrong["Output"]["ErrorName"]) == ("ERROR", "PySparkAttributeError")
     assert statement(jobs, "glueContext.spark_session is spark")["Output"]["Data"]["TextPlain"] == "True\n"

@@ -19,6 +19,9 @@ _SHOWN = (
     *("NumberOfWorkers", "WorkerType", "SecurityConfiguration", "GlueVersion"),
 )
 
+# The service's own words, which are those of Livy and not of the model; dbt-glue compares with "ok".
+_STATUS = {"AVAILABLE": "ok", "ERROR": "error", "CANCELLED": "CANCELLED"}
+
 
 def operations(service: SessionService) -> OperationSet:
     """Return every operation of Glue on sessions that ``service`` answers."""
@@ -99,7 +102,7 @@ def _statement(statement: Statement) -> Mapping[str, Any]:
         Id=statement.number,
         Code=statement.code,
         State=statement.state,
-        Output={**statement.output, "Status": statement.state} if done and statement.output else None,
+        Output={**statement.output, "Status": _STATUS.get(statement.state)} if done and statement.output else None,
         Progress=1.0 if done else 0.0,
         StartedOn=int(statement.created.timestamp() * 1000),
         CompletedOn=int(statement.completed.timestamp() * 1000) if statement.completed is not None else 0,
