@@ -101,10 +101,15 @@ def test_a_table_s_life_in_spark_sql(sql: Callable[[str], list[tuple[object, ...
 
 def test_a_table_of_format_version_three(sql: Callable[[str], list[tuple[object, ...]]]) -> None:
     sql("CREATE NAMESPACE bearer.third")
-    sql("CREATE TABLE bearer.third.t USING iceberg TBLPROPERTIES ('format-version' = '3') AS SELECT 1 AS id")
+    modes = "'format-version' = '3', 'write.delete.mode' = 'merge-on-read'"
+    sql(f"CREATE TABLE bearer.third.t USING iceberg TBLPROPERTIES ({modes}) AS SELECT 1 AS id")
     sql("INSERT INTO signed.third.t VALUES (2), (3)")
     rows = sql("SELECT id, _row_id FROM bearer.third.t ORDER BY id")
     assert len({row[1] for row in rows}) == 3
+    # Before it writes a deletion vector, Spark asks whether the file is there, by credentials for the table's folder alone.
+    sql("INSERT INTO signed.third.t SELECT * FROM VALUES (4), (5)")
+    sql("DELETE FROM bearer.third.t WHERE id IN (2, 4)")
+    assert sql("SELECT id FROM signed.third.t ORDER BY id") == [(1,), (3,), (5,)]
     sql("CREATE TABLE bearer.third.old (id BIGINT) USING iceberg TBLPROPERTIES ('format-version' = '1')")
     sql("INSERT INTO bearer.third.old VALUES (1)")
     for version in (2, 3):
