@@ -28,6 +28,7 @@ from penstock.spark.glue.quality.tokens import Token, tokens, written
 __all__ = ["parse"]
 
 _MAX_DEPTH = 20
+_MAX_OPERATIONS = 50  # of one kind in a row
 _MAX_RULES = 2_000  # AWS's limit for the rules of a ruleset
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HOURS = {"days": 24.0, "day": 24.0, "hours": 1.0, "hour": 1.0, "minutes": 1 / 60, "minute": 1 / 60}
@@ -285,7 +286,11 @@ class _Parser:
 
     def _chain(self, signs: tuple[str, str], read: Callable[[], Expression]) -> Expression:
         result = read()
+        count = 0
         while self._next.raw in signs:
+            count += 1
+            if count > _MAX_OPERATIONS:
+                raise self._wrong(f"an expression has more than {_MAX_OPERATIONS} operations")
             sign = self._next.raw
             self._at += 1
             result = Operation(sign, result, read())
