@@ -41,6 +41,8 @@ class Trigger:
     next_run: datetime | None = None
     met: Mapping[str, str] = field(default_factory=dict)
     crawls: Mapping[str, str] = field(default_factory=dict)
+    used: Mapping[str, str] = field(default_factory=dict)
+    """By condition, the run by which it was met when the trigger was fired last."""
     tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -116,7 +118,7 @@ class TriggerService:
         """Replace what ``settings`` has of a trigger. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
 
         def change(found: Trigger) -> Trigger:
-            changed = replace(found, settings={**found.settings, **settings}, met={})
+            changed = replace(found, settings={**found.settings, **settings}, met={}, used={})
             _check(changed)
             return replace(changed, next_run=next_run(changed, self._now()) if changed.active else None)
 

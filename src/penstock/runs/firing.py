@@ -109,6 +109,10 @@ class TriggerRunner:
         due, now = trigger.next_run, self._now()
         if due is None or due > now:
             return
+        late = now - due > _LATE
+        # Before the schedule moves on: a server that is killed in between leaves nothing out, and the ids stay the same.
+        if not late:
+            self._start_due(trigger, due)
         claimed = False
 
         def claim(found: Trigger) -> Trigger:
@@ -117,20 +121,21 @@ class TriggerRunner:
             return replace(found, next_run=next_run(found, now)) if claimed else found
 
         self._store.change(TRIGGERS, trigger.name, claim)
-        if not claimed:
-            return
-        if now - due > _LATE:
+        if claimed and late:
             _LOG.warning("trigger %s: its run of %s was missed", trigger.name, due.isoformat())
+        elif claimed and trigger.workflow is None:
+            # Crawls have no ids of ours: they are started by the server that moved the schedule.
+            self._all_actions(trigger, due.isoformat(), crawls=True)
+
+    def _start_due(self, trigger: Trigger, due: datetime) -> None:
+        if trigger.workflow is None:
+            self._all_actions(trigger, due.isoformat(), crawls=False)
             return
+        digest = hashlib.sha256(f"{trigger.name}\0{due.isoformat()}".encode()).hexdigest()
         try:
-            if trigger.workflow is not None:
-                digest = hashlib.sha256(f"{trigger.name}\0{due.isoformat()}".encode()).hexdigest()
-                self._workflows.start(trigger.workflow, {}, run_id=f"wr_{digest}")
-                return
+            self._workflows.start(trigger.workflow, {}, run_id=f"wr_{digest}")
         except PenstockError as error:
             _LOG.warning("trigger %s: its scheduled run is left out: %s", trigger.name, error)
-            return
-        self._all_actions(trigger, due.isoformat())
 
     def _look_at_crawls(self, trigger: Trigger) -> None:
         for number, condition in enumerate(trigger.conditions):
@@ -148,17 +153,33 @@ class TriggerRunner:
 
     def _meet(self, name: str, number: int, event: str) -> None:
         """Note that a condition is met, and fire the trigger if that is enough."""
-        trigger = self._store.change(TRIGGERS, name, lambda found: replace(found, met={**found.met, str(number): event}))
-        if trigger is None or not trigger.active:
+        place = str(number)
+
+        def meet(found: Trigger) -> Trigger:
+            # Another server, or one that was killed, may have fired the trigger with it.
+            return found if found.used.get(place) == event else replace(found, met={**found.met, place: event})
+
+        trigger = self._store.change(TRIGGERS, name, meet)
+        if trigger is None or not trigger.active or trigger.met.get(place) != event:
             return
         if not trigger.any_condition and len(trigger.met) < len(trigger.conditions):
             return
         events = sorted(trigger.met.values()) if not trigger.any_condition else [event]
         self._all_actions(trigger, " ".join(events), predecessors=[each for each in events if not each.startswith("crawl ")])
-        self._store.change(TRIGGERS, name, lambda found: replace(found, met={}))
 
-    def _all_actions(self, trigger: Trigger, cause: str, *, predecessors: Sequence[str] = ()) -> None:
+        def use(found: Trigger) -> Trigger:
+            left = {key: each for key, each in found.met.items() if each not in events}
+            return replace(found, met=left, used={**found.used, **trigger.met})
+
+        self._store.change(TRIGGERS, name, use)
+
+    def _all_actions(
+        self, trigger: Trigger, cause: str, *, predecessors: Sequence[str] = (), crawls: bool | None = None
+    ) -> None:
+        """Start what a trigger starts; only its crawls or only its jobs if ``crawls`` says so."""
         for number, action in enumerate(trigger.actions):
+            if crawls is not None and bool(action.get("CrawlerName")) is not crawls:
+                continue
             try:
                 self._act(trigger, cause, number, action, predecessors=predecessors)
             except PenstockError as error:

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock.jobs.model import JOBS, RUNS, Job
-from penstock.jobs.runs import RunService
+from penstock.jobs.model import JOBS, RUNS, Job, JobRun
+from penstock.jobs.runs import RunRequest, RunService
 from penstock.jobs.triggers import Trigger, TriggerService
 from penstock.jobs.workflows import WORKFLOW_RUNS, WorkflowService
 from penstock.runs.firing import TriggerRunner
@@ -107,3 +107,49 @@ def test_a_stopped_workflow_starts_nothing_more(world: World) -> None:
     world.tick()
     assert world.workflows.run("night", run.id).status == "STOPPED"
     assert world.store.active(RUNS) == []
+
+
+class Killed(Exception):
+    """The server is killed at this point."""
+
+
+class KilledRuns(RunService):
+    def start(self, job: str, request: RunRequest) -> JobRun:
+        raise Killed(job, request)
+
+
+def test_a_server_that_is_killed_leaves_no_schedule_out(world: World) -> None:
+    world.trigger()
+    world.now = NOW + timedelta(minutes=2)
+    killed = TriggerRunner(world.store, KilledRuns(world.store), world.workflows, NoCrawls(), now=lambda: world.now)
+    with pytest.raises(Killed):
+        killed.tick()
+    world.tick()
+    assert [run.trigger for run in world.store.active(RUNS)] == ["noon"]
+    assert world.triggers.get("noon").next_run == datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+
+
+def test_the_end_of_a_run_meets_a_condition_once_though_it_is_dealt_with_again(world: World) -> None:
+    for name in ("a", "b", "after"):
+        several = {**SETTINGS, "ExecutionProperty": {"MaxConcurrentRuns": 9}}
+        world.store.add(JOBS, Job(name=name, settings=several, created=NOW, modified=NOW))
+    conditions = [{"JobName": name, "State": "SUCCEEDED", "LogicalOperator": "EQUALS"} for name in ("a", "b")]
+    settings = {"Predicate": {"Logical": "AND", "Conditions": conditions}, "Actions": [{"JobName": "after"}]}
+    world.triggers.create(Trigger(name="both", type="CONDITIONAL", settings=settings), activate=True)
+
+    def succeeded(name: str) -> JobRun:
+        run = JobRun(
+            id=f"jr_{name}", job=name[0], trigger="t", settings=SETTINGS, state="SUCCEEDED", started=NOW, modified=NOW
+        )
+        world.store.add(RUNS, run)
+        return run
+
+    first = [succeeded("a1"), succeeded("b1")]
+    for run in first:
+        for server in world.servers:
+            server.ended(run)
+    assert len([run for run in world.store.active(RUNS) if run.job == "after"]) == 1
+    world.servers[1].ended(succeeded("a2"))
+    assert len([run for run in world.store.active(RUNS) if run.job == "after"]) == 1
+    world.servers[1].ended(succeeded("b2"))
+    assert len([run for run in world.store.active(RUNS) if run.job == "after"]) == 2
