@@ -120,3 +120,10 @@ def test_numbers_of_a_stream_have_one_type_in_every_batch(glue_context: GlueCont
     # A script that was written for a batch of ints is right for one of longs.
     mapped = frame.map(lambda record: record).apply_mapping([("n", "int", "n", "long"), ("x", "long", "x", "double")])
     assert sorted(tuple(row) for row in mapped.toDF().na.fill(0).collect()) == [(0, 0.0), (1, 1.0), (3_000_000_000, 2.5)]
+
+
+def test_empty_arrays_and_nulls_within_a_choice_have_no_type(glue_context: GlueContext) -> None:
+    texts = [('{"a": {"b": [], "c": null}, "d": [[]]}',), ('{"a": 5, "d": [1], "e": {}}',)]
+    frame = json_frame(glue_context.createDataFrame(texts, "text STRING").coalesce(1), "text").frame
+    found = [json.loads(row) for row in without_marks(frame).toJSON().collect()]
+    assert found == [{"a": {"struct": {"b": []}}, "d": [{"array": []}]}, {"a": {"int": 5}, "d": [{"int": 1}], "e": {}}]

@@ -16,6 +16,7 @@ from penstock.spark.glue.schemas.inference import type_of_texts, widened
 
 __all__ = ["JsonFrame", "json_frame", "reading_type", "texts_type", "with_choices"]
 
+_NULLS = (g.NullType, g.UnknownType)
 _RECORDS, _RECORD, _TEXT = "__penstock_records", "__penstock_record", "__penstock_text"
 
 
@@ -64,47 +65,48 @@ def texts_type(texts: DataFrame) -> tuple[g.StructType, int]:
     return whole, sum(bad for _, bad in found)
 
 
-def reading_type(kind: g.DataType) -> s.DataType:
-    """Return the type as which Spark reads the text: choices are variants."""
-    if isinstance(kind, g.ChoiceType):
+def reading_type(kind: g.DataType, *, within: bool = False) -> s.DataType:
+    """Return the type as which Spark reads the text: choices are variants; so are nulls ``within`` one."""
+    if isinstance(kind, g.ChoiceType) or (within and isinstance(kind, _NULLS)):
         return s.VariantType()
     if isinstance(kind, g.StructType):
-        return s.StructType([s.StructField(each.name, reading_type(each.dataType)) for each in kind])
+        return s.StructType([s.StructField(each.name, reading_type(each.dataType, within=within)) for each in kind])
     if isinstance(kind, g.ArrayType):
-        return s.ArrayType(reading_type(kind.elementType))
+        return s.ArrayType(reading_type(kind.elementType, within=within))
     return spark_type(kind)
 
 
-def with_choices(column: Column, kind: g.DataType) -> Column:
-    """Return the column with choices in the place of variants."""
-    if not _has_variant(kind):
+def with_choices(column: Column, kind: g.DataType, *, within: bool = False) -> Column:
+    """Return the column with choices in the place of variants; ``within`` a variant, nulls are variants, too."""
+    if not _has_variant(kind, within=within):
         return column
     if isinstance(kind, g.ArrayType):
         element = kind.elementType
-        return F.transform(column, lambda each: with_choices(each, element))
+        return F.transform(column, lambda each: with_choices(each, element, within=within))
     if isinstance(kind, g.StructType):
-        fields = [with_choices(column[each.name], each.dataType).alias(each.name) for each in kind]
+        fields = [with_choices(column[each.name], each.dataType, within=within).alias(each.name) for each in kind]
         return F.when(column.isNotNull(), F.struct(*fields))
-    assert isinstance(kind, g.ChoiceType)
+    if not isinstance(kind, g.ChoiceType):
+        return F.lit(None)
     kinds = F.schema_of_variant(column)
     members: dict[str, Column] = {}
     for name, member in kind.choices.items():
-        value = F.try_variant_get(column, "$", ddl(reading_type(member)))
+        value = F.try_variant_get(column, "$", ddl(reading_type(member, within=True)))
         test = _TESTS[name](kinds)
         if name == "long" and "int" in kind.choices:
             test = test & F.try_variant_get(column, "$", "int").isNull()
         if name == "double" and not {"int", "long", "decimal"} & kind.choices.keys():
             test = (kinds == "BIGINT") | (kinds == "DOUBLE") | kinds.startswith("DECIMAL")
-        members[name] = F.when(test, with_choices(value, member))
+        members[name] = F.when(test, with_choices(value, member, within=True))
     return choice_column(members)
 
 
-def _has_variant(kind: g.DataType) -> bool:
+def _has_variant(kind: g.DataType, *, within: bool) -> bool:
     if isinstance(kind, g.StructType):
-        return any(_has_variant(each.dataType) for each in kind)
+        return any(_has_variant(each.dataType, within=within) for each in kind)
     if isinstance(kind, g.ArrayType):
-        return _has_variant(kind.elementType)
-    return isinstance(kind, g.ChoiceType)
+        return _has_variant(kind.elementType, within=within)
+    return isinstance(kind, g.ChoiceType) or (within and isinstance(kind, _NULLS))
 
 
 def _whole(kinds: Column) -> Column:
