@@ -140,7 +140,7 @@ def test_a_document_has_sections_comments_and_analyzers() -> None:
         (f"Rules = [ {'(' * 30} ]", "parentheses nest deeper than 20 levels."),
         (f"Rules = [ RowCount > {'(' * 30} ]", "parentheses nest deeper than 20 levels."),
         (f"Sources = {'{' * 30}", "parentheses nest deeper than 20 levels."),
-        (f"Rules = [ RowCount > {'1 + ' * 60}1 ]", "an expression has more than 50 operations."),
+        (f"Rules = [ RowCount > {'1 + ' * 60}1 ]", "a rule has more than 50 operations."),
         ("x" * 70_000, "the ruleset has 70000 characters; the limit is 65536"),
         (f"Rules = [ {', '.join(['RowCount > 1'] * 2_001)} ]", "there are more than 2000 rules."),
     ],

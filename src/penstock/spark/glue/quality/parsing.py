@@ -28,7 +28,7 @@ from penstock.spark.glue.quality.tokens import Token, tokens, written
 __all__ = ["parse"]
 
 _MAX_DEPTH = 20
-_MAX_OPERATIONS = 50  # of one kind in a row
+_MAX_OPERATIONS = 50  # of a rule
 _MAX_RULES = 2_000  # AWS's limit for the rules of a ruleset
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HOURS = {"days": 24.0, "day": 24.0, "hours": 1.0, "hour": 1.0, "minutes": 1 / 60, "minute": 1 / 60}
@@ -48,6 +48,7 @@ class _Parser:
         self._parts = parts
         self._at = 0
         self._count = 0
+        self._operations = 0
 
     # The document
 
@@ -123,6 +124,7 @@ class _Parser:
 
     def _rule(self) -> Rule:
         self._count += 1
+        self._operations = 0
         if self._count > _MAX_RULES:
             raise self._wrong(f"there are more than {_MAX_RULES} rules")
         first, begin = self._next, self._at
@@ -286,11 +288,10 @@ class _Parser:
 
     def _chain(self, signs: tuple[str, str], read: Callable[[], Expression]) -> Expression:
         result = read()
-        count = 0
         while self._next.raw in signs:
-            count += 1
-            if count > _MAX_OPERATIONS:
-                raise self._wrong(f"an expression has more than {_MAX_OPERATIONS} operations")
+            self._operations += 1
+            if self._operations > _MAX_OPERATIONS:
+                raise self._wrong(f"a rule has more than {_MAX_OPERATIONS} operations")
             sign = self._next.raw
             self._at += 1
             result = Operation(sign, result, read())
