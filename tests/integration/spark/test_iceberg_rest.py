@@ -106,7 +106,7 @@ def test_a_table_of_format_version_three(sql: Callable[[str], list[tuple[object,
     sql("INSERT INTO signed.third.t VALUES (2), (3)")
     rows = sql("SELECT id, _row_id FROM bearer.third.t ORDER BY id")
     assert len({row[1] for row in rows}) == 3
-    # Before it writes a deletion vector, Spark asks whether the file is there, by credentials for the table's folder alone.
+    # Deletion vectors, with credentials for the folder of the table alone.
     sql("INSERT INTO signed.third.t SELECT * FROM VALUES (4), (5)")
     sql("DELETE FROM bearer.third.t WHERE id IN (2, 4)")
     assert sql("SELECT id FROM signed.third.t ORDER BY id") == [(1,), (3,), (5,)]
