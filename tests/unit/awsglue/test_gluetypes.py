@@ -6,8 +6,9 @@ from decimal import Decimal
 
 import pytest
 
+from penstock.errors import InvalidInput
 from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.inference import type_of, type_of_texts
+from penstock.spark.glue.schemas.inference import check_names, type_of, type_of_texts
 from penstock.spark.glue.schemas.tree import schema_tree
 
 # The schema that AWS's tutorial on ResolveChoice prints, and types that it does not have.
@@ -98,6 +99,12 @@ def test_types_are_merged() -> None:
 )
 def test_each_value_has_its_own_type(value: object, name: str) -> None:
     assert type_of(value).typeName() == name
+
+
+def test_fields_that_differ_only_in_case_are_refused() -> None:
+    check_names(type_of({"a": [{"b": 1}], "B": 1}))
+    with pytest.raises(InvalidInput, match="fields id and ID, which differ only in case"):
+        check_names(type_of({"a": [1, {"b": {"id": 1, "ID": 2}}]}))
 
 
 def test_the_type_of_texts_has_a_choice_where_records_disagree() -> None:

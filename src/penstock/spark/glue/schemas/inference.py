@@ -10,9 +10,10 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from penstock.errors import InvalidInput
 from penstock.spark.glue.schemas import gluetypes as g
 
-__all__ = ["Seen", "json_records", "normalised", "type_of", "type_of_texts", "widened"]
+__all__ = ["Seen", "check_names", "json_records", "normalised", "type_of", "type_of_texts", "widened"]
 
 _INT, _LONG = 1 << 31, 1 << 63
 _MOST_DIGITS = 38
@@ -175,6 +176,25 @@ def type_of_texts(texts: Iterable[str | None]) -> Iterator[tuple[g.DataType, int
         for record in records or ():
             seen.add(record)
     yield seen.type(), bad
+
+
+def check_names(kind: g.DataType) -> None:
+    """Raise :class:`InvalidInput` if two fields of one struct differ only in case, which Spark does not tell apart."""
+    if isinstance(kind, g.StructType):
+        seen: dict[str, str] = {}
+        for field in kind:
+            other = seen.setdefault(field.name.lower(), field.name)
+            if other != field.name:
+                raise InvalidInput(
+                    f"The records have fields {other} and {field.name}, which differ only in case.",
+                    remedy='Set spark.conf.set("spark.sql.caseSensitive", "true") first, or rename one of them.',
+                )
+            check_names(field.dataType)
+    elif isinstance(kind, g.ArrayType):
+        check_names(kind.elementType)
+    elif isinstance(kind, g.ChoiceType):
+        for each in kind.choices.values():
+            check_names(each)
 
 
 def widened(kind: g.DataType) -> g.DataType:

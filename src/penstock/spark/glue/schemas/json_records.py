@@ -12,7 +12,7 @@ from pyspark.sql import types as s
 
 from penstock.spark.glue.schemas import gluetypes as g
 from penstock.spark.glue.schemas.choices import WIDE, choice_column, ddl, spark_type
-from penstock.spark.glue.schemas.inference import type_of_texts, widened
+from penstock.spark.glue.schemas.inference import check_names, type_of_texts, widened
 
 __all__ = ["JsonFrame", "json_frame", "reading_type", "texts_type", "with_choices"]
 
@@ -39,6 +39,8 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool
     """
     text = F.col(f"`{column}`").cast("string")
     found, count = texts_type(frame.select(text))
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+        check_names(found)
     kind = widened(found) if wide else found
     assert isinstance(kind, g.StructType)
     others = [F.col(f"`{name}`") for name in frame.columns if name != column]
