@@ -12,7 +12,7 @@ from typing import Any
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.jobs.definitions import check_arguments, check_settings
 from penstock.jobs.errors import EntryNotFound, TooManyRuns
-from penstock.jobs.model import ENDED, JOB_RUN, JOBS, RUNNING, RUNS, Job, JobRun
+from penstock.jobs.model import ENDED, JOB_RUN, JOBS, RUNS, Job, JobRun
 from penstock.jobs.store import JobStore
 from penstock.paging import Page, page
 
@@ -65,8 +65,9 @@ class RunService:
             settings = _settings(found, request.settings)
             check_settings(settings)
             now = self._now()
-            running = [run for run in active if run.state in RUNNING and run.id != request.id]
-            full = len(running) >= found.concurrent
+            # Those that wait are before it.
+            ahead = [run for run in active if not run.ended and run.id != request.id]
+            full = len(ahead) >= found.concurrent
             queued = bool(settings.get("JobRunQueuingEnabled"))
             if full and not queued and request.previous is None:
                 raise TooManyRuns("job", found.name, found.concurrent)

@@ -6,6 +6,7 @@ a file and the bytes before the event, so that a reader goes on where it was.
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ __all__ = ["STREAMS", "LogEvent", "LogPage", "LogWriter", "read_log"]
 STREAMS = ("output", "error")
 _FILE_BYTES = 8_000_000
 _FILES = 8
+_PAGE_CHARACTERS = 1_000_000  # GetLogEvents: "up to 1 MB (10,000 log events)"
 _LINE_BYTES = 200_000  # CloudWatch's events have up to 256 KB
 _SUFFIX = ".jsonl"
 
@@ -88,7 +90,7 @@ class LogWriter:
 
 
 def read_log(folder: Path, *, place: str | None, limit: int, backward: bool = False) -> LogPage:
-    """Return up to ``limit`` events of a stream's folder: those behind ``place``, or, ``backward``, those before it.
+    """Return up to ``limit`` events, of a million characters together: those behind ``place``, or, ``backward``, before it.
 
     Without a place, reading begins at the log's first event, and backward at its last. The place of a file that was removed
     counts as the beginning of the next one.
@@ -98,9 +100,11 @@ def read_log(folder: Path, *, place: str | None, limit: int, backward: bool = Fa
     number, offset = _parsed(place) if place else (0, 0)
     events: list[LogEvent] = []
     begin = end = f"{number}:{offset}"
+    length = 0
     for first, (found, behind) in enumerate(_rows(folder, number, offset)):
         begin = begin if first else end
-        if len(events) == limit:
+        length += len(found.message)
+        if len(events) == limit or (events and length > _PAGE_CHARACTERS):
             break
         events.append(found)
         end = behind
@@ -109,16 +113,16 @@ def read_log(folder: Path, *, place: str | None, limit: int, backward: bool = Fa
 
 def _backward(folder: Path, place: str | None, limit: int) -> LogPage:
     until = _parsed(place) if place else None
-    kept: list[tuple[LogEvent, str, str]] = []
-    before = "0:0"
+    kept: deque[tuple[LogEvent, str, str]] = deque()
+    before, length = "0:0", 0
     for found, behind in _rows(folder, 0, 0):
         if until is not None and _parsed(behind) > until:
             break
         kept.append((found, before, behind))
         before = behind
-        if len(kept) > 2 * limit:
-            del kept[:-limit]
-    kept = kept[-limit:]
+        length += len(found.message)
+        while len(kept) > limit or (len(kept) > 1 and length > _PAGE_CHARACTERS):
+            length -= len(kept.popleft()[0].message)
     if not kept:
         return LogPage(events=(), begin=place or "0:0", end=place or "0:0")
     return LogPage(events=[each for each, _, _ in kept], begin=kept[0][1], end=kept[-1][2])

@@ -27,6 +27,7 @@ from penstock.jobs.store import JobStore
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.runs.folders import RunFolder
 from penstock.runs.plans import RunSettings, clean_environment, plan
+from penstock.runs.strays import kill_strays
 
 __all__ = ["JobRunner", "RunEnded"]
 
@@ -36,6 +37,7 @@ _SWEEP_SECONDS = 600.0
 _HEARTBEAT = timedelta(seconds=5)
 _DEAD_AFTER = timedelta(seconds=60)
 _START = timedelta(seconds=30)  # for a supervisor to lock its folder
+_OF_SERVER = 500  # the first status of HTTP of a problem that may pass
 _LOST_PROCESS = "The run's process was killed, and left no exit status."
 _LOST_MACHINE = "The machine {host}, which ran it, has given no sign of life for {seconds:.0f} seconds."
 
@@ -136,7 +138,10 @@ class JobRunner:
         """Do what is to be done for each run now."""
         self._reap()
         for look in self._on_tick:
-            look()
+            try:
+                look()
+            except Exception:  # noqa: BLE001 - runs are attended whatever is wrong with a trigger
+                _LOG.exception("the triggers of jobs could not be looked at")
         runs = self._store.active(RUNS)
         here = sum(run.state in RUNNING and run.host == self._host for run in runs)
         for run in runs:
@@ -247,6 +252,8 @@ class JobRunner:
                 # The server ended before it started the supervisor.
                 self._change(run, lambda found: replace(found, owner=None) if found.owner == self._owner else found)
             else:
+                # The kernel has killed the run's process, and not what that started.
+                kill_strays(self._settings.account, run.id)
                 self._finish(run, "FAILED", error=_LOST_PROCESS)
             return
         if run.state == "STOPPING":
@@ -302,7 +309,12 @@ class JobRunner:
         if run.host is not None and run.host != self._host and not self._stale(run):
             return  # the machine that ran it deals with it, unless it is gone
         for deal in self._on_end:
-            deal(run)
+            try:
+                deal(run)
+            except PenstockError as error:
+                if error.http_status >= _OF_SERVER:
+                    raise  # it is tried again
+                _LOG.warning("run %s of job %s: what follows its end is left out: %s", run.id, run.job, error)
         self._change(run, lambda found: replace(found, handled=True))
 
     def _stale(self, run: JobRun) -> bool:

@@ -24,6 +24,8 @@ from penstock.locks import file_lock
 from penstock.runs.folders import RunFolder
 from penstock.runs.inputs import fetch
 from penstock.runs.logs import STREAMS, LogWriter
+from penstock.runs.plans import RUN_TOKEN
+from penstock.runs.strays import kill_strays
 
 __all__ = ["main"]
 
@@ -104,12 +106,20 @@ class _Supervisor:
                 self._copy(selector, logs, _TICK)
                 self._check(child.pid)
             _signal_group(child.pid, signal.SIGKILL)
+            self._kill_strays()
             # What it wrote last may still be in the pipes.
             while selector.get_map() and self._copy(selector, logs, 0):
                 pass
         for log in logs.values():
             log.close()
         return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+    def _kill_strays(self) -> None:
+        """Kill what the run's process started in sessions of their own."""
+        account, _, rest = os.environ.get(RUN_TOKEN, "").partition(".")
+        run_id = rest.partition(".")[0]
+        if run_id:
+            kill_strays(account, run_id)
 
     def _copy(self, selector: selectors.BaseSelector, logs: Mapping[str, LogWriter], seconds: float) -> bool:
         """Copy what can be read; return whether anything could."""

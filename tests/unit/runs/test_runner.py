@@ -1,5 +1,7 @@
 """What a runner does with runs of machines that are gone, and with those that no supervisor was started for."""
 
+import os
+import signal
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from penstock.errors import InvalidInput
 from penstock.jobs.model import JOBS, RUNS, Job, JobRun
 from penstock.jobs.runs import RunRequest, RunService
 from penstock.retries import wait_until
@@ -153,3 +156,57 @@ def test_a_machine_that_comes_back_ends_the_runs_that_were_given_up(world: World
     ended = folder.ended()
     assert ended is not None
     assert ended["reason"] == "stop"
+
+
+def test_a_trigger_or_a_retry_that_is_refused_keeps_no_run_from_being_attended(world: World) -> None:
+    here = world.runner("here")
+    dealt: list[str] = []
+
+    def refuse(_run: JobRun) -> None:
+        raise InvalidInput("The job has changed.")
+
+    def poison() -> None:
+        raise ZeroDivisionError
+
+    here.on_end(refuse)
+    here.on_end(lambda run: dealt.append(run.id))
+    here.on_tick(poison)
+    run = world.runs.start("j", RunRequest())
+    world.until(here, run.id, "SUCCEEDED")
+    here.tick()
+    here.tick()
+    assert world.run(run.id).handled
+    assert dealt == [run.id]
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["its script ends", "its supervisor is killed"])
+def test_no_process_of_a_run_is_left(world: World, tmp_path: Path, killed: bool) -> None:
+    pids = tmp_path / "pids"
+    wait = "time.sleep(600)" if killed else ""
+    script = f"""import subprocess, time
+from pathlib import Path
+found = [subprocess.Popen(["sleep", "600"], start_new_session=own).pid for own in (False, True)]
+Path({str(pids)!r} + ".new").write_text(" ".join(map(str, found)))
+Path({str(pids)!r} + ".new").rename({str(pids)!r})
+{wait}
+"""
+    (world.folder / "script.py").write_text(script)
+    here = world.runner("here")
+    run = world.runs.start("j", RunRequest())
+    here.tick()
+    assert wait_until(pids.exists, seconds=30)
+    if killed:
+        begun = here.folder(run.id).begun()
+        assert begun is not None
+        os.kill(begun["pid"], signal.SIGKILL)
+    world.until(here, run.id, "FAILED" if killed else "SUCCEEDED")
+    left = [int(each) for each in pids.read_text().split()]
+    assert wait_until(lambda: not any(_lives(each) for each in left), seconds=10)
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process runs; one that has ended may wait for its parent."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
