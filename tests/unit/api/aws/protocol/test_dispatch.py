@@ -108,7 +108,10 @@ def test_distinguishes_unknown_operations_from_those_not_served(world: World) ->
         "glue has no operation 'CreateEverything'.",
     )
     answer = world.call("AmazonS3.GetObject")
-    assert "Known prefixes: AWSGlue, AWSOrganizationsV20161128, AmazonAthena, com.amazonaws.clou" in answer.message
+    assert (
+        "Known prefixes: AWSGlue, AWSOrganizationsV20161128, AmazonAthena, Logs_20140328, com.amazonaws.clou"
+        in answer.message
+    )
     answer = world.call("")
     assert "names no operation" in answer.message
     assert world.handlers.seen == []
