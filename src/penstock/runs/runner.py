@@ -22,7 +22,7 @@ from typing import Any
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import PenstockError
 from penstock.interpreter import python_module
-from penstock.jobs.model import ENDED, RUNNING, RUNS, JobRun, RunState
+from penstock.jobs.model import ENDED, JOBS, RUNNING, RUNS, JobRun, RunState
 from penstock.jobs.store import JobStore
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.runs.folders import RunFolder
@@ -37,6 +37,8 @@ _SWEEP_SECONDS = 600.0
 _HEARTBEAT = timedelta(seconds=5)
 _DEAD_AFTER = timedelta(seconds=60)
 _START = timedelta(seconds=30)  # for a supervisor to lock its folder
+_KEPT = timedelta(days=90)  # Glue API reference, "GetJobRuns": the history of runs "is accessible for 90 days"
+_MOST_OLD = 1_000  # runs of a job that are deleted at a time
 _OF_SERVER = 500  # the first status of HTTP of a problem that may pass
 _LOST_PROCESS = "The run's process was killed, and left no exit status."
 _LOST_MACHINE = "The machine {host}, which ran it, has given no sign of life for {seconds:.0f} seconds."
@@ -121,10 +123,11 @@ class JobRunner:
                 _LOG.exception("the runs of jobs could not be looked at")
 
     def sweep(self) -> None:
-        """End processes of runs that have ended in the store, and remove the folders of runs that were deleted.
+        """End processes of runs that have ended in the store, and remove old runs and the folders of deleted ones.
 
         Such a process is one that another server gave up, because this machine gave no sign of life.
         """
+        self._forget_old()
         for path in self._settings.folder.glob("*"):
             folder, run = RunFolder(path), self._store.get(RUNS, path.name)
             if run is not None and not run.ended:
@@ -133,6 +136,16 @@ class JobRunner:
                 folder.request_stop()
             elif run is None:
                 shutil.rmtree(path, ignore_errors=True)
+
+    def _forget_old(self) -> None:
+        """Delete the runs of jobs that ended a while ago, the oldest first; their folders follow, each on its machine."""
+        before, after = self._now() - _KEPT, ""
+        while jobs := self._store.list(JOBS, "", after=after, limit=_MOST_OLD):
+            after = jobs[-1].rank
+            for job in jobs:
+                for run in self._store.list(RUNS, job.name, after=None, limit=_MOST_OLD):
+                    if run.handled and (run.completed or run.modified) < before:
+                        self._store.delete(RUNS, run.id)
 
     def tick(self) -> None:
         """Do what is to be done for each run now."""

@@ -210,3 +210,22 @@ def _lives(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_runs_and_their_logs_are_kept_for_ninety_days(world: World) -> None:
+    here = world.runner("here")
+    old = world.runs.start("j", RunRequest())
+    world.until(here, old.id, "SUCCEEDED")
+    here.tick()
+    # The run's own clock is not that of the test.
+    world.store.change(RUNS, old.id, lambda found: replace(found, completed=NOW))
+    world.now = NOW + timedelta(days=89)
+    goes_on = world.runs.start("j", RunRequest())
+    here.sweep()
+    assert world.run(old.id).handled
+    assert here.folder(old.id).root.is_dir()
+    world.now = NOW + timedelta(days=91)
+    here.sweep()
+    assert world.store.get(RUNS, old.id) is None
+    assert not here.folder(old.id).root.exists()
+    assert not world.run(goes_on.id).ended
