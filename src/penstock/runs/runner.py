@@ -37,7 +37,7 @@ _SWEEP_SECONDS = 600.0
 _HEARTBEAT = timedelta(seconds=5)
 _DEAD_AFTER = timedelta(seconds=60)
 _START = timedelta(seconds=30)  # for a supervisor to lock its folder
-_KEPT = timedelta(days=90)  # Glue API reference, "GetJobRuns": the history of runs "is accessible for 90 days"
+_KEPT = timedelta(days=365)  # Glue API reference, "GetJobRun": "accessible for 365 days"
 _MOST_OLD = 1_000  # runs of a job that are deleted at a time
 _OF_SERVER = 500  # the first status of HTTP of a problem that may pass
 _LOST_PROCESS = "The run's process was killed, and left no exit status."

@@ -212,19 +212,19 @@ def _lives(pid: int) -> bool:
         return False
 
 
-def test_runs_and_their_logs_are_kept_for_ninety_days(world: World) -> None:
+def test_runs_and_their_logs_are_kept_for_a_year(world: World) -> None:
     here = world.runner("here")
     old = world.runs.start("j", RunRequest())
     world.until(here, old.id, "SUCCEEDED")
     here.tick()
     # The run's own clock is not that of the test.
     world.store.change(RUNS, old.id, lambda found: replace(found, completed=NOW))
-    world.now = NOW + timedelta(days=89)
+    world.now = NOW + timedelta(days=364)
     goes_on = world.runs.start("j", RunRequest())
     here.sweep()
     assert world.run(old.id).handled
     assert here.folder(old.id).root.is_dir()
-    world.now = NOW + timedelta(days=91)
+    world.now = NOW + timedelta(days=366)
     here.sweep()
     assert world.store.get(RUNS, old.id) is None
     assert not here.folder(old.id).root.exists()
