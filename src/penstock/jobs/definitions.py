@@ -38,6 +38,7 @@ _PYTHON = ("2", "3")
 _MAX_RETRIES = 10
 _MAX_TIMEOUT = 10_080  # minutes, seven days
 _MAX_ARGUMENTS = 260_000  # characters, of all together
+_MAX_ARGUMENT = 131_071  # bytes: MAX_ARG_STRLEN of execve(2) on Linux
 _REFUSED_ARGUMENTS = {
     "--additional-python-modules": "Install the modules into the environment of the server, which runs the jobs.",
     "--extra-spark-jars": "Write --extra-jars.",
@@ -148,6 +149,11 @@ def check_arguments(arguments: Mapping[str, str]) -> None:
     for name, value in arguments.items():
         if "\0" in name or "\0" in value:
             raise InvalidInput(f"The argument {name[:60]!r} contains the character NUL.")
+        if max(len(name.encode()), len(value.encode())) > _MAX_ARGUMENT:
+            raise InvalidInput(
+                f"The argument {name[:60]!r} has more than {_MAX_ARGUMENT:,} bytes.",
+                remedy="Write it to S3, and give its location.",
+            )
         if name in _REFUSED_ARGUMENTS:
             raise SettingNotServed(f"The argument {name} is not served.", remedy=_REFUSED_ARGUMENTS[name])
 

@@ -1,7 +1,11 @@
-"""Runs of a job that queues them begin in the order of their requests."""
+"""Runs that wait begin in the order of their requests, and what no run could have is refused."""
+
+import subprocess
+import sys
 
 import pytest
 
+from penstock.errors import InvalidInput
 from penstock.jobs.definitions import JobService
 from penstock.jobs.errors import TooManyRuns
 from penstock.jobs.model import RUNS
@@ -21,3 +25,13 @@ def test_a_new_run_does_not_overtake_one_that_waits() -> None:
     with pytest.raises(TooManyRuns):
         runs.start("j", RunRequest(settings={"JobRunQueuingEnabled": False}))
     assert [run.state for run in store.active(RUNS)] == ["STOPPED", "WAITING", "WAITING"]
+
+
+def test_an_argument_that_no_process_can_be_given_is_refused_before_a_run() -> None:
+    jobs = JobService(MemoryJobStore())
+    command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/a.py"}
+    longest = "x" * 131_071
+    subprocess.run([sys.executable, "-c", "", longest], check=True)
+    jobs.create("j", {"Role": "r", "Command": command, "DefaultArguments": {"--text": longest}}, {})
+    with pytest.raises(InvalidInput, match="'--text' has more than 131,071 bytes"):
+        jobs.create("k", {"Role": "r", "Command": command, "DefaultArguments": {"--text": "\u00e9" * 65_536}}, {})
