@@ -106,6 +106,7 @@ def test_tables_are_read_by_their_serde(glue: GlueContext, penstock_server: Runn
         numbers(push_down_predicate="n = 1")
     frame = glue.create_data_frame.from_catalog("shop", "events", additional_options={"useCatalogSchema": True})
     assert frame.columns == ["n", "year", "month"]
+    assert sorted(row.n for row in frame.collect()) == [0, 1, 2]
 
     catalog.table("columnar", {"id": "int", "gone": "string"}, PARQUET)
     glue.createDataFrame([(1, 2.5)], "id INT, price DOUBLE").write.parquet((tmp_path / "columnar").as_uri())

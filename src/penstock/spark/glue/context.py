@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import jdbc_configuration
 from penstock.spark.glue.errors import CONTEXT, not_supported
+from penstock.spark.glue.frames.collection import DynamicFrameCollection
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.payload import with_inferred_columns
 from penstock.spark.glue.purge import purge_path, purge_table
@@ -225,8 +226,17 @@ class GlueContext:
         transformation_ctx: str = "",
         **more: Any,
     ) -> Any:
-        """Write a DynamicFrame or a DataFrame, all its rows or none, and return it."""
+        """Write a DynamicFrame or a DataFrame, all its rows or none, and return it; of a collection each frame.
+
+        As on AWS, the frames of a collection go to the same place. They are written one after another.
+        """
         frame = frame_or_dfc if frame_or_dfc is not None else more.get("frame")
+        if isinstance(frame, DynamicFrameCollection):
+            for each in frame.values():
+                self.write_from_options(
+                    each, connection_type, connection_options, format, format_options, transformation_ctx
+                )
+            return frame
         request = self._write(connection_type, connection_options, format, format_options, transformation_ctx)
         write(request, spark_frame(frame))
         return frame

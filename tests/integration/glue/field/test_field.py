@@ -196,6 +196,13 @@ def test_a_trail_is_one_flat_table(field: Field) -> None:
     ]
 
 
+def test_a_collection_is_written_frame_by_frame(field: Field) -> None:
+    rows = field.json("trail-tables")
+    roles = sum(len(event["who"]["roles"]) for event in inputs.TRAIL)
+    assert len([row for row in rows if "event" in row]) == len(inputs.TRAIL)
+    assert len([row for row in rows if "who.roles.val" in row]) == len(rows) - len(inputs.TRAIL) == roles
+
+
 def test_changes_are_merged_into_iceberg(field: Field) -> None:
     expected = {record["id"]: record["name"] for record in inputs.FIRST} | {1: "changed", 9: "new"}
     del expected[2]

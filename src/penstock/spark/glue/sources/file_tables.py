@@ -16,9 +16,10 @@ from pyspark.sql.types import StringType, StructType
 from penstock.errors import InvalidInput
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.payload import TEXT_COLUMN
 from penstock.spark.glue.schemas.choices import text_choice
 from penstock.spark.glue.sources.files import attached_columns, chosen_files, file_options
-from penstock.spark.glue.sources.formats import FORMATS, FilesDisagree, Reader, Scan, csv_options, read_csv
+from penstock.spark.glue.sources.formats import FORMATS, FilesDisagree, Reader, Scan, csv_options, parsed_json, read_csv
 from penstock.spark.glue.sources.listing import SourceFile, list_files
 from penstock.spark.glue.sources.port import Read, Table
 from penstock.spark.quoting import quoted
@@ -98,7 +99,10 @@ def rows(read: Read, table: Table) -> DataFrame:
         attached={**attached, **({_FILE: "file_path"} if keys else {})},
     )
     if own_schema:
-        found = _as_declared(reader(replace(scan, schema=_declared(table))), table)
+        found = reader(replace(scan, schema=_declared(table)))
+        if TEXT_COLUMN in found.columns:
+            found = parsed_json(found, _declared(table))
+        found = _as_declared(found, table)
     else:
         found = _as_the_files_say(reader, scan, table)
     return _with_keys(read, found, table, {file: values[file.root] for file in files}) if keys else found

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, StructField, StructType
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
@@ -121,6 +121,23 @@ def read_json(scan: Scan, *, path: str | None = None, whole: bool = False) -> Da
     text = F.col("value") if path is None else F.get_json_object("value", path)
     named = text.alias(TEXT_COLUMN, metadata=dict(OWN_NUMBERS))
     return lines.where(F.length(F.trim(text)) > 0).select(named, *scan.extra())
+
+
+def parsed_json(frame: DataFrame, schema: StructType) -> DataFrame:
+    """Return what :func:`read_json` returned with the columns of ``schema``, by the keys that differ at most in case.
+
+    A value that does not fit its column is null, and so is a record that does not parse. Raises :class:`InvalidInput` if
+    keys differ from each other in case alone, of which Spark reads one.
+    """
+    text = F.col(quoted(TEXT_COLUMN))
+    keys = [row[0] for row in frame.select(F.explode(F.json_object_keys(text))).distinct().collect()]
+    spelled = {key.lower(): key for key in keys}
+    for name in schema.names:
+        if sum(key.lower() == name.lower() for key in keys) > 1:
+            raise InvalidInput(f"The files have key {name} in more than one spelling.", remedy="Leave useCatalogSchema out.")
+    columns = StructType([StructField(spelled.get(each.name.lower(), each.name), each.dataType) for each in schema])
+    others = [quoted(name) for name in frame.columns if name != TEXT_COLUMN]
+    return frame.select(F.inline_outer(F.from_json(text, ArrayType(columns))), *others)
 
 
 def _json_path(path: str) -> str:
