@@ -30,4 +30,6 @@ def test_counts_what_is_served_and_what_is_not() -> None:
 def test_refuses_a_service_it_does_not_know() -> None:
     result = CliRunner().invoke(command, ["s3"])
     assert result.exit_code == 2
-    assert "known are athena, cloudtrail, glue, iam, lakeformation, organizations, secretsmanager, sts" in result.stderr
+    assert (
+        "known are athena, cloudtrail, glue, iam, lakeformation, logs, organizations, secretsmanager, sts" in result.stderr
+    )
