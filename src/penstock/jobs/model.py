@@ -102,9 +102,14 @@ class JobRun:
         return self.id
 
     @property
+    def of_session(self) -> bool:
+        """Whether it is the process of a session, and no run of a job."""
+        return not self.id.startswith(JOB_RUN)
+
+    @property
     def scope(self) -> str:
         """The job. The process of a session is under what cannot be a job's name, so that it is no run of a job."""
-        return self.job if self.id.startswith(JOB_RUN) else f"\x1f{self.job}"
+        return f"\x1f{self.job}" if self.of_session else self.job
 
     @property
     def rank(self) -> str:

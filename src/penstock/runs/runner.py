@@ -14,6 +14,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -156,7 +157,8 @@ class JobRunner:
             except Exception:  # noqa: BLE001 - runs are attended whatever is wrong with a trigger
                 _LOG.exception("the triggers of jobs could not be looked at")
         runs = self._store.active(RUNS)
-        here = sum(run.state in RUNNING and run.host == self._host for run in runs)
+        # Sessions idle for hours, so they have places of their own.
+        taken = Counter(run.of_session for run in runs if run.state in RUNNING and run.host == self._host)
         for run in runs:
             try:
                 if run.ended:
@@ -164,7 +166,8 @@ class JobRunner:
                 elif run.state == "WAITING":
                     self._promote(run, runs)
                 elif run.owner is None:
-                    here += here < self._settings.at_once and self._claim(run)
+                    kind = run.of_session
+                    taken[kind] += taken[kind] < self._settings.at_once and self._claim(run)
                 elif run.owner == self._owner or self._adopt(run):
                     self._attend(run)
             except PenstockError as error:

@@ -115,6 +115,17 @@ def test_two_runners_start_a_run_once(world: World) -> None:
     world.until(owner, runs[0].id, "SUCCEEDED")
 
 
+def test_sessions_take_no_places_of_runs(world: World) -> None:
+    settings = {"Command": {"Name": "glueetl"}, "Role": "r"}
+    for number in range(5):
+        idle = JobRun(
+            id=f"session_{number}", job=f"session {number}", settings=settings, state="RUNNING", started=NOW, modified=NOW
+        )
+        world.store.add(RUNS, replace(idle, host="here", owner="there:1:x", heartbeat=NOW))
+    started = world.runs.start("j", RunRequest(id="jr_1"))
+    world.until(world.runner("here"), started.id, "SUCCEEDED")
+
+
 def test_a_run_takes_no_longer_than_its_timeout(world: World) -> None:
     script = world.folder / "script.py"
     script.write_text("import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(600)\n")
