@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.errors import EnvironmentProblem
 from penstock.testing.server import RunningServer
 
 pytestmark = pytest.mark.spark
@@ -40,10 +41,18 @@ found = [list(row) for row in spark.sql("SELECT id, land FROM market.by_land WHE
 spark.sql("CREATE TABLE market.made USING parquet AS SELECT land, count(*) AS n FROM market.by_land GROUP BY land")
 print(json.dumps([found, sorted([row.land, row.n] for row in spark.table("market.made").collect()), args["TempDir"]]))
 job.commit()
+
+lines = glueContext.getSink(connection_type="s3", path="s3://shop/lines/", enableUpdateCatalog=True)
+lines.setFormat("json")
+lines.setCatalogInfo(catalogDatabase="market", catalogTableName="lines")
+lines.writeFrame(orders)
+spark.sql("SELECT * FROM market.lines").collect()
 """
 
 
-def test_a_batch_job_reads_writes_and_names_tables(tmp_path: Path, penstock_server: RunningServer) -> None:
+def test_a_batch_job_reads_writes_and_names_tables_and_is_told_of_a_serde_that_spark_has_not(
+    tmp_path: Path, penstock_server: RunningServer
+) -> None:
     orders = penstock_server.lake / "shop" / "orders"
     orders.mkdir(parents=True)
     records = [{"id": number, "land": "DE" if number % 2 else "FR"} for number in range(4)]
@@ -63,9 +72,14 @@ def test_a_batch_job_reads_writes_and_names_tables(tmp_path: Path, penstock_serv
         timeout=180,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == EnvironmentProblem.exit_code, done.stdout + done.stderr
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith(
+        "penstock: Spark has no SerDe org.openx.data.jsonserde.JsonSerDe, which a table of the script's SQL"
+    )
+    assert said.endswith("(batch.py, line 34)")
     lines = done.stdout.splitlines()
     assert lines[0] == "MINE begun"
     assert json.loads(lines[-1]) == [[[1, "DE"], [3, "DE"]], [["DE", 2], ["FR", 2]], "s3://lake/glue/temporary/"]
     tables = penstock_server.client("glue").get_tables(DatabaseName="market")["TableList"]
-    assert [table["Name"] for table in tables] == ["by_land", "made"]
+    assert [table["Name"] for table in tables] == ["by_land", "lines", "made"]

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import runpy
 import shutil
 import sys
@@ -9,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.errors import PenstockError
+from penstock.errors import EnvironmentProblem, PenstockError
 from penstock.spark.glue.jobs.catalog_service import catalog_served
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import handle_signals
@@ -19,6 +20,9 @@ __all__ = ["SCRATCH", "main"]
 
 SCRATCH = "PENSTOCK_GLUE_SCRATCH"
 """Environment variable: the folder of this run, removed at its end."""
+
+# Spark has the SerDes of Hive alone: AWS's guide, "Data Catalog support for Spark SQL jobs", adds the files of others, too.
+_NO_SERDE = re.compile(r"ClassNotFoundException: (?:Class )?([\w.$]*(?i:serde)[\w.$]*)")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,16 +39,29 @@ def main(arguments: Sequence[str]) -> int:
     try:
         with catalog_served():
             runpy.run_path(arguments[0], run_name="__main__")
-    except PenstockError as error:
-        if os.environ.get("PENSTOCK_DEBUG") == "1":
+    except Exception as error:
+        problem = error if isinstance(error, PenstockError) else _problem(error)
+        if problem is None or os.environ.get("PENSTOCK_DEBUG") == "1":
             raise
-        print(f"penstock: {error}{_line(error, arguments[0])}", file=sys.stderr)
-        return error.exit_code
+        print(f"penstock: {problem}{_line(error, arguments[0])}", file=sys.stderr)
+        return problem.exit_code
     finally:
         scratch = os.environ.get(SCRATCH)
         if scratch:
             shutil.rmtree(scratch, ignore_errors=True)
     return 0
+
+
+def _problem(error: Exception) -> PenstockError | None:
+    """Return what an error of Spark means where its own text does not say what to do."""
+    serde = _NO_SERDE.search(str(error))
+    if serde is None:
+        return None
+    return EnvironmentProblem(
+        f"Spark has no SerDe {serde[1]}, which a table of the script's SQL is read with.",
+        remedy="Read the table with create_dynamic_frame.from_catalog and query a temporary view of its toDF(), "
+        "or give the SerDe's file: --extra-jars.",
+    )
 
 
 def _log_to_stderr() -> None:
