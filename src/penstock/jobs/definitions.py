@@ -3,18 +3,18 @@
 Source: Glue API reference, "CreateJob" and "JobCommand"; developer guide, "Using job parameters in AWS Glue jobs".
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from penstock.errors import InvalidInput
 from penstock.jobs.bookmarks import BookmarkService
-from penstock.jobs.errors import EntryExists, EntryNotFound, SettingNotServed
+from penstock.jobs.errors import SettingNotServed
 from penstock.jobs.model import JOBS, RUNNING, RUNS, Job
+from penstock.jobs.named import TaggedEntries
 from penstock.jobs.store import JobStore
-from penstock.paging import Page, page
-from penstock.tags import changed_tags, check_tags
+from penstock.tags import check_tags
 
 __all__ = ["KINDS", "WORKERS", "JobService", "check_arguments", "check_settings"]
 
@@ -46,11 +46,11 @@ _REFUSED_ARGUMENTS = {
 }
 
 
-class JobService:
+class JobService(TaggedEntries[Job]):
     """The jobs of an account."""
 
     def __init__(self, store: JobStore, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._store = store
+        super().__init__(store, JOBS, "job")
         self._now = now
         self._bookmarks = BookmarkService(store)
 
@@ -59,8 +59,7 @@ class JobService:
         check_settings(settings)
         check_tags(tags)
         now = self._now()
-        if not self._store.add(JOBS, Job(name=name, settings=settings, tags=tags, created=now, modified=now)):
-            raise EntryExists("job", name)
+        self._add(Job(name=name, settings=settings, tags=tags, created=now, modified=now))
 
     def update(self, name: str, settings: Mapping[str, Any]) -> None:
         """Replace all settings, as Glue does: members that are left out have their defaults again.
@@ -78,23 +77,7 @@ class JobService:
             check_settings(settings)
             return replace(job, settings=settings, modified=self._now())
 
-        if self._store.change(JOBS, name, change) is None:
-            raise EntryNotFound("job", name)
-
-    def get(self, name: str) -> Job:
-        """Return one job. Raises :class:`EntryNotFound`."""
-        found = self._store.get(JOBS, name)
-        if found is None:
-            raise EntryNotFound("job", name)
-        return found
-
-    def page(self, *, limit: int, token: str | None = None) -> Page[Job]:
-        """Return up to ``limit`` jobs by name."""
-
-        def read(after: str | None, count: int) -> Sequence[Job]:
-            return self._store.list(JOBS, "", after=after, limit=count)
-
-        return page("jobs", token, limit, read, lambda each: each.name, kind=str)
+        self._change(name, change)
 
     def delete(self, name: str) -> None:
         """Delete a job with its runs and its bookmark. One that does not exist is no error, as in Glue.
@@ -106,20 +89,6 @@ class JobService:
         if self._store.delete(JOBS, name):
             self._store.delete_scope(RUNS, name)
             self._bookmarks.delete(name)
-
-    def tags(self, name: str) -> Mapping[str, str]:
-        """Return a job's tags. Raises :class:`EntryNotFound`."""
-        return self.get(name).tags
-
-    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
-        check_tags(add or {})
-
-        def change(job: Job) -> Job:
-            return replace(job, tags=changed_tags(job.tags, add or {}, remove))
-
-        if self._store.change(JOBS, name, change) is None:
-            raise EntryNotFound("job", name)
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from penstock.jobs.named import TaggedEntry
 from penstock.jobs.store import Kind
 
 __all__ = ["ENDED", "JOBS", "JOB_RUN", "RUNNING", "RUNS", "Job", "JobRun", "RunState"]
@@ -21,34 +22,12 @@ JOB_RUN = "jr_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(TaggedEntry):
     """A job. ``settings`` are the members of CreateJob except its name and tags."""
 
-    name: str
     settings: Mapping[str, Any]
-    tags: Mapping[str, str] = field(default_factory=dict)
     created: datetime
     modified: datetime
-
-    @property
-    def key(self) -> str:
-        """The name."""
-        return self.name
-
-    @property
-    def scope(self) -> str:
-        """Jobs belong to the account."""
-        return ""
-
-    @property
-    def rank(self) -> str:
-        """By name."""
-        return self.name
-
-    @property
-    def active(self) -> bool:
-        """A job itself has nothing to do."""
-        return False
 
     @property
     def kind(self) -> str:

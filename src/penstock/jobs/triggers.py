@@ -11,10 +11,10 @@ from typing import Any, Literal
 from penstock.cron import parse_cron
 from penstock.errors import InvalidInput
 from penstock.jobs.definitions import check_arguments
-from penstock.jobs.errors import EntryExists, EntryNotFound, SettingNotServed
+from penstock.jobs.errors import SettingNotServed
+from penstock.jobs.named import TaggedEntries, TaggedEntry
 from penstock.jobs.store import JobStore, Kind
-from penstock.paging import Page, page
-from penstock.tags import changed_tags, check_tags
+from penstock.tags import check_tags
 
 __all__ = ["TRIGGERS", "Trigger", "TriggerService", "TriggerState", "next_run"]
 
@@ -26,14 +26,13 @@ _ALL = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trigger:
+class Trigger(TaggedEntry):
     """A trigger. ``settings`` are Glue's Description, Schedule, Predicate and Actions.
 
     ``next_run`` is the time of a schedule's next run while it is activated. ``met`` has, for the conditions of a trigger
     outside of workflows, the run by which each is met by now; ``crawls`` the last crawl of each crawler that it has seen.
     """
 
-    name: str
     type: str
     workflow: str | None = None
     settings: Mapping[str, Any]
@@ -43,22 +42,6 @@ class Trigger:
     crawls: Mapping[str, str] = field(default_factory=dict)
     used: Mapping[str, str] = field(default_factory=dict)
     """By condition, the run by which it was met when the trigger was fired last."""
-    tags: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        """The name."""
-        return self.name
-
-    @property
-    def scope(self) -> str:
-        """Triggers belong to the account."""
-        return ""
-
-    @property
-    def rank(self) -> str:
-        """By name."""
-        return self.name
 
     @property
     def active(self) -> bool:
@@ -90,7 +73,7 @@ def next_run(trigger: Trigger, now: datetime) -> datetime | None:
     return parse_cron(schedule).next_after(now) if trigger.type == "SCHEDULED" and schedule else None
 
 
-class TriggerService:
+class TriggerService(TaggedEntries[Trigger]):
     """The triggers of an account. ``fire`` starts the actions of a trigger on demand."""
 
     def __init__(
@@ -100,7 +83,7 @@ class TriggerService:
         fire: Callable[[Trigger], None],
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._store = store
+        super().__init__(store, TRIGGERS, "trigger")
         self._fire = fire
         self._now = now
 
@@ -110,9 +93,7 @@ class TriggerService:
         check_tags(trigger.tags)
         if activate and trigger.type == "ON_DEMAND":
             raise InvalidInput("StartOnCreation is not for a trigger on demand.", remedy="Start it with StartTrigger.")
-        made = self._activated(trigger) if activate else trigger
-        if not self._store.add(TRIGGERS, made):
-            raise EntryExists("trigger", trigger.name)
+        self._add(self._activated(trigger) if activate else trigger)
 
     def update(self, name: str, settings: Mapping[str, Any]) -> Trigger:
         """Replace what ``settings`` has of a trigger. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
@@ -123,21 +104,6 @@ class TriggerService:
             return replace(changed, next_run=next_run(changed, self._now()) if changed.active else None)
 
         return self._change(name, change)
-
-    def get(self, name: str) -> Trigger:
-        """Return one trigger. Raises :class:`EntryNotFound`."""
-        found = self._store.get(TRIGGERS, name)
-        if found is None:
-            raise EntryNotFound("trigger", name)
-        return found
-
-    def page(self, *, limit: int, token: str | None = None) -> Page[Trigger]:
-        """Return up to ``limit`` triggers by name."""
-
-        def read(after: str | None, count: int) -> Sequence[Trigger]:
-            return self._store.list(TRIGGERS, "", after=after, limit=count)
-
-        return page("triggers", token, limit, read, lambda each: each.name, kind=str)
 
     def of_workflow(self, workflow: str) -> Sequence[Trigger]:
         """Return the triggers of a workflow."""
@@ -161,23 +127,8 @@ class TriggerService:
         """Delete a trigger. One that does not exist is no error, as in Glue."""
         self._store.delete(TRIGGERS, name)
 
-    def tags(self, name: str) -> Mapping[str, str]:
-        """Return a trigger's tags. Raises :class:`EntryNotFound`."""
-        return self.get(name).tags
-
-    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
-        check_tags(add or {})
-        self._change(name, lambda found: replace(found, tags=changed_tags(found.tags, add or {}, remove)))
-
     def _activated(self, trigger: Trigger) -> Trigger:
         return replace(trigger, state="ACTIVATED", next_run=next_run(trigger, self._now()), met={}, crawls={})
-
-    def _change(self, name: str, change: Callable[[Trigger], Trigger]) -> Trigger:
-        changed = self._store.change(TRIGGERS, name, change)
-        if changed is None:
-            raise EntryNotFound("trigger", name)
-        return changed
 
 
 def _check(trigger: Trigger) -> None:

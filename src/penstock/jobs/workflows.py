@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from penstock.errors import InvalidInput
-from penstock.jobs.errors import EntryExists, EntryNotFound, IllegalWorkflow, TooManyRuns
+from penstock.jobs.errors import EntryNotFound, IllegalWorkflow, TooManyRuns
+from penstock.jobs.named import TaggedEntries, TaggedEntry
 from penstock.jobs.store import JobStore, Kind
 from penstock.jobs.triggers import TRIGGERS, Trigger
 from penstock.paging import Page, page
-from penstock.tags import changed_tags, check_tags
+from penstock.tags import check_tags
 
 __all__ = ["WORKFLOWS", "WORKFLOW_RUNS", "Workflow", "WorkflowRun", "WorkflowService", "WorkflowStatus"]
 
@@ -24,34 +25,12 @@ _ALL = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workflow:
+class Workflow(TaggedEntry):
     """A workflow. ``settings`` are Glue's Description, DefaultRunProperties and MaxConcurrentRuns."""
 
-    name: str
     settings: Mapping[str, Any]
-    tags: Mapping[str, str] = field(default_factory=dict)
     created: datetime
     modified: datetime
-
-    @property
-    def key(self) -> str:
-        """The name."""
-        return self.name
-
-    @property
-    def scope(self) -> str:
-        """Workflows belong to the account."""
-        return ""
-
-    @property
-    def rank(self) -> str:
-        """By name."""
-        return self.name
-
-    @property
-    def active(self) -> bool:
-        """A workflow itself has nothing to do."""
-        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +83,7 @@ WORKFLOWS = Kind("workflow", Workflow)
 WORKFLOW_RUNS = Kind("workflow run", WorkflowRun)
 
 
-class WorkflowService:
+class WorkflowService(TaggedEntries[Workflow]):
     """The workflows of an account and their runs; ``wake`` tells the runner of a new run."""
 
     def __init__(
@@ -114,7 +93,7 @@ class WorkflowService:
         wake: Callable[[], None] = lambda: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self._store = store
+        super().__init__(store, WORKFLOWS, "workflow")
         self._wake = wake
         self._now = now
 
@@ -123,28 +102,12 @@ class WorkflowService:
         check_tags(tags)
         _check_properties(settings.get("DefaultRunProperties") or {})
         now = self._now()
-        if not self._store.add(WORKFLOWS, Workflow(name=name, settings=settings, tags=tags, created=now, modified=now)):
-            raise EntryExists("workflow", name)
+        self._add(Workflow(name=name, settings=settings, tags=tags, created=now, modified=now))
 
     def update(self, name: str, settings: Mapping[str, Any]) -> None:
         """Replace what ``settings`` has of a workflow. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
         _check_properties(settings.get("DefaultRunProperties") or {})
         self._change(name, lambda found: replace(found, settings={**found.settings, **settings}, modified=self._now()))
-
-    def get(self, name: str) -> Workflow:
-        """Return one workflow. Raises :class:`EntryNotFound`."""
-        found = self._store.get(WORKFLOWS, name)
-        if found is None:
-            raise EntryNotFound("workflow", name)
-        return found
-
-    def page(self, *, limit: int, token: str | None = None) -> Page[Workflow]:
-        """Return up to ``limit`` workflows by name."""
-
-        def read(after: str | None, count: int) -> Sequence[Workflow]:
-            return self._store.list(WORKFLOWS, "", after=after, limit=count)
-
-        return page("workflows", token, limit, read, lambda each: each.name, kind=str)
 
     def triggers(self, name: str) -> Sequence[Trigger]:
         """Return the triggers of a workflow."""
@@ -235,19 +198,6 @@ class WorkflowService:
 
         self._store.change(WORKFLOW_RUNS, run_id, request)
         self._wake()
-
-    def tags(self, name: str) -> Mapping[str, str]:
-        """Return a workflow's tags. Raises :class:`EntryNotFound`."""
-        return self.get(name).tags
-
-    def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
-        """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
-        check_tags(add or {})
-        self._change(name, lambda found: replace(found, tags=changed_tags(found.tags, add or {}, remove)))
-
-    def _change(self, name: str, change: Callable[[Workflow], Workflow]) -> None:
-        if self._store.change(WORKFLOWS, name, change) is None:
-            raise EntryNotFound("workflow", name)
 
 
 def _check_properties(properties: Mapping[str, str]) -> None:
