@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.client.connection import open_client, translated_errors
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import LakeFolder, parse_uri
 
@@ -40,6 +39,9 @@ def _copy(source: Path, target: Path, name: str) -> None:
 
 
 def _download(source: str, target: Path) -> None:
+    # boto3 takes half a second, and the server, which imports this module, does without it.
+    from penstock.client.connection import open_client, translated_errors  # noqa: PLC0415
+
     uri, client = parse_uri(source), open_client("s3")
     with translated_errors(client, source):
         client.download_file(uri.bucket, uri.key, str(target))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from penstock.interpreter import guard_children
+from penstock.interpreter import SAFE_PATH
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.spark.session import SessionSettings, stop_jvm, submit_arguments
@@ -50,12 +50,11 @@ def running_glue(lake: Path, *, buckets: tuple[str, ...] = _BUCKETS, driver_memo
     locations = [f"s3://{bucket}/" for bucket in buckets]
     with TemporaryDirectory(prefix="penstock-glue-") as scratch:
         given = submit_arguments(settings, name="tests", locations=locations, folder=Path(scratch))
-        names = {"JAVA_HOME": str(java_home), "PYSPARK_SUBMIT_ARGS": given, "PYSPARK_PYTHON": sys.executable}
+        names = {"JAVA_HOME": str(java_home), "PYSPARK_SUBMIT_ARGS": given, "PYSPARK_PYTHON": sys.executable, **SAFE_PATH}
         before = {name: os.environ.get(name) for name in (*names, "SPARK_HOME", "SPARK_CONF_DIR")}
         for name in before:
             os.environ.pop(name, None)
         os.environ.update(names)
-        guard_children()
         if "--JOB_NAME" not in sys.argv:
             sys.argv += ["--JOB_NAME", "test"]
         from penstock.spark.glue.context import GlueContext  # noqa: PLC0415

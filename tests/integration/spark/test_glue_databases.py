@@ -67,8 +67,9 @@ def glue(spark: SparkSession, penstock_server: RunningServer, monkeypatch: pytes
     for name, value in penstock_server.environment().items():
         monkeypatch.setenv(name, value)
     catalog = penstock_server.client("glue")
-    if not catalog.get_connections()["ConnectionList"]:
-        for name, vendor in (("air", "postgresql"), ("ware", "redshift")):
+    there = {each["Name"] for each in catalog.get_connections()["ConnectionList"]}
+    for name, vendor in (("air", "postgresql"), ("ware", "redshift")):
+        if name not in there:
             login = {"JDBC_CONNECTION_URL": f"{air.place.replace('postgresql', vendor)}/postgres"}
             login |= {"USERNAME": air.user, "PASSWORD": air.password}
             made = {"Name": name, "ConnectionType": "JDBC", "ConnectionProperties": login}

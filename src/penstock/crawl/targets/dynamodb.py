@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.catalog.inputs import TableInput
@@ -26,7 +25,9 @@ _SETS: Mapping[str, Shape] = {"SS": ("array", "string"), "BS": ("array", "binary
 
 def dynamodb_client(region: str) -> Any:
     """Return a client by boto3's own settings: the process's credentials, and AWS_ENDPOINT_URL_DYNAMODB."""
-    import boto3  # noqa: PLC0415 - slow to import, and few servers read DynamoDB
+    # Slow to import, and few servers read DynamoDB.
+    import boto3  # noqa: PLC0415
+    from botocore.config import Config  # noqa: PLC0415
 
     config = Config(connect_timeout=10, read_timeout=30, retries={"mode": "standard", "max_attempts": 5})
     return boto3.client("dynamodb", region_name=region, config=config)

@@ -11,7 +11,6 @@ from penstock.crawl.globs import exclusion
 from penstock.crawl.infer import Problems
 from penstock.crawl.targets.model import DeltaTarget, DescribedTable, IcebergTarget, Scope
 from penstock.errors import DataProblem, InvalidInput, NotFound
-from penstock.lake.delta_log import read_log
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.iceberg.glue_tables import table_input
 from penstock.lake.locations import LakeFolder, parse_uri
@@ -108,6 +107,9 @@ def delta_tables(
     lake: LakeFolder, target: DeltaTarget, problems: Problems
 ) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
     """Return the tables in the target's folders, by the newest version of their logs."""
+    # PyArrow, which the server starts without.
+    from penstock.lake.delta_log import read_log  # noqa: PLC0415
+
     found: list[DescribedTable] = []
     roots = [folder_uri(path) for path in target.paths]
     for root in sorted(set(roots)):
