@@ -24,6 +24,9 @@ while True:
         request["number"] = json.loads(channel.recv_bytes())["number"]
         what = "cancelled"
     answer: dict[str, Any] = {"kind": "done", "pid": os.getpid(), "number": request["number"]}
-    if what in {"wrong", "cancelled"}:
-        answer |= {"kind": "failed", "code": "DIVISION_BY_ZERO", "message": what}
+    if what in {"wrong", "cancelled", "ending"}:
+        answer |= {"kind": "failed", "code": "DIVISION_BY_ZERO", "message": what, "ending": what == "ending"}
     channel.send_bytes(json.dumps(answer).encode())
+    if what == "ending":
+        channel.poll(2)  # the next query might come while it ends
+        os._exit(1)

@@ -76,6 +76,14 @@ def test_a_process_that_dies_fails_its_query_alone(make: Callable[..., SparkSql]
     assert run(engine, "y") not in {first, os.getpid()}
 
 
+def test_a_process_without_its_jvm_gets_no_other_query(make: Callable[..., SparkSql]) -> None:
+    engine = make()
+    first = run(engine, "x")
+    with pytest.raises(Failed, match="ending"):
+        run(engine, "ending")
+    assert run(engine, "y") != first
+
+
 def test_a_stopped_query_is_cancelled(make: Callable[..., SparkSql]) -> None:
     with pytest.raises(Failed, match="cancelled"):
         run(make(), "wait", lambda: True)

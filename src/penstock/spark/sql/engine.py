@@ -99,6 +99,8 @@ class _Process:
             while True:
                 answer = json.loads(self._channel.recv_bytes(_MAX_MESSAGE))
                 with self._lock:
+                    # Without its JVM the process ends: no other query may come to it meanwhile.
+                    self._ended = self._ended or bool(answer.get("ending"))
                     future = self._waiting.pop(int(answer["number"]), None)
                 if future is not None:
                     future.set_result(answer)

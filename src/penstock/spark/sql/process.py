@@ -146,7 +146,7 @@ class _Service:
             # What is no error of Spark's own may be that of a JVM whose end is not known yet.
             known = isinstance(error, PySparkException | TooLarge | InterruptedError)
             died = jvm.exit(patience=0.0 if known else _PATIENCE) if jvm is not None else None
-            answer = {"kind": "failed", **(failure(error) if died is None else loss(died))}
+            answer = {"kind": "failed", "ending": died is not None, **(failure(error) if died is None else loss(died))}
         with self._lock:
             self._running.discard(number)
             self._cancelled.discard(number)
