@@ -46,7 +46,8 @@ def part(name: str, diary: Path, *, after: tuple[str, ...] = (), is_ready: Calla
         command=lambda: [sys.executable, "-c", PART, name, str(diary)],
         is_ready=is_ready or (lambda: f"start {name}\n" in diary.read_text()),
         after=after,
-        stop_grace=5,
+        # Longer than a loaded machine lets a process wait for its turn.
+        stop_grace=60,
     )
 
 

@@ -85,9 +85,10 @@ class _Process:
             self._send({"kind": "cancel", "number": number})
 
     def kill(self) -> None:
-        """End it now; its JVM ends with it."""
-        with suppress(OSError):
-            self._channel.close()
+        """End it now; its JVM ends with it. No other query comes to it."""
+        with self._lock:
+            self._ended = True
+        # Its end ends the thread that receives, which closes the channel: closed here, its number could be another's.
         self._process.kill()
         self._process.wait()
 
@@ -107,6 +108,7 @@ class _Process:
         with self._lock:
             self._ended = True
             waiting, self._waiting = list(self._waiting.values()), {}
+        self._channel.close()
         status: int | None = None
         with suppress(subprocess.TimeoutExpired):
             status = self._process.wait(_PATIENCE)
