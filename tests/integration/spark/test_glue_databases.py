@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy.engine import URL, make_url
 
 from awsglue.context import GlueContext
-from awsglue.dynamicframe import DynamicFrame
+from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 from penstock.spark.glue.jobs.bookmark_store import FileBookmarks
 from penstock.testing.postgres import running_postgres
@@ -127,6 +127,9 @@ def test_connections_lead_to_databases(glue: GlueContext, air: Air, penstock_ser
     frame = DynamicFrame.fromDF(glue.createDataFrame([(1,), (2,)], "id BIGINT"), glue, "f")
     glue.write_dynamic_frame.from_catalog(frame, database="databases", table_name="copied")
     assert rows(glue.create_dynamic_frame.from_catalog("databases", "copied")) == [(1,), (2,)]
+    both = DynamicFrameCollection({"one": frame, "two": frame}, glue)
+    assert glue.write_dynamic_frame.from_catalog(both, database="databases", table_name="copied") is both
+    assert air.run("SELECT count(*) FROM air.copied") == [[6]]
 
 
 def test_writes_are_one_transaction_with_their_actions(glue: GlueContext, air: Air) -> None:
@@ -146,6 +149,11 @@ def test_writes_are_one_transaction_with_their_actions(glue: GlueContext, air: A
     by_redshift = {"useConnectionProperties": True, "connectionName": "ware", "database": air.database}
     loaded = read(glue, {**by_redshift, "dbtable": "made", "redshiftTmpDir": "s3://lk/tmp/"}, "redshift")
     assert len(rows(loaded)) == 4
+    # A collection is written frame by frame, whatever the method.
+    both = DynamicFrameCollection({"one": frame, "two": frame}, glue)
+    assert glue.write_from_jdbc_conf(both, "air", {"dbtable": "many", "database": air.database}) is both
+    assert glue.getSink("postgresql", **air.options("many")).write(both) is both
+    assert air.run("SELECT count(*) FROM many") == [[8]]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
 """Glue scripts over DynamoDB Local: items with types, exports' JSON, and writes."""
 
+import gzip
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
-from penstock.errors import InvalidInput, NotFound
+from penstock.errors import AccessDenied, InvalidInput, NotFound
 from penstock.testing.dynamodb import DynamoDBLocal
+from penstock.testing.server import RunningServer
 
 pytestmark = [
     pytest.mark.spark,
@@ -92,13 +96,55 @@ def test_items_are_read_and_written(glue: GlueContext, dynamodb: DynamoDBLocal, 
         glue.write_dynamic_frame.from_options(written.drop_fields(["id"]), "dynamodb", to)
 
 
+def test_an_export_in_s3_is_read(glue: GlueContext, spark_lake: Path) -> None:
+    # The layout of AWS's page "DynamoDB table export output format".
+    folder = spark_lake / "lk" / "exports" / "AWSDynamoDB" / "01693685827463-2d8752fd"
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    (folder / "manifest-summary.json").write_text('{"version": "2023-08-01", "itemCount": 2}')
+    for name, key in (("a", "1"), ("b", "2")):
+        item = {"Item": {"id": {"S": name}, "n": {"N": key}, "in": {"M": {"x": {"L": [{"S": "y"}]}}}}}
+        (folder / "data" / f"{name}.json.gz").write_bytes(gzip.compress(json.dumps(item).encode() + b"\n"))
+    options = {"dynamodb.export": "s3", "dynamodb.s3.bucket": "lk", "dynamodb.s3.prefix": "exports/"}
+    assert glue.create_dynamic_frame.from_options("dynamodb", options).toDF().columns == ["Item"]
+    simple = glue.create_dynamic_frame.from_options("dynamodb", {**options, "dynamodb.simplifyDDBJson": True}).toDF()
+    assert sorted(tuple(row) for row in simple.select("id", "n", "in.x").collect()) == [("a", "1", ["y"]), ("b", "2", ["y"])]
+    (folder.parent / "02" / "data").mkdir(parents=True, exist_ok=True)
+    (folder.parent / "02" / "data" / "c.json.gz").write_bytes(gzip.compress(b"{}"))
+    with pytest.raises(InvalidInput, match=r"There are 2 exports.*s3://lk/exports"):
+        glue.create_dynamic_frame.from_options("dynamodb", options)
+
+
+def test_a_role_is_assumed(
+    glue: GlueContext, dynamodb: DynamoDBLocal, penstock_server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in penstock_server.environment().items():
+        monkeypatch.setenv(name, value)
+    iam = penstock_server.client("iam")
+    trust = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": "*"}}
+    made = iam.create_role(
+        RoleName="items", AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": trust})
+    )
+    table(dynamodb, "glue-other")
+    frame = DynamicFrame.fromDF(glue.createDataFrame([("1",)], "id STRING"), glue, "f")
+    role = {"dynamodb.sts.roleArn": made["Role"]["Arn"], "dynamodb.sts.roleSessionName": "job"}
+    glue.write_dynamic_frame.from_options(frame, "dynamodb", {"dynamodb.output.tableName": "glue-other", **role})
+    source = {"dynamodb.input.tableName": "glue-other", **role}
+    assert [tuple(row) for row in glue.create_dynamic_frame.from_options("dynamodb", source).toDF().collect()] == [("1",)]
+    nobody = {"dynamodb.sts.roleArn": made["Role"]["Arn"].replace("items", "nobody")}
+    with pytest.raises(AccessDenied, match="AssumeRole"):
+        glue.create_dynamic_frame.from_options("dynamodb", {**source, **nobody})
+    with pytest.raises(AccessDenied, match="AssumeRole"):
+        glue.write_dynamic_frame.from_options(frame, "dynamodb", {"dynamodb.output.tableName": "glue-other", **nobody})
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({}, "needs dynamodb.input.tableName"),
-        ({"dynamodb.export": "s3", "dynamodb.tableArn": "t"}, "exports in S3 are not read"),
+        ({"dynamodb.export": "s3", "dynamodb.tableArn": "t"}, "dynamodb.s3.bucket is missing"),
+        ({"dynamodb.export": "s3", "dynamodb.s3.bucket": "lk", "dynamodb.s3.prefix": "no"}, "There are no exports"),
         ({"dynamodb.input.tableName": "t", "dynamodb.throughput.read.percent": "9"}, "from 0.1 to 1.5"),
-        ({"dynamodb.input.tableName": "t", "dynamodb.sts.roleArn": "r"}, "credentials of that role"),
+        ({"dynamodb.input.tableName": "t", "dynamodb.sts.roleSessionName": "r"}, "goes with dynamodb.sts.roleArn"),
         ({"dynamodb.input.tableName": "t", "dynamodb.unnestDDBJson": True}, "need dynamodb.export"),
         ({"dynamodb.input.tableName": "t", "dynamodb.input.table": "t"}, "has no option"),
     ],

@@ -17,7 +17,6 @@ from pyspark.sql.types import StructType
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import jdbc_configuration
 from penstock.spark.glue.errors import CONTEXT, not_supported
-from penstock.spark.glue.frames.collection import DynamicFrameCollection
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.payload import with_inferred_columns
 from penstock.spark.glue.purge import purge_path, purge_table
@@ -37,7 +36,7 @@ from penstock.spark.glue.sources.file_tables import table_schema
 from penstock.spark.glue.sources.kinesis import GlueKinesis
 from penstock.spark.glue.sources.port import Read
 from penstock.spark.glue.streaming import BatchFunction, for_each_batch
-from penstock.spark.glue.writers import DataSink, FrameWriter, spark_frame
+from penstock.spark.glue.writers import DataSink, FrameWriter, spark_frames
 
 __all__ = ["GlueContext"]
 
@@ -231,14 +230,9 @@ class GlueContext:
         As on AWS, the frames of a collection go to the same place. They are written one after another.
         """
         frame = frame_or_dfc if frame_or_dfc is not None else more.get("frame")
-        if isinstance(frame, DynamicFrameCollection):
-            for each in frame.values():
-                self.write_from_options(
-                    each, connection_type, connection_options, format, format_options, transformation_ctx
-                )
-            return frame
         request = self._write(connection_type, connection_options, format, format_options, transformation_ctx)
-        write(request, spark_frame(frame))
+        for each in spark_frames(frame):
+            write(request, each)
         return frame
 
     def write_dynamic_frame_from_options(self, frame: DynamicFrame, *args: Any, **kwargs: Any) -> DynamicFrame:
@@ -248,7 +242,7 @@ class GlueContext:
 
     def write_dynamic_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
         self,
-        frame: DynamicFrame,
+        frame: Any,
         database: str | None = None,
         table_name: str | None = None,
         redshift_tmp_dir: str = "",
@@ -258,7 +252,7 @@ class GlueContext:
         name_space: str | None = None,
         **_: Any,
     ) -> Any:
-        """Write a frame to a table of the catalog and return it.
+        """Write a frame, or each one of a collection, to a table of the catalog and return it.
 
         Raises :class:`penstock.errors.NotFound` if the table does not exist, and :class:`InvalidInput` for the options.
         """
@@ -274,35 +268,37 @@ class GlueContext:
             catalog_id=catalog_id,
             temporary=redshift_tmp_dir,
         )
-        write_table(request, spark_frame(frame))
+        for each in spark_frames(frame):
+            write_table(request, each)
         return frame
 
     def write_data_frame_from_catalog(self, frame: DataFrame, *args: Any, **kwargs: Any) -> Any:
         """:meth:`write_dynamic_frame_from_catalog` of a DataFrame."""
-        return self.write_dynamic_frame_from_catalog(frame, *args, **kwargs)  # type: ignore[arg-type]
+        return self.write_dynamic_frame_from_catalog(frame, *args, **kwargs)
 
     def write_dynamic_frame_from_jdbc_conf(  # noqa: PLR0917 - AWS's signature
         self,
-        frame: DynamicFrame,
+        frame: Any,
         catalog_connection: str,
         connection_options: Options = None,
         redshift_tmp_dir: str = "",
         transformation_ctx: str = "",
         catalog_id: str | None = None,  # noqa: ARG002
         **_: Any,
-    ) -> DynamicFrame:
-        """Append a frame to ``dbtable`` of the database that a connection of the catalog leads to, and return it.
+    ) -> Any:
+        """Append a frame, or each one of a collection, to ``dbtable`` of a connection's database, and return it.
 
         Raises :class:`penstock.errors.NotFound` for the connection, and :class:`InvalidInput` for the options.
         """
         kind = jdbc_configuration(self._session.connection(catalog_connection))["vendor"] or ""
         given = {**(connection_options or {}), "useConnectionProperties": True, "connectionName": catalog_connection}
         request = replace(self._write(kind, given, None, {}, transformation_ctx), temporary=redshift_tmp_dir)
-        write(request, spark_frame(frame))
+        for each in spark_frames(frame):
+            write(request, each)
         return frame
 
     def write_from_jdbc_conf(self, frame_or_dfc: Any, *args: Any, **kwargs: Any) -> Any:
-        """:meth:`write_dynamic_frame_from_jdbc_conf` of a DynamicFrame or a DataFrame."""
+        """:meth:`write_dynamic_frame_from_jdbc_conf` of a DynamicFrame, a DataFrame or a collection."""
         return self.write_dynamic_frame_from_jdbc_conf(frame_or_dfc, *args, **kwargs)
 
     def extract_jdbc_conf(self, connection_name: str, catalog_id: str | None = None) -> dict[str, str | None]:  # noqa: ARG002

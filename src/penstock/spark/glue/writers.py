@@ -3,7 +3,7 @@
 Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensions-dynamic-frame-writer.html
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.errors import CONTEXT, not_supported
+from penstock.spark.glue.frames.collection import DynamicFrameCollection
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.sinks.kinds import check_kind, write
 from penstock.spark.glue.sinks.port import Write
 
-__all__ = ["DataSink", "FrameWriter", "spark_frame"]
+__all__ = ["DataSink", "FrameWriter", "spark_frames"]
 
 
 class DataSink:
@@ -44,8 +45,9 @@ class DataSink:
         """Has no effect: AWS's bound of the errors that a write collects, and no row is left out here."""
 
     def writeFrame(self, dynamic_frame: Any, info: str = "") -> Any:  # noqa: N802, ARG002
-        """Write a DynamicFrame or a DataFrame, all its rows or none, and return it."""
-        write(self._request, spark_frame(dynamic_frame))
+        """Write a DynamicFrame or a DataFrame, all its rows or none, and return it; of a collection each frame."""
+        for each in spark_frames(dynamic_frame):
+            write(self._request, each)
         return dynamic_frame
 
     def write(self, dynamic_frame_or_dfc: Any, info: str = "") -> Any:
@@ -67,10 +69,17 @@ class FrameWriter:
         raise not_supported(CONTEXT, "GlueContext", name if name.startswith("_") else f"{self._owner}_{name}")
 
 
-def spark_frame(frame: Any) -> DataFrame:
-    """Return Spark's frame of a DynamicFrame or a DataFrame. Raises :class:`InvalidInput` for anything else."""
+def spark_frames(frame: Any) -> Sequence[DataFrame]:
+    """Return Spark's frame of a DynamicFrame or a DataFrame, of a collection those of its frames.
+
+    Raises :class:`InvalidInput` for anything else.
+    """
+    if isinstance(frame, DynamicFrameCollection):
+        return [each for member in frame.values() for each in spark_frames(member)]
     if isinstance(frame, DynamicFrame):
-        return frame.toDF()
+        return [frame.toDF()]
     if isinstance(frame, DataFrame):
-        return frame
-    raise InvalidInput(f"A {type(frame).__name__} cannot be written.", remedy="Give a DynamicFrame or a DataFrame.")
+        return [frame]
+    raise InvalidInput(
+        f"A {type(frame).__name__} cannot be written.", remedy="Give a DynamicFrame, a DataFrame or a collection."
+    )

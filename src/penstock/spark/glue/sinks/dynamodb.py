@@ -10,7 +10,7 @@ from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.dynamodb import DynamoDbSink
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.sinks.port import Write
-from penstock.spark.glue.sources.dynamodb import check_rate, no_role, table_options
+from penstock.spark.glue.sources.dynamodb import acting_session, check_rate, table_options
 from penstock.spark.sinks.dynamodb.writer import DynamoDbWriter
 
 __all__ = ["to_table", "write"]
@@ -36,12 +36,12 @@ def _put(write: Write, frame: DataFrame) -> None:
     table = options.text("dynamodb.output.tableName")
     if not table:
         raise InvalidInput("The dynamodb sink needs dynamodb.output.tableName.", remedy="Name the table.")
-    no_role(options)
     check_rate(options, "dynamodb.throughput.write.percent")
     threads = options.number("dynamodb.output.numParallelTasks", 16, least=1) or 16
     # Requests are retried by the writer, with growing pauses.
     options.number("dynamodb.output.retry")
     region = options.text("dynamodb.region")
+    session = acting_session(options, "glue-dynamodb-write-sts-session", region)
     options.finish()
     sink = DynamoDbSink(name="dynamodb", table=table, region=region, threads=min(threads, _MOST_THREADS))
-    DynamoDbWriter(sink).load(frame)
+    DynamoDbWriter(sink, session=session).load(frame)

@@ -9,23 +9,29 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from penstock.client.assumed_role import assumed_role_session
 from penstock.client.connection import open_client, translated_errors
 from penstock.errors import InvalidInput, NotFound
 from penstock.spark.glue.frames.dynamodb import plain_items, simplified, unnested_items
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.sources.listing import check_bucket
 from penstock.spark.glue.sources.port import Read, Table
 
-__all__ = ["check_rate", "is_dynamodb_table", "no_role", "read", "rows", "table_options"]
+if TYPE_CHECKING:
+    from boto3.session import Session
+
+__all__ = ["acting_session", "check_rate", "is_dynamodb_table", "read", "rows", "table_options"]
 
 _ATTEMPTS = 10
 _MOST_SPLITS = 1_000_000
+_EXPORTS = ("", "ddb", "s3")
 _LONG = 18  # digits that a bigint has in any case
 
 
@@ -37,21 +43,20 @@ def read(read: Read) -> DataFrame:
 def _items(read: Read) -> DataFrame:
     options = Options("the dynamodb source", read.options)
     export = (options.text("dynamodb.export") or "").strip().lower()
-    if export not in {"", "ddb"}:
-        raise InvalidInput(
-            f"dynamodb.export is {export!r}, and exports in S3 are not read by this source.",
-            remedy="Use ddb, which reads the table itself; or read the export's files as json, and call simplify_ddb_json.",
-        )
-    no_role(options)
-    table = _table(options, export)
+    if export not in _EXPORTS:
+        raise InvalidInput(f"dynamodb.export is {export[:100]!r}.", remedy="Use ddb or s3, or leave it out.")
+    name, arn = options.text("dynamodb.input.tableName"), options.text("dynamodb.tableArn")
+    table = name or (arn or "").rpartition("table/")[2]
     splits = options.number("dynamodb.splits", least=1)
     check_rate(options, "dynamodb.throughput.read.percent")
     unnest, simplify = options.flag("dynamodb.unnestDDBJson"), options.flag("dynamodb.simplifyDDBJson")
-    for name in ("dynamodb.s3.bucket", "dynamodb.s3.prefix", "dynamodb.s3.bucketOwner", "dynamodb.s3.sse.algorithm"):
-        # Where AWS would put the export that it reads.
-        options.text(name)
+    bucket, prefix = options.text("dynamodb.s3.bucket"), options.text("dynamodb.s3.prefix")
+    for each in ("dynamodb.s3.bucketOwner", "dynamodb.s3.sse.algorithm", "dynamodb.s3.sse.kmsKeyId"):
+        # How AWS writes the export that it reads.
+        options.text(each)
     options.refuse("dynamodb.exportTime", "The table is read as it is now.")
     region = options.text("dynamodb.region")
+    session = acting_session(options, "glue-dynamodb-read-sts-session", region)
     options.finish()
     if (unnest or simplify) and not export:
         raise InvalidInput(
@@ -59,12 +64,36 @@ def _items(read: Read) -> DataFrame:
         )
     if unnest and simplify:
         raise InvalidInput("dynamodb.unnestDDBJson and dynamodb.simplifyDDBJson exclude each other.")
-    access = _checked_access(table, region)
-    count = min(splits or read.session.spark.sparkContext.defaultParallelism, _MOST_SPLITS)
-    found = _scanned(read, table, access, count, str if export else _number)
+    if export == "s3":
+        found = _exported(read, bucket, prefix)
+    else:
+        if not table:
+            wanted = "dynamodb.tableArn" if export else "dynamodb.input.tableName"
+            raise InvalidInput(f"The dynamodb source needs {wanted}.", remedy="Name the table.")
+        count = min(splits or read.session.spark.sparkContext.defaultParallelism, _MOST_SPLITS)
+        found = _scanned(read, table, _checked_access(table, region, session), count, str if export else _number)
     if not export:
         return plain_items(found)
     return unnested_items(found) if unnest else simplified(found) if simplify else found
+
+
+def _exported(read: Read, bucket: str | None, prefix: str | None) -> DataFrame:
+    """Return the items of an export in S3.
+
+    Its files: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/S3DataExport.Output.html.
+    """
+    if not bucket:
+        raise InvalidInput("dynamodb.export is s3, and dynamodb.s3.bucket is missing.", remedy="Name the export's bucket.")
+    place = f"s3://{bucket}/{(prefix or '').strip('/')}".rstrip("/")
+    check_bucket(read.session.spark, place)
+    files = [each for each in read.session.files.walk(place) if each.endswith(".json.gz") and "/data/" in each]
+    folders = {each.rpartition("/")[0] for each in files}
+    if len(folders) != 1:
+        raise InvalidInput(
+            f"There are {len(folders) or 'no'} exports in DynamoDB's JSON below {place}.",
+            remedy="Set dynamodb.s3.prefix to that of one: PREFIX/AWSDynamoDB/EXPORT.",
+        )
+    return read.session.spark.read.json(files)
 
 
 def is_dynamodb_table(table: Table) -> bool:
@@ -88,10 +117,17 @@ def table_options(table: Table, member: str) -> dict[str, str]:
     return {member: name, **({} if region == "ddblocal" else {"dynamodb.region": region})}
 
 
-def no_role(options: Options) -> None:
-    """Refuse a role to read or write with."""
-    for name in ("dynamodb.sts.roleArn", "dynamodb.sts.roleSessionName"):
-        options.refuse(name, "Start the job with credentials of that role.")
+def acting_session(options: Options, default: str, region: str | None) -> "Session | None":
+    """Return boto3's session of the role in the options, for a table of another account; None if they have none.
+
+    ``default`` is the name of its session with STS.
+    """
+    role, name = options.text("dynamodb.sts.roleArn"), options.text("dynamodb.sts.roleSessionName")
+    if role is not None:
+        return assumed_role_session(role, name or default, region=region)
+    if name is not None:
+        raise InvalidInput("Option dynamodb.sts.roleSessionName goes with dynamodb.sts.roleArn.", remedy="Give both.")
+    return None
 
 
 def check_rate(options: Options, name: str) -> None:
@@ -103,15 +139,6 @@ def check_rate(options: Options, name: str) -> None:
         good = False
     if not good:
         raise InvalidInput(f"{name} is {text!r}.", remedy="Use a number from 0.1 to 1.5.")
-
-
-def _table(options: Options, export: str) -> str:
-    name, arn = options.text("dynamodb.input.tableName"), options.text("dynamodb.tableArn")
-    found = name or (arn or "").rpartition("table/")[2]
-    if not found:
-        wanted = "dynamodb.tableArn" if export else "dynamodb.input.tableName"
-        raise InvalidInput(f"The dynamodb source needs {wanted}.", remedy="Name the table.")
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +157,12 @@ class _Access:
         )
 
 
-def _checked_access(table: str, region: str | None) -> _Access:
-    """Return the access to a table that exists. Raises NotFound."""
-    client = open_client("dynamodb", region=region)
+def _checked_access(table: str, region: str | None, session: "Session | None") -> _Access:
+    """Return the access to a table that exists. Raises NotFound.
+
+    The credentials of a role are those of now, which STS gives for an hour.
+    """
+    client = open_client("dynamodb", region=region, session=session)
     try:
         with translated_errors(client, f"DynamoDB table {table}"):
             client.describe_table(TableName=table)
@@ -140,7 +170,7 @@ def _checked_access(table: str, region: str | None) -> _Access:
         raise NotFound(
             f"There is no DynamoDB table {table} at {client.meta.endpoint_url}.", remedy="Correct its name, or the region."
         ) from None
-    found = boto3.session.Session().get_credentials()
+    found = (session or boto3.session.Session()).get_credentials()
     keys: dict[str, str | None] = {}
     if found is not None:
         now = found.get_frozen_credentials()

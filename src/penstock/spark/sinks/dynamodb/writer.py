@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 from pyspark.sql import DataFrame
@@ -27,6 +27,9 @@ from penstock.spark.sinks.changes import DELETED, latest_changes, written_column
 from penstock.spark.sinks.driver_rows import check_all_rows, rows_on_driver
 from penstock.spark.sinks.dynamodb.values import Attribute, Encoder, encoder, prepared
 from penstock.spark.sinks.port import Published, SinkBatch
+
+if TYPE_CHECKING:
+    from boto3.session import Session
 
 __all__ = ["Conditions", "DynamoDbWriter", "Write", "write_batch"]
 
@@ -73,11 +76,15 @@ class Conditions:
 
 
 class DynamoDbWriter:
-    """Implements :class:`~penstock.spark.sinks.port.SinkWriter`. ``client`` None: boto3's, as the environment says."""
+    """Implements :class:`~penstock.spark.sinks.port.SinkWriter`.
 
-    def __init__(self, sink: DynamoDbSink, client: Any = None) -> None:
+    ``client`` None: one of ``session``, or boto3's as the environment says.
+    """
+
+    def __init__(self, sink: DynamoDbSink, client: Any = None, *, session: "Session | None" = None) -> None:
         self._sink = sink
         self._client = client
+        self._session = session
         self._keys: tuple[str, ...] = ()
 
     @property
@@ -170,7 +177,11 @@ class DynamoDbWriter:
     def _dynamodb(self) -> Any:
         if self._client is None:
             self._client = open_client(
-                "dynamodb", region=self._sink.region, attempts=_ATTEMPTS, connections=self._sink.threads
+                "dynamodb",
+                region=self._sink.region,
+                session=self._session,
+                attempts=_ATTEMPTS,
+                connections=self._sink.threads,
             )
         return self._client
 
