@@ -107,6 +107,11 @@ def test_json_of_files_that_cannot_be_read_is_set_aside(
         "s3", {"paths": [f"file://{tmp_path}"]}, num=1, format="json", sample_options={"maxSamplePartitions": 1}
     )
     assert sample.count() == 1
+    paths = {"paths": [f"file://{tmp_path}"]}
+    ones = glue_context.create_sample_dynamic_frame_from_options(
+        "s3", paths, 5, {}, "csv", {"withHeader": True}, "", "false"
+    )
+    assert ones.count() == 0
     assert "3 records are not JSON and are set aside" in caplog.text
     assert (frame.errorsCount(), schema_tree(frame.schema())) == (3, "root\n|-- a: int")
     assert sorted(row[0]["input"] for row in frame.errorsAsDynamicFrame().toDF().collect()) == ["3", '[{"a": 3}', "{bad"]

@@ -102,6 +102,12 @@ def test_tables_are_read_by_their_serde(glue: GlueContext, penstock_server: Runn
     assert numbers(push_down_predicate="year == '2026' and month < 10") == [1, 2]
     assert numbers(additional_options={"catalogPartitionPredicate": "year = '2026'"}, push_down_predicate="month = 2") == [2]
     assert numbers(push_down_predicate="year = 1999") == []
+    # The order of AWS's library: sample_options is the one behind num.
+    wanted = {"catalogPartitionPredicate": "year = '2026'"}
+    sample = glue.create_sample_dynamic_frame_from_catalog("shop", "events", 5, {}, "", "ctx", "month = 2", wanted, None)
+    assert [row["n"] for row in sample.toDF().collect()] == [2]
+    with pytest.raises(InvalidInput, match="sample_options has to be a dict"):
+        glue.create_sample_dynamic_frame_from_catalog("shop", "events", 5, "s3://tmp/", "ctx")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="cannot be resolved against the partition keys year, month"):
         numbers(push_down_predicate="n = 1")
     frame = glue.create_data_frame.from_catalog("shop", "events", additional_options={"useCatalogSchema": True})

@@ -172,24 +172,49 @@ class GlueContext:
         table = catalog_table(self._session, database_of(database, None), table_name, catalog_id=catalog_id)
         return table_schema(table)
 
-    def create_sample_dynamic_frame_from_catalog(
-        self, database: str | None = None, table_name: str | None = None, num: int = 100, *args: Any, **kwargs: Any
+    def create_sample_dynamic_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
+        self,
+        database: str | None = None,
+        table_name: str | None = None,
+        num: int = 100,
+        sample_options: Options = None,
+        redshift_tmp_dir: str = "",
+        transformation_ctx: str = "",  # noqa: ARG002
+        push_down_predicate: str = "",
+        additional_options: Options = None,
+        catalog_id: str | None = None,
+        **more: Any,
     ) -> DynamicFrame:
-        """Return the first ``num`` rows of a table, without a bookmark; see :meth:`create_dynamic_frame_from_catalog`."""
-        kwargs.pop("sample_options", None)
-        kwargs.pop("transformation_ctx", None)
-        return self.create_dynamic_frame_from_catalog(database, table_name, *args[:1], **kwargs)._first(num)
+        """Return the first ``num`` rows of a table, without a bookmark; see :meth:`create_dynamic_frame_from_catalog`.
 
-    def create_sample_dynamic_frame_from_options(
-        self, connection_type: str, connection_options: Options = None, num: int = 100, *args: Any, **kwargs: Any
+        The order is that of AWS's library, where ``sample_options`` is the fourth; AWS's page names another one.
+        """
+        _check_sample_options(sample_options)
+        frame = self.create_dynamic_frame_from_catalog(
+            database, table_name, redshift_tmp_dir, "", push_down_predicate, additional_options, catalog_id, **more
+        )
+        return frame._first(num)
+
+    def create_sample_dynamic_frame_from_options(  # noqa: PLR0917 - AWS's signature
+        self,
+        connection_type: str,
+        connection_options: Options = None,
+        num: int = 100,
+        sample_options: Options = None,
+        format: str | None = None,
+        format_options: Options = None,
+        transformation_ctx: str = "",  # noqa: ARG002
+        push_down_predicate: str = "",
+        **more: Any,
     ) -> DynamicFrame:
         """Return the first ``num`` rows of a connection, without a bookmark.
 
-        What follows is ``sample_options``, ``format`` and ``format_options``; see :meth:`create_dynamic_frame_from_options`.
+        See :meth:`create_dynamic_frame_from_options`.
         """
-        kwargs.pop("sample_options", None)
-        kwargs.pop("transformation_ctx", None)
-        frame = self.create_dynamic_frame_from_options(connection_type, connection_options, *args[1:3], **kwargs)
+        _check_sample_options(sample_options)
+        frame = self.create_dynamic_frame_from_options(
+            connection_type, connection_options, format, format_options, "", push_down_predicate, **more
+        )
         return frame._first(num)
 
     def create_dynamic_frame_from_rdd(
@@ -397,3 +422,11 @@ class GlueContext:
         if not name.startswith("_") and name not in CONTEXT and name != "spark_session":
             return getattr(self.spark_session, name)
         raise not_supported(CONTEXT, "GlueContext", name)
+
+
+def _check_sample_options(options: Any) -> None:
+    # They change no row. A text here is AWS's page's order of parameters, which AWS's library does not take.
+    if options is not None and not isinstance(options, Mapping):
+        raise InvalidInput(
+            f"sample_options has to be a dict, and is {options!r}.", remedy="Give the parameters behind num by their names."
+        )
