@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -98,9 +99,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     where = Home.at(home, os.environ)
     environment, lake = _platform(where, lake)
     java_home = find_java(os.environ).home
-    text = script.read_text(errors="replace")
-    catalog = wants_catalog(text, arguments, environment)
-    bucket = _bucket(environment, lake)
+    start = _start(script, arguments, formats, environment, lake)
     settings = SessionSettings(
         master=master,
         jars=[*class_path("spark"), *(class_path("s3a") if lake is None else ())],
@@ -110,45 +109,99 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         driver_memory=driver_memory,
         # The archive does not fit with S3A's jars, and the JVM would say so among the script's output.
         archive=spark_archive(java_home) if lake is not None else None,
-        extra={
-            **_AS_GLUE,
-            **datalake_configuration(
-                formats,
-                "\n".join([text, *configuration]),
-                environment=environment,
-                bucket=bucket,
-                folder_lake=lake is not None,
-            ),
-            **(s3a_configuration(environment) if lake is None else {}),
-            **(_catalog(environment, lake, bucket) if catalog else {}),
-            **dict(spark_setting(each) for each in configuration),
-        },
+        extra=_spark_settings(start, configuration),
     )
-    scratch = Path(tempfile.mkdtemp(prefix="penstock-glue-"))
-    environment |= {
-        "JAVA_HOME": str(java_home),
-        "PYSPARK_SUBMIT_ARGS": submit_arguments(settings, name=script.stem, locations=_buckets(lake), folder=scratch),
-        "PYSPARK_PYTHON": environment.get("PYSPARK_PYTHON", sys.executable),
-        # Spark's Python workers import what the script imports: modules beside it, not those of the working directory.
-        "PYTHONPATH": os.pathsep.join([str(script.absolute().parent), *filter(None, [environment.get("PYTHONPATH")])]),
-        **SAFE_PATH,
-        SCRATCH: str(scratch),
-        FOLDER: environment.get(FOLDER) or str(where.root / "glue" / "bookmarks"),
-        ONCE: "1" if once else "0",
-        METASTORE: ("s3" if lake is None else str(lake)) if catalog else "",
-    }
+    environment |= _process_environment(start, settings, java_home=java_home, home=where, once=once)
     for other in ("SPARK_HOME", "SPARK_CONF_DIR"):
         environment.pop(other, None)
-    given = {each.split("=")[0] for each in arguments if each.startswith("--")}
-    job = [] if "--JOB_NAME" in given else ["--JOB_NAME", script.stem]
-    if not given & {"--TempDir", "--RedshiftTempDir"} and bucket:
-        job += ["--TempDir", f"s3://{bucket}/glue/temporary/"]
     # Replace this process, so that the script gets the signals and gives the exit status.
     os.execve(  # noqa: S606
         sys.executable,
-        python_module("penstock.spark.glue.jobs.launcher", str(script), *job, *arguments),
+        python_module("penstock.spark.glue.jobs.launcher", str(script), *_job_arguments(start), *arguments),
         environment,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    """A script that is about to run.
+
+    ``text`` is the script's, ``formats`` are those of ``--datalake-formats``; ``environment`` is that of its process,
+    ``lake`` the folder of the buckets or None. ``bucket`` is that of temporary files and of Iceberg's warehouse; with
+    ``catalog``, Spark's SQL finds tables of the catalog by their names.
+    """
+
+    script: Path
+    text: str
+    arguments: Sequence[str]
+    formats: Sequence[str]
+    environment: Mapping[str, str]
+    lake: Path | None
+    bucket: str | None
+    catalog: bool
+
+
+def _start(
+    script: Path, arguments: Sequence[str], formats: Sequence[str], environment: Mapping[str, str], lake: Path | None
+) -> _Start:
+    text = script.read_text(errors="replace")
+    return _Start(
+        script=script,
+        text=text,
+        arguments=arguments,
+        formats=formats,
+        environment=environment,
+        lake=lake,
+        bucket=_bucket(environment, lake),
+        catalog=wants_catalog(text, arguments, environment),
+    )
+
+
+def _spark_settings(start: _Start, configuration: Sequence[str]) -> dict[str, str]:
+    """Return Spark's settings beside the session's own; ``configuration`` are those of ``--conf``, which win."""
+    lake = start.lake
+    return {
+        **_AS_GLUE,
+        **datalake_configuration(
+            start.formats,
+            "\n".join([start.text, *configuration]),
+            environment=start.environment,
+            bucket=start.bucket,
+            folder_lake=lake is not None,
+        ),
+        **(s3a_configuration(start.environment) if lake is None else {}),
+        **(_catalog(start.environment, lake, start.bucket) if start.catalog else {}),
+        **dict(spark_setting(each) for each in configuration),
+    }
+
+
+def _process_environment(
+    start: _Start, settings: SessionSettings, *, java_home: Path, home: Home, once: bool
+) -> dict[str, str]:
+    """Return the variables that the launcher and Spark's processes need, beside those that are there."""
+    there, script = start.environment, start.script
+    scratch = Path(tempfile.mkdtemp(prefix="penstock-glue-"))
+    return {
+        "JAVA_HOME": str(java_home),
+        "PYSPARK_SUBMIT_ARGS": submit_arguments(settings, name=script.stem, locations=_buckets(start.lake), folder=scratch),
+        "PYSPARK_PYTHON": there.get("PYSPARK_PYTHON", sys.executable),
+        # Spark's Python workers import what the script imports: modules beside it, not those of the working directory.
+        "PYTHONPATH": os.pathsep.join([str(script.absolute().parent), *filter(None, [there.get("PYTHONPATH")])]),
+        **SAFE_PATH,
+        SCRATCH: str(scratch),
+        FOLDER: there.get(FOLDER) or str(home.root / "glue" / "bookmarks"),
+        ONCE: "1" if once else "0",
+        METASTORE: ("s3" if start.lake is None else str(start.lake)) if start.catalog else "",
+    }
+
+
+def _job_arguments(start: _Start) -> list[str]:
+    """Return the arguments that a job has without being given them: its name, and a place for temporary files."""
+    given = {each.split("=")[0] for each in start.arguments if each.startswith("--")}
+    job = [] if "--JOB_NAME" in given else ["--JOB_NAME", start.script.stem]
+    if not given & {"--TempDir", "--RedshiftTempDir"} and start.bucket:
+        job += ["--TempDir", f"s3://{start.bucket}/glue/temporary/"]
+    return job
 
 
 def _catalog(environment: Mapping[str, str], lake: Path | None, bucket: str | None) -> dict[str, str]:
