@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: setup setup-dev setup-bench demo test test-unit lint bench chaos lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench environment-clients uv
+.PHONY: setup setup-dev setup-bench demo test test-unit lint bench chaos lock descriptors api-docs wheel clean python java environment-runtime environment-dev environment-bench environment-clients environment-job-clients uv
 
 # The same in tools/sync and penstock.local.artefacts; an empty variable counts as not set.
 export PENSTOCK_CACHE := $(or $(PENSTOCK_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/penstock)
@@ -21,7 +21,7 @@ BIN := .venv/bin
 setup: java environment-runtime
 	@$(BIN)/penstock fetch --quiet-when-cached
 
-setup-dev: java environment-dev environment-clients
+setup-dev: java environment-dev environment-clients environment-job-clients
 	@$(BIN)/penstock fetch --quiet-when-cached --with-tests
 
 setup-bench: java environment-bench
@@ -65,9 +65,9 @@ python:
 java:
 	@tools/check-machine "$(PYTHON)" java
 
-# One environment per lock: runtime for the demo, dev adds the checks, bench adds the server to compare with; clients stands
-# beside them, because its packages need older versions of some that dev has.
-environment-runtime environment-dev environment-bench environment-clients: environment-%:
+# One environment per lock: runtime for the demo, dev adds the checks, bench adds the server to compare with; clients and
+# job-clients stand beside them, because their packages need other versions of some that dev has.
+environment-runtime environment-dev environment-bench environment-clients environment-job-clients: environment-%:
 	@"$(PYTHON)" tools/sync $*
 
 uv:
@@ -80,6 +80,7 @@ lock: python uv
 	$(COMPILE) --extra all --group dev -c locks/runtime.txt pyproject.toml -o locks/dev.txt
 	$(COMPILE) --extra all --group dev --group bench -c locks/dev.txt pyproject.toml -o locks/bench.txt
 	$(COMPILE) --no-annotate locks/clients.in -o locks/clients.txt
+	$(COMPILE) --no-annotate locks/job-clients.in -o locks/job-clients.txt
 	$(COMPILE) --no-annotate -c locks/dev.txt locks/build.in -o locks/build.txt
 	$(COMPILE) --no-annotate locks/uv.in -o locks/uv.txt
 

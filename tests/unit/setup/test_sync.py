@@ -22,7 +22,7 @@ class Checkout:
         self.tool = tool
         self.steps: list[str] = []
         (root / "locks").mkdir()
-        for name in ("runtime", "dev", "bench", "clients", "build", "uv"):
+        for name in ("runtime", "dev", "bench", "clients", "job-clients", "build", "uv"):
             (root / "locks" / f"{name}.txt").write_text(name)
         (root / "pyproject.toml").write_text("[project]")
         tool.ROOT, tool.ENVIRONMENT, tool.STATE = root, root / ".venv", root / ".venv" / ".penstock"
@@ -130,15 +130,16 @@ def test_whatever_stands_in_its_place_is_replaced(checkout: Checkout) -> None:
     assert (elsewhere / "bin").is_dir()
 
 
-def test_clients_have_an_environment_of_their_own(checkout: Checkout) -> None:
+@pytest.mark.parametrize("name", ["clients", "job-clients"])
+def test_clients_have_an_environment_of_their_own(checkout: Checkout, name: str) -> None:
     def sync() -> list[str]:
         checkout.steps.clear()
-        checkout.tool.sync_clients(Path("uv"))
+        checkout.tool.sync_clients(Path("uv"), name)
         return [step.split()[0] for step in checkout.steps]
 
     assert sync() == ["venv", "pip"]
     assert sync() == []
-    (checkout.root / "locks/clients.txt").write_text("changed")
+    (checkout.root / f"locks/{name}.txt").write_text("changed")
     assert sync() == ["venv", "pip"]
     assert not (checkout.root / ".venv").exists()
 
