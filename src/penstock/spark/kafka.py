@@ -8,7 +8,7 @@ from pathlib import Path
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.pipelines.kafka import KafkaConnection
 
-__all__ = ["Credentials", "check_brokers", "connection_options", "login_options"]
+__all__ = ["TIMEOUTS", "Credentials", "check_brokers", "connection_options", "login_options"]
 
 Credentials = tuple[str, str]
 
@@ -21,6 +21,9 @@ _OAUTH = "org.apache.kafka.common.security.oauthbearer"
 _IAM = "software.amazon.msk.auth.iam"
 _CONNECT_SECONDS = 5.0
 
+TIMEOUTS: Mapping[str, str] = {"kafka.default.api.timeout.ms": "30000", "kafka.request.timeout.ms": "15000"}
+"""A broker that does not answer is an error within a minute, not after Kafka's default of several."""
+
 
 def connection_options(connection: KafkaConnection, fetch_secret: Callable[[str], Credentials]) -> dict[str, str]:
     """Return the options ``kafka.*`` for brokers, login and certificates, for reading and for writing.
@@ -30,9 +33,7 @@ def connection_options(connection: KafkaConnection, fetch_secret: Callable[[str]
     """
     options = {
         "kafka.bootstrap.servers": connection.brokers,
-        # A broker that does not answer is an error within a minute, not after Kafka's default of several.
-        "kafka.default.api.timeout.ms": "30000",
-        "kafka.request.timeout.ms": "15000",
+        **TIMEOUTS,
         "kafka.security.protocol": connection.security_protocol,
     }
     if connection.security_protocol.startswith("SASL"):

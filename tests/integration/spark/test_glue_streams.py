@@ -185,6 +185,16 @@ def test_kafka_by_glues_options(
     assert found == [[(0, "x", "1"), (1, "x", "1")], [(2, "x", "1")]]
     text = glue.create_data_frame_from_options("kafka", {**options, "schema": None, "inferSchema": "true"})
     assert text.columns == [TEXT, "glue_streaming_kafka_headers", "__src_timestamp"]
+    # In a batch all records that are there, up to endingOffsets, as Spark's own reader has them.
+    there = {name: value for name, value in options.items() if name not in {"startingOffsets", "includeHeaders"}}
+    plain = {name: options[name] for name in options if name.startswith("kafka.")}
+    plain |= {f"kafka.{name}": options[name] for name in ("bootstrap.servers", "security.protocol")}
+    by_spark = glue.read.format("kafka").options(subscribe=topic, **plain).load()
+    assert sorted(json.loads(row.value)["id"] for row in by_spark.collect()) == [0, 1, 2]
+    whole = glue.create_dynamic_frame.from_options("kafka", {**there, "schema": None}).toDF()
+    assert sorted((row.id, row.place.city) for row in whole.collect()) == [(0, "x"), (1, "x"), (2, "x")]
+    some = {**there, "startingOffsets": json.dumps({topic: {"0": 1}}), "endingOffsets": json.dumps({topic: {"0": 2}})}
+    assert [row.id for row in glue.create_data_frame.from_options("kafka", some).collect()] == [1]
     # The same by a table of the catalog.
     for name, value in penstock_server.environment().items():
         monkeypatch.setenv(name, value)
@@ -198,6 +208,8 @@ def test_kafka_by_glues_options(
     place = {"bootstrap.servers": broker.bootstrap, "security.protocol": "SASL_PLAINTEXT"}
     table = glue.create_data_frame.from_catalog(database="glue_streams", table_name="t", additional_options=place)
     assert (table.isStreaming, table.columns) == (True, ["id"])
+    with pytest.raises(InvalidInput, match="'kinesis' is read as a stream"):
+        glue.create_dynamic_frame.from_options("kinesis", {})
     with pytest.raises(EnvironmentProblem, match=r"No broker of the Kafka source can be reached.*bootstrap.servers"):
         glue.create_data_frame_from_options("kafka", {**options, "bootstrap.servers": "127.0.0.1:1"})
 

@@ -11,7 +11,7 @@ from penstock.errors import InvalidInput
 from penstock.retries import MICRO_BATCH
 from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
-from penstock.spark.glue.sources.kafka import spark_options
+from penstock.spark.glue.sources.kafka import kafka_reads
 from penstock.spark.glue.sources.stream_tables import stream_options
 from penstock.spark.glue.streaming import batch_options
 
@@ -24,8 +24,8 @@ def connection(name: str) -> KafkaConnection:
     return KafkaConnection(brokers="c:9096", protocol="SASL_SSL", login=("SCRAM-SHA-512", "ana", 'a"b'))
 
 
-def kafka(**given: Any) -> dict[str, str]:
-    return spark_options(given, connection)[0]
+def kafka(*, batch: Any = False, **given: Any) -> dict[str, str]:
+    return kafka_reads(given, connection, batch=batch)[0].options()
 
 
 def test_kafka_options_are_sparks() -> None:
@@ -68,6 +68,11 @@ def test_kafka_options_are_sparks() -> None:
     assert kafka(**{**PLACE, "startingTimestamp": "2023-04-04T08:00:00-04:00"})["startingTimestamp"] == "1680609600000"
     given = kafka(connectionName="msk", subscribePattern="t.*", **{"bootstrap.servers": "d:1", "security.protocol": "ssl"})
     assert (given["kafka.bootstrap.servers"], given["kafka.security.protocol"]) == ("d:1", "SSL")
+    # A batch read begins at the first record unless it is told.
+    offsets = '{"t":{"0":5}}'
+    whole = kafka(**PLACE, batch=True)
+    assert (whole["startingOffsets"], "endingOffsets" in whole) == ("earliest", False)
+    assert kafka(**PLACE, batch=True, endingOffsets=offsets)["endingOffsets"] == offsets
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,8 @@ def test_kafka_options_are_sparks() -> None:
         ({**PLACE, "assign": "{}"}, "names its topics in 2 options"),
         ({**PLACE, "topicname": "t"}, "no option 'topicname'. Did you mean topicName?"),
         ({**PLACE, "schemaRegistry": "x"}, "no option 'schemaRegistry'"),
-        ({**PLACE, "endingOffsets": "latest"}, "endingOffsets of the kafka source is not supported. It is for batch reads"),
+        ({**PLACE, "endingOffsets": "earliest"}, "endingOffsets of the kafka source is earliest, before which"),
+        ({**PLACE, "startingOffsets": "latest", "batch": True}, "behind which a batch read finds no record"),
         ({**PLACE, "emitConsumerLagMetrics": "true"}, "emitConsumerLagMetrics of the kafka source is not supported"),
         ({**PLACE, "startingOffsets": "latest", "startingTimestamp": "2023-04-04T08:00:00Z"}, "exclude each other"),
         ({**PLACE, "startingTimestamp": "yesterday"}, "startingTimestamp is 'yesterday'"),

@@ -8,14 +8,14 @@ import pytest
 
 from penstock.errors import InvalidInput
 from penstock.pipelines import KafkaSource
-from penstock.spark.sources.kafka import kafka_options
+from penstock.spark.sources.kafka import kafka_reads
 
 
 def options(*, starting: str | None = None, **settings: Any) -> dict[str, str]:
     given: dict[str, Any] = {"brokers": "b:1", "security_protocol": "PLAINTEXT", **settings}
     if not {"topics", "topic_pattern", "assign"} & set(settings):
         given["topics"] = ("o",)
-    return kafka_options(KafkaSource(**given), lambda _: ("user", 'pass"word'), starting=starting)
+    return kafka_reads(KafkaSource(**given), lambda _: ("user", 'pass"word'), starting=starting).options()
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,9 @@ class FrameReader:
 def frame_from_options(request: Read) -> DataFrame:
     """Return the stream of the connection, or its rows. Raises :class:`InvalidInput` for a type that is not supported."""
     found = read_stream(request)
-    return found if found is not None else without_marks(with_inferred_columns(read(request)))
+    if found is None:
+        found = read(request)
+    return found if found.isStreaming else without_marks(with_inferred_columns(found))
 
 
 def catalog_table(session: GlueSession, database: str, name: str | None, *, catalog_id: str | None) -> Table:

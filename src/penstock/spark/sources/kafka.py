@@ -11,18 +11,11 @@ from penstock.spark.checkpoints import lost_offsets, record_count
 from penstock.spark.kafka import Credentials, check_brokers, connection_options
 from penstock.spark.sources.byte_limit import ByteLimit, RecordEstimate
 from penstock.spark.sources.kafka_lag import KafkaLag
+from penstock.spark.sources.kafka_reads import KafkaReads
 from penstock.spark.sources.lag import LagMeter
 from penstock.spark.sources.port import RECORD_COLUMNS
 
-__all__ = ["KafkaStream", "byte_estimate", "check_source", "kafka_options"]
-
-_NUMBERS = {
-    "max_offsets_per_trigger": "maxOffsetsPerTrigger",
-    "min_partitions": "minPartitions",
-    "poll_timeout_ms": "kafkaConsumer.pollTimeoutMs",
-    "num_retries": "fetchOffset.numRetries",
-    "retry_interval_ms": "fetchOffset.retryIntervalMs",
-}
+__all__ = ["KafkaStream", "byte_estimate", "check_source", "kafka_reads"]
 
 
 class KafkaStream:
@@ -51,9 +44,8 @@ class KafkaStream:
 
     def read(self, spark: SparkSession, *, starting: str | None) -> DataFrame:
         """Return the records as RECORD_COLUMNS, with ``headers`` if they are declared."""
-        options = kafka_options(self._source, self._fetch_secret, starting=starting)
         columns = [*RECORD_COLUMNS, *(["headers"] if self._source.include_headers else [])]
-        return spark.readStream.format("kafka").options(**options).load().select(*columns)
+        return kafka_reads(self._source, self._fetch_secret, starting=starting).stream(spark).select(*columns)
 
     def byte_limit(self, spark: SparkSession, query: str) -> ByteLimit | None:
         """Return what limits the bytes of the batches of the streaming query ``query``; None without a limit."""
@@ -73,30 +65,32 @@ class KafkaStream:
         return [] if self._source.fail_on_data_loss else lost_offsets(batch, records)
 
 
-def kafka_options(
+def kafka_reads(
     source: KafkaSource, fetch_secret: Callable[[str], Credentials], *, starting: str | None = None
-) -> dict[str, str]:
-    """Return options for Spark's ``kafka`` format. ``fetch_secret`` gets user name and password for a secret's id.
+) -> KafkaReads:
+    """Return how Spark reads a declared source. ``fetch_secret`` gets user name and password for a secret's id.
 
-    ``starting`` replaces the declared start. The options have the password: never log them.
+    ``starting`` are offsets that replace the declared start.
     """
-    options = {
-        **connection_options(source, fetch_secret),
-        **_topics(source),
-        **_starts(source, starting),
-        "failOnDataLoss": str(source.fail_on_data_loss).lower(),
-        # The default of 500 costs about a fifth of the read rate with small records.
-        "kafka.max.poll.records": "5000",
-    }
-    if source.include_headers:
-        options["includeHeaders"] = "true"
-    for name, spark_name in _NUMBERS.items():
-        number = getattr(source, name)
-        if number is not None:
-            options[spark_name] = str(number)
-    if source.max_bytes_per_trigger is not None:
-        options["maxOffsetsPerTrigger"] = str(byte_estimate(source, source.max_bytes_per_trigger).records)
-    return {**options, **source.options}
+    declared = starting is None
+    limit = source.max_bytes_per_trigger
+    return KafkaReads(
+        login=connection_options(source, fetch_secret),
+        topics=_topics(source),
+        starting_offsets=starting or source.starting_offsets,
+        starting_timestamp=source.starting_timestamp if declared else None,
+        starting_by_timestamp=source.starting_offsets_by_timestamp if declared else {},
+        fail_on_data_loss=source.fail_on_data_loss,
+        include_headers=source.include_headers,
+        limits={
+            "maxOffsetsPerTrigger": byte_estimate(source, limit).records if limit else source.max_offsets_per_trigger,
+            "minPartitions": source.min_partitions,
+            "pollTimeoutMs": source.poll_timeout_ms,
+            "numRetries": source.num_retries,
+            "retryIntervalMs": source.retry_interval_ms,
+        },
+        further=source.options,
+    )
 
 
 def byte_estimate(source: KafkaSource, max_bytes: int) -> RecordEstimate:
@@ -104,32 +98,12 @@ def byte_estimate(source: KafkaSource, max_bytes: int) -> RecordEstimate:
     return RecordEstimate(max_bytes, source.max_offsets_per_trigger)
 
 
-def _topics(source: KafkaSource) -> dict[str, str]:
+def _topics(source: KafkaSource) -> tuple[str, str]:
     if source.topic_pattern:
-        return {"subscribePattern": source.topic_pattern}
+        return "subscribePattern", source.topic_pattern
     if source.assign:
-        return {"assign": json.dumps({topic: list(partitions) for topic, partitions in source.assign.items()})}
-    return {"subscribe": ",".join(source.topics)}
-
-
-def _starts(source: KafkaSource, starting: str | None) -> dict[str, str]:
-    """Return where the stream starts; Spark's own times would override its offsets, so only one of them is given."""
-    if starting is None and source.starting_timestamp is not None:
-        # A partition without a later record begins at its end.
-        return {
-            "startingTimestamp": str(source.starting_timestamp),
-            "startingOffsetsByTimestampStrategy": "latest",
-        }
-    if starting is None and source.starting_offsets_by_timestamp:
-        times = {
-            topic: {str(partition): moment for partition, moment in parts.items()}
-            for topic, parts in source.starting_offsets_by_timestamp.items()
-        }
-        return {
-            "startingOffsetsByTimestamp": json.dumps(times),
-            "startingOffsetsByTimestampStrategy": "latest",
-        }
-    return {"startingOffsets": starting or source.starting_offsets}
+        return "assign", json.dumps({topic: list(partitions) for topic, partitions in source.assign.items()})
+    return "subscribe", ",".join(source.topics)
 
 
 def check_source(source: KafkaSource) -> None:

@@ -1,9 +1,10 @@
-"""A Kafka topic as a stream, by Glue's connection options, on Spark's own connector.
+"""Kafka topics by Glue's connection options, as a stream or as the rows that are there, read as pipelines read them.
 
 Source: "Kafka connection option reference",
 https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect-kafka-home.html.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,40 +17,53 @@ from penstock.spark.glue.options import Options, milliseconds
 from penstock.spark.glue.payload import Payload, payload_of
 from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.sources.port import Read
-from penstock.spark.kafka import check_brokers, login_options
+from penstock.spark.kafka import TIMEOUTS, check_brokers, login_options
+from penstock.spark.sources.kafka_reads import LIMITS, KafkaReads
 
-__all__ = ["spark_options", "stream"]
+__all__ = ["kafka_reads", "rows", "stream"]
+
+_log = logging.getLogger("awsglue")
 
 _RAW = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 _HEADERS, _ARRIVED = "glue_streaming_kafka_headers", "__src_timestamp"
 _TOPICS = {"topicName": "subscribe", "assign": "assign", "subscribePattern": "subscribePattern"}
-_NUMBERS = {
-    "maxOffsetsPerTrigger": "maxOffsetsPerTrigger",
-    "minPartitions": "minPartitions",
-    "pollTimeoutMs": "kafkaConsumer.pollTimeoutMs",
-    "numRetries": "fetchOffset.numRetries",
-    "retryIntervalMs": "fetchOffset.retryIntervalMs",
-}
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 Connections = Callable[[str], KafkaConnection]
 
 
 def stream(read: Read) -> DataFrame:
-    """Return the stream that the options describe.
+    """Return the stream that the options describe; with ``endingOffsets`` what :func:`rows` does.
 
     Raises :class:`InvalidInput` for options that are unknown, missing or contradictory, and
     :class:`penstock.errors.EnvironmentProblem` if no broker can be reached.
     """
+    return rows(read) if read.options.get("endingOffsets") is not None else _frame(read, batch=False)
 
+
+def rows(read: Read) -> DataFrame:
+    """Return the records from ``startingOffsets`` to ``endingOffsets``, which are the first and the last one unless given.
+
+    Raises as :func:`stream` does.
+    """
+    if read.session.bookmarks.marks(read.transformation_ctx) is not None:
+        _log.warning("Source %s is of kafka and has no bookmark: every run reads all its rows.", read.transformation_ctx)
+    return _frame(read, batch=True)
+
+
+def _frame(read: Read, *, batch: bool) -> DataFrame:
     def connection(name: str) -> KafkaConnection:
         return kafka_connection(read.session.connection(name), secret=broker_credentials, read=read.session.files.read)
 
-    wanted, payload, headers, arrived = spark_options(read.options, connection)
-    check_brokers(wanted["kafka.bootstrap.servers"], "the Kafka source")
-    records = read.session.spark.readStream.format("kafka").options(**wanted).load()
+    wanted, payload, arrived = kafka_reads(read.options, connection, batch=batch)
+    check_brokers(wanted.options()["kafka.bootstrap.servers"], "the Kafka source")
+    spark = read.session.spark
+    return _columns(wanted, payload, wanted.rows(spark) if batch else wanted.stream(spark), arrived=arrived)
+
+
+def _columns(wanted: KafkaReads, payload: Payload, records: DataFrame, *, arrived: bool) -> DataFrame:
     extra = {}
-    if headers:
+    if wanted.include_headers:
         records = records.withColumn(_HEADERS, F.transform("headers", _text_header))
         extra[_HEADERS] = _HEADERS
     if arrived:
@@ -61,39 +75,40 @@ def _text_header(header: Any) -> Any:
     return F.struct(header["key"].alias("key"), header["value"].cast("string").alias("value"))
 
 
-def spark_options(given: Mapping[str, Any], connection: Connections) -> tuple[dict[str, str], Payload, bool, bool]:
-    """Return options of Spark's ``kafka`` format, how payloads are read, and whether to add headers and timestamps.
-
-    The options may have a password: never log them.
-    """
+def kafka_reads(
+    given: Mapping[str, Any], connection: Connections, *, batch: bool = False
+) -> tuple[KafkaReads, Payload, bool]:
+    """Return what is read, how payloads are read, and whether to add timestamps; of a stream, or of what is there."""
     options = Options("the kafka source", given)
-    found = {
-        # As in the runner of pipelines: a broker that does not answer is an error within a minute.
-        "kafka.default.api.timeout.ms": "30000",
-        "kafka.request.timeout.ms": "15000",
-        **_broker(options, connection),
-        **_topics(options),
-        **_starts(options),
-        "failOnDataLoss": str(options.flag("failOnDataLoss")).lower(),
-    }
-    for name, spark_name in _NUMBERS.items():
-        number = options.number(name, least=1)
-        if number is not None:
-            found[spark_name] = str(number)
-    options.refuse(
-        "endingOffsets",
-        "It is for batch reads; a stream has no end. 'penstock glue run --once' reads the available records.",
-    )
+    login = _broker(options, connection)
+    topics = _topics(options)
+    offsets, moment = _starts(options, batch=batch)
+    end = options.text("endingOffsets")
+    if end is not None and end.strip() == "earliest":
+        raise InvalidInput(
+            "endingOffsets of the kafka source is earliest, before which there is no record.",
+            remedy="Use latest, or offsets as JSON.",
+        )
+    lossy = options.flag("failOnDataLoss")
+    limits = {name: options.number(name, least=1) for name in LIMITS}
     options.refuse("emitConsumerLagMetrics", "There is no CloudWatch: leave it out.", harmless=("false",))
     options.refuse("typeOfData", "This is the kafka source.", harmless=("kafka",))
     headers, arrived = options.flag("includeHeaders"), options.flag("addRecordTimestamp")
-    if headers:
-        found["includeHeaders"] = "true"
     payload = payload_of(options, "Kafka")
-    # Kafka's own options are passed on, and override the others.
-    found |= options.rest("kafka.")
+    further = options.rest("kafka.")
     options.finish()
-    return found, payload, headers, arrived
+    wanted = KafkaReads(
+        login=login,
+        topics=topics,
+        starting_offsets=offsets,
+        starting_timestamp=moment,
+        ending_offsets=end,
+        fail_on_data_loss=lossy,
+        include_headers=headers,
+        limits=limits,
+        further=further,
+    )
+    return wanted, payload, arrived
 
 
 def _broker(options: Options, connection: Connections) -> dict[str, str]:
@@ -108,10 +123,10 @@ def _broker(options: Options, connection: Connections) -> dict[str, str]:
         raise InvalidInput(
             f"Option security.protocol of the kafka source is {protocol!r}.", remedy=f"Use one of {', '.join(_PROTOCOLS)}."
         )
-    found = {}
+    found = dict(TIMEOUTS)
     if name is not None:
         known = connection(name)
-        found = {"kafka.bootstrap.servers": known.brokers, "kafka.security.protocol": known.protocol, **known.trust}
+        found |= {"kafka.bootstrap.servers": known.brokers, "kafka.security.protocol": known.protocol, **known.trust}
         if known.login is not None:
             found |= login_options(*known.login)
     if servers is not None:
@@ -121,27 +136,29 @@ def _broker(options: Options, connection: Connections) -> dict[str, str]:
     return found
 
 
-def _topics(options: Options) -> dict[str, str]:
+def _topics(options: Options) -> tuple[str, str]:
     named = {spark_name: options.text(name) for name, spark_name in _TOPICS.items()}
-    chosen = {name: value for name, value in named.items() if value}
+    chosen = [(name, value) for name, value in named.items() if value]
     if len(chosen) != 1:
         raise InvalidInput(
             f"The kafka source names its topics in {len(chosen) or 'no'} options.",
             remedy="Give one of topicName, assign and subscribePattern.",
         )
-    return chosen
+    return chosen[0]
 
 
-def _starts(options: Options) -> dict[str, str]:
+def _starts(options: Options, *, batch: bool) -> tuple[str, int | None]:
+    """Return the offsets and the time, of which the latter counts if it is given."""
     offsets, moment = options.text("startingOffsets"), options.text("startingTimestamp")
     if offsets is not None and moment is not None:
         raise InvalidInput(
             "Options startingOffsets and startingTimestamp exclude each other.", remedy="Leave one of them out."
         )
-    if moment is not None:
-        # A partition without a later record begins at its end.
-        return {
-            "startingTimestamp": str(milliseconds(moment, "startingTimestamp")),
-            "startingOffsetsByTimestampStrategy": "latest",
-        }
-    return {"startingOffsets": offsets or "latest"}
+    if batch and offsets is not None and offsets.strip() == "latest":
+        raise InvalidInput(
+            "startingOffsets is latest, behind which a batch read finds no record.",
+            remedy="Use earliest, offsets as JSON, or startingTimestamp; or read a stream with create_data_frame.",
+        )
+    return offsets or ("earliest" if batch else "latest"), None if moment is None else milliseconds(
+        moment, "startingTimestamp"
+    )

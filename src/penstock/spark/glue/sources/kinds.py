@@ -19,6 +19,7 @@ _STREAMS: Mapping[str, Source] = {
 """By connection type: streams, for forEachBatch."""
 
 _BATCHES: Mapping[str, Source] = {
+    "kafka": kafka.rows,
     "s3": files.read,
     "file": files.read,
     **dict.fromkeys(FORMATS, files.read),
@@ -62,6 +63,11 @@ def read_stream(read: Read) -> DataFrame | None:
 def read(request: Read) -> DataFrame:
     """Return what the connection has now. Raises :class:`InvalidInput` for a type that is not supported."""
     found = _BATCHES.get(request.kind)
+    if found is None and request.kind in _STREAMS:
+        raise InvalidInput(
+            f"Connection type {request.kind!r} is read as a stream.",
+            remedy="Read it with create_data_frame.from_options, and give the stream to forEachBatch.",
+        )
     if found is None:
         raise InvalidInput(
             f"Connection type {request.kind!r} is not supported for reading.",
