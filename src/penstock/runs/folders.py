@@ -4,6 +4,7 @@ Layout::
 
     lock          locked by the supervisor for as long as it lives
     run.json      what to run: written before the supervisor is started
+    command.json  what the run's process reads its arguments from
     begun.json    written by the supervisor when it starts the run's process
     stop          written by the server: the run is to end
     ended.json    how the run ended: written by the supervisor, synced before it lets the lock go
@@ -40,6 +41,11 @@ class RunFolder:
     def work(self) -> Path:
         """The process's working directory."""
         return self.root / "work"
+
+    @property
+    def command(self) -> Path:
+        """What the run's process reads its arguments from."""
+        return self.root / "command.json"
 
     @property
     def exists(self) -> bool:

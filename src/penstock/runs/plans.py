@@ -6,14 +6,14 @@ parameters in AWS Glue jobs", "Worker types".
 
 import hashlib
 import os
-import sys
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from penstock.errors import InvalidInput
-from penstock.interpreter import SAFE_PATH, python_module
+from penstock.interpreter import SAFE_PATH
 from penstock.jobs.definitions import WORKERS
 from penstock.jobs.model import JobRun
 from penstock.jobs.settings import split_settings
@@ -25,8 +25,18 @@ RUN_URL = "PENSTOCK_RUN_URL"
 """Environment variable: where a run asks for its credentials and its bookmark."""
 RUN_TOKEN = "PENSTOCK_RUN_TOKEN"
 """Environment variable: the token by which a run asks for them."""
-_OURS = ("AWS_", "PENSTOCK_", "PYSPARK_", "SPARK_")
-_KEPT = ("AWS_CA_BUNDLE", "PENSTOCK_CACHE", "PENSTOCK_MAVEN_REPOSITORY", "PENSTOCK_CA_FILE")
+_INHERITED = frozenset(
+    {
+        *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "JAVA_HOME", "LD_LIBRARY_PATH"),
+        *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "PENSTOCK_CA_FILE"),
+        *("PENSTOCK_CACHE", "PENSTOCK_MAVEN_REPOSITORY"),
+        # Where a cluster is; its logins are files.
+        *("HADOOP_CONF_DIR", "YARN_CONF_DIR", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    }
+)
+_INHERITED_PREFIXES = ("LC_", "OMP_", "OPENBLAS_", "MKL_")
+_LOGIN = re.compile(r"://[^/\s]*@")  # of a URL
 _MOST_FILES = 100
 _LIBRARIES = (".zip", ".egg", ".whl")
 _GB = 1 << 30
@@ -51,6 +61,8 @@ class RunSettings:
     master: str = "local[*]"
     at_once: int = 4
     authenticate: bool = True
+    environment: tuple[str, ...] = ()
+    """Further variables of the server's environment that runs inherit."""
 
     @property
     def renews(self) -> bool:
@@ -72,7 +84,7 @@ def plan(run: JobRun, settings: RunSettings, *, folder: Path) -> Mapping[str, An
     environment = {"PYTHONPATH": os.pathsep.join(python_path), "PYTHONUNBUFFERED": "1", **SAFE_PATH}
     kind = run.settings["Command"].get("Name") or "glueetl"
     if kind == "pythonshell":
-        command = [sys.executable, "-P", str(work / name), *_command_line(arguments)]
+        command = {"script": str(work / name), "arguments": _command_line(arguments)}
     else:
         jars = [str(work / inputs.add(each)) for each in _listed(arguments, "--extra-jars")]
         options = _spark_options(run, settings, arguments, folder=folder, jars=jars)
@@ -82,8 +94,8 @@ def plan(run: JobRun, settings: RunSettings, *, folder: Path) -> Mapping[str, An
             "--JOB_RUN_ID": run.id,
             "--TempDir": f"s3://{settings.bucket}/glue-temporary/{run.job}/",
         }
-        command = python_module("penstock", "glue", "run", *options, str(work / name))
-        command += _command_line({**defaults, **arguments})
+        given = _command_line({**defaults, **arguments})
+        command = {"module": "penstock", "arguments": ["glue", "run", *options, str(work / name), *given]}
     timeout = run.settings.get("Timeout")
     return {
         "command": command,
@@ -97,11 +109,17 @@ def plan(run: JobRun, settings: RunSettings, *, folder: Path) -> Mapping[str, An
 
 
 def clean_environment(settings: RunSettings, inherited: Mapping[str, str], *, token: str) -> dict[str, str]:
-    """Return the environment of a run: the server's without its credentials and settings, and the run's own.
+    """Return the environment of a run: the names of the server's that are no secrets, and the run's own.
 
-    ``token`` is the run's. What it may do is what its role may do, by the credentials that it gets for the token.
+    ``token`` is the run's. What it may do is what its role may do, by the credentials that it gets for the token. A URL with
+    a login, such as a proxy's, is left out unless ``settings`` names its variable.
     """
-    kept = {name: value for name, value in inherited.items() if name in _KEPT or not name.startswith(_OURS)}
+    kept = {
+        name: value
+        for name, value in inherited.items()
+        if name in settings.environment
+        or ((name in _INHERITED or name.startswith(_INHERITED_PREFIXES)) and not _LOGIN.search(value))
+    }
     own = {
         "AWS_ENDPOINT_URL": settings.endpoint_url,
         "AWS_REGION": settings.region,

@@ -20,6 +20,7 @@ from typing import Any
 
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import PenstockError
+from penstock.interpreter import with_hidden_arguments
 from penstock.locks import file_lock
 from penstock.runs.folders import RunFolder
 from penstock.runs.inputs import fetch
@@ -86,7 +87,7 @@ class _Supervisor:
     def _process(self) -> int:
         logs = {name: LogWriter(self._folder.root / name) for name in STREAMS}
         child = subprocess.Popen(
-            self._plan["command"],
+            with_hidden_arguments(self._folder.command, **self._plan["command"]),
             cwd=self._folder.work,
             env={**os.environ, **self._plan["environment"]},
             stdin=subprocess.DEVNULL,

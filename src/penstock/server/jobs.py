@@ -157,6 +157,7 @@ def _runner(
         bucket=settings.results_location.removeprefix("s3://").partition("/")[0],
         master=settings.jobs_master,
         at_once=settings.jobs_at_once,
+        environment=settings.jobs_environment,
     )
 
     def credentials(run: JobRun) -> Mapping[str, str]:
@@ -291,10 +292,9 @@ def _authenticated(tenants: ServedTenants, request: Request) -> tuple[TenantJobs
     account, _, rest = token.partition(".")
     run_id = rest.partition(".")[0]
     tenant = tenants.get(account) if len(token) < 1_000 else None
-    run = tenant.jobs.store.get(RUNS, run_id) if tenant is not None and tenant.jobs is not None else None
+    run = tenant.jobs.store.get(RUNS, run_id) if tenant is not None else None
     digest = hashlib.sha256(token.encode()).hexdigest()
     if run is None or run.state not in RUNNING or not hmac.compare_digest(run.token or "", digest):
         raise AccessDenied("The token is not that of a job run that is running.")
     assert tenant is not None
-    assert tenant.jobs is not None
     return tenant.jobs, run, account

@@ -97,5 +97,7 @@ class ServerSettings:
     """Spark's master for jobs; ``local`` runs them on this machine."""
     jobs_at_once: int = 4
     """How many runs of jobs have a process on this machine at once."""
+    jobs_environment: tuple[str, ...] = ()
+    """Variables of this process's environment that jobs inherit, beside those that no secret is in."""
     metrics_folder: Path | None = None
     """Folder in which worker processes share their counters; the parent sets it if there are several."""

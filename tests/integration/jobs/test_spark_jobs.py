@@ -10,6 +10,7 @@ from tests.integration.jobs.conftest import Jobs
 
 JOB = """
 import sys
+from pathlib import Path
 from awsglue.context import GlueContext
 from awsglue.job import Job
 from awsglue.utils import getResolvedOptions
@@ -23,6 +24,13 @@ spark = context.spark_session
 spark.range(helper.ROWS).write.mode("overwrite").parquet("s3://lake/jobs-out/")
 print(args["JOB_NAME"], args["day"], args["TempDir"], spark.conf.get("spark.sql.shuffle.partitions"))
 print(spark.read.parquet("s3://lake/jobs-out/").count())
+lines = []
+for each in Path("/proc").glob("[0-9]*/cmdline"):
+    try:
+        lines.append(each.read_bytes())
+    except OSError:
+        continue
+print([any(text in each for each in lines) for text in (b"SparkSubmit", b"hush-8c1e")], spark.conf.get("spark.own.key"))
 job.commit()
 """
 
@@ -32,14 +40,15 @@ def test_a_glueetl_job_runs_on_spark(jobs: Jobs) -> None:
     arguments = {
         "--day": "1",
         "--extra-py-files": helper,
-        "--conf": "spark.sql.shuffle.partitions=3 --conf spark.driver.memory=1g",
+        "--conf": "spark.sql.shuffle.partitions=3 --conf spark.driver.memory=1g --conf spark.own.key=hush-8c1e",
+        "--password": "hush-8c1e",
         "--enable-metrics": "",
         "--job-bookmark-option": "job-bookmark-disable",
     }
     jobs.create("etl", JOB, "glueetl", DefaultArguments=arguments, GlueVersion="5.0", WorkerType="G.1X", NumberOfWorkers=2)
     run = jobs.wait("etl", jobs.start("etl", Arguments={"--day": "2"}), seconds=120)
     assert run["JobRunState"] == "SUCCEEDED", run
-    assert jobs.output(run["Id"]) == ["etl 2 s3://lake/glue-temporary/etl/ 3", "5"]
+    assert jobs.output(run["Id"]) == ["etl 2 s3://lake/glue-temporary/etl/ 3", "5", "[True, False] hush-8c1e"]
     assert (run["WorkerType"], run["NumberOfWorkers"]) == ("G.1X", 2)
     assert run["ExecutionTime"] > 0
 

@@ -3,72 +3,21 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.jobs.model import JOBS, RUNS, Job, JobRun
-from penstock.jobs.runs import RunRequest, RunService
+from penstock.jobs.model import RUNS, JobRun
+from penstock.jobs.runs import RunRequest
 from penstock.retries import wait_until
 from penstock.runs.folders import RunFolder
-from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
-from penstock.store.memory.jobs import MemoryJobStore
-
-NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
-
-
-class World:
-    """A store, a clock that tests move, and runners of two machines."""
-
-    def __init__(self, folder: Path) -> None:
-        self.store = MemoryJobStore()
-        self.now = NOW
-        self.folder = folder
-        self.runners: list[JobRunner] = []
-        script = folder / "script.py"
-        script.write_text("print('done')\n")
-        settings = {"Role": "r", "Command": {"Name": "pythonshell", "ScriptLocation": str(script)}}
-        self.store.add(JOBS, Job(name="j", settings=settings, created=NOW, modified=NOW))
-        self.runs = RunService(self.store, now=lambda: self.now)
-
-    def runner(self, host: str) -> JobRunner:
-        settings = RunSettings(
-            folder=self.folder / host,
-            endpoint_url="http://127.0.0.1:1",
-            account="111122223333",
-            region="eu-west-1",
-            lake=self.folder,
-        )
-        made = JobRunner(self.store, settings, check=lambda _run: None, now=lambda: self.now, host=host)
-        self.runners.append(made)
-        return made
-
-    def run(self, run_id: str) -> JobRun:
-        found = self.store.get(RUNS, run_id)
-        assert found is not None
-        return found
-
-    def until(self, runner: JobRunner, run_id: str, state: str) -> JobRun:
-        def ticked() -> bool:
-            runner.tick()
-            return self.run(run_id).state == state
-
-        assert wait_until(ticked, seconds=30, every=0.05), self.run(run_id)
-        return self.run(run_id)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path)
-    yield made
-    for runner in made.runners:
-        runner.close()
+from tests.unit.runs.conftest import NOW, World
 
 
 def test_a_run_of_a_machine_without_a_sign_of_life_has_failed(world: World) -> None:

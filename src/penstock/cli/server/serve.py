@@ -34,6 +34,13 @@ __all__ = ["command"]
     "--jobs-at-once", type=click.IntRange(1, 1000), default=4, show_default=True, help="Job runs with a process at once."
 )
 @click.option(
+    "--jobs-environment",
+    multiple=True,
+    envvar="PENSTOCK_JOBS_ENVIRONMENT",
+    metavar="NAME",
+    help="Variable of this process that jobs inherit. Repeatable.",
+)
+@click.option(
     "--crawl-host",
     "crawl_hosts",
     multiple=True,
@@ -63,6 +70,7 @@ def command(
     jobs: bool,
     jobs_master: str,
     jobs_at_once: int,
+    jobs_environment: tuple[str, ...],
     **shared: Any,
 ) -> None:
     """Run the server alone.
@@ -86,6 +94,7 @@ def command(
         jobs_folder=Home.at(shared["home"], os.environ).jobs.absolute() if jobs else None,
         jobs_master=jobs_master,
         jobs_at_once=jobs_at_once,
+        jobs_environment=jobs_environment,
     )
     where = f"({settings.region}, account {settings.account})"
     serve(settings, announce=lambda url: click.echo(f"Penstock listens on {url} {where}."))

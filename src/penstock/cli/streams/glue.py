@@ -23,7 +23,7 @@ from penstock.cli.streams.spark_options import (
     spark_setting,
 )
 from penstock.errors import InvalidInput
-from penstock.interpreter import SAFE_PATH, python_module
+from penstock.interpreter import SAFE_PATH, with_hidden_arguments
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.settings.home import Home
@@ -117,7 +117,11 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     # Replace this process, so that the script gets the signals and gives the exit status.
     os.execve(  # noqa: S606
         sys.executable,
-        python_module("penstock.spark.glue.jobs.launcher", str(script), *_job_arguments(start), *arguments),
+        with_hidden_arguments(
+            Path(environment[SCRATCH], "arguments.json"),
+            [str(script), *_job_arguments(start), *arguments],
+            module=launcher.__name__,
+        ),
         environment,
     )
 

@@ -1,0 +1,67 @@
+"""A store of jobs, and runners of several machines over it."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from penstock.jobs.model import JOBS, RUNS, Job, JobRun
+from penstock.jobs.runs import RunService
+from penstock.retries import wait_until
+from penstock.runs.plans import RunSettings
+from penstock.runs.runner import JobRunner
+from penstock.store.memory.jobs import MemoryJobStore
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+class World:
+    """A store, a clock that tests move, and runners of two machines."""
+
+    def __init__(self, folder: Path) -> None:
+        self.store = MemoryJobStore()
+        self.now = NOW
+        self.folder = folder
+        self.runners: list[JobRunner] = []
+        script = folder / "script.py"
+        script.write_text("print('done')\n")
+        settings = {"Role": "r", "Command": {"Name": "pythonshell", "ScriptLocation": str(script)}}
+        self.store.add(JOBS, Job(name="j", settings=settings, created=NOW, modified=NOW))
+        self.runs = RunService(self.store, now=lambda: self.now)
+
+    def settings(self, host: str, *, environment: tuple[str, ...] = ()) -> RunSettings:
+        return RunSettings(
+            folder=self.folder / host,
+            endpoint_url="http://127.0.0.1:1",
+            account="111122223333",
+            region="eu-west-1",
+            lake=self.folder,
+            environment=environment,
+        )
+
+    def runner(self, host: str) -> JobRunner:
+        made = JobRunner(self.store, self.settings(host), check=lambda _run: None, now=lambda: self.now, host=host)
+        self.runners.append(made)
+        return made
+
+    def run(self, run_id: str) -> JobRun:
+        found = self.store.get(RUNS, run_id)
+        assert found is not None
+        return found
+
+    def until(self, runner: JobRunner, run_id: str, state: str) -> JobRun:
+        def ticked() -> bool:
+            runner.tick()
+            return self.run(run_id).state == state
+
+        assert wait_until(ticked, seconds=30, every=0.05), self.run(run_id)
+        return self.run(run_id)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    for runner in made.runners:
+        runner.close()
