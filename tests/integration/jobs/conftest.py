@@ -1,5 +1,6 @@
 """One server that runs jobs, for all tests of this folder."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from penstock.local.objectstore import ObjectStore
+from penstock.local.processes.ports import free_ports
 from penstock.retries import wait_until
 from penstock.testing.server import RunningServer, running_server
 
@@ -22,6 +25,7 @@ class Jobs:
 
     server: RunningServer
     glue: Any
+    s3_url: str = ""
 
     def script(self, name: str, text: str) -> str:
         path = self.server.lake / "lake/scripts" / f"{name}.py"
@@ -55,6 +59,19 @@ def make_role(server: RunningServer, *statements: Any) -> None:
     iam.create_role(RoleName="etl", AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": TRUST}))
     document = json.dumps({"Version": "2012-10-17", "Statement": [READ, *statements]})
     iam.put_role_policy(RoleName="etl", PolicyName="read", PolicyDocument=document)
+
+
+@contextlib.contextmanager
+def jobs_beside_s3(folder: Path, *statements: Any) -> Iterator[Jobs]:
+    """Run a server in ``folder`` whose lake an S3 endpoint serves, by the rights of each caller."""
+    home = folder / "home"
+    (port,) = free_ports(1)
+    url = f"http://127.0.0.1:{port}"
+    with running_server(home, arguments=["--jobs", "--s3-endpoint-url", url]) as server:
+        keys: dict[str, Any] = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
+        with ObjectStore(lake=server.lake, folder=folder / "s3", home=home, port=port, account=server.account, **keys):
+            make_role(server, *statements)
+            yield Jobs(server=server, glue=server.client("glue"), s3_url=url)
 
 
 @pytest.fixture(scope="package")

@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.local.objectstore import ObjectStore
-from penstock.local.processes.ports import free_ports
-from penstock.testing.server import running_server
-from tests.integration.jobs.conftest import Jobs, make_role
+from tests.integration.jobs.conftest import Jobs, jobs_beside_s3
 
 READS = """
 import boto3
@@ -24,13 +21,8 @@ except Exception as error:
 
 @pytest.fixture
 def guarded(tmp_path: Path) -> Iterator[Jobs]:
-    home = tmp_path / "home"
-    (port,) = free_ports(1)
-    with running_server(home, arguments=["--jobs", "--s3-endpoint-url", f"http://127.0.0.1:{port}"]) as server:
-        keys: dict[str, Any] = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
-        with ObjectStore(lake=server.lake, folder=tmp_path / "s3", home=home, port=port, account=server.account, **keys):
-            make_role(server, _read("open"), _read("scripts"))
-            yield Jobs(server=server, glue=server.client("glue"))
+    with jobs_beside_s3(tmp_path, _read("open"), _read("scripts")) as jobs:
+        yield jobs
 
 
 def _read(folder: str) -> dict[str, Any]:
