@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from penstock.spark.glue.errors import TRANSFORMS, refused_name
+from penstock.spark.glue.errors import refused_name
 from penstock.spark.glue.frames.transforms import (
     ApplyMapping,
     Coalesce,
@@ -55,9 +55,6 @@ __all__ = [
     "Union",
     "UnnestFrame",
 ]
-# So that ``import *`` finds the refused ones, too.
-__all__ += list(TRANSFORMS)
-
 ALL_TRANSFORMS = {each for each in GlueTransform.__subclasses__() if each.__name__ in __all__}
 
 

@@ -1,11 +1,13 @@
 """What the transforms make of records, as AWS's documentation prints it, in a real Spark session."""
 
 import logging
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import types as s
 
 from awsglue.context import GlueContext
@@ -24,6 +26,7 @@ from awsglue.transforms import (
     Unbox,
     UnnestFrame,
 )
+from awsglueml.transforms import EntityDetector
 from penstock.errors import InvalidInput
 from penstock.spark.glue.schemas import gluetypes as g
 from penstock.spark.glue.schemas.json_records import json_frame
@@ -392,3 +395,58 @@ def test_glue_studio_s_transforms_are_methods_of_both_kinds_of_frames(glue_conte
         frame.gs_to_timestamp(colName="n", colType="epoch")
     with pytest.raises(InvalidInput, match="aggFunction is 'eval'"):
         plain.gs_pivot(aggCol="v", aggFunction="eval", colList=["c"])
+
+
+def test_sensitive_data_is_detected_classified_and_redacted_as_glue_studio_s_scripts_do(glue_context: GlueContext) -> None:
+    people = DynamicFrame.fromDF(
+        glue_context.createDataFrame(
+            [
+                ("Ann", "+12315557890", 4111111111111111, "ann@example.com and bob@example.com", date(2020, 8, 27), True),
+                ("Bob", "none", 7, "", None, None),
+            ],
+            "name STRING, `Phone Number` STRING, card BIGINT, note STRING, born DATE, ok BOOLEAN",
+        ),
+        glue_context,
+    )
+    detector = EntityDetector()
+    types = ["PHONE_NUMBER", "EMAIL", "CREDIT_CARD", "DATE"]
+    found = detector.detect(people, types, "Detected")
+    assert found.toDF().schema["Detected"].dataType.simpleString() == (
+        "map<string,array<struct<entityType:string,actionUsed:string,start:int,end:int>>>"
+    )
+    first, second = rows(found)
+
+    def entity(kind: str, start: int, end: int, action: str = "DETECT") -> dict[str, Any]:
+        return {"entityType": kind, "actionUsed": action, "start": start, "end": end}
+
+    assert first.pop("Detected") == {
+        "Phone Number": [entity("PHONE_NUMBER", 0, 12)],
+        "card": [entity("CREDIT_CARD", 0, 16)],
+        "note": [entity("EMAIL", 0, 15), entity("EMAIL", 20, 35)],
+        "born": [entity("DATE", 0, 10)],
+    }
+    # A map without entries, whose keys a script's function asks for, and all other columns as they were.
+    assert second.pop("Detected") == {}
+    assert [first, second] == rows(people)
+    # Half of the phone numbers and of the cards; of notes and days all that are not empty.
+    assert detector.classify_columns(people, types, 1.0, 0.6) == {"note": ["EMAIL"], "born": ["DATE"]}
+    assert list(detector.classify_columns(people, types)) == ["Phone Number", "card", "note", "born"]
+    partial = {"numLeftCharsToExclude": "3", "numRightCharsToExclude": "4", "redactChar": "#"}
+    parameters = {
+        "PHONE_NUMBER": [{"action": "PARTIAL_REDACT", "actionOptions": partial, "sourceColumnsToExclude": ["card"]}],
+        "EMAIL": [{"action": "REDACT", "actionOptions": {"redactText": "***"}, "sourceColumns": ["note"]}],
+        "CREDIT_CARD": [{"action": "DETECT", "sourceColumns": ["card"]}],
+    }
+    redacted = rows(detector.detect(people, parameters, "Detected", "HIGH"))
+    # As AWS prints it: +12#####7890.
+    assert [(row["Phone Number"], row["note"], row["card"]) for row in redacted] == [
+        ("+12#####7890", "*** and ***", 4111111111111111),
+        ("none", "", 7),
+    ]
+    assert redacted[0]["Detected"]["Phone Number"] == [entity("PHONE_NUMBER", 0, 12, "PARTIAL_REDACT")]
+    with pytest.raises(PythonException, match=r"Column card \(bigint\) has a CREDIT_CARD, which REDACT cannot change"):
+        rows(detector.detect(people, {"CREDIT_CARD": [{"action": "REDACT", "actionOptions": {"redactText": ""}}]}))
+    nested = frame_of(glue_context, '{"a": "x@example.com", "b": [{"mail": "y@example.com"}]}')
+    for call in (detector.detect, detector.classify_columns):
+        with pytest.raises(InvalidInput, match="Columns b are nested"):
+            call(nested, ["EMAIL"])

@@ -37,7 +37,7 @@ def test_it_holds_every_tracked_file_of_the_package_and_no_other(wheel: zipfile.
     assert {"penstock/py.typed", "penstock/local/jvm.lock"} <= tracked
     assert any(name.startswith("penstock/store/sql/migrations/versions/") for name in tracked)
     assert tracked <= inside
-    assert {name.partition("/")[0] for name in inside} == {"awsglue", "awsgluedq", "penstock"}
+    assert {name.partition("/")[0] for name in inside} == {"awsglue", "awsgluedq", "awsglueml", "penstock"}
 
 
 def test_its_metadata_are_those_of_pyproject(wheel: zipfile.ZipFile) -> None:

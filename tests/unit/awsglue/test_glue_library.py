@@ -87,6 +87,8 @@ def test_modules_that_penstock_lacks_are_imported_and_a_script_s_own_come_first(
     code = (
         "import awsglue, gs_now, gs_uuid; from awsglueml.transforms import *; from awsglue.transforms import *;"
         "import awsgluedi.transforms; from awsglue.blueprint.workflow import Workflow; FindMatches, Relationalize;"
+        # A star takes the place of no name that the script imported from its own module.
+        "EntityDetector();"
         "assert gs_now.own\n"
         "try: import awsgluexx\nexcept ImportError: pass\nelse: raise SystemExit(2)\n"
         "try: from awsglue.utils import nothing\nexcept ImportError: pass\nelse: raise SystemExit(3)\n"

@@ -147,6 +147,25 @@ def test_connections_services_and_packages(text: str, names: dict[str, bool]) ->
     assert refused(text) == names
 
 
+def test_types_of_entities_are_told_at_the_call() -> None:
+    head = f"from awsglueml.transforms import EntityDetector\n{HEAD}entity_detector = EntityDetector()\n"
+    found = check(
+        "entity_detector.detect(frame, ['EMAIL', 'PERSON_NAME'], 'DetectedEntities')\n"
+        "wanted = {'USA_DRIVING_LICENSE': [{'action': 'DETECT'}]}\n"
+        "entity_detector.detect(frame, wanted, 'DetectedEntities', 'HIGH')\n"
+        "entity_detector.classify_columns(frame, entityTypesToDetect=['JAPAN_MY_NUMBER'])\n"
+        "entity_detector.classify_columns(frame, ['EMAIL', 'PHONE_NUMBER'], 1.0, 0.1)\n"
+        "entity_detector.classify_columns(frame, sys.argv[1:])\n",
+        head=head,
+    )
+    lines = head.count("\n")
+    assert [(each.line - lines, each.note.partition(" cannot")[0], each.sure) for each in found.of_kind("refused")] == [
+        (1, "Entities of type PERSON_NAME", True),
+        (3, "Entities of type USA_DRIVING_LICENSE", True),
+        (4, "Entities of type JAPAN_MY_NUMBER", True),
+    ]
+
+
 def test_modules_beside_the_script_and_of_the_job_are_there(tmp_path: Path) -> None:
     (tmp_path / "helpers.py").touch()
     (tmp_path / "package").mkdir()

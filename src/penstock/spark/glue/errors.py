@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from penstock.errors import OperationNotServed
 from penstock.spark.glue.library.table import refusals, row
 
-__all__ = ["CONTEXT", "FRAME", "MODULE", "TRANSFORMS", "NotSupported", "Refused", "not_supported", "refused_name"]
+__all__ = ["CONTEXT", "FRAME", "NotSupported", "Refused", "not_supported", "refused_name"]
 
 
 class NotSupported(OperationNotServed):
@@ -21,12 +21,6 @@ CONTEXT: Mapping[str, str] = refusals("awsglue.context", "GlueContext")
 
 FRAME: Mapping[str, str] = refusals("awsglue.dynamicframe", "DynamicFrame")
 """Names of DynamicFrame."""
-
-TRANSFORMS: Mapping[str, str] = refusals("awsglue.transforms")
-"""Names of ``awsglue.transforms``."""
-
-MODULE: Mapping[str, str] = refusals("awsglue.dynamicframe")
-"""Names of ``awsglue.dynamicframe``."""
 
 
 def not_supported(table: Mapping[str, str], owner: str, name: str, there: Iterable[str] = ()) -> Exception:

@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.errors import InvalidInput
 from penstock.spark.glue.check.findings import Finding
 from penstock.spark.glue.check.uses import Call, Use, Uses
 from penstock.spark.glue.check.values import Text
+from penstock.spark.glue.entities.actions import check_types
 from penstock.spark.glue.library.table import ROWS, row
 from penstock.spark.glue.quality.parsing import parse
 from penstock.spark.glue.quality.rulesets import RulesetError
@@ -59,6 +61,7 @@ def find_outcomes(uses: Uses, reached: Collection[int], surroundings: Surroundin
         *(each for use in uses.names.values() for each in _name(use, sure=use.certain and use.node in reached)),
         *_packages(uses, reached, surroundings),
         *(each for call in uses.calls.values() for each in _call(call, sure=call.node in reached)),
+        *_entities(uses, reached),
         *_formats(uses, reached),
         *_jvm(uses, reached),
     ]
@@ -120,6 +123,14 @@ def _ruleset(call: Call, *, sure: bool) -> Iterator[Finding]:
         parse(ruleset or "Rules = []")
     except RulesetError as error:
         yield Finding(line=call.line, kind="refused", name="EvaluateDataQuality", note=str(error), sure=sure)
+
+
+def _entities(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
+    for names, line, node in uses.entities:
+        try:
+            check_types(names)
+        except InvalidInput as error:
+            yield Finding(line=line, kind="refused", name="EntityDetector", note=str(error), sure=node in reached)
 
 
 def _text(call: Call, name: str) -> str | None:

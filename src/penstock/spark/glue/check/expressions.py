@@ -3,7 +3,7 @@
 import ast
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Optional
 
@@ -33,6 +33,7 @@ _PROPERTIES = {
     ("GlueContext", "spark_session"): Instance("SparkSession"),
     ("SparkSession", "sparkContext"): Instance("SparkContext"),
 }
+_DETECTS = {"detect", "classify_columns", "classifyColumns"}
 _JVM = {"_jvm", "_jsc", "_jsparkSession", "_jsqlContext", "_ssql_ctx", "_glue_scala_context"}
 _SPARK = {"SparkContext", "SparkSession"}
 # Names that only Glue's classes have, so that they tell the class of an object of which nothing is known.
@@ -210,6 +211,8 @@ class Expressions(ABC):
             case Instance(owner) if owner.startswith("Transform:"):
                 return frozenset({FRAME})
             case Method(owner, name):
+                if owner == "Transform:EntityDetector" and name in _DETECTS:
+                    self._note_entities(node, scope)
                 return self._method_result(owner, name, node, positional, named)
         return _NOTHING
 
@@ -261,14 +264,12 @@ class Expressions(ABC):
         self.uses.calls[id(node)] = Call(name=name, line=node.lineno, node=id(node), arguments=arguments)
 
     def _note_arguments(self, node: ast.Call, scope: Scope) -> None:
-        given = next(
-            (each.value for each in node.keywords if each.arg == "options"), node.args[1] if node.args[1:] else None
-        )
-        if isinstance(given, ast.Name):
-            given = scope.node(given.id)
-        for each in given.elts if isinstance(given, (ast.List, ast.Tuple, ast.Set)) else ():
-            if isinstance(each, ast.Constant) and isinstance(each.value, str):
-                self.uses.arguments.setdefault(each.value, (node.lineno, id(node)))
+        for name in _listed_texts(node, {"options"}, scope):
+            self.uses.arguments.setdefault(name, (node.lineno, id(node)))
+
+    def _note_entities(self, node: ast.Call, scope: Scope) -> None:
+        names = _listed_texts(node, {"entityTypesToDetect", "detectionParameters"}, scope)
+        self.uses.entities.append((names, node.lineno, id(node)))
 
     def _note_format(self, node: ast.Call, positional: Sequence[Values]) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and len(positional) == 1:
@@ -278,6 +279,16 @@ class Expressions(ABC):
             texts = [each.text for each in positional[0] if isinstance(each, Text)]
             if len(texts) == 1:
                 self.uses.texts.append((texts[0], node.lineno, id(node)))
+
+
+def _listed_texts(node: ast.Call, names: Collection[str], scope: Scope) -> list[str]:
+    """Return the literal texts of a call's second argument, a list or the keys of a map, or of one with these names."""
+    given = next((each.value for each in node.keywords if each.arg in names), node.args[1] if node.args[1:] else None)
+    if isinstance(given, ast.Name):
+        given = scope.node(given.id)
+    listed = given.elts if isinstance(given, (ast.List, ast.Tuple, ast.Set)) else ()
+    parts = given.keys if isinstance(given, ast.Dict) else listed
+    return [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
 
 
 def _expressions(node: ast.AST) -> list[ast.expr]:

@@ -99,7 +99,7 @@ class _Reader(Expressions):
                 scope.names |= {
                     row.name: frozenset({Name(row.module, row.name)})
                     for row in ROWS
-                    if row.module == node.module and not row.owner
+                    if row.module == node.module and not row.owner and not row.elsewhere
                 }
             elif top in _LIBRARIES:
                 scope.names[each.asname or each.name] = self.member(node.module, each.name)

@@ -1,7 +1,7 @@
 """The uses that the reading of a script finds, before they are evaluated."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.spark.glue.check.values import Values
@@ -43,6 +43,8 @@ class Uses:
     """Arguments of the job, each with the line and node of getResolvedOptions."""
     texts: list[tuple[str, int, int]] = field(default_factory=list)
     """Formats of Spark's readers and writers: ``format("delta")``."""
+    entities: list[tuple[Sequence[str], int, int]] = field(default_factory=list)
+    """Types of entities that are to be detected, with the line and node of the call."""
     hudi: list[tuple[int, int]] = field(default_factory=list)
     """Texts that name Hudi, with their lines and nodes."""
     jvm: dict[int, tuple[str, int]] = field(default_factory=dict)

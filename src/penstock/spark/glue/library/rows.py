@@ -14,7 +14,8 @@ class Row:
     """A public name of Glue's library.
 
     ``owner`` is the class, "" for a name of the module. ``note`` is empty if ``served``; how the name differs from AWS's;
-    or what to write instead of one that is ``refused``.
+    or what to write instead of one that is ``refused``. A refused name that AWS has ``elsewhere`` is in another module of
+    its library: ``import *`` leaves the script's own import of it alone.
     """
 
     module: str
@@ -22,6 +23,7 @@ class Row:
     name: str
     status: Status
     note: str = ""
+    elsewhere: bool = False
 
     @property
     def shown(self) -> str:
@@ -39,6 +41,9 @@ def differs(module: str, owner: str, names: str, note: str) -> Sequence[Row]:
     return [Row(module=module, owner=owner, name=name, status="differs", note=note) for name in names.split()]
 
 
-def refused(module: str, owner: str, names: str, note: str) -> Sequence[Row]:
+def refused(module: str, owner: str, names: str, note: str, *, elsewhere: bool = False) -> Sequence[Row]:
     """Rows of names that raise at their use; ``note`` is a whole sentence that says what to write instead."""
-    return [Row(module=module, owner=owner, name=name, status="refused", note=note) for name in names.split()]
+    return [
+        Row(module=module, owner=owner, name=name, status="refused", note=note, elsewhere=elsewhere)
+        for name in names.split()
+    ]

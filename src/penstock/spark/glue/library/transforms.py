@@ -39,13 +39,15 @@ ROWS: Sequence[Row] = [
         _TRANSFORMS,
         "",
         "FillMissingValues FindMatches FindIncrementalMatches EntityDetector",
-        "On AWS, too, it is in awsglueml.transforms. " + _LEARNED,
+        "On AWS it is in another module: awsglueml.transforms.",
+        elsewhere=True,
     ),
     *refused(
         _TRANSFORMS,
         "",
         "EvaluateDataQuality DynamicFrameCollection",
         "On AWS it is in another module: awsgluedq.transforms, awsglue.dynamicframe.",
+        elsewhere=True,
     ),
     *refused("awsglue.functions", "", "replaceArrayElement namedStruct explodeWithIndex", _SQL),
     *differs(
@@ -55,7 +57,20 @@ ROWS: Sequence[Row] = [
         "Rules, and what differs, are in glue-data-quality.md; nothing goes to CloudWatch or to Glue's API.",
     ),
     *served("awsgluedq.transforms", "EvaluateDataQuality", "apply process_rows"),
-    *refused("awsglueml.transforms", "", "FillMissingValues FindMatches FindIncrementalMatches EntityDetector", _LEARNED),
+    *differs(
+        "awsglueml.transforms",
+        "",
+        "EntityDetector",
+        "The types of glue-entities.md, by patterns and check digits of our own; other types are refused by name.",
+    ),
+    *differs("awsglueml.transforms", "EntityDetector", "detect", "detectionSensitivity has no effect."),
+    *differs(
+        "awsglueml.transforms",
+        "EntityDetector",
+        "classify_columns",
+        "A sample of fewer than 1,000 rows is all rows; the fraction is of the values that are not empty.",
+    ),
+    *refused("awsglueml.transforms", "", "FillMissingValues FindMatches FindIncrementalMatches", _LEARNED),
     *refused("awsgluedi.transforms", "", "*", "Write the recipe's steps with toDF() and Spark's own functions."),
     *(
         row
