@@ -1,17 +1,25 @@
 """Glue scripts over PostgreSQL, in its own dialect and in Redshift's, and over databases whose driver is not there."""
 
-from collections.abc import Iterator
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pg8000.native
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from sqlalchemy.engine import URL, make_url
 
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
+from penstock.client.databases.postgresql import Database
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
+from penstock.spark.glue import redshift
 from penstock.spark.glue.jobs.bookmark_store import FileBookmarks
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer
@@ -156,6 +164,82 @@ def test_writes_are_one_transaction_with_their_actions(glue: GlueContext, air: A
     assert air.run("SELECT count(*) FROM many") == [[8]]
 
 
+class Copies:
+    """What PostgreSQL lacks of Redshift: COPY of a manifest's files of CSV, and UNLOAD. It runs them by its own COPY."""
+
+    def __init__(self, run: Callable[..., list[list[Any]]], lake: Path) -> None:
+        self._run, self._lake = run, lake
+        self.statements: list[str] = []
+        self.rows = 0
+
+    def run(self, database: Database, sql: str, **parameters: Any) -> list[list[Any]]:
+        if sql == "SELECT version()":
+            return [["PostgreSQL 8.0.2 on i686-pc-linux-gnu, compiled by GCC gcc (GCC) 3.4.2, Redshift 1.0.12103"]]
+        if sql == "SELECT pg_last_copy_count()":
+            return [[self.rows]]
+        if copy := re.match(r"COPY (?P<to>.*) FROM '(?P<place>s3:.*)' IAM_ROLE .*NULL AS '(?P<null>[^']*)' GZIP", sql):
+            self.statements.append(sql)
+            entries = json.loads(self._file(copy["place"]).read_bytes())["entries"]
+            files = [gzip.decompress(self._file(each["url"]).read_bytes()) for each in entries]
+            self.rows = database.copy(f"COPY {copy['to']} FROM STDIN WITH (FORMAT csv, NULL '{copy['null']}')", files)
+            return []
+        if unload := re.fullmatch(r"UNLOAD \('(?P<query>.*)'\) TO '(?P<place>s3:.*)' IAM_ROLE .*", sql):
+            self.statements.append(sql)
+            found = self._run(database, unload["query"].replace("''", "'"))
+            folder = self._file(unload["place"])
+            folder.mkdir(parents=True)
+            pq.write_table(pa.table({"id": [row[0] for row in found]}), folder / "0000_part_00.parquet")
+            entries = [{"url": unload["place"] + "0000_part_00.parquet"}]
+            (folder / "manifest").write_text(json.dumps({"entries": entries}))
+            return []
+        return self._run(database, sql, **parameters)
+
+    def _file(self, place: str) -> Path:
+        return self._lake / place.removeprefix("s3://")
+
+
+def test_redshift_copies_and_unloads_through_its_folder(
+    glue: GlueContext, air: Air, spark_lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = Copies(Database.run, spark_lake)
+
+    def run(database: Database, sql: str, **parameters: Any) -> list[list[Any]]:
+        return stand_in.run(database, sql, **parameters)
+
+    monkeypatch.setattr(Database, "run", run)
+    monkeypatch.setattr(redshift, "is_aws", lambda _: True)
+    values = [
+        (1, 'a,"b"\n\\n', 2.5, None, datetime(2026, 1, 1, 10)),
+        (2, "", None, "NULL", None),
+        (3, None, 0.0, "\\N", None),
+        (4, "", None, "", None),
+    ]
+    frame = glue.createDataFrame(values, 'id INT, name STRING, x DOUBLE, `o"k` STRING, at TIMESTAMP_NTZ')
+    ware = {"useConnectionProperties": True, "connectionName": "ware", "database": air.database, "dbtable": "loaded"}
+    role = "arn:aws:iam::012345678901:role/Loads"
+    # As Glue Studio writes a merge: the role under another name, and a transaction of its own around the last actions.
+    merge = "BEGIN; DELETE FROM loaded WHERE id = 2; END;"
+    given = {**ware, "aws_iam_user": role, "preactions": "DROP TABLE IF EXISTS loaded", "extracopyoptions": "COMPUPDATE OFF"}
+    given["redshiftTmpDir"] = "s3://lk/tmp/"
+    dynamic = DynamicFrame.fromDF(frame, glue, "f")
+    glue.write_dynamic_frame.from_options(dynamic, "redshift", {**given, "postactions": merge})
+    assert air.run("SELECT * FROM loaded ORDER BY id") == [list(values[number]) for number in (0, 2, 3)]
+    (statement,) = stand_in.statements
+    assert statement.startswith('COPY "public"."loaded" ("id", "name", "x", "o""k", "at") FROM \'s3://lk/tmp/')
+    assert f"IAM_ROLE '{role}' MANIFEST" in statement
+    assert statement.endswith("COMPUPDATE OFF")
+    assert list((spark_lake / "lk" / "tmp").iterdir()) == []
+    # All of it or nothing: the action that fails takes the rows and the first action back.
+    with pytest.raises(PenstockError, match="nowhere"):
+        glue.write_dynamic_frame.from_options(dynamic, "redshift", {**given, "postactions": "SELECT * FROM nowhere"})
+    assert air.run("SELECT count(*) FROM loaded") == [[3]]
+    by_query = {**ware, "aws_iam_role": role, "query": "SELECT id FROM loaded WHERE 'x' <> 'it''s'"}
+    unloaded = glue.create_dynamic_frame.from_options("redshift", {**by_query, "redshiftTmpDir": "s3a://lk/tmp"})
+    assert rows(unloaded) == [(1,), (3,), (4,)]
+    query = "SELECT * FROM (SELECT id FROM loaded WHERE ''x'' <> ''it''''s'') penstock_rows"
+    assert stand_in.statements[-1].startswith(f"UNLOAD ('{query}') TO 's3://lk/tmp/")
+
+
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
@@ -168,6 +252,9 @@ def test_writes_are_one_transaction_with_their_actions(glue: GlueContext, air: A
         ("postgresql", {"connectionName": "air", "dbtable": "t"}, "need each other"),
         ("postgresql", {"url": "jdbc:postgresql://h/d", "customJdbcDriverS3Path": "s3://x"}, "customJdbcDriverS3Path"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "hashfield": "x"}, "hashfield is not for redshift"),
+        ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "DbUser": "x"}, "DbUser of the redshift source"),
+        ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "tempdir_region": "here"}, "tempdir_region is 'here'"),
+        ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "extracopyoptions": "X"}, "and these are inserted"),
     ],
 )
 def test_what_is_not_served_is_refused_by_name(glue: GlueContext, kind: str, options: Any, message: str) -> None:

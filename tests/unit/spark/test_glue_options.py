@@ -10,6 +10,7 @@ from penstock.client.secrets import BrokerCredentials
 from penstock.errors import InvalidInput
 from penstock.retries import MICRO_BATCH
 from penstock.spark.glue.errors import NotSupported
+from penstock.spark.glue.redshift import is_aws
 from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.sources.kafka import kafka_reads
 from penstock.spark.glue.sources.stream_tables import stream_options
@@ -144,6 +145,17 @@ def test_what_a_connection_cannot_do_is_refused(kind: str, properties: dict[str,
     with pytest.raises(InvalidInput) as caught:
         glue_connection(kind, **properties)
     assert why in str(caught.value)
+
+
+def test_redshift_reaches_aws_own_s3_alone() -> None:
+    s3a = {"fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
+    assert is_aws(s3a.get)
+    assert is_aws({**s3a, "fs.s3a.endpoint": "s3.eu-west-1.amazonaws.com"}.get)
+    assert is_aws({**s3a, "fs.s3a.endpoint": "https://s3.cn-north-1.amazonaws.com.cn:443/"}.get)
+    for place in ("http://127.0.0.1:9000", "https://s3.example.com/amazonaws.com", "https://amazonaws.com.example.com"):
+        assert not is_aws({**s3a, "fs.s3a.endpoint": place}.get)
+    assert not is_aws({"fs.s3.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"}.get)
+    assert not is_aws(dict[str, str]().get)
 
 
 def test_batches_have_glues_defaults() -> None:

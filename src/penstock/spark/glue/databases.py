@@ -30,7 +30,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 _URL = re.compile(r"jdbc:(?P<vendor>postgresql|redshift|mysql|mariadb|sqlserver|oracle)[:/].*", re.DOTALL)
 _DATABASE = re.compile(r"(?P<place>jdbc:[a-z]+://[^/?;]+)(?:/(?P<database>[^?;]*))?(?P<rest>.*)", re.DOTALL)
-_HARMLESS = ("bulkSize", "batchsize", "redshiftTmpDir", "TempDir", "tempdir", "tempdir_region", "aws_iam_role", "tempformat")
+_HARMLESS = ("bulkSize", "batchsize")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """Tables of databases, written in one transaction: all rows or none.
 
-PostgreSQL and Redshift are written by the writer of the jdbc sink, with COPY or INSERT over one connection; other databases
-by Spark and their JDBC driver, in one task, which is one transaction.
+PostgreSQL and Redshift are written by the writer of the jdbc sink, over one connection: with COPY, with INSERT, or with COPY
+of files in S3 where Redshift reaches them; other databases by Spark and their JDBC driver, in one task, which is one
+transaction.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.spark.glue.databases import Target, database_target, target_of_table
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.redshift import temp_dir
 from penstock.spark.glue.sinks.port import Write
 from penstock.spark.glue.sources.jdbc import database_problem, driver_of
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
@@ -33,16 +35,13 @@ def write(write: Write, frame: DataFrame) -> None:
 def to_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
     """Append the rows to a table of a database that a crawler has put into the catalog."""
     options = Options("the catalog's table of a database", write.options)
-    for name in ("redshiftTmpDir", "TempDir", "aws_iam_role", "bulkSize"):
-        options.text(name)
+    options.text("bulkSize")
     _write(write, target_of_table(write.session, table), options, frame)
 
 
 def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> None:
     before, after = options.text("preactions") or "", options.text("postactions") or ""
-    options.refuse(
-        "extracopyoptions", "Rows are not copied from S3: change the columns' types or values before.", harmless=("",)
-    )
+    folder = temp_dir(write.session, target, options, write.temporary)
     options.finish()
     if not target.table:
         raise InvalidInput(f"The {target.dialect} sink needs dbtable.", remedy="Name the table as SCHEMA.TABLE.")
@@ -73,7 +72,8 @@ def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> 
             columns=rows.schema,
             count=rows.count(),
         )
-        JdbcWriter(sink, _login).load(batch, before=before, after=after)
+        writer = JdbcWriter(sink, _login, load_files=None if folder is None else folder.copy)
+        writer.load(batch, before=before, after=after)
     finally:
         rows.unpersist()
 

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.spark.glue.databases import KINDS, Target, database_target, target_of_table
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.redshift import temp_dir
 from penstock.spark.glue.sources.key_marks import KEY_OPTIONS, unread_rows
 from penstock.spark.glue.sources.port import Read, Table
 
@@ -37,8 +38,6 @@ def is_database_table(table: Table) -> bool:
 def rows(read: Read, table: Table) -> DataFrame:
     """Return the rows of a table of a database that is in the catalog."""
     options = Options("the catalog's table of a database", read.options)
-    for name in ("redshiftTmpDir", "TempDir", "aws_iam_role"):
-        options.text(name)
     return _read(read, target_of_table(read.session, table), options)
 
 
@@ -53,28 +52,32 @@ def _read(read: Read, target: Target, options: Options) -> DataFrame:
     fields = options.text("hashfield"), options.text("hashexpression")
     partitions = options.number("hashpartitions", _PARTITIONS, least=1) or _PARTITIONS
     fetch = options.number("fetchsize", 1_000)
-    for name in KEY_OPTIONS:
-        options.text(name)
+    keyed = [name for name in KEY_OPTIONS if options.text(name) is not None]
+    folder = temp_dir(read.session, target, options, read.temporary)
     options.finish()
     if not target.table and query is None:
         raise InvalidInput(f"The {target.dialect} source needs dbtable.", remedy="Name the table as SCHEMA.TABLE.")
     if partitions > _MOST_PARTITIONS:
         raise InvalidInput(f"hashpartitions is {partitions}, more than {_MOST_PARTITIONS:,}.")
     source = target.table if query is None else f"({_OPEN_END.sub('', query.strip().rstrip(';'))}) penstock_rows"
-    spark = read.session.spark
-    reader = spark.read.format("jdbc")
-    given = {**target.properties, "driver": driver_of(spark, target), "fetchsize": str(fetch)}
-    try:
-        if any(fields) and (query is None or split_query):
-            found = spark.read.jdbc(
-                target.url, source, predicates=_predicates(target, *fields, partitions), properties=given
-            )
-        else:
-            found = reader.options(url=target.url, dbtable=source, **given).load()
-    except (PySparkException, Py4JJavaError) as error:
-        raise database_problem(target, error) from None
+    split = any(fields) and (query is None or split_query)
+    # Rows by keys are chosen in the database.
+    found = folder.unload(target, source) if folder is not None and not split and not keyed else None
+    if found is None:
+        found = _by_driver(read, target, source, _predicates(target, *fields, partitions) if split else None, fetch)
     left = unread_rows(read, found, read.options)
     return left if size is None else left.limit(size)
+
+
+def _by_driver(read: Read, target: Target, source: str, predicates: list[str] | None, fetch: int | None) -> DataFrame:
+    spark = read.session.spark
+    given = {**target.properties, "driver": driver_of(spark, target), "fetchsize": str(fetch)}
+    try:
+        if predicates is not None:
+            return spark.read.jdbc(target.url, source, predicates=predicates, properties=given)
+        return spark.read.format("jdbc").options(url=target.url, dbtable=source, **given).load()
+    except (PySparkException, Py4JJavaError) as error:
+        raise database_problem(target, error) from None
 
 
 def _predicates(target: Target, name: str | None, expression: str | None, count: int) -> list[str]:

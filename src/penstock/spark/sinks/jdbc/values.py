@@ -20,7 +20,7 @@ from pyspark.sql.types import (
 from penstock.spark.quoting import quoted
 from penstock.spark.sinks.jdbc.types import NESTED
 
-__all__ = ["chunks", "copy_lines", "insert_tuples", "inserts"]
+__all__ = ["chunks", "copy_lines", "csv_lines", "insert_tuples", "inserts"]
 
 _CHUNK = 256 * 1024  # characters of COPY in one message, and of an INSERT
 _TUPLES = 1000
@@ -48,6 +48,15 @@ def insert_tuples(rows: DataFrame, *, remove_nul: bool, double_backslashes: bool
     """Return a row of VALUES for each row, in Redshift's SQL. The session's time zone has to be UTC."""
     fields = [_literal(field, remove_nul, double_backslashes) for field in rows.schema.fields]
     return rows.select(F.concat(F.lit("("), F.concat_ws(",", *fields), F.lit(")")).alias("line"))
+
+
+def csv_lines(rows: DataFrame, *, null: str) -> DataFrame:
+    """Return a line of CSV for each row, every value in quotes, and ``null`` for a value that is null.
+
+    Binary values are hexadecimal, as Redshift's COPY has them. The session's time zone has to be UTC.
+    """
+    fields = [F.coalesce(_quoted(field), F.lit(null)) for field in rows.schema.fields]
+    return rows.select(F.concat_ws(",", *fields).alias("line"))
 
 
 def chunks(lines: Iterable[str]) -> Iterator[bytes]:
@@ -85,6 +94,11 @@ def _copied(field: StructField, remove_nul: bool) -> Column:
     for plain, escaped in (("\\", "\\\\"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
         text = F.replace(text, F.lit(plain), F.lit(escaped))
     return text
+
+
+def _quoted(field: StructField) -> Column:
+    text = F.hex(_column(field)) if isinstance(field.dataType, BinaryType) else _text(field, remove_nul=False)
+    return F.concat(F.lit('"'), F.replace(text, F.lit('"'), F.lit('""')), F.lit('"'))
 
 
 def _literal(field: StructField, remove_nul: bool, double_backslashes: bool) -> Column:

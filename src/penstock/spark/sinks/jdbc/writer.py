@@ -40,7 +40,10 @@ from penstock.spark.sinks.jdbc.values import chunks, copy_lines, insert_tuples, 
 from penstock.spark.sinks.port import Published, SinkBatch
 from penstock.spark.tables.changes import AddColumn, Change, RenameColumn, WidenType, dotted
 
-__all__ = ["JdbcWriter"]
+__all__ = ["FileLoader", "JdbcWriter"]
+
+FileLoader = Callable[[Database, str, Sequence[str], DataFrame], int | None]
+"""Loads rows into columns of a table, both quoted, in the connection's transaction; returns how many, None if it cannot."""
 
 _ROWS_AT_ONCE = 100_000
 """Rows of a partition that come to the driver at once."""
@@ -50,6 +53,7 @@ class JdbcWriter:
     """Implements :class:`~penstock.spark.sinks.port.SinkWriter` and :class:`~penstock.spark.tables.evolving.EvolvingTable`.
 
     ``fetch_secret`` gets user name and password for a secret's id, ``fetch_connection`` a Glue connection by its name.
+    ``load_files`` loads rows into Redshift by files, unless it returns None: see :data:`FileLoader`.
     """
 
     def __init__(
@@ -57,10 +61,12 @@ class JdbcWriter:
         sink: JdbcSink,
         fetch_secret: Callable[[str], tuple[str, str]],
         fetch_connection: Callable[[str], GlueConnection] = glue_connection,
+        load_files: "FileLoader | None" = None,
     ) -> None:
         self._sink = sink
         self._fetch_secret = fetch_secret
         self._fetch_connection = fetch_connection
+        self._load_files = load_files
         self._address: DatabaseAddress | None = None
 
     @property
@@ -260,6 +266,10 @@ class JdbcWriter:
         remove = self._sink.nul_characters == "remove"
         names = ", ".join(map(quoted, columns))
         if self._dialect == "redshift":
+            if self._load_files is not None:
+                loaded = self._load_files(database, target, [quoted(column) for column in columns], rows)
+                if loaded is not None:
+                    return loaded
             lines = insert_tuples(rows, remove_nul=remove, double_backslashes=database.doubles_backslashes)
             statements = inserts(f"INSERT INTO {target} ({names})", _texts(lines, count))
             return sum(database.count(statement) for statement in statements)
