@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock.errors import ConcurrentModification, InvalidInput, NotFound
 from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks, ServerBookmarks, bookmark_store
 from penstock.spark.glue.jobs.bookmarks import Bookmarks, Marks, State
 from penstock.spark.glue.sources.file_marks import state_after, unread
-from penstock.spark.glue.sources.listing import SourceFile, bounded
+from penstock.spark.glue.sources.listing import SourceFile, bounded, check_bucket
 
 HOUR = 3_600_000
 
@@ -102,3 +104,8 @@ def test_the_server_that_started_the_run_keeps_its_bookmark(tmp_path: Path) -> N
     assert bookmark_store("j", "r", {FOLDER: str(tmp_path)}) == FileBookmarks(tmp_path, "j", "r")
     found = bookmark_store("j", "r", {"PENSTOCK_RUN_URL": "http://h/runs/1", "PENSTOCK_RUN_TOKEN": "t"})
     assert isinstance(found, ServerBookmarks)
+
+
+def test_placeholders_for_buckets_are_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"'\{YOUR-BUCKET\}' of s3://\{YOUR-BUCKET\}/out is not a bucket's name"):
+        check_bucket(cast(SparkSession, None), "s3://{YOUR-BUCKET}/out")

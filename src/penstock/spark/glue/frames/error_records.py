@@ -106,18 +106,18 @@ def teller(context: SparkContext, transform: str) -> "Accumulator[list[str]]":
 
 
 def check_thresholds(stages: Sequence[ErrorStage], options: StageOptions, own: str | None) -> None:
-    """Raise :class:`InvalidInput` if the errors of the last stage, or of all, have reached a threshold that is not 0."""
-    if options.stage_threshold and own is not None and stages[-1].count >= options.stage_threshold:
+    """Raise :class:`InvalidInput` if the errors of the last stage, or of all, are more than a threshold that is not 0."""
+    if options.stage_threshold and own is not None and stages[-1].count > options.stage_threshold:
         raise too_many(own, stages[-1].count, "stageThreshold", options.stage_threshold)
     if options.total_threshold:
         total = sum(stage.count for stage in stages)
-        if total >= options.total_threshold:
+        if total > options.total_threshold:
             raise too_many("this frame", total, "totalThreshold", options.total_threshold)
 
 
 def too_many(where: str, count: int, name: str, threshold: int) -> InvalidInput:
     """Return the error for a threshold that is reached."""
     return InvalidInput(
-        f"{count} error records of {where} reach its {name} of {threshold}.",
+        f"{count} error records of {where} are more than its {name} of {threshold}.",
         remedy="See them with errorsAsDynamicFrame() of a frame without the threshold.",
     )

@@ -21,6 +21,7 @@ __all__ = ["SourceFile", "bounded", "check_bucket", "list_files", "named_pattern
 
 _LOCAL = re.compile(r"^file:/+")  # Hadoop writes one slash, others three
 _OBJECTS = ("s3://", "s3a://", "s3n://")
+_BUCKET = re.compile(r"[\w.-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +96,18 @@ def _file(row: Row, roots: Mapping[str, str]) -> SourceFile:
 
 
 def check_bucket(spark: SparkSession, path: str) -> None:
-    """Raise :class:`NotFound` if the bucket of an ``s3://`` path does not exist. One that is new becomes known."""
+    """Raise :class:`NotFound` if the bucket of an ``s3://`` path does not exist. One that is new becomes known.
+
+    Raises :class:`InvalidInput` for a name that Hadoop cannot address, like a placeholder in braces.
+    """
     if not path.startswith(_OBJECTS):
         return
     bucket = parse_uri(path).bucket
+    if _BUCKET.fullmatch(bucket) is None:
+        raise InvalidInput(
+            f"{bucket[:100]!r} of {path[:200]} is not a bucket's name.",
+            remedy="Write letters, digits, dots, hyphens and underscores, and put the bucket's name for a placeholder.",
+        )
     jvm: Any = spark._jvm
     configuration: Any = spark._jsc.hadoopConfiguration()
     mount_bucket(spark, path)
