@@ -12,7 +12,11 @@ Layout::
     work/         the process's working directory, with the script
 """
 
+import contextlib
+import hashlib
 import os
+import secrets
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,9 +25,38 @@ from typing import Any
 import orjson
 
 from penstock import durable
+from penstock.errors import EnvironmentProblem
 from penstock.locks import is_locked
 
-__all__ = ["RunFolder"]
+__all__ = ["RunFolder", "machine_of", "same_machine"]
+
+_MACHINE_ID = Path("/etc/machine-id")  # machine-id(5)
+
+
+def machine_of(folder: Path) -> str:
+    """Return the name of the machine that has the runs in ``folder``: ``HOST#ID``, of which the id says which it is.
+
+    The id is that of the folder, made once, with that of the operating system: machines and containers of one image have
+    the same name, and a copied folder is another machine's. Raises :class:`EnvironmentProblem` if it cannot be written.
+    """
+    file = folder / "machine"
+    try:
+        durable.make_folder(folder, mode=0o700)
+        with contextlib.suppress(FileExistsError), durable.writing(file, new=True) as made:
+            made.write(secrets.token_hex(16).encode())
+        own = file.read_bytes()
+    except OSError as error:
+        raise EnvironmentProblem(
+            f"The folder of jobs {folder} cannot be written: {error.strerror}.", remedy="Give this user the right to it."
+        ) from error
+    with contextlib.suppress(OSError):
+        own += _MACHINE_ID.read_bytes()
+    return f"{socket.gethostname()[:60]}#{hashlib.sha256(own).hexdigest()[:16]}"
+
+
+def same_machine(one: str | None, other: str) -> bool:
+    """Return whether two names of :func:`machine_of` are of one machine, which may have been renamed."""
+    return one is not None and one.rpartition("#")[2] == other.rpartition("#")[2]
 
 
 @dataclass(frozen=True, slots=True)

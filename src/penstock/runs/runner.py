@@ -1,8 +1,9 @@
 """Runs what the store says is to run: claims runs, starts their supervisors, and records how they end.
 
-Each server process has a runner for each account, and a run belongs to one of them at a time (:mod:`penstock.owners`). When
-that process is gone, another one on the same machine takes the run over: its supervisor goes on meanwhile. A run on a
-machine that gives no sign of life for a while has failed.
+Each server process has a runner for each account, and a run belongs to one of them at a time (:mod:`penstock.owners`), whose
+heartbeat in the store is its lease. When that process is gone, another one on the same machine takes the run over: its
+supervisor goes on meanwhile. A run on a machine that gives no sign of life for a while has failed, and a runner that finds
+its run ended by another one ends the run's process.
 """
 
 import hashlib
@@ -10,7 +11,6 @@ import logging
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -26,7 +26,7 @@ from penstock.interpreter import python_module
 from penstock.jobs.model import ENDED, JOBS, RUNNING, RUNS, JobRun, RunState
 from penstock.jobs.store import JobStore
 from penstock.owners import forget_owner, is_lost, new_owner
-from penstock.runs.folders import RunFolder
+from penstock.runs.folders import RunFolder, same_machine
 from penstock.runs.plans import RunSettings, clean_environment, plan
 from penstock.runs.strays import kill_strays
 
@@ -49,17 +49,21 @@ RunEnded = Callable[[JobRun], None]
 
 
 class JobRunner:
-    """The runner of one account in this process. ``environment`` returns what a run's credentials need beside the token."""
+    """The runner of one account in this process.
+
+    ``host`` is this machine's name (:func:`penstock.runs.folders.machine_of`); ``credentials`` returns what a run's
+    credentials need in its environment beside the token.
+    """
 
     def __init__(
         self,
         store: JobStore,
         settings: RunSettings,
         *,
+        host: str,
         check: Callable[[JobRun], None],
         credentials: Callable[[JobRun], Mapping[str, str]] = lambda _run: {},
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        host: str | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -68,7 +72,7 @@ class JobRunner:
         self._on_end: list[RunEnded] = []
         self._on_tick: list[Callable[[], None]] = []
         self._now = now
-        self._host = host or socket.gethostname()[:100]
+        self._host = host
         self._owner = new_owner()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._wake = threading.Event()
@@ -150,15 +154,15 @@ class JobRunner:
 
     def tick(self) -> None:
         """Do what is to be done for each run now."""
-        self._reap()
         for look in self._on_tick:
             try:
                 look()
             except Exception:  # noqa: BLE001 - runs are attended whatever is wrong with a trigger
                 _LOG.exception("the triggers of jobs could not be looked at")
         runs = self._store.active(RUNS)
+        self._reap({run.id: run for run in runs})
         # Sessions idle for hours, so they have places of their own.
-        taken = Counter(run.of_session for run in runs if run.state in RUNNING and run.host == self._host)
+        taken = Counter(run.of_session for run in runs if run.state in RUNNING and same_machine(run.host, self._host))
         for run in runs:
             try:
                 if run.ended:
@@ -175,13 +179,16 @@ class JobRunner:
             except Exception:  # noqa: BLE001 - one run must not keep the others from being attended
                 _LOG.exception("run %s of job %s could not be attended", run.id, run.job)
 
-    def _reap(self) -> None:
-        """Forget the supervisors that have ended, whose ends were recorded."""
+    def _reap(self, active: Mapping[str, JobRun]) -> None:
+        """Forget the supervisors that have ended, whose ends were recorded; end those whose runs were given up meanwhile."""
         for run_id, child in list(self._children.items()):
+            found = active.get(run_id) or self._store.get(RUNS, run_id)
+            if found is not None and not found.ended:
+                continue
             if child.poll() is not None:
-                found = self._store.get(RUNS, run_id)
-                if found is None or found.ended:
-                    del self._children[run_id]
+                del self._children[run_id]
+            elif self.folder(run_id).exists:
+                self.folder(run_id).request_stop()
 
     def _promote(self, run: JobRun, runs: Sequence[JobRun]) -> None:
         """Let a waiting run begin when one of its job's places is free."""
@@ -234,7 +241,7 @@ class JobRunner:
         heartbeat = run.heartbeat or run.modified
         if not is_lost(run.owner or "", heartbeat, now=now, dead_after=_DEAD_AFTER):
             return False
-        if run.host != self._host:
+        if not same_machine(run.host, self._host):
             seconds = (now - heartbeat).total_seconds()
             self._finish(run, "FAILED", error=_LOST_MACHINE.format(host=run.host, seconds=seconds))
             return False
@@ -322,7 +329,7 @@ class JobRunner:
             self._wake.set()
 
     def _handle_end(self, run: JobRun) -> None:
-        if run.host is not None and run.host != self._host and not self._stale(run):
+        if run.host is not None and not same_machine(run.host, self._host) and not self._stale(run):
             return  # the machine that ran it deals with it, unless it is gone
         for deal in self._on_end:
             try:

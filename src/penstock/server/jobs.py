@@ -40,6 +40,7 @@ from penstock.jobs.triggers import TriggerService
 from penstock.jobs.workflows import WorkflowService
 from penstock.lake.locations import LakeFolder
 from penstock.runs.firing import TriggerRunner
+from penstock.runs.folders import machine_of
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
 from penstock.server.tenants import ServedTenants
@@ -170,7 +171,8 @@ def _runner(
     def check(run: JobRun) -> None:
         _credentials(settings, tokens, run, account)
 
-    return JobRunner(store, how, check=check, credentials=credentials)
+    host = machine_of(settings.jobs_folder)
+    return JobRunner(store, how, host=host, check=check, credentials=credentials)
 
 
 def _retry(runs: RunService, run: JobRun) -> None:
