@@ -12,6 +12,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from penstock.query.dialect.functions.rows import Call, Row, Types
 from penstock.query.dialect.functions.table import row_of
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
+from penstock.query.dialect.once import Costly, written_once
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import check_map_keys, check_relations, unnested, with_ties
 from penstock.query.dialect.scopes import Columns, Scopes, field_type
@@ -51,12 +52,14 @@ class Translation:
         self._parameters: list[Mapping[str, Type | None]] = []  # of lambdas, from the outside to the inside
         self._scope: Scope | None = None
         self._scopes = Scopes(columns, self._type)
+        self._costly = Costly()
 
     def run(self, tree: exp.Query) -> Sequence[Type | None]:
         check_relations(tree)
         for scope in list(traverse_scope(tree)):
             self._scope = scope
             self._visit(scope.expression)
+            self._costly.forget(0)
             self._scopes.finish(scope)
             if isinstance(scope.expression, exp.Unnest):
                 self._unnest(scope.expression)
@@ -82,6 +85,7 @@ class Translation:
         """Translate ``node`` and what is in it; it may be replaced in its parent."""
         if isinstance(node, exp.Version):
             return  # evaluated with the table that it is a version of
+        mark = self._costly.mark()
         if self._scopes.is_finished(node):
             self._set(node, self._scopes.scalar(node))
             return
@@ -98,6 +102,8 @@ class Translation:
                 self._visit(child)
             self._check_condition(node)
             self._set(node, self._plain_type(node))
+            if isinstance(node, exp.Subquery):
+                self._costly.add(node, mark)
         else:
             raise StatementError(
                 "NOT_SUPPORTED",
@@ -144,6 +150,7 @@ class Translation:
     def _call(self, outer: exp.Expr, node: exp.Expr, row: Row | None) -> None:
         """Translate a call with its OVER, FILTER and the like (``outer``), and put the result in its place."""
         row = _served(node, row)
+        mark = self._costly.mark()
         if isinstance(node, exp.Binary):
             self._chain(node)
             return
@@ -159,19 +166,20 @@ class Translation:
         self._arguments(node, row)
         for each in order:
             self._visit(each)
-        self._write(place, row, self._made(node, row, distinct=distinct, order=order, around=around))
+        self._write(place, row, self._made(node, row, distinct=distinct, order=order, around=around), mark)
 
     def _chain(self, node: exp.Binary) -> None:
         """Translate a chain of operators from the left, without a recursion for each of them."""
         chain: list[exp.Expr] = [node]
         while isinstance(chain[-1].this, exp.Binary) and row_of(chain[-1].this) is not None:
             chain.append(chain[-1].this)
+        mark = self._costly.mark()
         self._visit(chain[-1].this)
         for each in reversed(chain):
             for child in [child for child in each.iter_expressions() if child is not each.this]:
                 self._visit(child)
             row = _served(each, row_of(each))
-            self._write(each, row, self._made(each, row))
+            self._write(each, row, self._made(each, row), mark)
 
     def _arguments(self, node: exp.Expr, row: Row) -> None:
         lambdas = [each for each in node.iter_expressions() if isinstance(each, exp.Lambda)]
@@ -187,9 +195,11 @@ class Translation:
 
     def _lambda(self, node: exp.Lambda, kinds: Types) -> None:
         names = [each.name.lower() for each in node.expressions]
+        mark = self._costly.mark()
         self._parameters.append({name: kinds[at] if at < len(kinds) else None for at, name in enumerate(names)})
         self._visit(node.this)
         self._parameters.pop()
+        self._costly.forget(mark)
         self._set(node, self._type(node.this))
 
     def _made(
@@ -217,19 +227,37 @@ class Translation:
             raise call.unexpected(_expected(row))
         return call
 
-    def _written(self, row: Row, call: Call, _kind: Type | None) -> exp.Expr | None:
-        """Return the engine's expression for ``call``, whose result has Trino's type; None for what stands there already."""
-        if row.write is not None:
-            return row.write(call)
+    def _written(self, row: Row, call: Call, _kind: Type | None, costly: Sequence[exp.Expr]) -> exp.Expr | None:
+        """Return the engine's expression for ``call``, whose result has Trino's type ``_kind``; None for what stands there.
+
+        ``costly`` are the parts of its operands that are to be computed once.
+        """
+        write = row.write
+        if write is not None:
+            alone = row.kind != "scalar" or not costly or _reads_rows(call.node)
+            return write(call) if alone else written_once(write, call, costly)
         return call.engine(call.name, *call.arguments) if isinstance(call.node, exp.Anonymous) else None
 
-    def _write(self, place: exp.Expr, row: Row, call: Call) -> None:
+    def _write(self, place: exp.Expr, row: Row, call: Call, mark: int) -> None:
+        """Put what is written for ``call`` at ``place``; the costly parts of its operands were found since ``mark``."""
         parent, key, index = place.parent, place.arg_key, place.index
         kind = row.result(call)
-        new = self._written(row, call, kind) or place
+        costly = self._costly.since(mark)
+        new = self._written(row, call, kind, costly) or place
         if new is not place and parent is not None and key is not None:
             parent.set(key, new, index)
         self._set(new, kind)
+        if row.kind != "scalar" or isinstance(new, exp.Any | exp.All):
+            self._costly.forget(mark)  # they are not values, or not of one row
+        elif (costly or row.volatile) and not (isinstance(new, exp.If) and isinstance(parent, exp.Case)):
+            self._costly.add(new, mark)
+
+
+def _reads_rows(node: exp.Expr) -> bool:
+    """Whether an operator has a subquery's rows as its operand, and not its value."""
+    return isinstance(node, exp.Exists | exp.Any | exp.All) or (
+        isinstance(node, exp.In) and node.args.get("query") is not None
+    )
 
 
 def _expand_rows(node: exp.Values) -> None:

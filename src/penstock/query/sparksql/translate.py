@@ -65,7 +65,7 @@ class _Translation(Translation):
         if what is not None:
             raise _unsupported(what, node)
 
-    def _written(self, row: Row, call: Call, kind: Type | None) -> exp.Expr | None:
+    def _written(self, row: Row, call: Call, kind: Type | None, _costly: Sequence[exp.Expr]) -> exp.Expr | None:
         by_name = isinstance(call.node, exp.Anonymous)
         write = BY_NAME.get(row.name) if by_name else BY_NODE.get(type(call.node))
         if write is None:

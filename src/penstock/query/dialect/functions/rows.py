@@ -14,6 +14,7 @@ from penstock.query.dialect.positions import position_of
 from penstock.query.errors import StatementError
 
 __all__ = [
+    "STAND_IN",
     "ArrowFunction",
     "Call",
     "Definition",
@@ -34,6 +35,10 @@ Types = Sequence[Type | None]
 
 Returns = Type | Callable[[Types], Type | None] | None
 """The type of a result: always the same, by the types of the arguments, or not known."""
+
+
+STAND_IN = "penstock_operand"
+"""In the ``meta`` of a node that stands for an operand which is computed once; see :mod:`penstock.query.dialect.once`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +133,8 @@ class Row:
     """Further parts of the node, whose types have no part in the result's."""
     repeatable: bool = True
     """Whether the same arguments always give the same result."""
+    volatile: bool = False
+    """Whether each evaluation has a result of its own, even within a statement."""
     kind: Literal["scalar", "aggregate", "window"] = "scalar"
     lambdas: Callable[[Types], Sequence[Types]] | None = None
     """For the types of the arguments that are not lambdas, the types of each lambda's parameters."""

@@ -355,7 +355,7 @@ ROWS: Sequence[Row] = [
     Row(name="reduce", arity=(4, 4), returns=_reduced, write=_reduce, lambdas=_reduce_lambdas),
     renamed("repeat", "trino_repeat", 2, _array_of_first),
     Row(name="sequence", arity=(2, 3), returns=_sequenced, write=_sequence),
-    renamed("shuffle", "trino_shuffle", 1, _first, repeatable=False),
+    renamed("shuffle", "trino_shuffle", 1, _first, repeatable=False, volatile=True),
     renamed("slice", "trino_slice", 3, _first),
     _with_lambda("transform", "list_transform", _transformed),
     renamed("trim_array", "trino_trim_array", 2, _first),

@@ -57,7 +57,8 @@ def equal(kind: Type | None, left: exp.Expr, right: exp.Expr) -> exp.Expr:
         left, right = instant(left), instant(right)
     result = exp.EQ(this=exp.paren(left.copy()), expression=exp.paren(right.copy()))
     if kind is not None and kind.is_floating:  # NaN is not equal to itself
-        return exp.paren(exp.and_(result, exp.Not(this=call_engine("trino_is_nan", left.copy())), copy=False), copy=False)
+        beside_nan = call_engine("trino_nan_beside", left.copy(), right.copy())
+        return exp.paren(exp.and_(result, exp.Not(this=beside_nan), copy=False), copy=False)
     return exp.paren(result, copy=False)
 
 
@@ -107,6 +108,7 @@ ROWS: Sequence[Row] = [
 ]
 
 DEFINITIONS: Sequence[Definition] = [
+    Macro("trino_nan_beside", ["(a, b) AS trino_is_nan(a) AND b IS NOT NULL"]),
     Macro("trino_has_null", ["(a) AS len(a) > list_count(a)"]),
     Macro("trino_same_length", ["(a, b) AS len(a) = len(b)"]),
     Macro("trino_pairs", ["(a, b) AS CASE WHEN len(a) = len(b) THEN list_zip(a, b) END"]),

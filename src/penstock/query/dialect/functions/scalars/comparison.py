@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.build import text
+from penstock.query.dialect.functions.build import cast_to, text
+from penstock.query.dialect.functions.nested.lambdas import applied, function
 from penstock.query.dialect.functions.nested.records import NESTED, compared, is_in
-from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, Types, call_engine
+from penstock.query.dialect.functions.rows import STAND_IN, Call, Definition, Macro, Row, Types, call_engine
 from penstock.query.dialect.functions.times.zones import instant
 from penstock.query.dialect.kinds import BOOLEAN, Type, common
 
@@ -71,14 +72,35 @@ def without_nan(call: Call, is_nan_of: str = "trino_is_nan") -> exp.Expr:
     node = call.node
     sides = [node.args[key] for key in _NAN_SIDES.get(type(node), ())]
     floating = [kind is not None and kind.is_floating for kind in call.types]
-    if not sides or any(isinstance(each.unnest(), exp.Literal | exp.Subquery) for each in sides):
+    if not sides or any(isinstance(each.unnest(), exp.Literal) for each in sides):
         return node
     if not (all(floating) if len(sides) == 2 else floating[0 if sides[0] is node.this else 1]):
         return node
-    is_nan = call_engine(is_nan_of, sides[0].copy())
+    sides.sort(key=lambda each: STAND_IN in each.meta)
+    if STAND_IN in sides[0].meta and isinstance(node, exp.LT | exp.GT):
+        sides[0].replace(_below_all(sides[0].copy()))
+        return node
+    beside_nan = _nan_beside(sides[0], node.expression if sides[0] is node.this else node.this, is_nan_of)
     if isinstance(node, exp.NEQ):
-        return exp.Paren(this=exp.Or(this=node, expression=is_nan))
-    return exp.Paren(this=exp.And(this=node, expression=exp.Not(this=is_nan)))
+        return exp.Paren(this=exp.Or(this=node, expression=beside_nan))
+    return exp.Paren(this=exp.And(this=node, expression=exp.Not(this=beside_nan)))
+
+
+def _nan_beside(value: exp.Expr, other: exp.Expr, is_nan_of: str) -> exp.Expr:
+    """Return whether ``value`` is NaN beside a value; beside NULL the comparison is NULL."""
+    is_nan = call_engine(is_nan_of, value.copy())
+    if isinstance(other.unnest(), exp.Literal):
+        return is_nan
+    absent = exp.Is(this=exp.paren(other.copy(), copy=False), expression=exp.Null())
+    return exp.Paren(this=exp.And(this=is_nan, expression=exp.Not(this=absent)))
+
+
+def _below_all(value: exp.Expr) -> exp.Expr:
+    """Return ``value``, computed once, with NaN below all numbers: beside it ``<`` and ``>`` remain the engine's own."""
+    name = exp.to_identifier("trino_bound")
+    least = cast_to(text("-infinity"), "DOUBLE")
+    case = exp.Case(ifs=[exp.If(this=call_engine("trino_is_nan", name.copy()), true=least)], default=name)
+    return applied(function(name.name, case), value)
 
 
 def _between(call: Call) -> exp.Expr:
@@ -86,7 +108,8 @@ def _between(call: Call) -> exp.Expr:
     high, kind = call.node.args["high"], call.types[2]
     if kind is None or not kind.is_floating or isinstance(high.unnest(), exp.Literal):
         return call.node
-    return exp.Paren(this=exp.And(this=call.node, expression=exp.Not(this=call_engine("trino_is_nan", high.copy()))))
+    beside_nan = _nan_beside(high, call.node.this, "trino_is_nan")
+    return exp.Paren(this=exp.And(this=call.node, expression=exp.Not(this=beside_nan)))
 
 
 def _in(call: Call) -> exp.Expr:

@@ -295,7 +295,10 @@ ROWS: Sequence[Row] = [
     renamed("is_nan", "trino_is_nan", 1, BOOLEAN),
     renamed("is_finite", "isfinite", 1, BOOLEAN),
     renamed("is_infinite", "isinf", 1, BOOLEAN),
-    *(Row(name=name, arity=(0, 2), returns=_random_type, write=_random, repeatable=False) for name in ("rand", "random")),
+    *(
+        Row(name=name, arity=(0, 2), returns=_random_type, write=_random, repeatable=False, volatile=True)
+        for name in ("rand", "random")
+    ),
     renamed("width_bucket", "trino_width_bucket", (2, 4), BIGINT),
     renamed("from_base", "trino_from_base", 2, BIGINT),
     renamed("to_base", "trino_to_base", 2, VARCHAR),

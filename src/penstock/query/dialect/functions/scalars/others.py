@@ -203,7 +203,7 @@ _MODELS = """
 """
 
 ROWS: Sequence[Row] = [
-    *same("uuid", 0, Type("uuid"), repeatable=False),
+    *same("uuid", 0, Type("uuid"), repeatable=False, volatile=True),
     Row(name="format", arity=(2, None), returns=VARCHAR, write=_format, note="A literal format, without %t."),
     Row(name="format_number", arity=(1, 1), returns=VARCHAR, write=_number_text),
     renamed("parse_data_size", "trino_parse_data_size", 1, Type.decimal(38, 0)),
