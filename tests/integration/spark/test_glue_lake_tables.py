@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from awsglue.context import GlueContext
@@ -75,6 +76,12 @@ def test_iceberg_and_delta_tables_are_read_and_written(glue: GlueContext, pensto
     )
     glue.write_dynamic_frame.from_catalog(DynamicFrame.fromDF(more, glue, "f"), database="ice", table_name="deltas")
     assert values(glue.create_data_frame.from_catalog(database="ice", table_name="deltas")) == whole[:3]
+    # Delta's own Python library, as AWS's image has it.
+    changes = glue.createDataFrame([(2, "wed"), (4, "thu")], "id BIGINT, day STRING")
+    merge = DeltaTable.forPath(glue.spark_session, folder).alias("t").merge(changes.alias("c"), "t.id = c.id")
+    merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    merged = glue.create_data_frame.from_catalog(database="ice", table_name="deltas")
+    assert values(merged) == [(1, "mon"), (2, "wed"), (3, "tue"), (4, "thu")]
     before = glue.create_data_frame.from_options("delta", {"path": folder, "versionAsOf": "0"})
     assert values(before) == whole[:2]
     with pytest.raises(NotFound, match="nothing cannot be read"):

@@ -84,7 +84,8 @@ def _packages(uses: Uses, reached: Collection[int], surroundings: Surroundings) 
     for name, line, node in uses.imports:
         if name not in _LIBRARIES and name != "pyspark" and not surroundings.has_module(name):
             note = (
-                "There is no such module: install it for this Python, or put its file beside the script (--extra-py-files)."
+                "There is no such module: install it for this Python (jobs refuse --additional-python-modules), "
+                "or put its file beside the script (--extra-py-files)."
             )
             yield Finding(line=line, kind="refused", name=f"import {name}", note=note, sure=node in reached)
 

@@ -28,8 +28,9 @@ _OPERATORS: Mapping[str, Any] = {
 def joined(one: DataFrame, other: DataFrame, keys1: Sequence[str], keys2: Sequence[str]) -> DataFrame:
     """Return the pairs of rows whose keys are equal, with the fields of both.
 
-    A field of ``other`` whose name ``one`` has, too, gets a point before its name, as on AWS: ``.id``. Raises
-    :class:`InvalidInput` for keys that do not exist, and for two lists of different lengths.
+    A field of ``other`` whose name ``one`` has, too, gets a point before its name, as on AWS: ``.id``, by which scripts of
+    Glue Studio drop it after the join. Raises :class:`InvalidInput` for keys that do not exist, and for two lists of
+    different lengths.
     """
     if not keys1 or len(keys1) != len(keys2):
         raise InvalidInput(

@@ -1,7 +1,8 @@
 """Nested frames as flat ones: ``unnest``, and ``relationalize``, which makes a frame of each array.
 
 Names are AWS's: field ``b`` of struct ``a`` is ``a.b``; the frame of the array ``c`` is ``root_c``, with ``id``, ``index``
-and ``c.val``, or ``c.val.x`` for a field x of its structs; ``c`` of the root is the id.
+and ``c.val``, or ``c.val.x`` for a field x of its structs; ``c`` of the root is the id. An array x within them is the frame
+``root_c.val.x``, as AWS's sample reads them: https://github.com/aws-samples/aws-glue-flatten-nested-json.
 """
 
 import uuid
