@@ -11,9 +11,10 @@ from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
 
 from awsglue.context import GlueContext
+from awsglue.dynamicframe import DynamicFrame
 from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
 from penstock.local.broker import Broker
-from penstock.serdes.kinesis.aggregate import UserRecord, write_aggregate
+from penstock.serdes.kinesis.aggregate import UserRecord, read_aggregate, write_aggregate
 from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import stop_requested
@@ -29,17 +30,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTING", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_REGION": "us-east-1"}
 TEXT = "$json$data_infer_schema$_temporary$"
 
 
 @pytest.fixture
 def glue(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[GlueContext]:
-    keys = {"AWS_ACCESS_KEY_ID": "AKIATESTING", "AWS_SECRET_ACCESS_KEY": "testing", "AWS_REGION": "us-east-1"}
     monkeypatch.setenv(ONCE, "1")
     # What Spark's workers get: the session was started before anybody knew of a stream.
     environment: dict[str, str] = spark.sparkContext.environment
     before = dict(environment)
-    environment.update(keys)
+    environment.update(KEYS)
     yield GlueContext(spark.sparkContext)
     environment.clear()
     environment.update(before)
@@ -195,6 +196,27 @@ def test_kafka_by_glues_options(
     assert sorted((row.id, row.place.city) for row in whole.collect()) == [(0, "x"), (1, "x"), (2, "x")]
     some = {**there, "startingOffsets": json.dumps({topic: {"0": 1}}), "endingOffsets": json.dumps({topic: {"0": 2}})}
     assert [row.id for row in glue.create_data_frame.from_options("kafka", some).collect()] == [1]
+    # Rows are written as records, with the same options of the brokers.
+    reached = {name: value for name, value in options.items() if name in {"bootstrap.servers", "security.protocol"}}
+    reached |= {name: value for name, value in options.items() if name.startswith("kafka.")}
+    made = DynamicFrame.fromDF(
+        glue.createDataFrame([(7, "a", None), (8, "b", "x")], "id INT, k STRING, v STRING"), glue, "f"
+    )
+    sink = {**reached, "topic": f"{topic}-out", "key": "k", "partition": "0", "classification": "json"}
+    assert glue.write_dynamic_frame.from_options(made, "kafka", sink) is made
+    glue.write_data_frame.from_options(
+        made.toDF(), "kafka", {**sink, "classification": "csv", "key": "all", "delimiter": "|"}
+    )
+    written = glue.read.format("kafka").options(subscribe=f"{topic}-out", **plain).load()
+    assert sorted((row.key.decode(), row.value.decode()) for row in written.collect()) == [
+        ("a", '{"id":7,"k":"a","v":null}'), ("all", "7|a|"), ("all", "8|b|x"), ("b", '{"id":8,"k":"b","v":"x"}')
+    ]  # fmt: skip
+    for wrong, why in (
+        ({"partition": "k"}, "column of whole numbers"),
+        ({"classification": "xml"}, "xml cannot be written"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
+            glue.write_dynamic_frame.from_options(made, "kafka", {**sink, **wrong})
     # The same by a table of the catalog.
     for name, value in penstock_server.environment().items():
         monkeypatch.setenv(name, value)
@@ -212,6 +234,33 @@ def test_kafka_by_glues_options(
         glue.create_dynamic_frame.from_options("kinesis", {})
     with pytest.raises(EnvironmentProblem, match=r"No broker of the Kafka source can be reached.*bootstrap.servers"):
         glue.create_data_frame_from_options("kafka", {**options, "bootstrap.servers": "127.0.0.1:1"})
+
+
+def test_rows_are_put_into_kinesis(glue: GlueContext, stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    place = {name: value for name, value in stream.options().items() if name in {"streamName", "endpointUrl"}}
+    frame = DynamicFrame.fromDF(glue.createDataFrame([(1, "a"), (2, None)], "id INT, k STRING"), glue, "f")
+    glue.getSink("kinesis", partitionKey="part'1", aggregationEnabled="false", **place).writeFrame(frame)
+    glue.write_dynamic_frame.from_options(
+        frame.filter(lambda row: row["id"] == 1), "kinesis", {**place, "partitionKey": "k"}
+    )
+    shards = stream.client.list_shards(StreamName=stream.name)["Shards"]
+    found = []
+    for shard in shards:
+        start = {"ShardId": shard["ShardId"], "ShardIteratorType": "TRIM_HORIZON"}
+        iterator = stream.client.get_shard_iterator(StreamName=stream.name, **start)["ShardIterator"]
+        found += stream.client.get_records(ShardIterator=iterator)["Records"]
+    plain = [(each["PartitionKey"], each["Data"]) for each in found if each["Data"].startswith(b"{")]
+    assert sorted(plain) == [("part'1", b'{"id":1,"k":"a"}'), ("part'1", b'{"id":2,"k":null}')]
+    # Without the option records are aggregated, as AWS's producer does.
+    (whole,) = [each["Data"] for each in found if not each["Data"].startswith(b"{")]
+    (record,) = read_aggregate(whole)
+    assert (record.partition_key, record.data) == ("a", b'{"id":1,"k":"a"}')
+    with pytest.raises(NotFound, match="nowhere"):
+        glue.write_dynamic_frame.from_options(frame, "kinesis", {**place, "streamName": "nowhere"})
+    with pytest.raises(InvalidInput, match="The kinesis sink does not name a stream"):
+        glue.write_dynamic_frame.from_options(frame, "kinesis", {"partitionKey": "k"})
 
 
 def test_only_streams_have_batches(glue: GlueContext, spark: SparkSession) -> None:

@@ -16,11 +16,16 @@ class Options:
     """The options of ``owner`` (``the kafka source``). Reading one removes it; :meth:`finish` refuses the rest."""
 
     def __init__(self, owner: str, given: Mapping[str, Any]) -> None:
-        self._owner = owner
+        self.owner = owner
         # A sentence begins with a capital, a method's name does not.
         self._title = owner.replace("the ", "The ", 1)
         self._left = {str(name): value for name, value in given.items() if value is not None}
         self._known: set[str] = set()
+
+    @property
+    def title(self) -> str:
+        """Return the owner as a sentence begins with it: ``The kafka source``."""
+        return self._title
 
     def text(self, name: str, default: str | None = None) -> str | None:
         """Return the option as text, with numbers and booleans as in JSON."""
@@ -37,7 +42,7 @@ class Options:
             return default
         if found.strip().lower() in _TRUE + _FALSE:
             return found.strip().lower() in _TRUE
-        raise InvalidInput(f"Option {name} of {self._owner} is {found!r}.", remedy="Use true or false.")
+        raise InvalidInput(f"Option {name} of {self.owner} is {found!r}.", remedy="Use true or false.")
 
     def number(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
         """Return a whole number of at least ``least``."""
@@ -46,7 +51,7 @@ class Options:
             return default
         if found.strip().isdigit() and int(found) >= least:
             return int(found)
-        raise InvalidInput(f"Option {name} of {self._owner} is {found!r}.", remedy=f"Use a number of at least {least}.")
+        raise InvalidInput(f"Option {name} of {self.owner} is {found!r}.", remedy=f"Use a number of at least {least}.")
 
     def rest(self, prefix: str) -> dict[str, str]:
         """Return every option whose name begins with ``prefix``."""
@@ -56,7 +61,7 @@ class Options:
         """Refuse an option that AWS has and this source lacks, unless its value is one of ``harmless``."""
         found = self.text(name)
         if found is not None and found.strip().lower() not in harmless:
-            raise InvalidInput(f"Option {name} of {self._owner} is not supported.", remedy=remedy)
+            raise InvalidInput(f"Option {name} of {self.owner} is not supported.", remedy=remedy)
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> "Options":
         """Give options that the script has not given; None is none. Return these options."""

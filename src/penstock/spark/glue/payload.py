@@ -25,6 +25,7 @@ __all__ = [
     "TEXT_COLUMN",
     "TEXT_COLUMNS",
     "Payload",
+    "check_avro",
     "inferred",
     "is_of_files",
     "payload_of",
@@ -114,11 +115,7 @@ def _known() -> str:
 
 def _checked(schema: str, kind: str | None) -> str:
     if kind == "avro":
-        try:
-            json.loads(schema)
-        except ValueError as error:
-            raise InvalidInput(f"Option schema is not an Avro schema: {error}.", remedy=_SCHEMA) from None
-        return schema
+        return check_avro(schema)
     # AWS's own example writes names in single quotes, which Spark's DDL does not allow.
     ddl = re.sub(r"(^|,)\s*'([^']+)'", r"\1 `\2`", schema)
     try:
@@ -126,6 +123,15 @@ def _checked(schema: str, kind: str | None) -> str:
     except ParseException as error:
         raise InvalidInput(f"Option schema cannot be read: {str(error).splitlines()[0]}", remedy=_SCHEMA) from None
     return ddl
+
+
+def check_avro(schema: str) -> str:
+    """Return an Avro schema as it is. Raises :class:`InvalidInput` for a text that is not JSON."""
+    try:
+        json.loads(schema)
+    except ValueError as error:
+        raise InvalidInput(f"Option schema is not an Avro schema: {error}.", remedy=_SCHEMA) from None
+    return schema
 
 
 def with_inferred_columns(frame: DataFrame) -> DataFrame:

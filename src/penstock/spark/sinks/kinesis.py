@@ -42,14 +42,16 @@ _ORDER = ("topic", "partition", "offset", "sequence")
 class KinesisWriter:
     """One Kinesis sink in one run; a :class:`~penstock.spark.sinks.port.SinkWriter`.
 
-    ``schemas`` None: those of the declared registry.
+    ``schemas`` None: those of the declared registry. ``client`` None: boto3's, of the declared region, endpoint and role.
     """
 
-    def __init__(self, sink: KinesisSink, spark: SparkSession, schemas: ValueSchemas | None = None) -> None:
+    def __init__(
+        self, sink: KinesisSink, spark: SparkSession, schemas: ValueSchemas | None = None, *, client: Any = None
+    ) -> None:
         self._sink = sink
         self._spark = spark
         self._schemas = schemas or ValueSchemas(sink.value)
-        self._client: Any = None
+        self._client = client
 
     @property
     def settings(self) -> KinesisSink:

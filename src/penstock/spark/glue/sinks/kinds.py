@@ -7,12 +7,13 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import KINDS
-from penstock.spark.glue.sinks import dynamodb, files, jdbc, lake_tables
+from penstock.spark.glue.sinks import dynamodb, files, jdbc, lake_tables, streams
 from penstock.spark.glue.sinks.formats import FORMATS
 from penstock.spark.glue.sinks.port import Sink, TableSink, Write
 from penstock.spark.glue.sources.dynamodb import is_dynamodb_table
 from penstock.spark.glue.sources.jdbc import is_database_table
 from penstock.spark.glue.sources.lake_tables import is_delta, is_iceberg
+from penstock.spark.glue.sources.stream_tables import is_stream
 
 __all__ = ["FILE_FORMATS", "WRITABLE", "check_kind", "write", "write_table"]
 
@@ -24,6 +25,8 @@ _SINKS: Mapping[str, Sink] = {
     "dynamodb": dynamodb.write,
     "iceberg": lake_tables.write_iceberg,
     "delta": lake_tables.write_delta,
+    "kafka": streams.write_kafka,
+    "kinesis": streams.write_kinesis,
 }
 """By connection type; a format as the type is that of files."""
 
@@ -34,6 +37,7 @@ FILE_FORMATS = frozenset(FORMATS)
 """The formats of files that can be written."""
 
 _TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = (
+    (is_stream, streams.to_table),
     (is_database_table, jdbc.to_table),
     (is_dynamodb_table, dynamodb.to_table),
     (is_iceberg, lake_tables.to_iceberg_table),

@@ -15,12 +15,13 @@ from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options, milliseconds
 from penstock.spark.glue.payload import Payload, payload_of
+from penstock.spark.glue.session import GlueSession
 from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.sources.port import Read
 from penstock.spark.kafka import TIMEOUTS, check_brokers, login_options
 from penstock.spark.sources.kafka_reads import LIMITS, KafkaReads
 
-__all__ = ["kafka_reads", "rows", "stream"]
+__all__ = ["broker_options", "kafka_connections", "kafka_reads", "rows", "stream"]
 
 _log = logging.getLogger("awsglue")
 
@@ -51,11 +52,13 @@ def rows(read: Read) -> DataFrame:
     return _frame(read, batch=True)
 
 
-def _frame(read: Read, *, batch: bool) -> DataFrame:
-    def connection(name: str) -> KafkaConnection:
-        return kafka_connection(read.session.connection(name), secret=broker_credentials, read=read.session.files.read)
+def kafka_connections(session: GlueSession) -> Connections:
+    """Return the function from a connection's name to it."""
+    return lambda name: kafka_connection(session.connection(name), secret=broker_credentials, read=session.files.read)
 
-    wanted, payload, arrived = kafka_reads(read.options, connection, batch=batch)
+
+def _frame(read: Read, *, batch: bool) -> DataFrame:
+    wanted, payload, arrived = kafka_reads(read.options, kafka_connections(read.session), batch=batch)
     check_brokers(wanted.options()["kafka.bootstrap.servers"], "the Kafka source")
     spark = read.session.spark
     return _columns(wanted, payload, wanted.rows(spark) if batch else wanted.stream(spark), arrived=arrived)
@@ -80,7 +83,7 @@ def kafka_reads(
 ) -> tuple[KafkaReads, Payload, bool]:
     """Return what is read, how payloads are read, and whether to add timestamps; of a stream, or of what is there."""
     options = Options("the kafka source", given)
-    login = _broker(options, connection)
+    login = broker_options(options, connection)
     topics = _topics(options)
     offsets, moment = _starts(options, batch=batch)
     end = options.text("endingOffsets")
@@ -111,17 +114,21 @@ def kafka_reads(
     return wanted, payload, arrived
 
 
-def _broker(options: Options, connection: Connections) -> dict[str, str]:
+def broker_options(options: Options, connection: Connections) -> dict[str, str]:
+    """Return the options ``kafka.*`` of brokers, login and certificates. They may have a password: never log them.
+
+    Raises :class:`InvalidInput` without brokers.
+    """
     servers, name = options.text("bootstrap.servers"), options.text("connectionName")
     protocol = options.text("security.protocol")
     if servers is None and name is None:
         raise InvalidInput(
-            "The kafka source does not name its brokers.",
+            f"{options.title} does not name its brokers.",
             remedy="Give connectionName, a Glue connection of type KAFKA, or bootstrap.servers.",
         )
     if protocol is not None and protocol.upper() not in _PROTOCOLS:
         raise InvalidInput(
-            f"Option security.protocol of the kafka source is {protocol!r}.", remedy=f"Use one of {', '.join(_PROTOCOLS)}."
+            f"Option security.protocol of {options.owner} is {protocol!r}.", remedy=f"Use one of {', '.join(_PROTOCOLS)}."
         )
     found = dict(TIMEOUTS)
     if name is not None:

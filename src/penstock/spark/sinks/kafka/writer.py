@@ -6,8 +6,8 @@ whole. Its records carry the batch in a header, by which readers find repeated o
 
 import math
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,15 @@ from penstock.spark.sinks.port import Published, SinkBatch
 from penstock.spark.sinks.values import PROBLEMS, ValueSchemas, derived_avro
 from penstock.spark.sources.port import METADATA
 
-__all__ = ["KafkaWriter"]
+__all__ = ["PRODUCER", "KafkaWriter", "kafka_errors"]
+
+PRODUCER: Mapping[str, str] = {
+    "kafka.acks": "all",
+    "kafka.enable.idempotence": "true",
+    "kafka.compression.type": "lz4",
+    "kafka.linger.ms": "20",
+}
+"""A producer's settings: acknowledged by all replicas, not repeated or reordered by its own retries."""
 
 _ROWS_PER_TASK = 50_000
 _ADMIN_SECONDS = 15
@@ -142,34 +150,32 @@ class KafkaWriter:
 
     @property
     def _producer(self) -> dict[str, str]:
-        """Return the producer's settings: acknowledged by all replicas, not repeated or reordered by its own retries."""
-        return {
-            "kafka.acks": "all",
-            "kafka.enable.idempotence": "true",
-            "kafka.compression.type": self._sink.compression,
-            "kafka.linger.ms": "20",
-            **self._sink.options,
-        }
+        """Return the producer's settings."""
+        return {**PRODUCER, "kafka.compression.type": self._sink.compression, **self._sink.options}
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self) -> AbstractContextManager[None]:
         sink = self._sink
-        try:
-            yield
-        except PenstockError:
-            raise
-        except Exception as error:
-            text = str(error)
-            where = f"Sink {sink.name}: topic {sink.topic} on {sink.brokers.brokers}"
-            for pattern, kind, what, remedy in _PATTERNS:
-                if re.search(pattern, text):
-                    line = next((each.strip() for each in text.splitlines() if re.search(pattern, each)), "")
-                    raise kind(f"{where} {what}: {line[:300].rstrip('.')}.", remedy=remedy) from error
-            causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
-            cause = (causes or [line for line in text.splitlines() if line.strip()] or [type(error).__name__])[
-                -1 if causes else 0
-            ]
-            raise EnvironmentProblem(
-                f"{where} could not be written: {cause.removeprefix('Caused by: ')[:300].rstrip('.')}.",
-                remedy="It is retried; see the broker's log.",
-            ) from error
+        return kafka_errors(f"Sink {sink.name}: topic {sink.topic} on {sink.brokers.brokers}")
+
+
+@contextmanager
+def kafka_errors(where: str) -> Iterator[None]:
+    """Raise an error of Spark's or Kafka's in the block as one of ours, of the topic that ``where`` names."""
+    try:
+        yield
+    except PenstockError:
+        raise
+    except Exception as error:
+        text = str(error)
+        for pattern, kind, what, remedy in _PATTERNS:
+            if re.search(pattern, text):
+                line = next((each.strip() for each in text.splitlines() if re.search(pattern, each)), "")
+                raise kind(f"{where} {what}: {line[:300].rstrip('.')}.", remedy=remedy) from error
+        causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
+        cause = (causes or [line for line in text.splitlines() if line.strip()] or [type(error).__name__])[
+            -1 if causes else 0
+        ]
+        raise EnvironmentProblem(
+            f"{where} could not be written: {cause.removeprefix('Caused by: ')[:300].rstrip('.')}.",
+            remedy="It is retried; see the broker's log.",
+        ) from error

@@ -16,7 +16,7 @@ from penstock.names import parse_arn
 from penstock.spark.glue.options import Options, milliseconds
 from penstock.spark.sources.kinesis.shards import ReadOptions, Stream
 
-__all__ = ["OPTION_NAMES", "KinesisOptions", "kinesis_options", "plain_options", "starting_offsets"]
+__all__ = ["OPTION_NAMES", "KinesisOptions", "kinesis_options", "plain_options", "starting_offsets", "stream_of"]
 
 OPTION_NAMES = (
     "streamARN",
@@ -78,7 +78,7 @@ class KinesisOptions:
 
 def kinesis_options(options: Options) -> KinesisOptions:
     """Return the stream's options, taken from ``options``. Raises :class:`InvalidInput` for missing or wrong ones."""
-    stream = _stream(options)
+    stream = stream_of(options)
     start, moment, offsets = _start(options)
     consumer, named = options.text("fanoutConsumerARN"), options.text("fanoutConsumerName")
     if consumer is not None and named is not None:
@@ -121,11 +121,12 @@ def plain_options(given: Mapping[str, str]) -> KinesisOptions:
     return found
 
 
-def _stream(options: Options) -> Stream:
+def stream_of(options: Options) -> Stream:
+    """Return the stream that the options name, and the role that reads or writes it. Raises :class:`InvalidInput`."""
     arn, name, endpoint = options.text("streamARN"), options.text("streamName"), options.text("endpointUrl")
     if arn is None and name is None:
         raise InvalidInput(
-            "The kinesis source does not name a stream.", remedy="Give streamARN, or streamName and endpointUrl."
+            f"{options.title} does not name a stream.", remedy="Give streamARN, or streamName and endpointUrl."
         )
     if arn is not None and name is not None:
         raise InvalidInput("Options streamARN and streamName exclude each other.", remedy="Leave one of them out.")
