@@ -251,10 +251,14 @@ def test_redshift_copies_and_unloads_through_its_folder(
         ("postgresql", {"dbtable": "t"}, "needs connectionName or url"),
         ("postgresql", {"connectionName": "air", "dbtable": "t"}, "need each other"),
         ("postgresql", {"url": "jdbc:postgresql://h/d", "customJdbcDriverS3Path": "s3://x"}, "customJdbcDriverS3Path"),
-        ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "hashfield": "x"}, "hashfield is not for redshift"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "DbUser": "x"}, "DbUser of the redshift source"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "tempdir_region": "here"}, "tempdir_region is 'here'"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "extracopyoptions": "X"}, "and these are inserted"),
+        (
+            "redshift",
+            {"url": "jdbc:redshift://h/d", "dbtable": "t", "customSchema": "x INT"},
+            "customSchema of the redshift",
+        ),
     ],
 )
 def test_what_is_not_served_is_refused_by_name(glue: GlueContext, kind: str, options: Any, message: str) -> None:

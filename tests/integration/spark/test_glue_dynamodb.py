@@ -146,7 +146,7 @@ def test_a_role_is_assumed(
         ({"dynamodb.input.tableName": "t", "dynamodb.throughput.read.percent": "9"}, "from 0.1 to 1.5"),
         ({"dynamodb.input.tableName": "t", "dynamodb.sts.roleSessionName": "r"}, "goes with dynamodb.sts.roleArn"),
         ({"dynamodb.input.tableName": "t", "dynamodb.unnestDDBJson": True}, "need dynamodb.export"),
-        ({"dynamodb.input.tableName": "t", "dynamodb.input.table": "t"}, "has no option"),
+        ({"dynamodb.input.tableName": "t", "dynamodb.exportTime": "1"}, "dynamodb.exportTime of the dynamodb source is not"),
     ],
 )
 def test_what_is_not_served_is_refused_by_name(glue: GlueContext, options: dict[str, Any], message: str) -> None:

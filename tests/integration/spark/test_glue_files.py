@@ -100,7 +100,7 @@ def test_parquet_orc_avro_and_xml(glue: GlueContext, tmp_path: Path) -> None:
     assert found == [{"_id": 1, "title": "A"}, {"_id": 2, "title": None}]
 
 
-def test_files_are_chosen_by_glues_options(glue: GlueContext, tmp_path: Path) -> None:
+def test_files_are_chosen_by_glues_options(glue: GlueContext, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     root = tmp_path.as_uri()
     for number, name in enumerate(["a.json", "b.json", "deep/c.json", "deep/d.tmp", "_hidden.json", "e.json.gz"]):
         put(tmp_path, name, f'{{"n": {number}}}\n', at=1_700_000_000 - number)
@@ -123,12 +123,15 @@ def test_files_are_chosen_by_glues_options(glue: GlueContext, tmp_path: Path) ->
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"compressionType": "gzip"}, "does not end in .gz"),
         ({"exclusions": "**.pdf"}, "exclusions is"),
-        ({"recursive": True}, "no option 'recursive'. Did you mean recurse?"),
     ]
     for options, why in wrong:
         with pytest.raises(InvalidInput) as caught:
             numbers(**options)
         assert why in str(caught.value)
+    # What AWS ignores is ignored, and said.
+    assert numbers(recurs=True, gzip=True, jobBookmarkKeys=["n"]) == [0, 1, 5]
+    assert "The s3 source ignores gzip, jobBookmarkKeys (it is an option of" in caplog.text
+    assert "recurs (did you mean recurse?), as AWS does." in caplog.text
     with pytest.raises(NotFound, match="Bucket nowhere of s3://nowhere/x does not exist"):
         numbers("s3://nowhere/x")
     for form, why in [("ion", "Format ion is not supported"), ("grokLog", "regexp_extract"), (None, "needs a format")]:

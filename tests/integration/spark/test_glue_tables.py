@@ -123,8 +123,10 @@ def test_tables_are_read_by_their_serde(glue: GlueContext, penstock_server: Runn
     assert glue.create_dynamic_frame.from_catalog(name_space="shop", table_name="lines").toDF().columns == ["a", "b"]
     put(tmp_path / "lines", 'x|2026-01-02\n"y|z"|\n')
     assert [str(row["b"]) for row in rows(glue, "lines")] == ["2026-01-02", "None"]
-    with pytest.raises(InvalidInput, match="no option 'recursive'"):
-        rows(glue, "lines", additional_options={"recursive": True})
+    # Options of other sources and formats are ignored, as there.
+    assert len(rows(glue, "lines", additional_options={"mergeSchema": "true", "hashfield": "a", "jsonPath": "$"})) == 2
+    with pytest.raises(InvalidInput, match="withSchema of the read of a table of csv is not supported"):
+        rows(glue, "lines", additional_options={"withSchema": "{}"})
     with pytest.raises(NotFound, match=r"shop\.nothing"):
         rows(glue, "nothing")
     catalog.table("grok", {"a": "string"}, "com.amazonaws.glue.serde.GrokSerDe", table={"classification": "apache"})

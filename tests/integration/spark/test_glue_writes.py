@@ -123,7 +123,6 @@ def test_formats_are_written_by_glues_options(glue: GlueContext, lake: Path) -> 
     assert sorted(each for each in folder.rglob("*") if each.is_file()) == [each for each in before if each.is_file()]
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("xml", {}, "Format 'xml' is not supported for writing"),
-        ("json", {"enableupdatecatalog": True}, "Did you mean enableUpdateCatalog"),
         ("json", {"enableUpdateCatalog": True}, "setCatalogInfo"),
         ("json", {"partitionKeys": ["nope"]}, "no column nope"),
     ]

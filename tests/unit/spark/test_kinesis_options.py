@@ -14,9 +14,7 @@ ARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
 
 def kinesis(**given: Any) -> Any:
     options = Options("the kinesis source", given)
-    found = kinesis_options(options)
-    options.finish()
-    return found
+    return kinesis_options(options)
 
 
 def test_kinesis_options_name_stream_and_bounds() -> None:
@@ -63,7 +61,6 @@ def test_kinesis_options_name_stream_and_bounds() -> None:
         ({"streamName": "x", "awsSTSEndpoint": "https://sts.vpc"}, "awsSTSEndpoint goes with awsSTSRoleARN"),
         ({"streamName": "x", "awsSTSSessionName": "s"}, "goes with awsSTSRoleARN"),
         ({"streamName": "x", "describeShardInterval": "soon"}, "describeShardInterval is 'soon'"),
-        ({"streamName": "x", "topicName": "t"}, "no option 'topicName'"),
     ],
 )
 def test_what_kinesis_cannot_do_is_refused(given: dict[str, Any], why: str) -> None:

@@ -30,7 +30,6 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 _URL = re.compile(r"jdbc:(?P<vendor>postgresql|redshift|mysql|mariadb|sqlserver|oracle)[:/].*", re.DOTALL)
 _DATABASE = re.compile(r"(?P<place>jdbc:[a-z]+://[^/?;]+)(?:/(?P<database>[^?;]*))?(?P<rest>.*)", re.DOTALL)
-_HARMLESS = ("bulkSize", "batchsize")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +58,6 @@ def database_target(session: GlueSession, kind: str, options: Options) -> Target
 
     Raises :class:`InvalidInput` for options that are missing or not served, NotFound for a connection.
     """
-    options.refuse("customJdbcDriverS3Path", "Start the job with --extra-jars and the driver's file.")
-    options.refuse("customJdbcDriverClassName", f"The classes of drivers are fixed: {', '.join(KINDS.get(kind, ()))}.")
-    for harmless in _HARMLESS:
-        # How AWS moves rows; none of it shows in them.
-        options.text(harmless)
     by_connection = options.flag("useConnectionProperties")
     name, url = options.text("connectionName"), options.text("url")
     user, password = options.text("user") or options.text("username"), options.text("password")

@@ -62,18 +62,17 @@ def purge_table(session: GlueSession, table: Table, given: Mapping[str, Any], tr
 
 
 def _options(session: GlueSession, given: Mapping[str, Any], path: str) -> _Purge:
-    rest = dict(given)
-    excluded = rest.pop("excludeStorageClasses", None) or []
+    # A name that is passed over would delete other files than those that are meant.
+    options = Options("the purge", given, strict=True)
+    excluded = options.raw("excludeStorageClasses") or []
     if isinstance(excluded, str) or not all(isinstance(each, str) for each in excluded):
         raise InvalidInput(f"excludeStorageClasses is {excluded!r}.", remedy='Write it like ["GLACIER"].')
-    options = Options("the purge", rest)
     found = _Purge(
         hours=options.number("retentionPeriod", _WEEK) or 0,
         excluded=[each.upper() for each in excluded],
         manifest=options.text("manifestFilePath"),
         predicate=options.text("partitionPredicate") or "",
     )
-    options.finish()
     if found.excluded and session.files.on_this_machine(path.rstrip("/")) is None and path.startswith("s3"):
         raise InvalidInput(
             "excludeStorageClasses is only known for the embedded lake, whose objects are all STANDARD.",

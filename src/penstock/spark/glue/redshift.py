@@ -36,8 +36,6 @@ __all__ = ["TempDir", "is_aws", "temp_dir"]
 
 _FOLDERS = ("redshiftTmpDir", "TempDir", "tempdir")
 _ROLES = ("aws_iam_role", "aws_iam_user")  # Glue Studio writes a role under the second name
-# How AWS moves rows; none of it shows in them.
-_HARMLESS = ("tempformat", "unload_s3_format", "autopushdown", "autopushdown.s3_result_cache", "csvnullstring")
 _S3 = re.compile(r"s3[an]?://")
 _S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _AWS = (".amazonaws.com", ".amazonaws.com.cn")
@@ -132,9 +130,6 @@ def temp_dir(session: GlueSession, target: Target, options: Options, temporary: 
     None if rows cannot go through one: for other databases, without a folder, and with one that is not in AWS's S3. Raises
     :class:`InvalidInput` for options that are wrong.
     """
-    for each in _HARMLESS:
-        options.text(each)
-    options.refuse("DbUser", "Logins by IAM are not made: give user and password, or a connection with a secret.")
     folder = next((found for found in [options.text(each) for each in _FOLDERS] if found), temporary)
     role = next((found for found in [options.text(each) for each in _ROLES] if found), None)
     region, key = options.text("tempdir_region"), options.text("sse_kms_key")

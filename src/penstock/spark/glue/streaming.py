@@ -66,12 +66,9 @@ def batch_options(given: Mapping[str, Any]) -> BatchOptions:
         raise InvalidInput(f"batchMaxRetries is {retries}.", remedy="Use a number from 0 to 100.")
     keep = options.flag("persistDataFrame", default=True)
     level = (options.text("storageLevel") or "MEMORY_AND_DISK").upper()
-    options.number("batchMaxPollingTimeSeconds")  # a batch is what the source has when it begins
-    options.refuse("recordPollingLimit", "Bound a batch by maxOffsetsPerTrigger or maxFetchRecordsPerShard of the source.")
     storage = getattr(StorageLevel, level, None) if level.replace("_", "").isalnum() else None
     if not isinstance(storage, StorageLevel):
         raise InvalidInput(f"storageLevel is {level!r}.", remedy="Use one of Spark's, such as MEMORY_AND_DISK.")
-    options.finish()
     return BatchOptions(window=window, checkpoint=checkpoint, storage=storage if keep else None, retries=retries)
 
 

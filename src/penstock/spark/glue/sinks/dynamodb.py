@@ -38,10 +38,7 @@ def _put(write: Write, frame: DataFrame) -> None:
         raise InvalidInput("The dynamodb sink needs dynamodb.output.tableName.", remedy="Name the table.")
     check_rate(options, "dynamodb.throughput.write.percent")
     threads = options.number("dynamodb.output.numParallelTasks", 16, least=1) or 16
-    # Requests are retried by the writer, with growing pauses.
-    options.number("dynamodb.output.retry")
     region = options.text("dynamodb.region")
     session = acting_session(options, "glue-dynamodb-write-sts-session", region)
-    options.finish()
     sink = DynamoDbSink(name="dynamodb", table=table, region=region, threads=min(threads, _MOST_THREADS))
     DynamoDbWriter(sink, session=session).load(frame)

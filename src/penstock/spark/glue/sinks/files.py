@@ -37,21 +37,17 @@ def write(request: Write, frame: DataFrame) -> None:
     Raises :class:`InvalidInput` for options that are unknown, missing or wrong, and for a table that does not fit;
     :class:`NotFound` for a bucket that does not exist.
     """
-    given = dict(request.options)
-    keys = _keys(given.pop("partitionKeys", None))
-    options = Options("the s3 sink", given)
+    options = Options("the s3 sink", request.options)
+    keys = _keys(options.raw("partitionKeys"))
     path = options.text("path")
     if not path:
         raise InvalidInput(
             "The s3 sink does not name a path.", remedy='Give connection_options={"path": "s3://BUCKET/folder/"}.'
         )
-    details = Options("the format", request.format_options)
-    if options.flag("useGlueParquetWriter") and (request.format or request.kind).lower() == "parquet":
-        details = details.with_defaults({"useGlueParquetWriter": True})
     compression = options.text("compression") or options.text("compressionType")
-    made = output(request.format or _kind_as_format(request), details, compression=compression)
+    form = request.format or _kind_as_format(request)
+    made = output(form, _format_options(options, form, request.format_options), compression=compression)
     table = _catalog_table(request, options, path, keys, made)
-    options.finish()
     _save(request.session, frame, _Target(path=path, keys=keys, made=made, update=table))
 
 
@@ -60,15 +56,14 @@ def to_table(request: Write, table: Mapping[str, Any], frame: DataFrame) -> None
 
     Raises as :func:`write` does.
     """
-    given = dict(request.options)
+    options = Options("the write to a table", request.options)
     own = [key["Name"] for key in table.get("PartitionKeys", ())]
-    keys = _keys(given.pop("partitionKeys", None)) or own
+    keys = _keys(options.raw("partitionKeys")) or own
     if [key.lower() for key in keys] != [key.lower() for key in own]:
         raise InvalidInput(
             f"partitionKeys are {keys}, and table {request.database}.{request.table} is partitioned by {own}.",
             remedy="Give the table's keys in their order, or leave partitionKeys out.",
         )
-    options = Options("the write to a table", given)
     storage = table["StorageDescriptor"]
     serde = {
         **storage.get("Parameters", {}),
@@ -76,12 +71,17 @@ def to_table(request: Write, table: Mapping[str, Any], frame: DataFrame) -> None
         **storage.get("SerdeInfo", {}).get("Parameters", {}),
     }
     form = format_of(table)
-    details = Options("the format", _csv_details(serde) if form == "csv" else {})
+    details = _format_options(options, form, _csv_details(serde) if form == "csv" else {})
     made = output(form, details, compression=options.text("compression"))
     path = storage["Location"]
     known = _catalog_table(request, options, path, keys, made)
-    options.finish()
     _save(request.session, frame, _Target(path=path, keys=keys, made=made, update=known))
+
+
+def _format_options(options: Options, form: str | None, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options of the format, of which one may be among those of the connection."""
+    whole = options.flag("useGlueParquetWriter") and (form or "").lower() == "parquet"
+    return {"useGlueParquetWriter": True, **given} if whole else given
 
 
 def _csv_details(found: Mapping[str, str]) -> dict[str, str]:

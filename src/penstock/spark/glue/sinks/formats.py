@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -41,8 +42,8 @@ class Output:
     prepare: Callable[[DataFrame], DataFrame] = lambda frame: frame
 
 
-def output(form: str | None, details: Options, *, compression: str | None) -> Output:
-    """Return how to write ``form`` by its options, all of which are taken.
+def output(form: str | None, given: Mapping[str, Any], *, compression: str | None) -> Output:
+    """Return how to write ``form`` by its options.
 
     Raises :class:`InvalidInput` for a format that cannot be written, and for options that are unknown or wrong.
     """
@@ -51,8 +52,7 @@ def output(form: str | None, details: Options, *, compression: str | None) -> Ou
         known = f"Use one of {', '.join(FORMATS)}."
         remedy = next((text for absent, text in _ABSENT.items() if absent.lower() == name), known)
         raise InvalidInput(f"Format {form!r} is not supported for writing.", remedy=remedy)
-    found = FORMATS[name](details)
-    details.finish()
+    found = FORMATS[name](Options(f"the format {name}", given))
     if compression is None or compression.lower() in {"", "none", "uncompressed"}:
         return found
     return Output(
@@ -97,10 +97,7 @@ def _bytes(name: str, text: str) -> int:
     return int(found[1]) * _UNITS[found[2].lower()]
 
 
-def _json(details: Options) -> Output:
-    details.flag("multiLine", default=details.flag("multiline"))
-    details.text("jsonPath")
-    details.flag("optimizePerformance")
+def _json(_: Options) -> Output:
     table = TableFormat(
         classification="json",
         input_format=_TEXT.input_format,
@@ -113,8 +110,6 @@ def _json(details: Options) -> Output:
 def _csv(details: Options) -> Output:
     separator, quote = details.text("separator") or ",", details.text("quoteChar", '"') or "-1"
     escaper, header = details.text("escaper", "none") or "none", details.flag("writeHeader", default=True)
-    for name in ("withHeader", "multiLine", "multiline", "optimizePerformance", "skipFirst"):
-        details.flag(name)  # of the reader
     off = quote == "-1"
     found = {
         "sep": separator,
@@ -150,8 +145,7 @@ def _plain(separator: str) -> Callable[[DataFrame], DataFrame]:
     return prepare
 
 
-def _avro(details: Options) -> Output:
-    details.text("version")
+def _avro(_: Options) -> Output:
     classes = STORAGE_CLASSES["AVRO"]
     table = TableFormat(
         classification="avro",

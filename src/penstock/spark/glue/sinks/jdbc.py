@@ -34,15 +34,13 @@ def write(write: Write, frame: DataFrame) -> None:
 
 def to_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
     """Append the rows to a table of a database that a crawler has put into the catalog."""
-    options = Options("the catalog's table of a database", write.options)
-    options.text("bulkSize")
+    options = Options("the write to a database's table", write.options)
     _write(write, target_of_table(write.session, table), options, frame)
 
 
 def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> None:
     before, after = options.text("preactions") or "", options.text("postactions") or ""
     folder = temp_dir(write.session, target, options, write.temporary)
-    options.finish()
     if not target.table:
         raise InvalidInput(f"The {target.dialect} sink needs dbtable.", remedy="Name the table as SCHEMA.TABLE.")
     if target.address is None:

@@ -27,7 +27,7 @@ _MODES = ("append", "overwrite")
 
 def to_iceberg_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
     """Append the rows to an Iceberg table of the catalog."""
-    options = Options("the catalog's Iceberg table", write.options)
+    options = Options("the write to an Iceberg table", write.options)
     _append(iceberg_name(write.session.spark, table), options, frame)
 
 
@@ -42,28 +42,26 @@ def _append(name: str, options: Options, frame: DataFrame) -> None:
     for each in _ICEBERG:
         if (value := options.text(each)) is not None:
             writer = writer.option(each, value)
-    options.finish()
     writer.append()
 
 
 def to_delta_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
     """Append the rows to a Delta table of the catalog."""
-    _delta(write, delta_folder(table), dict(write.options), "the catalog's Delta table", frame)
+    _delta(write, delta_folder(table), Options("the write to a Delta table", write.options), frame)
 
 
 def write_delta(write: Write, frame: DataFrame) -> None:
     """Write the rows to the Delta table in the folder ``path``, which is made if it is not there."""
-    given = dict(write.options)
-    path = given.pop("path", None)
+    options = Options("the delta sink", write.options)
+    path = options.text("path")
     if not path:
         raise InvalidInput("The delta sink needs path.", remedy="Give the table's folder.")
-    _delta(write, str(path), given, "the delta sink", frame)
+    _delta(write, path, options, frame)
 
 
-def _delta(write: Write, path: str, given: dict[str, Any], owner: str, frame: DataFrame) -> None:
+def _delta(write: Write, path: str, options: Options, frame: DataFrame) -> None:
     check_class(write.session.spark, "delta")
-    keys = given.pop("partitionKeys", None) or []
-    options = Options(owner, given)
+    keys = options.raw("partitionKeys") or []
     mode = options.text("mode", "append")
     if mode not in _MODES:
         raise InvalidInput(f"mode is {mode!r}.", remedy=f"Use {' or '.join(_MODES)}.")
@@ -71,7 +69,6 @@ def _delta(write: Write, path: str, given: dict[str, Any], owner: str, frame: Da
     for each in ("mergeSchema", "overwriteSchema", "replaceWhere"):
         if (value := options.text(each)) is not None:
             writer = writer.option(each, value)
-    options.finish()
     if keys:
         writer = writer.partitionBy(*keys)
     with one_writer(write.session.spark, path):

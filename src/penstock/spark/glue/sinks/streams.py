@@ -32,11 +32,6 @@ from penstock.spark.sources.kinesis.options import stream_of
 __all__ = ["to_table", "write_kafka", "write_kinesis"]
 
 _FORMATS = ("json", "csv", "avro")
-# How AWS's producer groups records; the driver groups them by Kinesis's own limits.
-_GROUPING = (
-    *("recordMaxBufferedTime", "aggregationMaxSize", "aggregationMaxCount", "producerRateLimit"),
-    *("collectionMaxCount", "collectionMaxSize", "failOnDataLoss"),
-)
 
 
 def to_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
@@ -55,10 +50,8 @@ def write_kafka(write: Write, frame: DataFrame) -> None:
     login = broker_options(options, kafka_connections(write.session))
     topic = options.text("topic") or options.text("topicName")
     columns = {name: options.text(name) for name in ("key", "partition")}
-    value = _value(options, frame)
-    options.refuse("typeOfData", "This is the kafka sink.", harmless=("kafka",))
     further = options.rest("kafka.")
-    options.finish()
+    value = _value(options, frame)
     records = {"value": value}
     if topic is None:
         if "topic" not in frame.columns:
@@ -84,11 +77,6 @@ def write_kinesis(write: Write, frame: DataFrame) -> None:
     stream = stream_of(options)
     key = options.text("partitionKey")
     whole = options.flag("aggregationEnabled", default=True)
-    for name in _GROUPING:
-        options.text(name)
-    options.refuse("classification", "Records are written as json.", harmless=("json",))
-    options.refuse("typeOfData", "This is the kinesis sink.", harmless=("kinesis",))
-    options.finish()
     rows = frame.persist()
     try:
         batch = SinkBatch(

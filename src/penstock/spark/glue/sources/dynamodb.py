@@ -51,13 +51,8 @@ def _items(read: Read) -> DataFrame:
     check_rate(options, "dynamodb.throughput.read.percent")
     unnest, simplify = options.flag("dynamodb.unnestDDBJson"), options.flag("dynamodb.simplifyDDBJson")
     bucket, prefix = options.text("dynamodb.s3.bucket"), options.text("dynamodb.s3.prefix")
-    for each in ("dynamodb.s3.bucketOwner", "dynamodb.s3.sse.algorithm", "dynamodb.s3.sse.kmsKeyId"):
-        # How AWS writes the export that it reads.
-        options.text(each)
-    options.refuse("dynamodb.exportTime", "The table is read as it is now.")
     region = options.text("dynamodb.region")
     session = acting_session(options, "glue-dynamodb-read-sts-session", region)
-    options.finish()
     if (unnest or simplify) and not export:
         raise InvalidInput(
             "dynamodb.unnestDDBJson and dynamodb.simplifyDDBJson need dynamodb.export.", remedy="Set it to ddb."

@@ -37,10 +37,6 @@ _SERDES = {
 }
 _FILE = "__penstock_file"
 _NO_FILES = ("ICEBERG", "DELTA", "HUDI")
-_DETAILS = (
-    *("separator", "quoteChar", "escaper", "multiLine", "multiline", "withHeader", "skipFirst", "encoding", "jsonPath"),
-    *("optimizePerformance", "attachFilename", "attachTimestamp", "rowTag", "strictCheckForQuoting", "mergeSchema"),
-)
 
 
 def is_files(table: Table) -> bool:
@@ -71,22 +67,13 @@ def rows(read: Read, table: Table) -> DataFrame:
 
     Raises :class:`InvalidInput` for options that are unknown, and for predicates over anything but partition keys.
     """
-    given = dict(read.options)
-    excluded = given.pop("exclusions", None) or _parameters(table).get("exclusions")
-    given.pop("excludeStorageClasses", None)
-    details = Options(
-        f"table {table['DatabaseName']}.{table['Name']}", {name: given.pop(name) for name in _DETAILS if name in given}
-    )
-    options = Options("the read of a table", given)
+    options = Options(f"the read of a table of {format_of(table)}", read.options)
     condition = options.text("catalogPartitionPredicate")
     own_schema = options.flag("useCatalogSchema")
-    options.flag("useSparkDataSource")  # the rows are the same
     pushed = [read.push_down_predicate, options.text("push_down_predicate") or options.text("pushDownPredicate") or ""]
-    wanted = file_options(options, excluded=excluded)
-    options.finish()
-    attached = attached_columns(details)
-    reader = _reader(table, details)
-    details.finish()
+    wanted = file_options(options, excluded=_parameters(table).get("exclusions"))
+    attached = attached_columns(options)
+    reader = _reader(table, options)
     predicate = " AND ".join(f"({each})" for each in (*pushed, wanted.predicate) if each)
     values = partitions_of(read, table, expression=condition, predicate=predicate)
     files = chosen_files(read, list_files(read.session.spark, list(values), recurse=wanted.recurse), wanted)

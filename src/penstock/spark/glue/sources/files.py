@@ -40,23 +40,14 @@ class FileOptions:
 
 
 def file_options(options: Options, *, excluded: Any = None) -> FileOptions:
-    """Return the options of which files to read, taken from ``options``; ``excluded`` is ``exclusions``.
+    """Return the options of which files to read; ``excluded`` is ``exclusions`` unless the script gives them.
 
     Raises :class:`InvalidInput` for wrong values and for what cannot be served.
     """
     compression = options.text("compressionType") or options.text("compression")
     if compression is not None and compression.lower() not in _ENDINGS:
         raise InvalidInput(f"compressionType is {compression!r}.", remedy=f"Use one of {', '.join(sorted(_ENDINGS))}.")
-    grouping = (options.text("groupFiles") or "none").lower()
-    if grouping not in {"none", "inpartition", "acrosspartition"}:
-        raise InvalidInput(f"groupFiles is {grouping!r}.", remedy="Use none or inPartition.")
-    # How many files a task reads, how they are listed and where they are: nothing that a row shows.
-    options.number("groupSize")
-    options.flag("useS3ListImplementation")
-    options.number("maxFilesInBand")
-    options.text("excludeStorageClasses")
-    options.flag("enableSamplePath")
-    options.refuse("isFailFast", "A file that cannot be read fails the job in any case.", harmless=("false", "true"))
+    excluded = options.raw("exclusions") or excluded
     return FileOptions(
         exclusions=named_patterns(excluded) if excluded else (),
         recurse=options.flag("recurse"),
@@ -71,16 +62,11 @@ def file_options(options: Options, *, excluded: Any = None) -> FileOptions:
 def read(read: Read) -> DataFrame:
     """Return the rows of the files below ``paths``. Raises :class:`InvalidInput`, and NotFound for a bucket."""
     form = check_format(read.format or (read.kind if read.kind in FORMATS else None))
-    given = dict(read.options)
-    paths, excluded = _paths(given.pop("paths", None) or given.pop("path", None)), given.pop("exclusions", None)
-    given.pop("excludeStorageClasses", None)
-    options = Options(_OWNER, given)
-    wanted = file_options(options, excluded=excluded)
-    options.finish()
+    options = Options(_OWNER, read.options)
+    paths, wanted = _paths(options.raw("paths") or options.raw("path")), file_options(options)
     details = Options(f"the format {form}", read.format_options)
     attached = attached_columns(details)
     reader = FORMATS[form](details)
-    details.finish()
     files = chosen_files(read, _listed(read, paths, wanted, folders=form in _WITH_PARTITIONS), wanted)
     if not files:
         return read.session.spark.createDataFrame([], StructType([]))

@@ -85,29 +85,21 @@ def _merged(scan: Scan, form: str) -> DataFrame:
         ) from None
 
 
-def _parquet(options: Options) -> Reader:
-    for name in ("useGlueParquetWriter", "optimizePerformance"):
-        options.flag(name)
-    for name in ("compression", "blockSize", "pageSize"):
-        options.text(name)  # of the writer; files say themselves what they are
+def _parquet(_: Options) -> Reader:
     return lambda scan: _merged(scan, "parquet")
 
 
-def _orc(options: Options) -> Reader:
-    options.text("compression")
+def _orc(_: Options) -> Reader:
     return lambda scan: _merged(scan, "orc")
 
 
-def _avro(options: Options) -> Reader:
-    options.text("version")
+def _avro(_: Options) -> Reader:
     return lambda scan: scan.load("avro", ignoreExtension="true")
 
 
 def _json(options: Options) -> Reader:
     path = options.text("jsonPath")
     whole = options.flag("multiLine", default=options.flag("multiline"))
-    options.flag("optimizePerformance")
-    options.refuse("withSchema", "Leave it out: the records give the schema.")
     asked = None if path is None else _json_path(path)
     return lambda scan: read_json(scan, path=asked, whole=whole)
 
@@ -163,7 +155,6 @@ def _xml(options: Options) -> Reader:
         "ignoreSurroundingSpaces": str(options.flag("ignoreSurroundingSpaces")).lower(),
         "nullValue": "" if options.flag("treatEmptyValuesAsNulls") else "\u0000",
     }
-    options.refuse("withSchema", "Leave it out: the elements give the schema.")
     return lambda scan: scan.load("xml", **found)
 
 
@@ -186,9 +177,6 @@ def csv_options(options: Options) -> tuple[dict[str, str], bool, bool]:
     header, skip = options.flag("withHeader"), options.flag("skipFirst")
     if header and skip:
         raise InvalidInput("Options withHeader and skipFirst together are not supported.", remedy="Leave skipFirst out.")
-    for name in ("optimizePerformance", "strictCheckForQuoting", "writeHeader"):
-        options.flag(name)
-    options.refuse("withSchema", "Leave it out, and map the columns' types with ApplyMapping.")
     return found, header, skip
 
 

@@ -12,7 +12,7 @@ from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.spark.glue.databases import KINDS, Target, database_target, target_of_table
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.redshift import temp_dir
-from penstock.spark.glue.sources.key_marks import KEY_OPTIONS, unread_rows
+from penstock.spark.glue.sources.key_marks import unread_rows
 from penstock.spark.glue.sources.port import Read, Table
 
 __all__ = ["driver_of", "is_database_table", "read", "rows"]
@@ -37,7 +37,7 @@ def is_database_table(table: Table) -> bool:
 
 def rows(read: Read, table: Table) -> DataFrame:
     """Return the rows of a table of a database that is in the catalog."""
-    options = Options("the catalog's table of a database", read.options)
+    options = Options("the read of a database's table", read.options)
     return _read(read, target_of_table(read.session, table), options)
 
 
@@ -49,12 +49,13 @@ def _read(read: Read, target: Target, options: Options) -> DataFrame:
     query = options.text("sampleQuery") or options.text("query")
     size = options.number("sampleSize", least=1)
     split_query = options.flag("enablePartitioningForSampleQuery")
-    fields = options.text("hashfield"), options.text("hashexpression")
+    # AWS takes no notice of it with Redshift.
+    by_field = None if target.dialect == "redshift" else options.text("hashfield")
+    fields = by_field, options.text("hashexpression")
     partitions = options.number("hashpartitions", _PARTITIONS, least=1) or _PARTITIONS
     fetch = options.number("fetchsize", 1_000)
-    keyed = [name for name in KEY_OPTIONS if options.text(name) is not None]
+    keyed = options.raw("jobBookmarkKeys")
     folder = temp_dir(read.session, target, options, read.temporary)
-    options.finish()
     if not target.table and query is None:
         raise InvalidInput(f"The {target.dialect} source needs dbtable.", remedy="Name the table as SCHEMA.TABLE.")
     if partitions > _MOST_PARTITIONS:
@@ -65,7 +66,7 @@ def _read(read: Read, target: Target, options: Options) -> DataFrame:
     found = folder.unload(target, source) if folder is not None and not split and not keyed else None
     if found is None:
         found = _by_driver(read, target, source, _predicates(target, *fields, partitions) if split else None, fetch)
-    left = unread_rows(read, found, read.options)
+    left = unread_rows(read, found, options)
     return left if size is None else left.limit(size)
 
 

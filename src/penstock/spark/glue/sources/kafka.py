@@ -94,12 +94,9 @@ def kafka_reads(
         )
     lossy = options.flag("failOnDataLoss")
     limits = {name: options.number(name, least=1) for name in LIMITS}
-    options.refuse("emitConsumerLagMetrics", "There is no CloudWatch: leave it out.", harmless=("false",))
-    options.refuse("typeOfData", "This is the kafka source.", harmless=("kafka",))
     headers, arrived = options.flag("includeHeaders"), options.flag("addRecordTimestamp")
     payload = payload_of(options, "Kafka")
     further = options.rest("kafka.")
-    options.finish()
     wanted = KafkaReads(
         login=login,
         topics=topics,

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/glue/latest/dg/monitor-continuations.html
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -16,25 +16,23 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.jobs.bookmarks import State
+from penstock.spark.glue.options import Options
 from penstock.spark.glue.sources.port import Read
 from penstock.spark.quoting import quoted
 
-__all__ = ["KEY_OPTIONS", "unread_rows"]
-
-KEY_OPTIONS = ("jobBookmarkKeys", "jobBookmarkKeysSortOrder", "jobBookmarksKeysSortOrder")
-"""The options of a read that :func:`unread_rows` takes. AWS's pages spell the order in two ways."""
+__all__ = ["unread_rows"]
 
 _KEYS, _ORDER, _LAST = "keys", "order", "last"
 _log = logging.getLogger("awsglue")
 
 
-def unread_rows(read: Read, found: DataFrame, options: Mapping[str, Any]) -> DataFrame:
+def unread_rows(read: Read, found: DataFrame, options: Options) -> DataFrame:
     """Return the rows of ``found`` that no committed run of the job has read, and propose the bookmark behind them.
 
-    ``options`` are those of the script. Rows with a null key are left out. Raises :class:`InvalidInput` for wrong options
+    ``options`` are those of the source. Rows with a null key are left out. Raises :class:`InvalidInput` for wrong options
     and for columns that do not exist. Without a bookmark, and without keys, these are all rows.
     """
-    keys, order = _keys(options.get(KEY_OPTIONS[0])), _order(options)
+    keys, order = _keys(options.raw("jobBookmarkKeys")), _order(options)
     marks = read.session.bookmarks.marks(read.transformation_ctx)
     if marks is None:
         return found
@@ -77,8 +75,9 @@ def _keys(given: Any) -> list[str]:
     return list(found or [])
 
 
-def _order(options: Mapping[str, Any]) -> str:
-    given = str(options.get(KEY_OPTIONS[1]) or options.get(KEY_OPTIONS[2]) or "asc").lower()
+def _order(options: Options) -> str:
+    # AWS's pages spell it in two ways.
+    given = (options.text("jobBookmarkKeysSortOrder") or options.text("jobBookmarksKeysSortOrder") or "asc").lower()
     if given not in {"asc", "desc"}:
         raise InvalidInput(f"jobBookmarkKeysSortOrder is {given!r}.", remedy="Use asc or desc.")
     return given

@@ -46,7 +46,6 @@ def stream(read: Read) -> DataFrame:
     kinesis_options(options)
     arrived = options.flag("addRecordTimestamp")
     payload = payload_of(options, "Kinesis")
-    options.finish()
     source = {name: read.options[name] for name in OPTION_NAMES if read.options.get(name) is not None}
     spark = read.session.spark
     spark.dataSource.register(KinesisDataSource)

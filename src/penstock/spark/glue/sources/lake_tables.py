@@ -51,7 +51,7 @@ def is_delta(table: Table) -> bool:
 
 def iceberg_rows(read: Read, table: Table) -> DataFrame:
     """Return the rows of an Iceberg table of the catalog. Raises :class:`InvalidInput` for unknown options."""
-    options = Options("the catalog's Iceberg table", read.options)
+    options = Options("the read of an Iceberg table", read.options)
     if read.catalog_id is not None:
         raise InvalidInput("Iceberg tables of other catalogs are not read.", remedy="Leave catalog_id out.")
     return _iceberg(read, iceberg_name(read.session.spark, table), options)
@@ -72,23 +72,23 @@ def _iceberg(read: Read, name: str, options: Options) -> DataFrame:
     if (moment := options.number("as-of-timestamp")) is not None:
         at = datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds")
         reader = reader.option("timestampAsOf", at)
-    options.finish()
     found = _found(lambda: reader.table(name), name)
     return found.where(read.push_down_predicate) if read.push_down_predicate else found
 
 
 def rows_of_delta(read: Read, table: Table) -> DataFrame:
     """Return the rows of a Delta table of the catalog. Raises :class:`InvalidInput` for unknown options."""
-    return _delta(read, delta_folder(table), Options("the catalog's Delta table", read.options))
+    return _delta(read, delta_folder(table), Options("the read of a Delta table", read.options))
 
 
 def read_delta(read: Read) -> DataFrame:
     """Return the rows of the Delta table in the folder ``path``."""
     options = Options("the delta source", read.options)
-    path = options.text("path") or options.text("paths")
-    if not path:
-        raise InvalidInput("The delta source needs path.", remedy="Give the table's folder.")
-    return _delta(read, path, options)
+    named, several = options.text("path"), options.raw("paths")
+    paths = [named] if named else [several] if isinstance(several, str) else list(several or [])
+    if len(paths) != 1:
+        raise InvalidInput("The delta source needs path.", remedy="Give the table's folder, of one table.")
+    return _delta(read, str(paths[0]), options)
 
 
 def _delta(read: Read, path: str, options: Options) -> DataFrame:
@@ -97,7 +97,6 @@ def _delta(read: Read, path: str, options: Options) -> DataFrame:
     for travel in ("versionAsOf", "timestampAsOf"):
         if (value := options.text(travel)) is not None:
             reader = reader.option(travel, value)
-    options.finish()
     found = _found(lambda: reader.load(path), path)
     return found.where(read.push_down_predicate) if read.push_down_predicate else found
 

@@ -90,7 +90,6 @@ def kinesis_options(options: Options) -> KinesisOptions:
         raise InvalidInput(
             f"{consumer} is not a consumer's ARN.", remedy="Use the one that RegisterStreamConsumer has returned."
         )
-    options.refuse("typeOfData", "This is the kinesis source.", harmless=("kinesis",))
     # A shard without new records has no batch, and every batch reports its lag, with or without these options.
     options.flag("avoidEmptyBatches")
     options.flag("emitConsumerLagMetrics")
@@ -115,10 +114,8 @@ def plain_options(given: Mapping[str, str]) -> KinesisOptions:
     Raises :class:`InvalidInput` for missing, unknown or wrong ones.
     """
     names = {name.lower(): name for name in OPTION_NAMES}
-    options = Options("the kinesis source", {names.get(name.lower(), name): value for name, value in given.items()})
-    found = kinesis_options(options)
-    options.finish()
-    return found
+    spelled = {names.get(name.lower(), name): value for name, value in given.items()}
+    return kinesis_options(Options("the kinesis source", spelled, strict=True))
 
 
 def stream_of(options: Options) -> Stream:
