@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
-from uuid import uuid4
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from penstock.catalog.service import CatalogService
 from penstock.crawl.access import LateAccess, Starter
@@ -41,7 +41,7 @@ from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.paging import Page, page
 from penstock.tags import changed_tags, check_tags
 
-__all__ = ["CrawlService"]
+__all__ = ["CrawlService", "scheduled_crawl"]
 
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
@@ -187,15 +187,20 @@ class CrawlService:
         started: list[str] = []
         for crawler in self._store.list(after=None, limit=_ALL):
             now = self._now()
-            if crawler.next_run is not None and crawler.next_run <= now and self._claim(crawler, now):
-                if now - crawler.next_run > _LATE:
-                    _LOG.warning("crawler %s: its run of %s was missed", crawler.name, crawler.next_run.isoformat())
-                    continue
-                try:
-                    self.start(crawler.name, starter=crawler.starter)
+            due = crawler.next_run
+            if due is None or due > now:
+                continue
+            if now - due > _LATE:
+                if self._claim(crawler, now):
+                    _LOG.warning("crawler %s: its run of %s was missed", crawler.name, due.isoformat())
+                continue
+            # Before the schedule moves on, by an id that is known: a server that is killed in between leaves nothing out.
+            try:
+                if self.start(crawler.name, starter=crawler.starter, run_id=scheduled_crawl(crawler.name, due)):
                     started.append(crawler.name)
-                except PenstockError as error:
-                    _LOG.warning("crawler %s: its scheduled run is left out: %s", crawler.name, error.message)
+            except PenstockError as error:
+                _LOG.warning("crawler %s: its scheduled run is left out: %s", crawler.name, error.message)
+            self._claim(crawler, now)
         return started
 
     def _claim(self, crawler: Crawler, now: datetime) -> bool:
@@ -235,15 +240,29 @@ class CrawlService:
         self.get(name)
         self._store.delete(name)
 
-    def start(self, name: str, *, check_operation: OperationCheck | None = None, starter: Starter | None = None) -> None:
-        """Start a crawl in the background. Raises :class:`NotFound`, CrawlerRunning, TooManyCrawls.
+    def start(
+        self,
+        name: str,
+        *,
+        check_operation: OperationCheck | None = None,
+        starter: Starter | None = None,
+        run_id: str | None = None,
+    ) -> bool:
+        """Start a crawl in the background; return False if that of this ``run_id`` was started before.
+
+        Raises :class:`NotFound`, CrawlerRunning, TooManyCrawls.
 
         ``check_operation`` is called before each change of the catalog, with Glue's name of the operation and its
         request; the crawl fails with the error that it raises. So it does for what ``starter`` is denied.
         """
-        run_id = str(uuid4())
+        run_id = run_id or str(uuid4())
+        new = True
 
         def begin(crawler: Crawler) -> Crawler:
+            nonlocal new
+            new = not _knows(crawler, run_id)
+            if not new:
+                return crawler
             if crawler.state != "READY":
                 raise CrawlerRunning(name)
             now = self._now()
@@ -256,6 +275,9 @@ class CrawlService:
         except BaseException:
             self._queue.release()
             raise
+        if not new:
+            self._queue.release()
+            return False
         if check_operation is not None:
             self._operation_checks[run_id] = check_operation
         if starter is not None:
@@ -265,6 +287,7 @@ class CrawlService:
             if self._keeper is None:
                 self._keeper = threading.Thread(target=self._keep, name="penstock-crawls-live", daemon=True)
                 self._keeper.start()
+        return True
 
     def stop(self, name: str) -> None:
         """Stop a crawl in any process. Raises :class:`NotFound`, CrawlerNotRunning, CrawlerStopping."""
@@ -463,6 +486,16 @@ class CrawlService:
             return
         self._untold.pop(crawler.run_id, None)
         _LOG.info("crawler %s: %s. %s", crawler.name, last.status, last.message or last.tally.summary())
+
+
+def scheduled_crawl(name: str, due: datetime) -> str:
+    """Return the id of a crawler's run at a time of its schedule."""
+    return str(uuid5(NAMESPACE_URL, f"{name}\0{due.isoformat()}"))
+
+
+def _knows(crawler: Crawler, run_id: str) -> bool:
+    """Whether the crawl runs, or is among the latest ones."""
+    return crawler.run_id == run_id or any(each.run_id == run_id for each in crawler.history)
 
 
 def _ended(crawler: Crawler, last: LastCrawl) -> Crawler:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.errors import EnvironmentProblem, InvalidInput
+from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 from penstock.jobs.definitions import check_arguments, check_settings
 from penstock.jobs.errors import EntryNotFound, TooManyRuns
-from penstock.jobs.model import ENDED, JOB_RUN, JOBS, RUNS, Job, JobRun
+from penstock.jobs.model import ENDED, JOB_RUN, JOBS, RUNS, Job, JobRun, RunState
 from penstock.jobs.store import JobStore
 from penstock.paging import Page, page
 
@@ -64,27 +64,13 @@ class RunService:
         def make(found: Job, active: Sequence[JobRun]) -> JobRun:
             settings = _settings(found, request.settings)
             check_settings(settings)
-            now = self._now()
             # Those that wait are before it.
             ahead = [run for run in active if not run.ended and run.id != request.id]
             full = len(ahead) >= found.concurrent
             queued = bool(settings.get("JobRunQueuingEnabled"))
             if full and not queued and request.previous is None:
                 raise TooManyRuns("job", found.name, found.concurrent)
-            return JobRun(
-                id=request.id or f"{JOB_RUN}{secrets.token_hex(32)}",
-                job=found.name,
-                attempt=_attempt(request),
-                previous=request.previous,
-                trigger=request.trigger,
-                workflow=request.workflow,
-                predecessors=tuple(request.predecessors),
-                settings=settings,
-                arguments=request.arguments,
-                state="WAITING" if full else "STARTING",
-                started=now,
-                modified=now,
-            )
+            return _new_run(found, request, settings, "WAITING" if full else "STARTING", self._now())
 
         added = self._store.add_under(JOBS, job, RUNS, make)
         if added is None:
@@ -92,12 +78,50 @@ class RunService:
         self._wake()
         return added[0]
 
+    def refuse(self, job: str, request: RunRequest, state: RunState, reason: str) -> JobRun | None:
+        """Record a run that could not be started, with the reason; return None if there is no such job.
+
+        A run whose id is taken was started meanwhile, and is returned as it is.
+        """
+
+        def make(found: Job, _active: Sequence[JobRun]) -> JobRun:
+            now = self._now()
+            run = _new_run(found, request, _settings(found, request.settings), state, now)
+            return replace(run, error=reason, completed=now)
+
+        added = self._store.add_under(JOBS, job, RUNS, make)
+        self._wake()
+        return added[0] if added is not None else None
+
     def retry(self, job: str, run_id: str, request: RunRequest) -> JobRun:
         """Start a run again, with its arguments unless ``request`` has others. Raises :meth:`start`'s errors."""
         earlier = self.get(job, run_id)
         if not earlier.ended:
             raise InvalidInput(f"Run {run_id} of job {job} is {earlier.state}: only one that has ended is run again.")
         return self.start(job, replace(request, arguments=request.arguments or earlier.arguments))
+
+    def try_again(self, run: JobRun) -> None:
+        """Start a run that failed again, if its job has retries left; a retry that is refused is a failed attempt.
+
+        Its id says which attempt it is, so that it is started once. Raises what may pass, such as :class:`StorageFull`.
+        """
+        if run.state != "FAILED" or run.attempt >= int(run.settings.get("MaxRetries") or 0):
+            return
+        request = RunRequest(
+            settings={member: value for member, value in run.settings.items() if member not in {"Command", "Role"}},
+            arguments=run.arguments,
+            id=f"{run.id.partition('_attempt_')[0]}_attempt_{run.attempt + 1}",
+            previous=run.id,
+            trigger=run.trigger,
+            workflow=run.workflow,
+            predecessors=run.predecessors,
+        )
+        try:
+            self.start(run.job, request)
+        except PenstockError as error:
+            if error.fault == "server":
+                raise
+            self.refuse(run.job, request, "FAILED", f"The retry could not be started: {error}")
 
     def get(self, job: str, run_id: str) -> JobRun:
         """Return one run. Raises :class:`EntryNotFound`."""
@@ -143,6 +167,23 @@ def _settings(job: Job, given: Mapping[str, Any]) -> Mapping[str, Any]:
     if "Timeout" not in settings and job.kind != "gluestreaming":
         settings["Timeout"] = _DEFAULT_MINUTES
     return settings
+
+
+def _new_run(job: Job, request: RunRequest, settings: Mapping[str, Any], state: RunState, now: datetime) -> JobRun:
+    return JobRun(
+        id=request.id or f"{JOB_RUN}{secrets.token_hex(32)}",
+        job=job.name,
+        attempt=_attempt(request),
+        previous=request.previous,
+        trigger=request.trigger,
+        workflow=request.workflow,
+        predecessors=tuple(request.predecessors),
+        settings=settings,
+        arguments=request.arguments,
+        state=state,
+        started=now,
+        modified=now,
+    )
 
 
 def _attempt(request: RunRequest) -> int:

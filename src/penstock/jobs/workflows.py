@@ -135,7 +135,7 @@ class WorkflowService(TaggedEntries[Workflow]):
             raise InvalidInput(
                 f"Workflow {name} has no start trigger.", remedy="Create a trigger on demand, or a scheduled one, in it."
             )
-        latest = self._store.list(WORKFLOW_RUNS, name, after=None, limit=1, newest_first=True)
+        previous = self.last_run(name)
 
         def make(workflow: Workflow, active: Sequence[WorkflowRun]) -> WorkflowRun:
             limit = workflow.settings.get("MaxConcurrentRuns")
@@ -144,7 +144,7 @@ class WorkflowService(TaggedEntries[Workflow]):
             return WorkflowRun(
                 id=run_id or f"wr_{secrets.token_hex(32)}",
                 workflow=name,
-                previous=latest[0].id if latest else None,
+                previous=previous.id if previous is not None else None,
                 properties={**(workflow.settings.get("DefaultRunProperties") or {}), **properties},
                 started=self._now(),
                 fired=tuple(starts),
@@ -155,6 +155,17 @@ class WorkflowService(TaggedEntries[Workflow]):
             raise EntryNotFound("workflow", name)
         self._wake()
         return added[0]
+
+    def refuse(self, name: str, run_id: str, reason: str) -> None:
+        """Record a run that could not be started, with the reason, unless the id is taken or there is no such workflow."""
+
+        def make(workflow: Workflow, _active: Sequence[WorkflowRun]) -> WorkflowRun:
+            now = self._now()
+            properties = workflow.settings.get("DefaultRunProperties") or {}
+            run = WorkflowRun(id=run_id, workflow=name, properties=properties, started=now)
+            return replace(run, status="ERROR", error=reason, completed=now)
+
+        self._store.add_under(WORKFLOWS, name, WORKFLOW_RUNS, make)
 
     def run(self, name: str, run_id: str) -> WorkflowRun:
         """Return one run. Raises :class:`EntryNotFound`."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
+from uuid import NAMESPACE_URL, uuid5
 
 from penstock.errors import PenstockError
 from penstock.jobs.model import RUNS, JobRun
@@ -28,19 +29,24 @@ _SETTINGS = ("Timeout", "SecurityConfiguration", "NotificationProperty")
 class Crawls(Protocol):
     """The crawlers that triggers start and wait for."""
 
-    def start(self, name: str) -> None:
-        """Start a crawl; raise :class:`PenstockError` if it cannot be started."""
+    def start(self, name: str, crawl_id: str) -> None:
+        """Start the crawl of this id once; raise :class:`PenstockError` if it cannot be started."""
 
-    def last(self, name: str) -> tuple[str, str, datetime] | None:
-        """Return id, end (SUCCEEDED, FAILED, CANCELLED) and start of the last crawl that has ended; None without one."""
+    def last(self, name: str) -> tuple[str, str] | None:
+        """Return id and end (SUCCEEDED, FAILED, CANCELLED) of the last crawl that has ended; None without one."""
 
-    def running(self, name: str) -> bool:
-        """Return whether the crawler runs; False if it does not exist."""
+    def state(self, name: str, crawl_id: str) -> str | None:
+        """Return RUNNING or how the crawl of this id ended; None if it was not started, or the crawler does not exist."""
 
 
 def action_run_id(trigger: str, cause: str, number: int) -> str:
     """Return the id of the run that an action of a trigger starts for a cause."""
     return "jr_" + hashlib.sha256(f"{trigger}\0{cause}\0{number}".encode()).hexdigest()
+
+
+def action_crawl_id(trigger: str, cause: str, number: int) -> str:
+    """Return the id of the crawl that an action of a trigger starts for a cause."""
+    return str(uuid5(NAMESPACE_URL, f"{trigger}\0{cause}\0{number}"))
 
 
 def last_attempt(store: JobStore, run_id: str) -> JobRun | None:
@@ -123,19 +129,19 @@ class TriggerRunner:
         self._store.change(TRIGGERS, trigger.name, claim)
         if claimed and late:
             _LOG.warning("trigger %s: its run of %s was missed", trigger.name, due.isoformat())
-        elif claimed and trigger.workflow is None:
-            # Crawls have no ids of ours: they are started by the server that moved the schedule.
-            self._all_actions(trigger, due.isoformat(), crawls=True)
 
     def _start_due(self, trigger: Trigger, due: datetime) -> None:
         if trigger.workflow is None:
-            self._all_actions(trigger, due.isoformat(), crawls=False)
+            self._all_actions(trigger, due.isoformat())
             return
         digest = hashlib.sha256(f"{trigger.name}\0{due.isoformat()}".encode()).hexdigest()
+        run_id = f"wr_{digest}"
         try:
-            self._workflows.start(trigger.workflow, {}, run_id=f"wr_{digest}")
+            self._workflows.start(trigger.workflow, {}, run_id=run_id)
         except PenstockError as error:
+            _raise_if_it_may_pass(error)
             _LOG.warning("trigger %s: its scheduled run is left out: %s", trigger.name, error)
+            self._workflows.refuse(trigger.workflow, run_id, f"Trigger {trigger.name} could not start it: {error}")
 
     def _look_at_crawls(self, trigger: Trigger) -> None:
         for number, condition in enumerate(trigger.conditions):
@@ -173,17 +179,18 @@ class TriggerRunner:
 
         self._store.change(TRIGGERS, name, use)
 
-    def _all_actions(
-        self, trigger: Trigger, cause: str, *, predecessors: Sequence[str] = (), crawls: bool | None = None
-    ) -> None:
-        """Start what a trigger starts; only its crawls or only its jobs if ``crawls`` says so."""
+    def _all_actions(self, trigger: Trigger, cause: str, *, predecessors: Sequence[str] = ()) -> None:
+        """Start what a trigger starts. A job that is refused has a run that says why, in the state ERROR."""
         for number, action in enumerate(trigger.actions):
-            if crawls is not None and bool(action.get("CrawlerName")) is not crawls:
-                continue
             try:
                 self._act(trigger, cause, number, action, predecessors=predecessors)
             except PenstockError as error:
+                _raise_if_it_may_pass(error)
                 _LOG.warning("trigger %s: an action is left out: %s", trigger.name, error)
+                if not action.get("CrawlerName"):
+                    request = _request(trigger, cause, number, action, predecessors=predecessors)
+                    reason = f"Trigger {trigger.name} could not start it: {error}"
+                    self._runs.refuse(action["JobName"], request, "ERROR", reason)
 
     def _act(
         self,
@@ -196,19 +203,9 @@ class TriggerRunner:
         workflow: WorkflowRun | None = None,
     ) -> None:
         if action.get("CrawlerName"):
-            self._crawls.start(action["CrawlerName"])
+            self._crawls.start(action["CrawlerName"], action_crawl_id(trigger.name, cause, number))
             return
-        arguments = dict(action.get("Arguments") or {})
-        if workflow is not None:
-            arguments |= {"--WORKFLOW_NAME": workflow.workflow, "--WORKFLOW_RUN_ID": workflow.id}
-        request = RunRequest(
-            settings={member: action[member] for member in _SETTINGS if action.get(member) is not None},
-            arguments=arguments,
-            id=action_run_id(trigger.name, cause, number),
-            trigger=trigger.name,
-            workflow=workflow.name if workflow is not None else None,
-            predecessors=predecessors,
-        )
+        request = _request(trigger, cause, number, action, predecessors=predecessors, workflow=workflow)
         self._runs.start(action["JobName"], request)
 
     def _advance(self, run: WorkflowRun) -> None:
@@ -244,7 +241,7 @@ class TriggerRunner:
         if place in run.failed:
             return run, "ERROR"
         if action.get("CrawlerName"):
-            return self._crawl_end(run, place, action["CrawlerName"])
+            return self._crawl_end(run, place, action["CrawlerName"], action_crawl_id(trigger.name, run.id, number))
         found = last_attempt(self._store, action_run_id(trigger.name, run.id, number))
         if found is None and run.status == "STOPPING":
             return run, "STOPPED"
@@ -252,30 +249,29 @@ class TriggerRunner:
             try:
                 self._act(trigger, run.id, number, action, workflow=run, predecessors=self._before(run, trigger))
             except PenstockError as error:
+                _raise_if_it_may_pass(error)
                 return self._change(run, _failing(place, str(error))), "ERROR"
             return run, None
         if run.status == "STOPPING" and not found.ended and found.state != "STOPPING":
             self._runs.stop(found.job, found.id)
         return run, found.state if _is_final(found) or (found.ended and run.status == "STOPPING") else None
 
-    def _crawl_end(self, run: WorkflowRun, place: str, name: str) -> tuple[WorkflowRun, str | None]:
-        started = run.crawls.get(name)
-        if started is None:
-            if run.status == "STOPPING":
-                return run, "STOPPED"
+    def _crawl_end(self, run: WorkflowRun, place: str, name: str, crawl_id: str) -> tuple[WorkflowRun, str | None]:
+        state = self._crawls.state(name, crawl_id)
+        if state is None and name in run.crawls:
+            return self._change(run, _failing(place, f"The crawl of {name} was lost.")), "ERROR"
+        if state is None and run.status == "STOPPING":
+            return run, "STOPPED"
+        if state is None:
+            try:
+                self._crawls.start(name, crawl_id)
+            except PenstockError as error:
+                _raise_if_it_may_pass(error)
+                return self._change(run, _failing(place, str(error))), "ERROR"
+        if name not in run.crawls:
             now = self._now().isoformat()
             run = self._change(run, lambda found: replace(found, crawls={**found.crawls, name: now}))
-            try:
-                self._crawls.start(name)
-            except PenstockError as error:
-                return self._change(run, _failing(place, str(error))), "ERROR"
-            return run, None
-        last = self._crawls.last(name)
-        if self._crawls.running(name):
-            return run, None
-        if last is None or last[2] < datetime.fromisoformat(started):
-            return self._change(run, _failing(place, f"The crawl of {name} was lost.")), "ERROR"
-        return run, last[1]
+        return run, None if state in {None, "RUNNING"} else state
 
     def _before(self, run: WorkflowRun, trigger: Trigger) -> Sequence[str]:
         """Return the runs whose ends fired a trigger of a workflow's run."""
@@ -290,6 +286,35 @@ class TriggerRunner:
 
     def _change(self, run: WorkflowRun, change: Callable[[WorkflowRun], WorkflowRun]) -> WorkflowRun:
         return self._store.change(WORKFLOW_RUNS, run.id, change) or run
+
+
+def _request(
+    trigger: Trigger,
+    cause: str,
+    number: int,
+    action: Mapping[str, Any],
+    *,
+    predecessors: Sequence[str] = (),
+    workflow: WorkflowRun | None = None,
+) -> RunRequest:
+    """Return the run that an action of a trigger starts for a cause."""
+    arguments = dict(action.get("Arguments") or {})
+    if workflow is not None:
+        arguments |= {"--WORKFLOW_NAME": workflow.workflow, "--WORKFLOW_RUN_ID": workflow.id}
+    return RunRequest(
+        settings={member: action[member] for member in _SETTINGS if action.get(member) is not None},
+        arguments=arguments,
+        id=action_run_id(trigger.name, cause, number),
+        trigger=trigger.name,
+        workflow=workflow.name if workflow is not None else None,
+        predecessors=predecessors,
+    )
+
+
+def _raise_if_it_may_pass(error: PenstockError) -> None:
+    """Raise a problem of the server, such as a full store: what it kept from being done is tried again."""
+    if error.fault == "server":
+        raise error
 
 
 def _failing(place: str, reason: str) -> Callable[[WorkflowRun], WorkflowRun]:

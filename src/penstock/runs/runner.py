@@ -40,7 +40,6 @@ _DEAD_AFTER = timedelta(seconds=60)
 _START = timedelta(seconds=30)  # for a supervisor to lock its folder
 _KEPT = timedelta(days=365)  # Glue API reference, "GetJobRun": "accessible for 365 days"
 _MOST_OLD = 1_000  # runs of a job that are deleted at a time
-_OF_SERVER = 500  # the first status of HTTP of a problem that may pass
 _LOST_PROCESS = "The run's process was killed, and left no exit status."
 _LOST_MACHINE = "The machine {host}, which ran it, has given no sign of life for {seconds:.0f} seconds."
 
@@ -335,7 +334,7 @@ class JobRunner:
             try:
                 deal(run)
             except PenstockError as error:
-                if error.http_status >= _OF_SERVER:
+                if error.fault == "server":
                     raise  # it is tried again
                 _LOG.warning("run %s of job %s: what follows its end is left out: %s", run.id, run.job, error)
         self._change(run, lambda found: replace(found, handled=True))

@@ -9,7 +9,6 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from penstock.errors import AccessDenied, InvalidInput, NotFound, PenstockError
 from penstock.jobs.bookmarks import MAX_DOCUMENT, Bookmark, BookmarkService
 from penstock.jobs.definitions import JobService
 from penstock.jobs.model import RUNNING, RUNS, JobRun
-from penstock.jobs.runs import RunRequest, RunService
+from penstock.jobs.runs import RunService
 from penstock.jobs.security import SecurityService
 from penstock.jobs.sessions import SessionService
 from penstock.jobs.store import JobStore
@@ -86,7 +85,7 @@ class TenantJobs:
         interactive = SessionService(store, script=_SESSION, enabled=runner is not None, wake=wake)
         starters = TriggerService(store, fire=firing.fire)
         if runner is not None:
-            runner.on_end(lambda run: _retry(runs, run))
+            runner.on_end(runs.try_again)
             runner.on_end(firing.ended)
             runner.on_tick(firing.tick)
         jobs = JobService(store)
@@ -125,21 +124,24 @@ class _CrawlsOfService:
     def __init__(self, service: CrawlService) -> None:
         self._service = service
 
-    def start(self, name: str) -> None:
-        self._service.start(name)
+    def start(self, name: str, crawl_id: str) -> None:
+        self._service.start(name, run_id=crawl_id)
 
-    def last(self, name: str) -> tuple[str, str, datetime] | None:
+    def last(self, name: str) -> tuple[str, str] | None:
         try:
             history = self._service.get(name).history
         except NotFound:
             return None
-        return (history[0].run_id, history[0].last.status, history[0].last.start_time) if history else None
+        return (history[0].run_id, history[0].last.status) if history else None
 
-    def running(self, name: str) -> bool:
+    def state(self, name: str, crawl_id: str) -> str | None:
         try:
-            return self._service.get(name).state != "READY"
+            crawler = self._service.get(name)
         except NotFound:
-            return False
+            return None
+        if crawler.run_id == crawl_id:
+            return "RUNNING"
+        return next((each.last.status for each in crawler.history if each.run_id == crawl_id), None)
 
 
 def _runner(
@@ -173,24 +175,6 @@ def _runner(
 
     host = machine_of(settings.jobs_folder)
     return JobRunner(store, how, host=host, check=check, credentials=credentials)
-
-
-def _retry(runs: RunService, run: JobRun) -> None:
-    """Start a failed run again, if its job has retries left. Its id says which attempt it is, so that it is started once."""
-    if run.state != "FAILED" or run.attempt >= int(run.settings.get("MaxRetries") or 0):
-        return
-    name = f"{run.id.partition('_attempt_')[0]}_attempt_{run.attempt + 1}"
-    kept = {member: value for member, value in run.settings.items() if member not in {"Command", "Role"}}
-    request = RunRequest(
-        settings=kept,
-        arguments=run.arguments,
-        id=name,
-        previous=run.id,
-        trigger=run.trigger,
-        workflow=run.workflow,
-        predecessors=run.predecessors,
-    )
-    runs.start(run.job, request)
 
 
 def _credentials(settings: ServerSettings, tokens: TokenService, run: JobRun, account: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.crawl.errors import NoSchedule, ScheduleNotRunning, ScheduleRunning
 from penstock.crawl.model import LastCrawl, SchemaChangePolicy
-from penstock.crawl.service import CrawlService
+from penstock.crawl.service import CrawlService, scheduled_crawl
 from penstock.cron import parse_cron
 from penstock.errors import InvalidInput
 from tests.unit.crawl.crawl_world import World, wait
@@ -149,3 +149,18 @@ def test_new_folders_only_leaves_the_others_as_they_are(world: World) -> None:
     last = world.crawl()
     assert (last.tally.files_read, last.tally.partitions_added) == (1, 1)
     assert world.values() == [("2013",), ("2014",)]
+
+
+def test_a_server_that_is_killed_leaves_no_crawl_of_a_schedule_out(world: World, clock: Clock) -> None:
+    world.write("flights/a.parquet")
+    world.crawler(schedule="cron(15 12 * * ? *)")
+    clock.now = due = datetime(2026, 11, 22, 12, 15, tzinfo=UTC)
+    # It had started the crawl, and not yet moved the schedule.
+    world.crawls.start("c", run_id=scheduled_crawl("c", due))
+    other = CrawlService(world.store, world.catalog, world.lake, now=clock)
+    assert other.run_due() == []
+    assert ended(world) is not None
+    assert [each.run_id for each in world.crawls.get("c").history] == [scheduled_crawl("c", due)]
+    assert world.crawls.get("c").next_run == due + timedelta(days=1)
+    assert not other.start("c", run_id=scheduled_crawl("c", due))
+    other.close()

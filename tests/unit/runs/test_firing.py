@@ -1,12 +1,17 @@
 """Schedules of triggers: fired once by several servers, and left out when no server was there."""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
 
 import pytest
 
+from penstock.errors import StorageFull
 from penstock.jobs.model import JOBS, RUNS, Job, JobRun
 from penstock.jobs.runs import RunRequest, RunService
-from penstock.jobs.triggers import Trigger, TriggerService
+from penstock.jobs.store import Entry, Kind
+from penstock.jobs.triggers import TRIGGERS, Trigger, TriggerService
 from penstock.jobs.workflows import WORKFLOW_RUNS, WorkflowService
 from penstock.runs.firing import TriggerRunner
 from penstock.store.memory.jobs import MemoryJobStore
@@ -15,15 +20,20 @@ NOW = datetime(2026, 11, 22, 11, 59, tzinfo=UTC)
 SETTINGS = {"Role": "r", "Command": {"Name": "pythonshell", "ScriptLocation": "s3://lake/a.py"}}
 
 
-class NoCrawls:
-    def start(self, name: str) -> None:
-        raise NotImplementedError(name)
+class Crawls:
+    """Crawlers whose crawls run until a test ends them; each has an id, as those of the server have."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, str] = {}
+
+    def start(self, _name: str, crawl_id: str) -> None:
+        self.states.setdefault(crawl_id, "RUNNING")
 
     def last(self, _name: str) -> None:
         return None
 
-    def running(self, _name: str) -> bool:
-        return False
+    def state(self, _name: str, crawl_id: str) -> str | None:
+        return self.states.get(crawl_id)
 
 
 class World:
@@ -33,13 +43,16 @@ class World:
         self.store.add(JOBS, Job(name="j", settings=SETTINGS, created=NOW, modified=NOW))
         self.runs = RunService(self.store, now=lambda: self.now)
         self.workflows = WorkflowService(self.store, now=lambda: self.now)
-        self.servers = [
-            TriggerRunner(self.store, self.runs, self.workflows, NoCrawls(), now=lambda: self.now) for _ in range(2)
-        ]
+        self.crawls = Crawls()
+        self.servers = [self.server() for _ in range(2)]
         self.triggers = TriggerService(self.store, fire=self.servers[0].fire, now=lambda: self.now)
 
-    def trigger(self, **members: object) -> None:
-        settings = {"Schedule": "cron(0 12 * * ? *)", "Actions": [{"JobName": "j"}]}
+    def server(self, **parts: Any) -> TriggerRunner:
+        given = {"runs": self.runs, "workflows": self.workflows, "crawls": self.crawls, **parts}
+        return TriggerRunner(**{"store": self.store, **given}, now=lambda: self.now)
+
+    def trigger(self, *, actions: Sequence[Mapping[str, str]] = ({"JobName": "j"},), **members: object) -> None:
+        settings = {"Schedule": "cron(0 12 * * ? *)", "Actions": actions}
         trigger = Trigger(name="noon", type="SCHEDULED", settings=settings, **members)  # type: ignore[arg-type]
         self.triggers.create(trigger, activate=True)
 
@@ -121,7 +134,7 @@ class KilledRuns(RunService):
 def test_a_server_that_is_killed_leaves_no_schedule_out(world: World) -> None:
     world.trigger()
     world.now = NOW + timedelta(minutes=2)
-    killed = TriggerRunner(world.store, KilledRuns(world.store), world.workflows, NoCrawls(), now=lambda: world.now)
+    killed = world.server(runs=KilledRuns(world.store))
     with pytest.raises(Killed):
         killed.tick()
     world.tick()
@@ -153,3 +166,106 @@ def test_the_end_of_a_run_meets_a_condition_once_though_it_is_dealt_with_again(w
     assert len([run for run in world.store.active(RUNS) if run.job == "after"]) == 1
     world.servers[1].ended(succeeded("b2"))
     assert len([run for run in world.store.active(RUNS) if run.job == "after"]) == 2
+
+
+T = TypeVar("T", bound=Entry)
+
+
+class KilledStore(MemoryJobStore):
+    """A store whose server is killed before it changes an entry of ``kind``."""
+
+    def __init__(self, world: World, kind: Kind[Any]) -> None:
+        super().__init__()
+        self.__dict__.update(world.store.__dict__)
+        self.kind = kind
+
+    def change(self, kind: Kind[T], key: str, change: Callable[[T], T]) -> T | None:
+        if kind is self.kind:
+            raise Killed(key)
+        return super().change(kind, key, change)
+
+
+def test_a_crawl_that_a_trigger_starts_is_started_once_though_its_server_is_killed(world: World) -> None:
+    world.trigger(actions=[{"CrawlerName": "files"}, {"JobName": "j"}])
+    world.now = NOW + timedelta(minutes=2)
+    with pytest.raises(Killed):
+        world.server(store=KilledStore(world, TRIGGERS)).tick()
+    assert list(world.crawls.states.values()) == ["RUNNING"]
+    world.tick()
+    assert (len(world.crawls.states), len(world.store.active(RUNS))) == (1, 1)
+    assert world.triggers.get("noon").next_run == datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+
+
+def test_a_crawl_of_a_workflow_is_followed_though_its_server_is_killed(world: World) -> None:
+    world.workflows.create("night", {}, {})
+    settings = {"Actions": [{"CrawlerName": "files"}]}
+    world.triggers.create(Trigger(name="t", type="ON_DEMAND", workflow="night", settings=settings), activate=False)
+    run = world.workflows.start("night", {})
+    with pytest.raises(Killed):
+        world.server(store=KilledStore(world, WORKFLOW_RUNS)).tick()
+    assert list(world.crawls.states.values()) == ["RUNNING"]
+    world.tick()
+    assert world.workflows.run("night", run.id).status == "RUNNING"
+    world.crawls.states.update(dict.fromkeys(world.crawls.states, "SUCCEEDED"))
+    world.tick()
+    assert len(world.crawls.states) == 1
+    found = world.workflows.run("night", run.id)
+    assert (found.status, found.error) == ("COMPLETED", None)
+
+
+def test_a_job_that_a_trigger_cannot_start_has_a_run_that_says_why(world: World) -> None:
+    world.trigger()
+    running = world.runs.start("j", RunRequest())
+    world.now = NOW + timedelta(minutes=2)
+    world.tick()
+    (refused,) = [run for run in world.store.list(RUNS, "j", after=None, limit=9) if run.id != running.id]
+    assert (refused.state, refused.trigger, refused.completed) == ("ERROR", "noon", world.now)
+    expected = "Trigger noon could not start it: Concurrent runs exceeded for j: this job may have 1 at once."
+    assert str(refused.error).startswith(expected)
+
+
+def test_a_workflow_that_its_schedule_cannot_start_has_a_run_that_says_why(world: World) -> None:
+    world.workflows.create("night", {"MaxConcurrentRuns": 1}, {})
+    world.trigger(workflow="night")
+    world.workflows.start("night", {})
+    world.now = NOW + timedelta(minutes=2)
+    world.tick()
+    refused = world.workflows.last_run("night")
+    assert refused is not None
+    assert (refused.status, refused.completed) == ("ERROR", world.now)
+    assert str(refused.error).startswith("Trigger noon could not start it: Concurrent runs exceeded for night")
+
+
+class FullRuns(RunService):
+    def start(self, job: str, request: RunRequest) -> JobRun:
+        raise StorageFull(f"{job} {request.id}")
+
+
+def test_what_a_full_store_keeps_from_being_started_is_started_later(world: World) -> None:
+    world.trigger()
+    world.now = NOW + timedelta(minutes=2)
+    with pytest.raises(StorageFull):
+        world.server(runs=FullRuns(world.store)).tick()
+    assert world.store.list(RUNS, "j", after=None, limit=9) == []
+    world.tick()
+    assert [run.state for run in world.store.list(RUNS, "j", after=None, limit=9)] == ["STARTING"]
+
+
+def test_a_retry_that_is_refused_is_a_failed_attempt_and_its_workflow_ends(world: World) -> None:
+    world.store.change(JOBS, "j", lambda found: replace(found, settings={**found.settings, "MaxRetries": 1}))
+    world.workflows.create("night", {}, {})
+    settings = {"Actions": [{"JobName": "j"}]}
+    world.triggers.create(Trigger(name="t", type="ON_DEMAND", workflow="night", settings=settings), activate=False)
+    workflow = world.workflows.start("night", {})
+    world.tick()
+    (run,) = world.store.active(RUNS)
+    failed = world.store.change(RUNS, run.id, lambda found: replace(found, state="FAILED"))
+    assert failed is not None
+    ray = {"Name": "glueray", "ScriptLocation": "s3://lake/a.py"}
+    world.store.change(JOBS, "j", lambda found: replace(found, settings={**found.settings, "Command": ray}))
+    world.runs.try_again(failed)
+    attempt = world.runs.get("j", f"{run.id}_attempt_1")
+    assert (attempt.state, attempt.attempt, attempt.previous) == ("FAILED", 1, run.id)
+    assert str(attempt.error).startswith("The retry could not be started: Jobs of the command glueray are not served.")
+    world.tick()
+    assert world.workflows.run("night", workflow.id).status == "COMPLETED"
