@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,31 @@ def test_errors_of_ours_are_one_message(tmp_path: Path, environment: dict[str, s
     done = ended(command(tmp_path, "1 / 0"), mine)
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr
+
+
+def test_settings_and_files_of_a_jobs_own_arguments_are_applied(tmp_path: Path, environment: dict[str, str]) -> None:
+    bucket = tmp_path / "home" / "lake" / "shop"
+    bucket.mkdir(parents=True)
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "beside.py").write_text("WORD = 'module'")
+    (bucket / "drivers.jar").write_bytes(b"")
+    with zipfile.ZipFile(bucket / "library.zip", "w") as archive:
+        archive.writestr("library/__init__.py", "WORD = 'archive'")
+    script = """
+import os
+from pathlib import Path
+import beside, library
+
+properties = Path(os.environ["PENSTOCK_GLUE_SCRATCH"], "spark.properties").read_text()
+print(beside.WORD, library.WORD)
+print(*(line for line in properties.splitlines() if "spark.a" in line or "spark.b" in line or "drivers.jar" in line))
+"""
+    files = f"{tmp_path / 'far' / 'beside.py'},s3://shop/library.zip"
+    given = ["--extra-py-files", files, "--lake", "x"]
+    given += ["--conf", "spark.a=1 --conf spark.b=2", "--extra-jars=s3://shop/drivers.jar"]
+    lake = environment | {"PENSTOCK_LAKE": str(bucket.parent)}
+    done = ended(command(tmp_path, script, *given), lake)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "module archive"), done.stderr
+    assert all(each in done.stdout for each in ("spark.a", "spark.b", str(bucket / "drivers.jar"))), done.stdout
+    lacking = ended(command(tmp_path, script, *given[2:], "--extra-py-files", "beside.py,library.zip"), lake)
+    assert "--extra-py-files names beside.py, which does not exist." in lacking.stderr

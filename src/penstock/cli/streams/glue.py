@@ -6,7 +6,6 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from penstock.spark.glue.jobs import launcher
 from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks
 from penstock.spark.glue.jobs.catalog_service import METASTORE, wants_catalog
 from penstock.spark.glue.jobs.launcher import SCRATCH
+from penstock.spark.glue.jobs.reserved import reserved_arguments, values_of
 from penstock.spark.glue.streaming import ONCE
 from penstock.spark.session import SessionSettings, s3a_configuration, submit_arguments
 
@@ -41,6 +41,7 @@ __all__ = ["command"]
 
 # Defaults of Glue's Spark (3.5 at the latest) that Spark 4 has changed.
 _AS_GLUE = {"spark.sql.ansi.enabled": "false"}
+_SUPERVISED = "PENSTOCK_RUN_TOKEN"
 _TAKEN_FROM_HOME_WITHOUT = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")
 
 
@@ -98,20 +99,26 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         _check(script, arguments)
     where = Home.at(home, os.environ)
     environment, lake = _platform(where, lake)
+    reserved = reserved_arguments(arguments, lake=lake, supervised=_SUPERVISED in os.environ)
     java_home = find_java(os.environ).home
     start = _start(script, arguments, formats, environment, lake)
+    own = [f"{key}={value}" for key, value in reserved.settings.items()]
     settings = SessionSettings(
         master=master,
         jars=[*class_path("spark"), *(class_path("s3a") if lake is None else ())],
-        more_jars=[jar for group in ("postgresql", *datalake_groups(formats)) for jar in class_path(group)],
+        more_jars=[
+            *(jar for group in ("postgresql", *datalake_groups(formats)) for jar in class_path(group)),
+            *reserved.jars,
+        ],
         log=(log or where.logs / f"glue-{script.stem}.log").absolute(),
         lake=lake,
         driver_memory=driver_memory,
         # The archive does not fit with S3A's jars, and the JVM would say so among the script's output.
         archive=spark_archive(java_home) if lake is not None else None,
-        extra=_spark_settings(start, configuration),
+        extra=_spark_settings(start, [*own, *configuration]),
     )
     environment |= _process_environment(start, settings, java_home=java_home, home=where, once=once)
+    environment["PYTHONPATH"] = os.pathsep.join([environment["PYTHONPATH"], *map(str, reserved.python)])
     for other in ("SPARK_HOME", "SPARK_CONF_DIR"):
         environment.pop(other, None)
     # Replace this process, so that the script gets the signals and gives the exit status.
@@ -223,9 +230,8 @@ def _catalog(environment: Mapping[str, str], lake: Path | None, bucket: str | No
 
 def _check(script: Path, arguments: Sequence[str]) -> None:
     """Refuse a script that cannot succeed, and warn of what it may reach; before Spark, which takes seconds to start."""
-    extra = [after for before, after in pairwise(arguments) if before == "--extra-py-files"]
-    extra += [each.partition("=")[2] for each in arguments if each.startswith("--extra-py-files=")]
-    report = check_script(script, extra_files=[name for each in extra for name in each.split(",")])
+    extra = [name for each in values_of(arguments, "--extra-py-files") for name in each.split(",")]
+    report = check_script(script, extra_files=extra)
     refuse_sure(report, [*arguments, "--JOB_NAME"])
     for each in report.of_kind("refused"):
         click.echo(f"penstock: {script}, line {each.line}: {each.name} is refused when it is reached. {each.note}", err=True)

@@ -1,0 +1,69 @@
+"""A job's own arguments that prepare its process: ``--conf``, ``--extra-py-files``, ``--extra-jars``.
+
+Source: "Using job parameters in AWS Glue jobs", https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-glue-arguments.html.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from penstock.errors import InvalidInput
+from penstock.jobs.settings import split_settings
+from penstock.lake.locations import LakeFolder
+
+__all__ = ["Reserved", "reserved_arguments", "values_of"]
+
+_OBJECTS = ("s3://", "s3a://", "s3n://")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reserved:
+    """``settings`` are Spark's, ``python`` joins Python's path, ``jars`` join Spark's class path."""
+
+    settings: Mapping[str, str]
+    python: Sequence[Path]
+    jars: Sequence[Path]
+
+
+def reserved_arguments(arguments: Sequence[str], *, lake: Path | None, supervised: bool) -> Reserved:
+    """Return what ``arguments`` ask for. Files are local, or in the folder ``lake`` of the buckets.
+
+    The server has copied the files of a run that it supervises, and has given their places. Raises :class:`InvalidInput`
+    for a file that does not exist or is on S3, and for a setting that is not Spark's.
+    """
+    settings = {key: value for text in values_of(arguments, "--conf") for key, value in split_settings(text)}
+    if supervised:
+        return Reserved(settings=settings, python=(), jars=())
+    python = [_file(each, "--extra-py-files", lake) for each in _listed(arguments, "--extra-py-files")]
+    return Reserved(
+        settings=settings,
+        # A module is found in its folder, an archive is a folder itself.
+        python=list(dict.fromkeys(each.parent if each.suffix == ".py" else each for each in python)),
+        jars=[_file(each, "--extra-jars", lake) for each in _listed(arguments, "--extra-jars")],
+    )
+
+
+def values_of(arguments: Sequence[str], name: str) -> list[str]:
+    """Return the values of ``name``, given as ``--name value`` or ``--name=value``."""
+    behind = [after for before, after in pairwise(arguments) if before == name]
+    return [*behind, *(each.partition("=")[2] for each in arguments if each.startswith(f"{name}="))]
+
+
+def _listed(arguments: Sequence[str], name: str) -> list[str]:
+    return [each.strip() for text in values_of(arguments, name) for each in text.split(",") if each.strip()]
+
+
+def _file(name: str, argument: str, lake: Path | None) -> Path:
+    if name.startswith(_OBJECTS):
+        if lake is None:
+            raise InvalidInput(
+                f"{argument} names {name[:200]}, which is on S3.",
+                remedy="Give a local copy. Jobs of the server ('penstock jobs') copy such files themselves.",
+            )
+        path = LakeFolder(lake.absolute()).path(name)
+    else:
+        path = Path(name).absolute()
+    if not path.is_file():
+        raise InvalidInput(f"{argument} names {name[:200]}, which does not exist.")
+    return path
