@@ -1,12 +1,14 @@
-"""DynamicFrame and DynamicFrameCollection."""
+"""DynamicFrame, DynamicFrameCollection, and the readers and writers of a context."""
 
 from typing import Any
 
 from penstock.spark.glue.errors import refused_name
 from penstock.spark.glue.frames.collection import DynamicFrameCollection
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame, ResolveOption
+from penstock.spark.glue.readers import DynamicFrameReader
+from penstock.spark.glue.writers import DynamicFrameWriter
 
-__all__ = ["DynamicFrame", "DynamicFrameCollection", "ResolveOption"]
+__all__ = ["DynamicFrame", "DynamicFrameCollection", "DynamicFrameReader", "DynamicFrameWriter", "ResolveOption"]
 
 
 def __getattr__(name: str) -> Any:

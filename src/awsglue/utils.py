@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.spark.glue.errors import refused_name
-from penstock.spark.glue.jobs.arguments import GlueArgumentError, resolved_options
+from penstock.spark.glue.jobs.arguments import GlueArgumentError, GlueArgumentParser, resolved_options, without_hyphens
 
-__all__ = ["GlueArgumentError", "getResolvedOptions"]
+__all__ = ["GlueArgumentError", "GlueArgumentParser", "getResolvedOptions", "strip_option_prefix"]
+
+strip_option_prefix = without_hyphens
 
 
 def getResolvedOptions(args: Sequence[str], options: Sequence[str]) -> dict[str, Any]:  # noqa: N802 - AWS's name

@@ -1,6 +1,7 @@
 """What the transforms make of records, as AWS's documentation prints it, in a real Spark session."""
 
 import logging
+import time
 from datetime import date
 from importlib import import_module
 from pathlib import Path
@@ -11,8 +12,9 @@ from pyspark.errors import PythonException
 from pyspark.sql import types as s
 
 from awsglue.context import GlueContext
-from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection, ResolveOption
-from awsglue.gluetypes import DoubleType
+from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection, DynamicFrameReader, DynamicFrameWriter, ResolveOption
+from awsglue.functions import explodeWithIndex
+from awsglue.gluetypes import DoubleType, LongType
 from awsglue.transforms import (
     ErrorsAsDynamicFrame,
     FlatMap,
@@ -96,6 +98,18 @@ def test_choices_are_resolved_by_each_action(mixed: DynamicFrame, glue_context: 
     assert mixed.toDF([ResolveOption("id", "Project", s.LongType())]).schema["id"].dataType == s.LongType()
     assert mixed.toDF().schema["id"].dataType.simpleString() == "struct<long:bigint,string:string>"
     assert mixed.toDF([ResolveOption("id", "Project", DoubleType())]).where("id is not null").count() == 0
+
+
+def test_names_of_the_library_that_few_scripts_use(mixed: DynamicFrame, glue_context: GlueContext) -> None:
+    kept = glue_context.convert_resolve_option("id", "Project", LongType())
+    assert [row.id for row in mixed.toDF([kept]).collect()] == [10000000001, None, None]
+    assert isinstance(glue_context.create_dynamic_frame, DynamicFrameReader)
+    read = DynamicFrameReader(glue_context).from_rdd([(1, ["a", "b"])], "made", "id BIGINT, tags ARRAY<STRING>")
+    assert [tuple(row) for row in read.toDF().select("id", explodeWithIndex("tags")).collect()] == [(1, 0, "a"), (1, 1, "b")]
+    assert read.toDF().select(explodeWithIndex("tags")).columns == ["index", "val"]
+    with pytest.raises(InvalidInput, match="A list cannot be written"):
+        DynamicFrameWriter(glue_context).from_options([], "s3", {"path": "s3://lk/x"}, "json")
+    assert abs(glue_context.currentTimeMillis() / 1000 - time.time()) < 60
 
 
 def test_a_frame_takes_a_schema_that_is_wider(mixed: DynamicFrame) -> None:

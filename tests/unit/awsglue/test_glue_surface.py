@@ -10,7 +10,7 @@ import awsglue
 from awsglue import DynamicFrame, transforms
 from awsglue.context import GlueContext
 from awsglue.job import Job
-from awsglue.utils import GlueArgumentError, getResolvedOptions
+from awsglue.utils import GlueArgumentError, GlueArgumentParser, getResolvedOptions, strip_option_prefix
 
 
 def test_arguments_are_resolved_as_glue_does() -> None:
@@ -35,6 +35,14 @@ def test_arguments_are_resolved_as_glue_does() -> None:
     for reserved in ("job-bookmark-option", "job_bookmark_from", "JOB_RUN_ID"):
         with pytest.raises(RuntimeError, match="reserved"):
             getResolvedOptions(["job.py"], [reserved])
+
+
+def test_a_script_s_own_parser_raises_instead_of_ending_the_process() -> None:
+    parser = GlueArgumentParser()
+    parser.add_argument("--day", required=True)
+    with pytest.raises(GlueArgumentError, match="--day"):
+        parser.parse_args([])
+    assert strip_option_prefix("--day") == "day"
 
 
 def test_a_job_begins_and_ends() -> None:

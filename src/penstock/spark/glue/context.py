@@ -4,6 +4,7 @@ Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-
 """
 
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,12 +18,13 @@ from pyspark.sql.types import StructType
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import jdbc_configuration
 from penstock.spark.glue.errors import CONTEXT, not_supported
-from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
+from penstock.spark.glue.frames.dynamic_frame import DynamicFrame, ResolveOption
 from penstock.spark.glue.payload import with_inferred_columns
 from penstock.spark.glue.purge import purge_path, purge_table
 from penstock.spark.glue.readers import (
+    DataFrameReader,
     DataSource,
-    FrameReader,
+    DynamicFrameReader,
     catalog_table,
     database_of,
     frame_from_options,
@@ -36,7 +38,7 @@ from penstock.spark.glue.sources.file_tables import table_schema
 from penstock.spark.glue.sources.kinesis import GlueKinesis
 from penstock.spark.glue.sources.port import Read
 from penstock.spark.glue.streaming import BatchFunction, for_each_batch
-from penstock.spark.glue.writers import DataSink, FrameWriter, spark_frames
+from penstock.spark.glue.writers import DataFrameWriter, DataSink, DynamicFrameWriter, spark_frames
 
 __all__ = ["GlueContext"]
 
@@ -57,23 +59,10 @@ class GlueContext:
         self._sc, self._jsc, self._jvm = context, context._jsc, context._jvm
         self._session = GlueSession(self.spark_session)
         self.spark_session.dataSource.register(GlueKinesis)
-        self.create_data_frame = FrameReader(
-            self.create_data_frame_from_options, self.create_data_frame_from_catalog, self.spark_session.createDataFrame
-        )
-        self.create_dynamic_frame = FrameReader(
-            self.create_dynamic_frame_from_options,
-            self.create_dynamic_frame_from_catalog,
-            self.create_dynamic_frame_from_rdd,
-        )
-        self.write_dynamic_frame = FrameWriter(
-            "write_dynamic_frame",
-            from_jdbc_conf=self.write_dynamic_frame_from_jdbc_conf,
-            from_options=self.write_dynamic_frame_from_options,
-            from_catalog=self.write_dynamic_frame_from_catalog,
-        )
-        self.write_data_frame = FrameWriter(
-            "write_data_frame", from_options=self.write_from_options, from_catalog=self.write_data_frame_from_catalog
-        )
+        self.create_data_frame = DataFrameReader(self)
+        self.create_dynamic_frame = DynamicFrameReader(self)
+        self.write_dynamic_frame = DynamicFrameWriter(self)
+        self.write_data_frame = DataFrameWriter(self)
 
     def getSource(  # noqa: N802 - AWS's signature
         self,
@@ -359,6 +348,14 @@ class GlueContext:
             value = getattr(now, name)
             frame = frame.withColumn(f"ingest_{name}", F.lit(f"{value:04d}" if name == "year" else f"{value:02d}"))
         return frame
+
+    def currentTimeMillis(self) -> int:  # noqa: N802
+        """Return the milliseconds since 1970."""
+        return int(time.time() * 1000)
+
+    def convert_resolve_option(self, path: str, action: str, target: Any) -> ResolveOption:
+        """Return what ``toDF`` does with the choice at ``path``: :class:`ResolveOption`."""
+        return ResolveOption(path, action, target)
 
     def get_logger(self) -> logging.Logger:
         """Return a logger with info, warn and error; ``penstock glue run`` prints its messages on standard error."""

@@ -17,7 +17,16 @@ from penstock.spark.glue.session import GlueSession
 from penstock.spark.glue.sources.kinds import read, read_stream, read_table
 from penstock.spark.glue.sources.port import Read, Table
 
-__all__ = ["DataSource", "FrameReader", "catalog_table", "database_of", "frame_from_options", "table_frame"]
+__all__ = [
+    "DataFrameReader",
+    "DataSource",
+    "DynamicFrameReader",
+    "FrameReader",
+    "catalog_table",
+    "database_of",
+    "frame_from_options",
+    "table_frame",
+]
 
 
 class DataSource:
@@ -50,6 +59,28 @@ class FrameReader:
         self.from_options = from_options
         self.from_catalog = from_catalog
         self.from_rdd = from_rdd
+
+
+class DynamicFrameReader(FrameReader):
+    """``create_dynamic_frame`` of a GlueContext."""
+
+    def __init__(self, glue_context: Any) -> None:
+        super().__init__(
+            glue_context.create_dynamic_frame_from_options,
+            glue_context.create_dynamic_frame_from_catalog,
+            glue_context.create_dynamic_frame_from_rdd,
+        )
+
+
+class DataFrameReader(FrameReader):
+    """``create_data_frame`` of a GlueContext."""
+
+    def __init__(self, glue_context: Any) -> None:
+        super().__init__(
+            glue_context.create_data_frame_from_options,
+            glue_context.create_data_frame_from_catalog,
+            glue_context.spark_session.createDataFrame,
+        )
 
 
 def frame_from_options(request: Read) -> DataFrame:

@@ -16,7 +16,7 @@ from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.sinks.kinds import check_kind, write
 from penstock.spark.glue.sinks.port import Write
 
-__all__ = ["DataSink", "FrameWriter", "spark_frames"]
+__all__ = ["DataFrameWriter", "DataSink", "DynamicFrameWriter", "FrameWriter", "spark_frames"]
 
 
 class DataSink:
@@ -67,6 +67,29 @@ class FrameWriter:
 
     def __getattr__(self, name: str) -> Any:
         raise not_supported(CONTEXT, "GlueContext", name if name.startswith("_") else f"{self._owner}_{name}")
+
+
+class DynamicFrameWriter(FrameWriter):
+    """``write_dynamic_frame`` of a GlueContext."""
+
+    def __init__(self, glue_context: Any) -> None:
+        super().__init__(
+            "write_dynamic_frame",
+            from_jdbc_conf=glue_context.write_dynamic_frame_from_jdbc_conf,
+            from_options=glue_context.write_dynamic_frame_from_options,
+            from_catalog=glue_context.write_dynamic_frame_from_catalog,
+        )
+
+
+class DataFrameWriter(FrameWriter):
+    """``write_data_frame`` of a GlueContext."""
+
+    def __init__(self, glue_context: Any) -> None:
+        super().__init__(
+            "write_data_frame",
+            from_options=glue_context.write_from_options,
+            from_catalog=glue_context.write_data_frame_from_catalog,
+        )
 
 
 def spark_frames(frame: Any) -> Sequence[DataFrame]:

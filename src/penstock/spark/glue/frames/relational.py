@@ -14,7 +14,7 @@ from pyspark.sql import types as s
 
 from penstock.spark.glue.schemas.choices import is_choice
 
-__all__ = ["flat_columns", "relationalized", "unnested"]
+__all__ = ["exploded_with_index", "flat_columns", "relationalized", "unnested"]
 
 _ID = "__penstock_id"
 
@@ -72,6 +72,11 @@ def _add(found: dict[str, DataFrame], name: str, root: str, frame: DataFrame, st
     for path, _ in arrays:
         rows = numbered.select(F.col(_ID).alias("id"), F.posexplode(f"`{path}`").alias("index", f"{path}.val"))
         _add(found, f"{root}_{path}", root, rows, staging)
+
+
+def exploded_with_index(column: Column | str) -> Column:
+    """Return the columns ``index``, from 0, and ``val`` of a row for each element of an array."""
+    return F.posexplode(column).alias("index", "val")
 
 
 def _kept(frame: DataFrame, staging: str) -> DataFrame:

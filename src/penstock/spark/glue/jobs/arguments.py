@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from penstock.errors import InvalidInput
 
-__all__ = ["BOOKMARKS", "GlueArgumentError", "resolved_options"]
+__all__ = ["BOOKMARKS", "GlueArgumentError", "GlueArgumentParser", "resolved_options", "without_hyphens"]
 
 BOOKMARKS = ("job-bookmark-enable", "job-bookmark-disable", "job-bookmark-pause")
 _CONTINUATIONS = {  # the older name of the same option
@@ -34,11 +34,18 @@ class GlueArgumentError(InvalidInput):
     """The arguments lack one that the script needs, or one has an invalid value."""
 
 
-class _Parser(argparse.ArgumentParser):
+class GlueArgumentParser(argparse.ArgumentParser):
+    """A parser that raises :class:`GlueArgumentError` instead of ending the process."""
+
     def error(self, message: str) -> NoReturn:
         raise GlueArgumentError(
             f"The job's arguments are wrong: {message}.", remedy="Write each as --NAME value on the job's command line."
         )
+
+
+def without_hyphens(option: str) -> str:
+    """Return the name of an argument without the hyphens before it."""
+    return option.lstrip("-")
 
 
 def resolved_options(args: Sequence[str], options: Sequence[str]) -> dict[str, Any]:
@@ -48,7 +55,7 @@ def resolved_options(args: Sequence[str], options: Sequence[str]) -> dict[str, A
     Raises :class:`GlueArgumentError`, and RuntimeError for names that are reserved, as AWS's does.
     """
     # As in AWS's parser, an abbreviation that only one name has is that name.
-    parser = _Parser(add_help=False)
+    parser = GlueArgumentParser(add_help=False)
     for name, choices in _RESERVED.items():
         if name in options or name.replace("-", "_") in options:
             raise RuntimeError(f"Using reserved arguments --{name}")

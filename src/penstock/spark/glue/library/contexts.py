@@ -6,13 +6,14 @@ from penstock.spark.glue.library.rows import Row, differs, refused, served
 
 __all__ = ["ROWS"]
 
-_CONTEXT, _SINK_MODULE, _FRAMES = "awsglue.context", "awsglue.data_sink", "awsglue.dynamicframe"
+_CONTEXT, _FRAMES = "awsglue.context", "awsglue.dynamicframe"
 _READ = "Read with spark.read, then DynamicFrame.fromDF."
 _WRITE = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
 _FILES = "Files (parquet, json, csv, orc, avro), postgresql, redshift, dynamodb, iceberg, delta, kafka and kinesis."
+_MADE = "The context's get methods make it; what it is made of is of our own."
 _S3 = "The lake has one storage class; change an object's with boto3's S3 client."
 _LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
-_JVM = "It is an object of AWS's own JVM classes; use the Python names of this table."
+_JVM = "It belongs to AWS's own JVM classes; use the Python names of this table."
 _READS = "Files and tables (csv, json, parquet, orc, avro, xml), databases, dynamodb, iceberg, delta; kafka and kinesis."
 _DATABASES = "One transaction; Redshift's COPY needs a folder in AWS's S3; drivers but PostgreSQL's come by --extra-jars."
 
@@ -50,14 +51,14 @@ ROWS: Sequence[Row] = [
     *refused(_CONTEXT, "GlueContext", "transition_table transition_s3_path", _S3),
     *refused(_CONTEXT, "GlueContext", "start_transaction begin_transaction commit_transaction", _LEDGER),
     *refused(_CONTEXT, "GlueContext", "cancel_transaction abort_transaction", _LEDGER),
-    *refused(_CONTEXT, "GlueContext", "convert_resolve_option", "Call frame.toDF([ResolveOption(path, action, type)])."),
-    *refused(_CONTEXT, "GlueContext", "currentTimeMillis", "Write int(time.time() * 1000)."),
-    *refused(_FRAMES, "", "DynamicFrameReader DynamicFrameWriter", "Use the context's own create_ and write_dynamic_frame."),
-    *refused(_SINK_MODULE, "", "DataSink", _WRITE),
-    *refused("awsglue.data_source", "", "DataSource", _READ),
-    *refused("awsglue.streaming_data_source", "", "StreamingDataSource", "Use create_data_frame.from_options."),
-    *refused("awsglue.dataframereader", "", "DataFrameReader", "Use the context's own create_data_frame."),
-    *refused("awsglue.dataframewriter", "", "DataFrameWriter", _WRITE),
+    *differs(_CONTEXT, "GlueContext", "convert_resolve_option", "The result is a ResolveOption, for toDF."),
+    *served(_CONTEXT, "GlueContext", "currentTimeMillis"),
+    *served(_FRAMES, "", "DynamicFrameReader DynamicFrameWriter"),
+    *served("awsglue.dataframereader", "", "DataFrameReader"),
+    *served("awsglue.dataframewriter", "", "DataFrameWriter"),
+    *differs("awsglue.data_sink", "", "DataSink", _MADE),
+    *differs("awsglue.data_source", "", "DataSource", _MADE),
+    *differs("awsglue.streaming_data_source", "", "StreamingDataSource", _MADE),
     *served("awsglue.job", "", "Job"),
     *served("awsglue.job", "Job", "continuation_options job_bookmark_options job_bookmark_range_options"),
     *served("awsglue.job", "Job", "id_params encryption_type_options"),
@@ -65,6 +66,6 @@ ROWS: Sequence[Row] = [
     *refused("awsglue.dataframe_transforms.apply_mapping", "", "ApplyMapping", "Use awsglue.transforms.ApplyMapping."),
     *refused("awsglue.devutils", "", "*", "It belongs to AWS's notebooks: make a GlueContext in one of your own."),
     *refused("awsglue.glue_shell", "", "*", "It belongs to AWS's notebooks: make a GlueContext in one of your own."),
-    *served("awsglue.utils", "", "getResolvedOptions GlueArgumentError"),
-    *refused("awsglue.utils", "", "makeOptions callsite strip_option_prefix GlueArgumentParser", _JVM),
+    *served("awsglue.utils", "", "getResolvedOptions GlueArgumentError GlueArgumentParser strip_option_prefix"),
+    *refused("awsglue.utils", "", "makeOptions callsite", _JVM),
 ]

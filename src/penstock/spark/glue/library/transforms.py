@@ -49,7 +49,8 @@ ROWS: Sequence[Row] = [
         "On AWS it is in another module: awsgluedq.transforms, awsglue.dynamicframe.",
         elsewhere=True,
     ),
-    *refused("awsglue.functions", "", "replaceArrayElement namedStruct explodeWithIndex", _SQL),
+    *refused("awsglue.functions", "", "replaceArrayElement namedStruct", _SQL),
+    *served("awsglue.functions", "", "explodeWithIndex"),
     *differs(
         "awsgluedq.transforms",
         "",
