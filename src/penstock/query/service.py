@@ -168,7 +168,8 @@ class QueryService:
 
     def work_group_of(self, any_id: str) -> str | None:
         """Return the work group of a statement or named query, for authorization; None if there is none of this id."""
-        statement = self._store.get(StatementId(any_id))
+        run = self._watch.find(StatementId(any_id))
+        statement = run.statement if run is not None else self._store.get(StatementId(any_id))
         if statement is not None:
             return statement.workgroup
         found = self.named_queries.get_many([any_id])

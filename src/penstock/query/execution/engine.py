@@ -168,7 +168,9 @@ class EngineSession:
         paths = sorted({file.path for scan in plan.scans for file in scan.files})
         self._engine = engine = spares.session(self._settings, self._scratch, paths)
         install(self._connection, plan.sql)
-        self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        engine.untouched = not plan.scans
+        if plan.scans:
+            self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
         for scan in plan.scans:
             scan.install(self._connection)
         if not engine.locked:

@@ -45,6 +45,8 @@ class Engine:
     limits: Limits
     paths: Sequence[str]
     locked: bool = False
+    untouched: bool = False
+    """Whether its last statement made nothing in it but our own functions."""
 
     def lock(self) -> None:
         """Let the engine open its files alone, and keep its configuration, for as long as it is open."""
@@ -99,7 +101,7 @@ class SpareEngines:
         """Clean or close used engines, and open those for the next statement, with the limits of the last one."""
         while self._used:
             engine, sound = self._used.pop()
-            if sound and engine.locked and self.scratch is not None and _cleaned(engine.connection):
+            if sound and engine.locked and self.scratch is not None and _cleaned(engine):
                 self._kept[engine.limits, tuple(engine.paths)] = engine
             else:
                 engine.connection.close()
@@ -124,11 +126,13 @@ def _opened_session(limits: Limits) -> duckdb.DuckDBPyConnection:
     return _in_utc(connection)
 
 
-def _cleaned(connection: duckdb.DuckDBPyConnection) -> bool:
+def _cleaned(engine: Engine) -> bool:
     """Remove what the statement made. Return whether nothing is left of it but our own functions."""
+    if engine.untouched:
+        return True
     with suppress(duckdb.Error):
-        connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
-        return connection.execute(_LEFT).fetchall() == [(0,)]
+        engine.connection.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+        return engine.connection.execute(_LEFT).fetchall() == [(0,)]
     return False
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    bindparam,
     delete,
     false,
     insert,
@@ -83,6 +84,14 @@ _LOOKED_AT = 50  # statements of a digest that are searched for one with a resul
 _TIMES = ("submitted", "started", "completed", "heartbeat")
 
 
+# What every statement runs is built once: building one takes as long as running it.
+_ONE = select(statements).where(statements.c.id == bindparam("statement"))
+_THIS = update(statements).where(statements.c.id == bindparam("statement"))
+_QUEUED = _THIS.where(statements.c.state == StatementState.QUEUED.value)
+_UNENDED = _THIS.where(statements.c.state.in_(_UNFINISHED))
+_ADD = insert(statements)
+
+
 class SqlStatementStore:
     """:class:`penstock.statements.store.StatementStore` over an SQL database."""
 
@@ -96,14 +105,18 @@ class SqlStatementStore:
                 earlier = connection.execute(query).mappings().first()
                 if earlier is not None:
                     return _statement(earlier)
-            connection.execute(insert(statements).values(**_row(statement)))
+            connection.execute(_ADD, _row(statement))
         return statement
 
     def get(self, statement_id: StatementId) -> Statement | None:
-        found = self.get_many([statement_id])
-        return found[0] if found else None
+        with self._database.read() as connection:
+            row = connection.execute(_ONE, {"statement": statement_id}).mappings().first()
+        return _statement(row) if row is not None else None
 
     def get_many(self, ids: Sequence[StatementId]) -> Sequence[Statement]:
+        if len(ids) == 1:
+            one = self.get(ids[0])
+            return [one] if one is not None else []
         with self._database.read() as connection:
             rows = connection.execute(select(statements).where(statements.c.id.in_(ids))).mappings()
             found = {each["id"]: _statement(each) for each in rows}
@@ -130,11 +143,10 @@ class SqlStatementStore:
             return next((each for each in map(_statement, rows) if not each.statistics.reused), None)
 
     def start(self, statement_id: StatementId, *, at: datetime) -> bool:
-        change = update(statements).where(statements.c.id == statement_id, statements.c.state == StatementState.QUEUED.value)
+        change = {"statement": statement_id, "state": StatementState.RUNNING.value, "started": _micros(at)}
         # Of a power loss all statements of a process die, whether queued or running.
         with self._database.write(synced=False) as connection:
-            done = connection.execute(change.values(state=StatementState.RUNNING.value, started=_micros(at)))
-            return done.rowcount == 1
+            return connection.execute(_QUEUED, change).rowcount == 1
 
     def finish(
         self,
@@ -148,6 +160,7 @@ class SqlStatementStore:
         columns: Sequence[ResultColumn] = (),
     ) -> bool:
         values: dict[str, Any] = {
+            "statement": statement_id,
             "state": state.value,
             "completed": _micros(at),
             "reason": reason,
@@ -156,9 +169,8 @@ class SqlStatementStore:
         }
         if statistics is not None:
             values["statistics"] = _json(statistics)
-        change = update(statements).where(statements.c.id == statement_id, statements.c.state.in_(_UNFINISHED))
         with self._database.write() as connection:
-            return connection.execute(change.values(**values)).rowcount == 1
+            return connection.execute(_UNENDED, values).rowcount == 1
 
     def request_cancel(self, statement_id: StatementId, *, at: datetime, reason: str) -> StatementState | None:
         this = update(statements).where(statements.c.id == statement_id)
