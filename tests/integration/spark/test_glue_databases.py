@@ -125,7 +125,8 @@ def test_connections_lead_to_databases(glue: GlueContext, air: Air, penstock_ser
         air.user, air.password, "postgresql", "false"
     )  # fmt: skip
     by_name = {"useConnectionProperties": "true", "connectionName": "air", "database": air.database}
-    assert len(rows(read(glue, {**by_name, "dbtable": "air.flights"}))) == 100
+    for kind in ("postgresql", "JDBC"):
+        assert len(rows(read(glue, {**by_name, "dbtable": "air.flights"}, kind))) == 100
     catalog = penstock_server.client("glue")
     catalog.create_database(DatabaseInput={"Name": "databases"})
     about = {"classification": "postgresql", "connectionName": "air", "typeOfData": "table"}
@@ -244,6 +245,7 @@ def test_redshift_copies_and_unloads_through_its_folder(
     ("kind", "options", "message"),
     [
         ("mysql", {"url": "jdbc:mysql://h/d", "dbtable": "t"}, "no JDBC driver of mysql.*--extra-jars"),
+        ("jdbc", {"url": "jdbc:mysql://h/d", "dbtable": "t"}, "no JDBC driver of mysql.*--extra-jars"),
         ("oracle", {"url": "jdbc:oracle:thin://@h:1521/d", "dbtable": "t"}, "no JDBC driver of oracle"),
         ("sqlserver", {"url": "jdbc:sqlserver://h;databaseName=d", "dbtable": "t"}, "no JDBC driver of sqlserver"),
         ("postgresql", {"url": "jdbc:mysql://h/d", "dbtable": "t"}, "is of mysql, and connection_type is postgresql"),

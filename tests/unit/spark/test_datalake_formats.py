@@ -8,8 +8,12 @@ from penstock.spark.glue.datalake import datalake_configuration, datalake_format
 ENDPOINTS = {"AWS_ENDPOINT_URL": "http://127.0.0.1:8750", "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:8760", "AWS_REGION": "eu"}
 
 
-def configuration(script: str = "", formats: tuple[str, ...] = ("iceberg",), *, folder_lake: bool = True) -> dict[str, str]:
-    return datalake_configuration(formats, script, environment=ENDPOINTS, bucket="shop", folder_lake=folder_lake)
+def configuration(
+    script: str = "", formats: tuple[str, ...] = ("iceberg",), *arguments: str, folder_lake: bool = True
+) -> dict[str, str]:
+    return datalake_configuration(
+        formats, script, arguments=arguments, environment=ENDPOINTS, bucket="shop", folder_lake=folder_lake
+    )
 
 
 def test_formats_are_read_as_glue_writes_them() -> None:
@@ -45,6 +49,22 @@ def test_a_catalog_that_the_script_configures_keeps_its_settings_and_gets_our_en
         # Iceberg refuses a catalog with both a type and a class.
         assert f"spark.sql.catalog.{name}.type" not in found
         assert f"spark.sql.catalog.{name}" not in found
+
+
+@pytest.mark.parametrize(
+    ("script", "argument"),
+    [
+        ('CATALOG = args["catalog"]\nconf = [(f"spark.sql.catalog.{CATALOG}.catalog-impl", "x")]', "glue_catalog"),
+        ('CATALOG = args["catalog"]\nconf = [("spark.sql.catalog." + CATALOG + ".type", "x")]', "--catalog=glue_catalog"),
+        ("CATALOG = 'glue_catalog'\nconf = [('spark.sql.catalog.%s.type' % CATALOG, 'glue')]", "other"),
+        ('name = args.get("catalog", "glue_catalog")\nconf = [("spark.sql.catalog.{}.type".format(name), "x")]', "other"),
+    ],
+)  # fmt: skip
+def test_a_catalog_whose_name_the_script_computes_gets_our_endpoints(script: str, argument: str) -> None:
+    found = configuration(script, ("iceberg",), "--JOB_NAME", "merge into", argument, "--path=s3://a/b")
+    assert found["spark.sql.catalog.glue_catalog.glue.endpoint"] == "http://127.0.0.1:8750"
+    assert "spark.sql.catalog.glue_catalog.type" not in found
+    assert not [name for name in found if "merge" in name or "s3:" in name or "JOB_NAME" in name]
 
 
 def test_both_formats_extend_one_session() -> None:

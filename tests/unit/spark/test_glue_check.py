@@ -147,6 +147,16 @@ def test_connections_services_and_packages(text: str, names: dict[str, bool]) ->
     assert refused(text) == names
 
 
+def test_a_service_of_boto3_may_be_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "boto3.resource('dynamodb')\nboto3.client('stepfunctions')"
+    monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB", raising=False)
+    assert [each.name for each in check(script).of_kind("refused")] == ['boto3 "dynamodb"', 'boto3 "stepfunctions"']
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
+    (left,) = check(script).of_kind("refused")
+    assert left.name == 'boto3 "stepfunctions"'
+    assert "AWS_ENDPOINT_URL_SFN," in left.note
+
+
 def test_types_of_entities_are_told_at_the_call() -> None:
     head = f"from awsglueml.transforms import EntityDetector\n{HEAD}entity_detector = EntityDetector()\n"
     found = check(

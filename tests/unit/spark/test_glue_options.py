@@ -13,6 +13,7 @@ from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.redshift import is_aws
 from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
 from penstock.spark.glue.sources.kafka import kafka_reads
+from penstock.spark.glue.sources.kinesis import redirected
 from penstock.spark.glue.sources.stream_tables import stream_options
 from penstock.spark.glue.streaming import batch_options
 
@@ -189,6 +190,20 @@ def stream_table(parameters: dict[str, str], **storage: Any) -> dict[str, Any]:
         "Parameters": {"classification": "json", "EXTERNAL": "TRUE"},
         "StorageDescriptor": {**described, "Parameters": parameters},
     }
+
+
+def test_an_endpoint_of_aws_gives_way_to_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    aws = {"streamName": "clicks", "endpointUrl": "https://kinesis.us-west-2.amazonaws.com"}
+    lower = {"streamname": "clicks", "endpointurl": "https://kinesis-fips.us-gov-west-1.amazonaws.com/"}
+    monkeypatch.delenv("AWS_ENDPOINT_URL_KINESIS", raising=False)
+    assert redirected(aws) == aws
+    monkeypatch.setenv("AWS_ENDPOINT_URL_KINESIS", "http://127.0.0.1:1")
+    assert redirected(aws) == {"streamName": "clicks", "region": "us-west-2"}
+    assert redirected(lower) == {"streamname": "clicks", "region": "us-gov-west-1"}
+    arn = {"streamARN": "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"}
+    assert redirected({**aws, **arn}) == {"streamName": "clicks", **arn}
+    other = {"streamName": "clicks", "endpointUrl": "https://kinesis.us-west-2.amazonaws.com.example.org"}
+    assert redirected(other) == other
 
 
 def test_a_table_of_the_catalog_describes_its_stream() -> None:

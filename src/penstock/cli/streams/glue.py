@@ -42,6 +42,12 @@ __all__ = ["command"]
 # Defaults of Glue's Spark (3.5 at the latest) that Spark 4 has changed.
 _AS_GLUE = {"spark.sql.ansi.enabled": "false"}
 _SUPERVISED = "PENSTOCK_RUN_TOKEN"
+# Spark's other way to write checkpoints asks Hadoop for a second class by scheme: that of s3a:// is of its S3 connector, and
+# other schemes of a lake's folder have none, for which Spark takes this way by itself.
+_FOLDER_CHECKPOINTS = {
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+    "FileSystemBasedCheckpointFileManager"
+}
 _TAKEN_FROM_HOME_WITHOUT = ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")
 
 
@@ -176,11 +182,12 @@ def _spark_settings(start: _Start, configuration: Sequence[str]) -> dict[str, st
         **datalake_configuration(
             start.formats,
             "\n".join([start.text, *configuration]),
+            arguments=start.arguments,
             environment=start.environment,
             bucket=start.bucket,
             folder_lake=lake is not None,
         ),
-        **(s3a_configuration(start.environment) if lake is None else {}),
+        **(s3a_configuration(start.environment) if lake is None else _FOLDER_CHECKPOINTS),
         **(_catalog(start.environment, lake, start.bucket) if start.catalog else {}),
         **dict(spark_setting(each) for each in configuration),
     }

@@ -17,7 +17,7 @@ from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.session import GlueSession
 
-__all__ = ["KINDS", "Target", "database_target", "jdbc_configuration", "target_of_table"]
+__all__ = ["ANY", "KINDS", "Target", "database_target", "jdbc_configuration", "target_of_table"]
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "postgresql": ("org.postgresql.Driver",),
@@ -27,6 +27,9 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "oracle": ("oracle.jdbc.OracleDriver",),
 }
 """Connection types, and the classes of their drivers. PostgreSQL's comes with Penstock, and speaks Redshift's protocol."""
+
+ANY = "jdbc"
+"""The connection type of scripts that leave the kind to the URL or the connection. AWS's documents do not have it."""
 
 _URL = re.compile(r"jdbc:(?P<vendor>postgresql|redshift|mysql|mariadb|sqlserver|oracle)[:/].*", re.DOTALL)
 _DATABASE = re.compile(r"(?P<place>jdbc:[a-z]+://[^/?;]+)(?:/(?P<database>[^?;]*))?(?P<rest>.*)", re.DOTALL)
@@ -70,7 +73,7 @@ def database_target(session: GlueSession, kind: str, options: Options) -> Target
         found = _of_url(kind, url)
     else:
         raise InvalidInput(f"The {kind} connection needs connectionName or url, and one of them only.")
-    if found.dialect != kind:
+    if kind not in {ANY, found.dialect}:
         raise InvalidInput(f"The connection is of {found.dialect}, and connection_type is {kind}.")
     if user is not None:
         found = replace(found, user=user, password=password)

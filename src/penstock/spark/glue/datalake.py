@@ -23,6 +23,9 @@ _EXTENSIONS: Mapping[str, str] = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
 }
 _NAMED = re.compile(r"spark\.sql\.catalog\.(\w+)")
+# The name is put in as the script runs: f"spark.sql.catalog.{CATALOG}", "spark.sql.catalog." + name, and the like.
+_COMPUTED = re.compile(r"""spark\.sql\.catalog\.(?:\{|%|["'])""")
+_WORD = re.compile(r"""["'](\w{1,64})["']""")
 _HADOOP_IO = "org.apache.iceberg.hadoop.HadoopFileIO"
 
 
@@ -49,12 +52,18 @@ def datalake_groups(formats: Sequence[str]) -> tuple[str, ...]:
 
 
 def datalake_configuration(
-    formats: Sequence[str], script: str, *, environment: Mapping[str, str], bucket: str | None, folder_lake: bool
+    formats: Sequence[str],
+    script: str,
+    *,
+    arguments: Sequence[str] = (),
+    environment: Mapping[str, str],
+    bucket: str | None,
+    folder_lake: bool,
 ) -> dict[str, str]:
     """Return Spark's configuration for ``formats``; ``script`` is the text that may configure catalogs itself.
 
-    ``bucket`` has the folder of new databases without a location; ``folder_lake`` says that ``s3://`` is the embedded
-    lake's folder.
+    ``arguments`` are the job's, of which the script may take a catalog's name. ``bucket`` has the folder of new databases
+    without a location; ``folder_lake`` says that ``s3://`` is the embedded lake's folder.
     """
     if not formats:
         return {}
@@ -63,12 +72,25 @@ def datalake_configuration(
         found["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     if "iceberg" not in formats:
         return found
-    named = sorted({*_NAMED.findall(script)} - {"spark_catalog"})
+    named = _catalogs(script, arguments)
     for name in named:
         found |= _prefixed(name, _endpoints(environment))
     if CATALOG not in named:
         found |= catalog_settings(environment, bucket=bucket, folder_lake=folder_lake)
     return found
+
+
+def _catalogs(script: str, arguments: Sequence[str]) -> list[str]:
+    """Return the names of the catalogs that the script configures; where it computes one, all that may be it.
+
+    Those are the words among the job's arguments, and the texts of one word on lines about catalogs. An endpoint for a name
+    that is no catalog's is without effect.
+    """
+    named = {*_NAMED.findall(script)}
+    if _COMPUTED.search(script):
+        named.update(each.rpartition("=")[2] for each in arguments)
+        named.update(word for line in script.splitlines() if "catalog" in line.lower() for word in _WORD.findall(line))
+    return sorted(each for each in named - {"spark_catalog"} if re.fullmatch(r"\w{1,64}", each))
 
 
 def catalog_settings(environment: Mapping[str, str], *, bucket: str | None, folder_lake: bool) -> dict[str, str]:

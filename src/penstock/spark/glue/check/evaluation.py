@@ -1,6 +1,7 @@
 """What becomes of each use: by the table of Glue's library, the types of connections, the packages that are installed."""
 
 import importlib.util
+import os
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -96,8 +97,9 @@ def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
         return
     if call.name in {"client", "resource"}:
         service = _text(call, "service_name")
-        if service is not None and service not in BOTO3_SERVICES and "endpoint_url" not in call.arguments:
-            note = "Penstock does not serve it: give the client the endpoint_url of one that does."
+        if service is not None and service not in BOTO3_SERVICES and not _has_endpoint(call, service):
+            variable = _endpoint_variable(service)
+            note = f"Penstock does not serve it: set {variable}, or give the client the endpoint_url of one that does."
             yield Finding(line=call.line, kind="refused", name=f'boto3 "{service}"', note=note)
         return
     try:
@@ -116,6 +118,22 @@ def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
     if form is not None and (kind is None or kind.lower() in _FILES) and form.lower() not in formats:
         note = f"It is not supported for {doing}. Use one of {', '.join(sorted(formats))}."
         yield Finding(line=call.line, kind="refused", name=f'format="{form}"', note=note, sure=sure and kind is not None)
+
+
+def _has_endpoint(call: Call, service: str) -> bool:
+    return "endpoint_url" in call.arguments or bool(os.environ.get(_endpoint_variable(service)))
+
+
+def _endpoint_variable(service: str) -> str:
+    """Return the variable by which boto3 finds a service elsewhere: by the service's id (``logs`` is CLOUDWATCH_LOGS)."""
+    from botocore.exceptions import UnknownServiceError  # noqa: PLC0415 - most scripts have no such client
+    from botocore.loaders import create_loader  # noqa: PLC0415
+
+    try:
+        found = create_loader().load_service_model(service, "service-2")["metadata"]["serviceId"]
+    except UnknownServiceError:
+        found = service
+    return f"AWS_ENDPOINT_URL_{found.upper().replace('-', '_').replace(' ', '_')}"
 
 
 def _ruleset(call: Call, *, sure: bool) -> Iterator[Finding]:

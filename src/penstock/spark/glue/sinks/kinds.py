@@ -6,7 +6,7 @@ from typing import Any, cast
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.databases import KINDS
+from penstock.spark.glue.databases import ANY, KINDS
 from penstock.spark.glue.sinks import dynamodb, files, jdbc, lake_tables, streams
 from penstock.spark.glue.sinks.formats import FORMATS
 from penstock.spark.glue.sinks.port import Sink, TableSink, Write
@@ -21,7 +21,7 @@ _SINKS: Mapping[str, Sink] = {
     "s3": files.write,
     "file": files.write,
     **dict.fromkeys(FORMATS, files.write),
-    **dict.fromkeys(KINDS, jdbc.write),
+    **dict.fromkeys([ANY, *KINDS], jdbc.write),
     "dynamodb": dynamodb.write,
     "iceberg": lake_tables.write_iceberg,
     "delta": lake_tables.write_delta,

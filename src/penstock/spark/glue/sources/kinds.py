@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.databases import KINDS
+from penstock.spark.glue.databases import ANY, KINDS
 from penstock.spark.glue.sources import dynamodb, file_tables, files, jdbc, kafka, kinesis, lake_tables, stream_tables
 from penstock.spark.glue.sources.formats import FORMATS
 from penstock.spark.glue.sources.port import Read, Source, Table, TableSource
@@ -23,7 +23,7 @@ _BATCHES: Mapping[str, Source] = {
     "s3": files.read,
     "file": files.read,
     **dict.fromkeys(FORMATS, files.read),
-    **dict.fromkeys(KINDS, jdbc.read),
+    **dict.fromkeys([ANY, *KINDS], jdbc.read),
     "dynamodb": dynamodb.read,
     "iceberg": lake_tables.read_iceberg,
     "delta": lake_tables.read_delta,
