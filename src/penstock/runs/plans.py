@@ -86,8 +86,16 @@ def plan(run: JobRun, settings: RunSettings, *, folder: Path) -> Mapping[str, An
     if kind == "pythonshell":
         command = {"script": str(work / name), "arguments": _command_line(arguments)}
     else:
-        jars = [str(work / inputs.add(each)) for each in _listed(arguments, "--extra-jars")]
-        options = _spark_options(run, settings, arguments, folder=folder, jars=jars)
+        files = {
+            "spark.jars": [str(work / inputs.add(each)) for each in _listed(arguments, "--extra-jars")],
+            # Executors of a cluster get the modules, too; Spark takes a wheel for a module only as a .zip.
+            "spark.submit.pyFiles": [
+                str(work / inputs.add(each, ending=".zip" if each.endswith(".whl") else ""))
+                for each in _listed(arguments, "--extra-py-files")
+                if not settings.master.startswith("local")
+            ],
+        }
+        options = _spark_options(run, settings, arguments, folder=folder, files=files)
         defaults = {
             "--JOB_NAME": run.job,
             "--JOB_ID": f"j_{hashlib.sha256(run.job.encode()).hexdigest()}",
@@ -148,8 +156,8 @@ class _Inputs:
     def __init__(self) -> None:
         self.wanted: list[dict[str, str]] = []
 
-    def add(self, location: str) -> str:
-        name = PurePosixPath(location).name
+    def add(self, location: str, *, ending: str = "") -> str:
+        name = PurePosixPath(location).name + ending
         taken = {each["to"]: each["from"] for each in self.wanted}
         if taken.get(name, location) != location:
             raise InvalidInput(f"{location} and {taken[name]} have the same name.", remedy="Rename one of them.")
@@ -161,25 +169,26 @@ class _Inputs:
 
 
 def _spark_options(
-    run: JobRun, settings: RunSettings, arguments: Mapping[str, str], *, folder: Path, jars: Sequence[str]
+    run: JobRun, settings: RunSettings, arguments: Mapping[str, str], *, folder: Path, files: Mapping[str, Sequence[str]]
 ) -> list[str]:
     cores, gigabytes, count = _resources(run)
-    conf = {"spark.jars": ",".join(jars)} if jars else {}
+    conf = {name: ",".join(paths) for name, paths in files.items() if paths}
     local = settings.master.startswith("local")
     master = settings.master
+    share = _machine_gigabytes() // (2 * settings.at_once)
     if local:
         # One machine stands for all workers, as far as it goes.
         cores = max(1, min(cores * count, os.cpu_count() or 1))
         master = f"local[{cores}]"
-        gigabytes = max(1, min(gigabytes, _machine_gigabytes() // (2 * settings.at_once)))
     else:
         conf |= {
             "spark.executor.instances": str(max(1, count - 1)),
             "spark.executor.cores": str(cores),
             "spark.executor.memory": f"{max(1, gigabytes * 10 // 16)}g",
         }
-        gigabytes = max(1, gigabytes * 10 // 16)
-    options = ["--master", master, "--log", str(folder / "spark.log"), "--driver-memory", f"{gigabytes}g"]
+        gigabytes = gigabytes * 10 // 16
+    heap = max(1, min(gigabytes, share))
+    options = ["--master", master, "--log", str(folder / "spark.log"), "--driver-memory", f"{heap}g"]
     given = dict(split_settings(arguments.get("--conf", "")))
     return [*options, *(part for key, value in {**conf, **given}.items() for part in ("--conf", f"{key}={value}"))]
 

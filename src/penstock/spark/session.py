@@ -22,6 +22,7 @@ __all__ = [
     "SessionSettings",
     "cluster_configuration",
     "ignore_sigterm",
+    "is_local",
     "lake_configuration",
     "mount_bucket",
     "open_session",
@@ -45,6 +46,24 @@ appender.file.strategy.max = 3
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
 """
+# A cluster's scheduler says there is no worker every 15 s: enough of it goes to the program's standard error, too.
+_LOG4J_OF_CLUSTERS = """\
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = Spark: %m%n
+appender.stderr.filter.burst.type = BurstFilter
+appender.stderr.filter.burst.level = ERROR
+appender.stderr.filter.burst.rate = 0.01
+appender.stderr.filter.burst.maxBurst = 5
+logger.scheduler.name = org.apache.spark.scheduler.TaskSchedulerImpl
+logger.scheduler.level = warn
+logger.scheduler.appenderRef.stderr.ref = stderr
+"""
+_LIBRARY = "penstock_library"  # where executors find an archive of packages, in their working folder
+# What is there already stays there when a user names more.
+_LISTS = {"spark.jars": ",", "spark.archives": ",", "spark.executorEnv.PYTHONPATH": os.pathsep}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +71,8 @@ class SessionSettings:
     """The start of Spark. ``jars``: the connectors' files, which the class archive covers; ``more_jars``: others, which one
     JVM loads behind them, so that the archive still fits; ``log``: the file of Spark's own log; ``lake``: see
     :func:`lake_configuration`. ``archive``: a class archive for the JVM, used if it exists; ``record`` writes one.
-    ``extra`` are Spark's configuration keys and override ours.
+    ``library``: an archive of Python packages for the executors of a cluster. ``extra`` are Spark's configuration keys and
+    override ours, except lists of files, which they extend.
     """
 
     master: str = "local[*]"
@@ -63,7 +83,13 @@ class SessionSettings:
     driver_memory: str = "1g"
     archive: Path | None = None
     record: Path | None = None
+    library: Path | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_local(master: str) -> bool:
+    """Whether the driver's JVM is all of Spark, so that there are no executors elsewhere."""
+    return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str, str]:
@@ -123,18 +149,18 @@ def s3a_configuration(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _spark_configuration(settings: SessionSettings, name: str, locations: Iterable[str], log4j: Path) -> dict[str, str]:
-    local = settings.master.startswith("local")
     here = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         # It stays empty, and Spark would create it in the working directory.
         "spark.sql.warehouse.dir": (settings.log.absolute().parent / "spark-warehouse").as_uri(),
     }
-    return {
-        **(here if local else {}),
+    found = {
+        **(here if settings.master.startswith("local") else {}),
         "spark.master": settings.master,
         "spark.app.name": f"penstock {name}",
         **_class_path(settings),
+        **_executors_path(settings),
         "spark.driver.memory": settings.driver_memory,
         "spark.driver.extraJavaOptions": " ".join(_java_options(settings, log4j)),
         "spark.ui.enabled": "false",
@@ -148,7 +174,19 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         # Its Python workers are started with -m.
         **{f"spark.executorEnv.{key}": value for key, value in SAFE_PATH.items()},
         **{f"spark.hadoop.{key}": value for key, value in lake_configuration(settings.lake, locations).items()},
-        **settings.extra,
+    }
+    for key, value in settings.extra.items():
+        found[key] = f"{found[key]}{_LISTS[key]}{value}" if key in _LISTS and key in found else value
+    return found
+
+
+def _executors_path(settings: SessionSettings) -> dict[str, str]:
+    """Return what makes the packages of ``library`` importable on executors."""
+    if settings.library is None or is_local(settings.master):
+        return {}
+    return {
+        "spark.archives": f"{settings.library}#{_LIBRARY}",
+        "spark.executorEnv.PYTHONPATH": f"./{_LIBRARY}",
     }
 
 
@@ -165,7 +203,7 @@ def cluster_configuration(locations: Iterable[str]) -> dict[str, str]:
 def _class_path(settings: SessionSettings) -> dict[str, str]:
     """Return the connectors' settings: one JVM's own class path, which a class archive covers; else files for executors."""
     jars, more = [str(jar) for jar in settings.jars], [str(jar) for jar in settings.more_jars]
-    if settings.master.startswith("local") and not settings.master.startswith("local-cluster"):
+    if is_local(settings.master):
         found = {"spark.driver.extraClassPath": os.pathsep.join(jars)} if jars else {}
         return {**found, **({"spark.jars": ",".join(f"local:{jar}" for jar in more)} if more else {})}
     return {"spark.jars": ",".join(jars + more)}
@@ -215,7 +253,7 @@ def submit_arguments(settings: SessionSettings, *, name: str, locations: Iterabl
     """
     settings.log.parent.mkdir(parents=True, exist_ok=True)
     log4j, properties = folder / "log4j2.properties", folder / "spark.properties"
-    log4j.write_text(_LOG4J.format(path=settings.log))
+    log4j.write_text(_LOG4J.format(path=settings.log) + ("" if is_local(settings.master) else _LOG4J_OF_CLUSTERS))
     configuration = _spark_configuration(settings, name, locations, log4j)
     lines = (f"{_escaped(key)}={_escaped(value)}\n" for key, value in configuration.items())
     properties.touch(mode=0o600)

@@ -4,18 +4,20 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+import pyarrow
 import pyspark
 
 from penstock.local.java import find_java
 from penstock.retries import wait_until
 
-__all__ = ["StandaloneCluster", "standalone_cluster"]
+__all__ = ["StandaloneCluster", "python_of_executors", "standalone_cluster"]
 
 _HOME = Path(pyspark.__file__).parent
 _SECONDS = 60.0
@@ -93,3 +95,17 @@ def standalone_cluster(folder: Path, *, workers: int, environment: Mapping[str, 
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(_SECONDS)
+
+
+def python_of_executors(folder: Path) -> dict[str, str]:
+    """The base interpreter with pyarrow and what that needs, and nothing else of this environment."""
+    packages = Path(pyarrow.__file__).parents[1]
+    extra = folder / "packages"
+    extra.mkdir()
+    for name in ("pyarrow", "numpy", "numpy.libs"):
+        if (packages / name).exists():
+            (extra / name).symlink_to(packages / name)
+    base = os.path.realpath(sys.executable)
+    lacks = subprocess.run([base, "-c", "import penstock"], env={"PYTHONPATH": str(extra)}, capture_output=True, check=False)
+    assert b"No module named 'penstock'" in lacks.stderr
+    return {"PYSPARK_PYTHON": base, "PYTHONPATH": str(extra)}

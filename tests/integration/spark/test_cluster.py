@@ -1,18 +1,14 @@
 """A pipeline on a standalone cluster whose Python has no Penstock: a worker dies in the middle of a batch."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from uuid import uuid4
 
-import pyarrow
 import pytest
 
 from penstock.local.broker import Broker
 from penstock.retries import wait_until
 from penstock.testing.server import RunningServer
-from tests.integration.spark.cluster import standalone_cluster
+from tests.integration.spark.cluster import python_of_executors, standalone_cluster
 from tests.integration.spark.commands import frame_of, register_flights, started
 from tests.integration.spark.stream import Topic, declaration, frame, records, rows
 
@@ -26,20 +22,6 @@ _SLOW = """transform:
 """
 
 
-def _python_of_executors(folder: Path) -> dict[str, str]:
-    """The base interpreter with pyarrow and what that needs, and nothing else of this environment."""
-    packages = Path(pyarrow.__file__).parents[1]
-    extra = folder / "packages"
-    extra.mkdir()
-    for name in ("pyarrow", "numpy", "numpy.libs"):
-        if (packages / name).exists():
-            (extra / name).symlink_to(packages / name)
-    base = os.path.realpath(sys.executable)
-    lacks = subprocess.run([base, "-c", "import penstock"], env={"PYTHONPATH": str(extra)}, capture_output=True, check=False)
-    assert b"No module named 'penstock'" in lacks.stderr
-    return {"PYSPARK_PYTHON": base, "PYTHONPATH": str(extra)}
-
-
 def test_a_lost_worker_in_the_middle_of_a_batch_loses_and_doubles_nothing(
     penstock_server: RunningServer, broker: Broker, tmp_path: Path
 ) -> None:
@@ -51,7 +33,7 @@ def test_a_lost_worker_in_the_middle_of_a_batch_loses_and_doubles_nothing(
     text = declaration(topic, tmp_path, per_trigger=_PER_BATCH, transform=_SLOW)
     pipeline = tmp_path / "pipeline.yaml"
     pipeline.write_text(text.replace("registry: tests", f"registry: {registry}"))
-    python = _python_of_executors(tmp_path)
+    python = python_of_executors(tmp_path)
     with standalone_cluster(tmp_path / "cluster", workers=2, environment={"PYTHONPATH": python["PYTHONPATH"]}) as cluster:
         arguments = [
             *("run", str(pipeline), "--once", "--master", cluster.url, "--driver-memory", "512m", "--lake", str(tmp_path)),

@@ -2,14 +2,15 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from penstock.spark.session import SessionSettings, submit_arguments
 
 _JARS, _MORE = [Path("/cache/kafka.jar"), Path("/cache/avro.jar")], [Path("/cache/iceberg.jar")]
 
 
-def _properties(folder: Path, master: str, more: list[Path]) -> dict[str, str]:
-    settings = SessionSettings(master=master, jars=_JARS, more_jars=more, log=folder / "spark.log")
+def _properties(folder: Path, master: str, more: list[Path], **settings_of: Any) -> dict[str, str]:
+    settings = SessionSettings(master=master, jars=_JARS, more_jars=more, log=folder / "spark.log", **settings_of)
     submit_arguments(settings, name="any", locations=[], folder=folder)
     lines = (folder / "spark.properties").read_text().splitlines()
     return {key.replace("\\", ""): value.replace("\\", "") for key, _, value in (line.partition("=") for line in lines)}
@@ -26,3 +27,21 @@ def test_executors_get_all_files(tmp_path: Path) -> None:
     found = _properties(tmp_path, "spark://host:7077", _MORE)
     assert found["spark.jars"] == "/cache/kafka.jar,/cache/avro.jar,/cache/iceberg.jar"
     assert "spark.driver.extraClassPath" not in found
+
+
+def test_files_that_a_user_names_do_not_replace_ours(tmp_path: Path) -> None:
+    extra = {"spark.jars": "/work/own.jar", "spark.executorEnv.PYTHONPATH": "/opt/own", "spark.ui.enabled": "true"}
+    found = _properties(tmp_path, "spark://host:7077", _MORE, extra=extra, library=tmp_path / "library.zip")
+    assert found["spark.jars"] == "/cache/kafka.jar,/cache/avro.jar,/cache/iceberg.jar,/work/own.jar"
+    assert found["spark.archives"] == f"{tmp_path}/library.zip#penstock_library"
+    assert found["spark.executorEnv.PYTHONPATH"] == f"./penstock_library{os.pathsep}/opt/own"
+    assert found["spark.ui.enabled"] == "true"
+    found = _properties(tmp_path, "local[2]", _MORE, extra=extra, library=tmp_path / "library.zip")
+    assert found["spark.jars"] == "local:/cache/iceberg.jar,/work/own.jar"
+    assert "spark.archives" not in found
+
+
+def test_a_cluster_s_scheduler_is_heard(tmp_path: Path) -> None:
+    for master, heard in (("local[2]", False), ("spark://host:7077", True)):
+        _properties(tmp_path, master, [])
+        assert ("TaskSchedulerImpl" in (tmp_path / "log4j2.properties").read_text()) is heard

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,11 @@ from penstock.spark.glue.datalake import datalake_configuration, datalake_format
 from penstock.spark.glue.jobs import launcher
 from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks
 from penstock.spark.glue.jobs.catalog_service import METASTORE, wants_catalog
+from penstock.spark.glue.jobs.executors import write_library
 from penstock.spark.glue.jobs.launcher import SCRATCH
 from penstock.spark.glue.jobs.reserved import reserved_arguments, values_of
 from penstock.spark.glue.streaming import ONCE
-from penstock.spark.session import SessionSettings, s3a_configuration, submit_arguments
+from penstock.spark.session import SessionSettings, is_local, s3a_configuration, submit_arguments
 
 __all__ = ["command"]
 
@@ -109,6 +110,8 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     java_home = find_java(os.environ).home
     start = _start(script, arguments, formats, environment, lake)
     own = [f"{key}={value}" for key, value in reserved.settings.items()]
+    if reserved.modules and not is_local(master):
+        own.append(f"spark.submit.pyFiles={','.join(map(str, reserved.modules))}")
     settings = SessionSettings(
         master=master,
         jars=[*class_path("spark"), *(class_path("s3a") if lake is None else ())],
@@ -119,8 +122,8 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         log=(log or where.logs / f"glue-{script.stem}.log").absolute(),
         lake=lake,
         driver_memory=driver_memory,
-        # The archive does not fit with S3A's jars, and the JVM would say so among the script's output.
-        archive=spark_archive(java_home) if lake is not None else None,
+        # The archive does not fit with S3A's jars, nor with a cluster's, and the JVM would say so among the script's output.
+        archive=spark_archive(java_home) if lake is not None and is_local(master) else None,
         extra=_spark_settings(start, [*own, *configuration]),
     )
     environment |= _process_environment(start, settings, java_home=java_home, home=where, once=once)
@@ -199,10 +202,14 @@ def _process_environment(
     """Return the variables that the launcher and Spark's processes need, beside those that are there."""
     there, script = start.environment, start.script
     scratch = Path(tempfile.mkdtemp(prefix="penstock-glue-"))
+    python = sys.executable
+    if not is_local(settings.master):
+        settings = replace(settings, library=write_library(scratch / "library.zip"))
+        python = "python3"  # the executors' own
     return {
         "JAVA_HOME": str(java_home),
         "PYSPARK_SUBMIT_ARGS": submit_arguments(settings, name=script.stem, locations=_buckets(start.lake), folder=scratch),
-        "PYSPARK_PYTHON": there.get("PYSPARK_PYTHON", sys.executable),
+        "PYSPARK_PYTHON": settings.extra.get("spark.pyspark.python") or there.get("PYSPARK_PYTHON", python),
         # Spark's Python workers import what the script imports: modules beside it, not those of the working directory.
         "PYTHONPATH": os.pathsep.join([str(script.absolute().parent), *filter(None, [there.get("PYTHONPATH")])]),
         **SAFE_PATH,

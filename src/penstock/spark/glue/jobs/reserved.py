@@ -19,11 +19,15 @@ _OBJECTS = ("s3://", "s3a://", "s3n://")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reserved:
-    """``settings`` are Spark's, ``python`` joins Python's path, ``jars`` join Spark's class path."""
+    """``settings`` are Spark's, ``python`` joins Python's path, ``jars`` join Spark's class path.
+
+    ``modules`` are the files that executors of a cluster get.
+    """
 
     settings: Mapping[str, str]
     python: Sequence[Path]
     jars: Sequence[Path]
+    modules: Sequence[Path] = ()
 
 
 def reserved_arguments(arguments: Sequence[str], *, lake: Path | None, supervised: bool) -> Reserved:
@@ -41,6 +45,7 @@ def reserved_arguments(arguments: Sequence[str], *, lake: Path | None, supervise
         # A module is found in its folder, an archive is a folder itself.
         python=list(dict.fromkeys(each.parent if each.suffix == ".py" else each for each in python)),
         jars=[_file(each, "--extra-jars", lake) for each in _listed(arguments, "--extra-jars")],
+        modules=python,
     )
 
 
