@@ -19,11 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock.durable import PRIVATE_UMASK
-from penstock.errors import PenstockError
-from penstock.interpreter import with_hidden_arguments
+from penstock.interpreter import python_module
 from penstock.locks import file_lock
 from penstock.runs.folders import RunFolder
-from penstock.runs.inputs import fetch
 from penstock.runs.logs import STREAMS, LogWriter
 from penstock.runs.plans import RUN_TOKEN
 from penstock.runs.strays import kill_strays
@@ -70,10 +68,7 @@ class _Supervisor:
         error: str | None = None
         status = 1
         try:
-            fetch(self._plan["inputs"], self._folder.work, os.environ)
             status = self._process()
-        except PenstockError as problem:
-            error = str(problem)
         except OSError as problem:
             error = f"The run's process does not start: {problem}."
         return {
@@ -87,9 +82,8 @@ class _Supervisor:
     def _process(self) -> int:
         logs = {name: LogWriter(self._folder.root / name) for name in STREAMS}
         child = subprocess.Popen(
-            with_hidden_arguments(self._folder.command, **self._plan["command"]),
+            python_module("penstock.runs.inputs", str(self._folder.root)),
             cwd=self._folder.work,
-            env={**os.environ, **self._plan["environment"]},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,18 +31,14 @@ class World:
         self.store.add(JOBS, Job(name="j", settings=settings, created=NOW, modified=NOW))
         self.runs = RunService(self.store, now=lambda: self.now)
 
-    def settings(self, host: str, *, environment: tuple[str, ...] = ()) -> RunSettings:
-        return RunSettings(
-            folder=self.folder / host,
-            endpoint_url="http://127.0.0.1:1",
-            account="111122223333",
-            region="eu-west-1",
-            lake=self.folder,
-            environment=environment,
-        )
+    def settings(self, host: str, **members: Any) -> RunSettings:
+        usual = {"endpoint_url": "http://127.0.0.1:1", "account": "111122223333", "region": "eu-west-1", "lake": self.folder}
+        return RunSettings(**{"folder": self.folder / host, **usual, **members})
 
-    def runner(self, host: str) -> JobRunner:
-        made = JobRunner(self.store, self.settings(host), check=lambda _run: None, now=lambda: self.now, host=host)
+    def runner(self, host: str, **members: Any) -> JobRunner:
+        made = JobRunner(
+            self.store, self.settings(host, **members), check=lambda _run: None, now=lambda: self.now, host=host
+        )
         self.runners.append(made)
         return made
 

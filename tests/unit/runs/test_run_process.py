@@ -1,12 +1,15 @@
 """What a run's process is given, and what other users of the machine see of it."""
 
 import json
+import socket
 import sys
+from dataclasses import replace
 
 import pytest
 
-from penstock.jobs.model import RUNS
+from penstock.jobs.model import JOBS, RUNS
 from penstock.jobs.runs import RunRequest
+from penstock.runs.folders import RunFolder
 from penstock.runs.plans import clean_environment
 from penstock.runs.runner import JobRunner
 from tests.unit.runs.conftest import World
@@ -80,3 +83,29 @@ def test_the_arguments_of_a_run_are_in_no_list_of_processes(world: World) -> Non
     found = world.store.get(RUNS, run.id)
     assert found is not None
     assert found.error == "ValueError: hush"
+
+
+def test_a_run_is_stopped_and_timed_out_while_its_script_is_fetched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "hush")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush")
+    command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/a.py"}
+    several = {"Role": "r", "Command": command, "ExecutionProperty": {"MaxConcurrentRuns": 2}}
+    world.store.change(JOBS, "j", lambda found: replace(found, settings=several))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+        here = world.runner("here", s3_endpoint_url=endpoint, environment=keys)
+        stopped = world.runs.start("j", RunRequest())
+        world.until(here, stopped.id, "RUNNING")
+        waiting, _ = silent.accept()
+        world.runs.stop("j", stopped.id)
+        world.until(here, stopped.id, "STOPPED")
+        prepare = RunFolder.prepare
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RunFolder, "prepare", lambda folder, plan: prepare(folder, {**plan, "seconds": 0.5}))
+            late = world.runs.start("j", RunRequest(settings={"Timeout": 1}))
+            here.tick()
+        found = world.until(here, late.id, "TIMEOUT")
+        waiting.close()
+    assert found.error == "The run took longer than its Timeout of 1 minutes."
+    assert not here.folder(stopped.id).supervised
