@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import PythonException
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
 from awsglue.context import GlueContext
@@ -442,6 +443,17 @@ def test_sensitive_data_is_detected_classified_and_redacted_as_glue_studio_s_scr
     # A map without entries, whose keys a script's function asks for, and all other columns as they were.
     assert second.pop("Detected") == {}
     assert [first, second] == rows(people)
+
+    # What scripts do with the column: a function that replaces the texts at the places, the last ones first.
+    def hidden(name: str, text: str, entities: dict[str, Any]) -> str:
+        for each in reversed(entities.get(name, [])):
+            text = text[: each["start"]] + "X" + text[each["end"] :]
+        return text
+
+    masked = (
+        found.toDF().withColumn("note", F.udf(hidden, useArrow=False)(F.lit("note"), "note", "Detected")).drop("Detected")
+    )
+    assert [row.note for row in masked.collect()] == ["X and X", ""]
     # Half of the phone numbers and of the cards; of notes and days all that are not empty.
     assert detector.classify_columns(people, types, 1.0, 0.6) == {"note": ["EMAIL"], "born": ["DATE"]}
     assert list(detector.classify_columns(people, types)) == ["Phone Number", "card", "note", "born"]
@@ -460,6 +472,8 @@ def test_sensitive_data_is_detected_classified_and_redacted_as_glue_studio_s_scr
     assert redacted[0]["Detected"]["Phone Number"] == [entity("PHONE_NUMBER", 0, 12, "PARTIAL_REDACT")]
     with pytest.raises(PythonException, match=r"Column card \(bigint\) has a CREDIT_CARD, which REDACT cannot change"):
         rows(detector.detect(people, {"CREDIT_CARD": [{"action": "REDACT", "actionOptions": {"redactText": ""}}]}))
+    with pytest.raises(InvalidInput, match="was given a DataFrame"):
+        detector.detect(people.toDF(), types)  # type: ignore[arg-type]
     nested = frame_of(glue_context, '{"a": "x@example.com", "b": [{"mail": "y@example.com"}]}')
     for call in (detector.detect, detector.classify_columns):
         with pytest.raises(InvalidInput, match="Columns b are nested"):

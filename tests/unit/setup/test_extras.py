@@ -44,7 +44,7 @@ def locked(name: str) -> dict[str, str]:
         ("client", {"boto3"}, {"confluent-kafka", "pyspark", "pyarrow", "pandas"} | SERVER),
         ("kafka", {"boto3", "confluent-kafka"}, {"pyspark", "pyarrow", "pandas"} | SERVER),
         ("server", SERVER, {"pyspark", "pandas", "confluent-kafka"}),
-        ("spark", {"pyspark", "boto3", "requests", "delta-spark", "pytz"}, {"confluent-kafka"} | SERVER),
+        ("spark", {"pyspark", "boto3", "requests"}, {"confluent-kafka"} | SERVER),
         ("metastore", {"boto3", "pyiceberg", "thrift"}, {"pyspark", "pandas", "confluent-kafka"} | SERVER),
         ("local", {"jgo", "psutil", "requests"}, {"pyspark", "confluent-kafka"} | SERVER),
         ("functions", {"boto3", "confluent-kafka", "psutil", "pyyaml"}, {"pyspark", "pyarrow", "pandas", "jgo"} | SERVER),
@@ -65,6 +65,11 @@ def test_all_is_every_other_extra_together() -> None:
 
 def test_the_runtime_lock_is_what_all_brings() -> None:
     assert closure("all") <= locked("runtime").keys()
+
+
+def test_modules_that_the_page_of_glue_s_users_promises_come_with_spark() -> None:
+    promised = "boto3 delta-spark numpy pandas pyarrow python-dateutil pytz pyyaml requests"
+    assert set(promised.split()) <= closure("spark")
 
 
 def test_delta_s_python_library_is_of_the_release_of_its_jars() -> None:

@@ -57,7 +57,7 @@ class EntityDetector:
         entityType, actionUsed, start, end. Raises :class:`InvalidInput` for parameters that cannot be followed.
         """
         _check_sensitivity(detectionSensitivity)
-        data = frame._checked_frame()
+        data = _data(frame)
         tasks = plan(detectionParameters, data.columns)
         columns = _searched(data, [name for name, each in tasks.items() if each])
         if outputColumnName in data.columns:
@@ -77,12 +77,15 @@ class EntityDetector:
         """Return the types of each column that has them in at least ``thresholdFraction`` of its values.
 
         Of the rows ``sampleFraction`` are taken, always the same ones, or all if the sample has fewer than 1,000. Raises
-        :class:`InvalidInput` for types that are not detected, fractions out of 0 to 1, and columns of structs or lists.
+        :class:`InvalidInput` for types that are not detected, fractions out of 0 to 1, columns of structs or lists, and
+        streams.
         """
         _check_sensitivity(detectionSensitivity)
         names = check_types(entityTypesToDetect)
         sample, threshold = (_fraction(each) for each in (sampleFraction, thresholdFraction))
-        data = frame._checked_frame()
+        data = _data(frame)
+        if data.isStreaming:
+            raise InvalidInput("A stream has no sample.", remedy="Call classify_columns in the function of forEachBatch.")
         columns = _searched(data, data.columns)
         if not names or not columns:
             return {}
@@ -96,6 +99,15 @@ class EntityDetector:
         }
 
     classifyColumns = classify_columns  # noqa: N815 - the name of AWS's Scala class
+
+
+def _data(frame: Any) -> DataFrame:
+    if not isinstance(frame, DynamicFrame):
+        raise InvalidInput(
+            f"EntityDetector was given a {type(frame).__name__}.",
+            remedy="Give DynamicFrame.fromDF(frame, glueContext, name).",
+        )
+    return frame._checked_frame()
 
 
 def _check_sensitivity(name: str) -> None:

@@ -1,6 +1,7 @@
 """ApplyMapping: fields at their targets, cast to the types that a mapping names.
 
 As on AWS, a value whose own type is not the source type of its mapping is null; a warning says so, because AWS does not.
+Source: https://github.com/awsdocs/aws-glue-developer-guide/issues/3.
 """
 
 import logging

@@ -71,7 +71,13 @@ ROWS: Sequence[Row] = [
         "classify_columns",
         "A sample of fewer than 1,000 rows is all rows; the fraction is of the values that are not empty.",
     ),
-    *refused("awsglueml.transforms", "", "FillMissingValues FindMatches FindIncrementalMatches", _LEARNED),
+    *refused(
+        "awsglueml.transforms",
+        "",
+        "FillMissingValues",
+        "Its estimates are those of AWS's model: use pyspark.ml.feature.Imputer or na.fill on toDF().",
+    ),
+    *refused("awsglueml.transforms", "", "FindMatches FindIncrementalMatches", _LEARNED),
     *refused("awsgluedi.transforms", "", "*", "Write the recipe's steps with toDF() and Spark's own functions."),
     *(
         row
