@@ -20,7 +20,9 @@ from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
 from penstock.client.databases.postgresql import Database
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 from penstock.spark.glue import redshift
+from penstock.spark.glue.databases import KINDS, Target
 from penstock.spark.glue.jobs.bookmark_store import FileBookmarks
+from penstock.spark.glue.sources.jdbc import driver_url
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer
 
@@ -116,6 +118,13 @@ def test_tables_and_queries_are_read_whole_in_parallel(glue: GlueContext, air: A
     with pytest.raises(EnvironmentProblem, match=r'relation "air.nothing" does not exist') as missing:
         read(glue, air.options("air.nothing"))
     assert air.password not in str(missing.value)
+
+
+def test_spark_quotes_names_of_mysql_for_both_of_its_drivers(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    for driver in KINDS["mysql"]:
+        url = driver_url(Target(dialect="mysql", url="jdbc:mariadb://h/d"), driver)
+        assert jvm.org.apache.spark.sql.jdbc.JdbcDialects.get(url).quoteIdentifier("a b") == "`a b`"
 
 
 def test_connections_lead_to_databases(glue: GlueContext, air: Air, penstock_server: RunningServer) -> None:
@@ -244,10 +253,14 @@ def test_redshift_copies_and_unloads_through_its_folder(
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("mysql", {"url": "jdbc:mysql://h/d", "dbtable": "t"}, "no JDBC driver of mysql.*--extra-jars"),
+        ("mysql", {"url": "jdbc:mysql://h/d", "dbtable": "t"}, "no JDBC driver of mysql.*mysql-connector-j.*--extra-jars"),
         ("jdbc", {"url": "jdbc:mysql://h/d", "dbtable": "t"}, "no JDBC driver of mysql.*--extra-jars"),
         ("oracle", {"url": "jdbc:oracle:thin://@h:1521/d", "dbtable": "t"}, "no JDBC driver of oracle"),
-        ("sqlserver", {"url": "jdbc:sqlserver://h;databaseName=d", "dbtable": "t"}, "no JDBC driver of sqlserver"),
+        (
+            "sqlserver",
+            {"url": "jdbc:sqlserver://h;databaseName=d", "dbtable": "t"},
+            "no JDBC driver of sqlserver.*mssql-jdbc",
+        ),
         ("postgresql", {"url": "jdbc:mysql://h/d", "dbtable": "t"}, "is of mysql, and connection_type is postgresql"),
         ("postgresql", {"url": "jdbc:postgresql://h/d"}, "needs dbtable"),
         ("postgresql", {"dbtable": "t"}, "needs connectionName or url"),

@@ -9,9 +9,11 @@ from penstock.client.connections import GlueConnection
 from penstock.client.secrets import BrokerCredentials
 from penstock.errors import InvalidInput
 from penstock.retries import MICRO_BATCH
+from penstock.spark.glue.databases import Target
 from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.redshift import is_aws
 from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
+from penstock.spark.glue.sources.jdbc import driver_url
 from penstock.spark.glue.sources.kafka import kafka_reads
 from penstock.spark.glue.sources.kinesis import redirected
 from penstock.spark.glue.sources.stream_tables import stream_options
@@ -155,6 +157,20 @@ def test_redshift_reaches_aws_own_s3_alone() -> None:
         assert not is_aws({**s3a, "fs.s3a.endpoint": place}.get)
     assert not is_aws({"fs.s3.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"}.get)
     assert not is_aws(dict[str, str]().get)
+
+
+@pytest.mark.parametrize(
+    ("url", "driver", "wanted"),
+    [
+        ("jdbc:mysql://h:3306/d", "com.mysql.cj.jdbc.Driver", "jdbc:mysql://h:3306/d"),
+        ("jdbc:mariadb://h/d", "com.mysql.cj.jdbc.Driver", "jdbc:mysql://h/d"),
+        ("jdbc:mariadb://h/d", "org.mariadb.jdbc.Driver", "jdbc:mysql://h/d?permitMysqlScheme=true"),
+        ("jdbc:mysql://h/d?a=b", "org.mariadb.jdbc.Driver", "jdbc:mysql://h/d?a=b&permitMysqlScheme=true"),
+        ("jdbc:mysql://h/d?permitMysqlScheme", "org.mariadb.jdbc.Driver", "jdbc:mysql://h/d?permitMysqlScheme"),
+    ],
+)
+def test_mysql_is_read_by_the_urls_that_spark_and_its_drivers_know(url: str, driver: str, wanted: str) -> None:
+    assert driver_url(Target(dialect="mysql", url=url), driver) == wanted
 
 
 def test_batches_have_glues_defaults() -> None:

@@ -17,7 +17,7 @@ from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.session import GlueSession
 
-__all__ = ["ANY", "KINDS", "Target", "database_target", "jdbc_configuration", "target_of_table"]
+__all__ = ["ANY", "DRIVERS", "KINDS", "Target", "database_target", "jdbc_configuration", "target_of_table"]
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "postgresql": ("org.postgresql.Driver",),
@@ -30,6 +30,13 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 ANY = "jdbc"
 """The connection type of scripts that leave the kind to the URL or the connection. AWS's documents do not have it."""
+
+DRIVERS: Mapping[str, str] = {
+    "mysql": "com.mysql:mysql-connector-j or org.mariadb.jdbc:mariadb-java-client",
+    "sqlserver": "com.microsoft.sqlserver:mssql-jdbc",
+    "oracle": "com.oracle.database.jdbc:ojdbc11",
+}
+"""The drivers that do not come with Penstock: what they are called in Maven's repository."""
 
 _URL = re.compile(r"jdbc:(?P<vendor>postgresql|redshift|mysql|mariadb|sqlserver|oracle)[:/].*", re.DOTALL)
 _DATABASE = re.compile(r"(?P<place>jdbc:[a-z]+://[^/?;]+)(?:/(?P<database>[^?;]*))?(?P<rest>.*)", re.DOTALL)

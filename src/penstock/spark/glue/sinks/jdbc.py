@@ -19,7 +19,7 @@ from penstock.spark.glue.databases import Target, database_target, target_of_tab
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.redshift import temp_dir
 from penstock.spark.glue.sinks.port import Write
-from penstock.spark.glue.sources.jdbc import database_problem, driver_of
+from penstock.spark.glue.sources.jdbc import database_problem, driver_of, driver_url
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
 from penstock.spark.sinks.port import SinkBatch
 
@@ -77,10 +77,11 @@ def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> 
 
 
 def _by_driver(write: Write, target: Target, frame: DataFrame) -> None:
-    given = {**target.properties, "driver": driver_of(write.session.spark, target)}
+    driver = driver_of(write.session.spark, target)
+    given = {**target.properties, "driver": driver}
     writer = frame.repartition(1).write.format("jdbc").mode("append")
     try:
-        writer.options(url=target.url, dbtable=target.table, **given).save()
+        writer.options(url=driver_url(target, driver), dbtable=target.table, **given).save()
     except (PySparkException, Py4JJavaError) as error:
         raise database_problem(target, error) from None
 

@@ -1,7 +1,7 @@
 """Tables and queries of databases, read by Spark through their JDBC drivers, in parallel where a script says by what."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -9,18 +9,21 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.spark.glue.databases import KINDS, Target, database_target, target_of_table
+from penstock.spark.glue.databases import DRIVERS, KINDS, Target, database_target, target_of_table
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.redshift import temp_dir
 from penstock.spark.glue.sources.key_marks import unread_rows
 from penstock.spark.glue.sources.port import Read, Table
 
-__all__ = ["driver_of", "is_database_table", "read", "rows"]
+__all__ = ["driver_of", "driver_url", "is_database_table", "read", "rows"]
 
 _PARTITIONS = 7  # AWS's default
 _MOST_PARTITIONS = 10_000
 _OPEN_END = re.compile(r"\s+(where|and)\s*$", re.IGNORECASE)
-_NAME = re.compile(r"[^\x00\"]{1,128}")
+_NAME = re.compile(r"[^\x00\"`]{1,128}")
+_HASHES: Mapping[str, str] = {"postgresql": 'hashtext("{}"::text)::bigint', "mysql": "CRC32(`{}`)"}
+"""A whole number of a column of any type."""
+_MARIADB = "org.mariadb.jdbc.Driver"
 
 
 def read(read: Read) -> DataFrame:
@@ -72,11 +75,13 @@ def _read(read: Read, target: Target, options: Options) -> DataFrame:
 
 def _by_driver(read: Read, target: Target, source: str, predicates: list[str] | None, fetch: int | None) -> DataFrame:
     spark = read.session.spark
-    given = {**target.properties, "driver": driver_of(spark, target), "fetchsize": str(fetch)}
+    driver = driver_of(spark, target)
+    url = driver_url(target, driver)
+    given = {**target.properties, "driver": driver, "fetchsize": str(fetch)}
     try:
         if predicates is not None:
-            return spark.read.jdbc(target.url, source, predicates=predicates, properties=given)
-        return spark.read.format("jdbc").options(url=target.url, dbtable=source, **given).load()
+            return spark.read.jdbc(url, source, predicates=predicates, properties=given)
+        return spark.read.format("jdbc").options(url=url, dbtable=source, **given).load()
     except (PySparkException, Py4JJavaError) as error:
         raise database_problem(target, error) from None
 
@@ -85,14 +90,13 @@ def _predicates(target: Target, name: str | None, expression: str | None, count:
     """Return conditions that share all rows among themselves, those with null to the first."""
     if expression is None:
         assert name is not None
-        if target.dialect != "postgresql":
+        if target.dialect not in _HASHES:
             raise InvalidInput(
                 f"hashfield is not for {target.dialect} here.", remedy="Give hashexpression, an expression of whole numbers."
             )
         if not _NAME.fullmatch(name):
             raise InvalidInput(f"hashfield {name[:100]!r} is no name of a column.")
-        column = f'"{name}"'
-        expression = f"hashtext({column}::text)::bigint"
+        expression = _HASHES[target.dialect].format(name)
     number = f"({expression})"
     rest = f"MOD(MOD({number}, {count}) + {count}, {count})"
     return [f"{rest} = {each}" + (f" OR {number} IS NULL" if each == 0 else "") for each in range(count)]
@@ -111,9 +115,24 @@ def driver_of(spark: SparkSession, target: Target) -> str:
         return name
     raise InvalidInput(
         f"There is no JDBC driver of {target.dialect} on the class path ({' or '.join(classes)}).",
-        remedy="Its licence does not let Penstock bring it: start the job with --extra-jars and the driver's file, or "
-        "'penstock glue run --conf spark.jars=FILE'.",
+        remedy=f"Penstock does not bring it: get it from Maven ({DRIVERS[target.dialect]}), and start the job with "
+        "--extra-jars FILE, or with 'penstock glue run --conf spark.jars=FILE'.",
     )
+
+
+def driver_url(target: Target, driver: str) -> str:
+    """Return the URL that Spark and ``driver`` take for the same.
+
+    Spark quotes MySQL's names by the URL's beginning; of ``jdbc:mariadb:`` it knows nothing, and would read the names
+    themselves as values. MariaDB's driver takes the other beginning only if the URL says so:
+    https://mariadb.com/docs/connectors/mariadb-connector-j/about-mariadb-connector-j#using-the-driver.
+    """
+    if target.dialect != "mysql":
+        return target.url
+    url = "jdbc:mysql:" + target.url.split(":", 2)[2]
+    if driver != _MARIADB or "permitMysqlScheme" in url:
+        return url
+    return f"{url}{'&' if '?' in url else '?'}permitMysqlScheme=true"
 
 
 def database_problem(target: Target, error: Exception) -> Exception:
