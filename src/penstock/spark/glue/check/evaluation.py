@@ -9,9 +9,11 @@ from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.check.findings import Finding
+from penstock.spark.glue.check.options import is_write, option_findings
 from penstock.spark.glue.check.uses import Call, Use, Uses
-from penstock.spark.glue.check.values import Text
 from penstock.spark.glue.entities.actions import check_types
+from penstock.spark.glue.library.connection_options import READS, WRITES
+from penstock.spark.glue.library.format_options import FORMATS
 from penstock.spark.glue.library.table import ROWS, row
 from penstock.spark.glue.quality.parsing import parse
 from penstock.spark.glue.quality.rulesets import RulesetError
@@ -96,28 +98,24 @@ def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
         yield from _ruleset(call, sure=sure)
         return
     if call.name in {"client", "resource"}:
-        service = _text(call, "service_name")
+        service = call.text("service_name")
         if service is not None and service not in BOTO3_SERVICES and not _has_endpoint(call, service):
             variable = _endpoint_variable(service)
             note = f"Penstock does not serve it: set {variable}, or give the client the endpoint_url of one that does."
             yield Finding(line=call.line, kind="refused", name=f'boto3 "{service}"', note=note)
         return
-    try:
-        from penstock.spark.glue.sinks import kinds as sinks  # noqa: PLC0415 - needs pyspark
-        from penstock.spark.glue.sources import kinds as sources  # noqa: PLC0415
-    except ModuleNotFoundError:
-        return
-    writes = call.name.startswith("write") or call.name == "getSink"
-    types, formats = (sinks.WRITABLE, sinks.FILE_FORMATS) if writes else (sources.READABLE, sources.FILE_FORMATS)
-    doing = "writing" if writes else "reading"
-    kind = _text(call, "connection_type")
+    types = WRITES if is_write(call) else READS
+    formats = [each for each in FORMATS if each in types]
+    doing = "writing" if is_write(call) else "reading"
+    kind = call.text("connection_type")
     if kind is not None and kind.lower() not in types:
         note = f"It is not supported for {doing}. Use one of {', '.join(sorted(types))}, or Spark's own."
         yield Finding(line=call.line, kind="refused", name=f'connection_type="{kind}"', note=note, sure=sure)
-    form = _text(call, "format")
+    form = call.text("format")
     if form is not None and (kind is None or kind.lower() in _FILES) and form.lower() not in formats:
         note = f"It is not supported for {doing}. Use one of {', '.join(sorted(formats))}."
         yield Finding(line=call.line, kind="refused", name=f'format="{form}"', note=note, sure=sure and kind is not None)
+    yield from option_findings(call, sure=sure)
 
 
 def _has_endpoint(call: Call, service: str) -> bool:
@@ -137,7 +135,7 @@ def _endpoint_variable(service: str) -> str:
 
 
 def _ruleset(call: Call, *, sure: bool) -> Iterator[Finding]:
-    ruleset = _text(call, "ruleset")
+    ruleset = call.text("ruleset")
     try:
         parse(ruleset or "Rules = []")
     except RulesetError as error:
@@ -150,12 +148,6 @@ def _entities(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
             check_types(names)
         except InvalidInput as error:
             yield Finding(line=line, kind="refused", name="EntityDetector", note=str(error), sure=node in reached)
-
-
-def _text(call: Call, name: str) -> str | None:
-    """Return an argument that can only be one text."""
-    values = [each.text if isinstance(each, Text) else None for each in call.arguments.get(name, ())]
-    return values[0] if len(values) == 1 else None
 
 
 def _formats(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:

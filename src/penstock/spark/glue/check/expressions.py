@@ -4,7 +4,7 @@ import ast
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from penstock.spark.glue.check.uses import Call, Uses
@@ -12,6 +12,7 @@ from penstock.spark.glue.check.values import (
     CLASSES,
     FRAME,
     RETURNS,
+    Entries,
     Function,
     Instance,
     Method,
@@ -52,10 +53,20 @@ _ONLY_GLUES = {
 }
 # Its source, its extension, its options and its tables.
 _HUDI = re.compile(r"^org\.apache\.(spark\.sql\.)?hudi|^hoodie\.|\bUSING\s+hudi\b", re.IGNORECASE)
-_POSITIONAL = {
-    "from_options": ("connection_type", "connection_options", "format", "format_options"),
-    "writes": ("frame", "connection_type", "connection_options", "format", "format_options"),
+_SOURCE = ("connection_type", "format", "transformation_ctx", "push_down_predicate")
+_CATALOG = ("database", "table_name", "redshift_tmp_dir", "transformation_ctx")
+# The parameters of methods; those that write have a frame before them.
+_SIGNATURES = {
+    "_from_options": ("connection_type", "connection_options", "format", "format_options"),
+    "_from_catalog": (*_CATALOG, "additional_options"),
+    "create_data_frame_from_catalog": (*_CATALOG, "push_down_predicate", "additional_options"),
+    "create_dynamic_frame_from_catalog": (*_CATALOG, "push_down_predicate", "additional_options"),
+    "_from_jdbc_conf": ("catalog_connection", "connection_options"),
+    "forEachBatch": ("frame", "batch_function", "options"),
+    "purge_table": ("database", "table_name", "options"),
+    "purge_s3_path": ("s3_path", "options"),
 }
+_ENDS = ("_from_options", "_from_catalog", "_from_jdbc_conf")
 
 
 @dataclass(slots=True)
@@ -118,11 +129,25 @@ class Expressions(ABC):
             case ast.Lambda():
                 self.evaluate(node.body, Scope(scope))
                 found = _NOTHING
+            case ast.Dict():
+                found = self._dictionary(node, scope)
             case ast.NamedExpr():
                 found = scope.names[node.target.id] = self.evaluate(node.value, scope)
             case _:
                 found = self._composed(node, scope)
         return found
+
+    def _dictionary(self, node: ast.Dict, scope: Scope) -> Values:
+        entries: list[tuple[str | None, ast.expr, Values]] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is not None:
+                self.evaluate(key, scope)
+            known = self.evaluate(value, scope)
+            if key is None:
+                entries.append((None, value, known))
+            elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+                entries.append((key.value, value, known))
+        return _entries(entries)
 
     def _composed(self, node: ast.expr, scope: Scope) -> Values:
         parts = [self.evaluate(each, scope) for each in _expressions(node)]
@@ -139,7 +164,7 @@ class Expressions(ABC):
         for each in found:
             if isinstance(each, Name) and each.module not in {"pyspark", "boto3"}:
                 self.uses.use(node, each.module, "", each.name, certain=len(found) == 1)
-        return found
+        return frozenset(replace(each, fixed=False) if isinstance(each, Entries) else each for each in found)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Values:
         bases = self.evaluate(node.value, scope)
@@ -232,6 +257,8 @@ class Expressions(ABC):
             returned = Instance(owner)
         elif owner == "GlueContext":
             self._glue_call(name, node, positional, named)
+        elif name == "setFormat" and owner in {"DataSource", "DataSink"}:
+            self._note_call(f"{owner}.{name}", node, positional, _with_options(node, named), ("format",))
         return _NOTHING if returned is None else frozenset({returned})
 
     def _made(self, function: Name, node: ast.Call, scope: Scope) -> Values:
@@ -252,10 +279,12 @@ class Expressions(ABC):
                     if isinstance(each, Function):
                         self.call(each.number, [frozenset({Instance("DataFrame")}), _NOTHING], {})
         if name in {"getSource", "getSink", "getStreamingSource"}:
-            self._note_call(name, node, positional, named, ("connection_type", "format"))
-        elif name.endswith(("_from_options", "write_from_options")):
-            names = _POSITIONAL["writes" if name.startswith("write") else "from_options"]
-            self._note_call(name, node, positional, named, names)
+            self._note_call(name, node, positional, _with_options(node, named), _SOURCE)
+        else:
+            names = _SIGNATURES.get(name) or next((_SIGNATURES[end] for end in _ENDS if name.endswith(end)), None)
+            if names is not None:
+                before = ("frame",) if name.startswith("write") else ()
+                self._note_call(name, node, positional, named, (*before, *names))
 
     def _note_call(
         self, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values], names: Sequence[str]
@@ -289,6 +318,33 @@ def _listed_texts(node: ast.Call, names: Collection[str], scope: Scope) -> list[
     listed = given.elts if isinstance(given, (ast.List, ast.Tuple, ast.Set)) else ()
     parts = given.keys if isinstance(given, ast.Dict) else listed
     return [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+
+
+def _with_options(node: ast.Call, named: Mapping[str, Values]) -> Mapping[str, Values]:
+    """Return the arguments of a method that takes options as keywords, with these as the argument ``options``."""
+    given = [(each.arg, each.value, named[each.arg or "**"]) for each in node.keywords if each.arg not in _SOURCE]
+    return {**named, "options": _entries(given)}
+
+
+def _entries(given: Sequence[tuple[str | None, ast.expr, Values]]) -> Values:
+    """Return a dictionary by its keys, their expressions and values; what is under None is unpacked."""
+    items: list[tuple[str, str | None, int]] = []
+    fixed = True
+    for key, node, known in given:
+        if key is not None:
+            items.append((key, _literal(node, known), node.lineno))
+            continue
+        fixed = False
+        items += (item for each in known if isinstance(each, Entries) for item in each.items)
+    return frozenset({Entries(tuple(items), fixed)})
+
+
+def _literal(node: ast.expr, known: Values) -> str | None:
+    """Return a value as an option's text, None for one that is computed."""
+    if isinstance(node, ast.Constant):
+        return str(node.value).lower() if isinstance(node.value, bool) else str(node.value)
+    texts = [each.text if isinstance(each, Text) else None for each in known]
+    return texts[0] if len(texts) == 1 else None
 
 
 def _expressions(node: ast.AST) -> list[ast.expr]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 __all__ = ["Finding", "Report"]
 
-Kind = Literal["served", "differs", "refused", "unknown"]
+Kind = Literal["served", "differs", "refused", "ignored", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,7 @@ class Finding:
     """One use. ``note`` says how a served name differs, or what to write instead of a refused one.
 
     A refused use that is ``sure`` is reached by every run of the script; others may be in a branch that is not taken.
-    ``unknown`` are names that AWS's classes do not have either.
+    ``ignored`` are options that change nothing, ``unknown`` names that AWS's classes do not have either.
     """
 
     line: int
@@ -43,16 +43,17 @@ class Report:
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON: lists of uses by kind, and the arguments."""
-        kinds: tuple[Kind, ...] = ("refused", "differs", "unknown", "served")
+        kinds: tuple[Kind, ...] = ("refused", "differs", "ignored", "unknown", "served")
         uses: dict[str, Any] = {kind: [_document(each) for each in self.of_kind(kind)] for kind in kinds}
         return {"script": self.script, **uses, "arguments": [{"name": name, "line": line} for name, line in self.arguments]}
 
     def text(self) -> str:
         """Return the report for people: what is refused first."""
         refused, differing = self.of_kind("refused"), self.of_kind("differs")
-        unknown, served = self.of_kind("unknown"), self.of_kind("served")
+        ignored, unknown, served = self.of_kind("ignored"), self.of_kind("unknown"), self.of_kind("served")
         lines = [f"{self.script}: {len(refused)} refused, {len(differing)} different from AWS, {len(served)} served"]
-        for title, found in (("Refused", refused), ("Different from AWS", differing), ("Not of AWS's library", unknown)):
+        titles = ("Refused", "Different from AWS", "Ignored", "Not of AWS's library")
+        for title, found in zip(titles, (refused, differing, ignored, unknown), strict=True):
             if found:
                 lines += ["", f"{title}:", *(f"  line {each.line}: {_sentence(each)}" for each in found)]
         if served:

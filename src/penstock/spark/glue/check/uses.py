@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.spark.glue.check.values import Values
+from penstock.spark.glue.check.values import Text, Values
 
 __all__ = ["Call", "Use", "Uses"]
 
@@ -23,12 +23,20 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call of a method of GlueContext, or of boto3, with the values of its arguments by name."""
+    """A call of a method of GlueContext, or of boto3, with the values of its arguments by name.
+
+    Where a method takes options as keywords, they are the argument ``options``.
+    """
 
     name: str
     line: int
     node: int
     arguments: Mapping[str, Values]
+
+    def text(self, name: str) -> str | None:
+        """Return an argument that can only be one text."""
+        values = [each.text if isinstance(each, Text) else None for each in self.arguments.get(name, ())]
+        return values[0] if len(values) == 1 else None
 
 
 @dataclass(slots=True)

@@ -7,7 +7,20 @@ PySpark extensions reference", https://docs.aws.amazon.com/glue/latest/dg/aws-gl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["CLASSES", "FRAME", "RETURNS", "Function", "Instance", "Method", "Module", "Name", "Text", "Value", "Values"]
+__all__ = [
+    "CLASSES",
+    "FRAME",
+    "RETURNS",
+    "Entries",
+    "Function",
+    "Instance",
+    "Method",
+    "Module",
+    "Name",
+    "Text",
+    "Value",
+    "Values",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +67,18 @@ class Text:
     text: str
 
 
-Value = Module | Name | Instance | Method | Function | Text
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A literal dictionary: its keys that are texts, each with its value as text (None: it is computed) and its line.
+
+    It is ``fixed`` where it is written; under a name it may have been changed since.
+    """
+
+    items: tuple[tuple[str, str | None, int], ...]
+    fixed: bool = True
+
+
+Value = Module | Name | Instance | Method | Function | Text | Entries
 Values = frozenset[Value]
 
 CLASSES: Mapping[str, str] = {
