@@ -11,7 +11,7 @@ import pytest
 
 from penstock.client.connections import GlueConnection
 from penstock.errors import InvalidInput
-from penstock.spark.glue.databases import KINDS
+from penstock.spark.glue.databases import ANY, KINDS
 from penstock.spark.glue.library.connection_options import READS, WRITES
 from penstock.spark.glue.library.options import OPTIONS, judged
 from penstock.spark.glue.options import Options
@@ -29,6 +29,7 @@ FORMATS = ("csv", "json", "parquet", "glueparquet", "orc", "avro", "xml")
 NEEDED: Mapping[str, dict[str, Any]] = {
     **{kind: {"path": "s3://b/x"} for kind in ("s3", "file", *FORMATS)},
     **{kind: {"url": f"jdbc:{kind}://db/shop", "dbtable": "t"} for kind in KINDS},
+    ANY: {"url": "jdbc:mysql://db/shop", "dbtable": "t"},
     "dynamodb": {"dynamodb.input.tableName": "t", "dynamodb.output.tableName": "t"},
     "iceberg": {"path": "glue_catalog.d.t"},
     "delta": {"path": "s3://b/t"},

@@ -145,7 +145,7 @@ _KINESIS_SINK = by_name(
     refused("typeOfData", "This is the kinesis sink.", harmless=("kinesis",)),
 )
 
-_DATABASES = ("postgresql", "mysql", "sqlserver", "oracle", "redshift")
+_DATABASES = ("postgresql", "mysql", "sqlserver", "oracle", "jdbc", "redshift")
 _FILES = ("s3", "file")
 
 
