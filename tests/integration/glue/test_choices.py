@@ -91,7 +91,7 @@ def test_json_whose_records_disagree_keeps_every_value_in_its_own_type(glue_cont
         {"line": 4},
     ]
     # Spark's type of the tree is the one that it was made of.
-    ((inferred, bad),) = type_of_texts(TEXTS)
+    ((inferred, bad, _),) = type_of_texts(TEXTS)
     assert bad == 1
     assert glue_type(spark_type(inferred)) == inferred
 

@@ -478,3 +478,37 @@ def test_sensitive_data_is_detected_classified_and_redacted_as_glue_studio_s_scr
     for call in (detector.detect, detector.classify_columns):
         with pytest.raises(InvalidInput, match="Columns b are nested"):
             call(nested, ["EMAIL"])
+
+
+def test_a_record_lacks_the_fields_that_its_json_lacks(glue_context: GlueContext) -> None:
+    """Glue Studio's filters, such as ``not (row["share"] == 0)``, leave out records without the field."""
+    texts = [
+        '{"name": "a", "share": 0, "age": null}',
+        '{"name": "b", "share": 1, "age": 3}',
+        '{"name": "c", "age": 4}',
+        '{"name": "d", "share": 2}',
+    ]
+    made = json_frame(
+        glue_context.createDataFrame([(text,) for text in texts], "text STRING").coalesce(1), "text", nulls=False
+    )
+    people = DynamicFrame.fromDF(made.frame, glue_context, "people")
+    wanted = people.filter(lambda row: not (row["share"] == 0))  # noqa: SIM201 - as Glue Studio writes it
+    assert ([row["name"] for row in rows(wanted)], wanted.errorsCount()) == (["b", "d"], 1)
+    assert [row["name"] for row in rows(people.filter(lambda row: "share" not in row))] == ["c"]
+    # A field that is null in some record cannot be told from one that records lack.
+    assert [row["name"] for row in rows(people.filter(lambda row: row["age"] is None))] == ["a", "d"]
+    # Other transforms keep what is not there; Spark's DataFrame has nulls.
+    moved = people.apply_mapping([("share", "int", "part", "long"), ("name", "string", "name", "string")])
+    assert [row["name"] for row in rows(moved.filter(lambda row: row["part"] != 0))] == ["b", "d"]
+    again = DynamicFrame.fromDF(people.toDF(), glue_context, "again")
+    assert [row["name"] for row in rows(again.filter(lambda row: row["share"] != 0))] == ["b", "c", "d"]
+    assert not any("sparse" in key for field in people.toDF().schema for key in field.metadata)
+
+    def older(row: Any) -> Any:
+        if "share" in row:
+            row["older"] = (row["age"] or 0) + 1
+        return row
+
+    mapped = people.map(older)
+    assert [row["older"] for row in rows(mapped)] == [1, 4, None, 1]
+    assert [row["name"] for row in rows(mapped.filter(lambda row: row["older"] != 1))] == ["b"]

@@ -109,8 +109,8 @@ def test_fields_that_differ_only_in_case_are_refused() -> None:
 
 def test_the_type_of_texts_has_a_choice_where_records_disagree() -> None:
     texts = ['{"a": 1, "b": [1, "x"]}', '[{"a": 3000000000}, {"a": null, "c": {"d": 1}}]', "{bad", None, "3"]
-    ((found, bad),) = type_of_texts(texts)
-    assert bad == 2
+    ((found, bad, null),) = type_of_texts(texts)
+    assert (bad, set(null)) == (2, {"a"})
     assert isinstance(found, g.StructType)
     assert schema_tree(found).splitlines()[1:] == [
         "|-- a: choice",

@@ -12,7 +12,7 @@ from penstock.spark.glue.frames.error_records import ErrorStage, teller
 from penstock.spark.glue.frames.records import ERROR_FIELDS, Attempt, attempts, record_reader, row_writer
 from penstock.spark.glue.payload import inferred
 from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.choices import WIDE, glue_type, spark_type
+from penstock.spark.glue.schemas.choices import SPARSE, WIDE, glue_type, spark_type
 from penstock.spark.glue.schemas.inference import Seen, normalised
 from penstock.spark.glue.schemas.json_records import JsonFrame
 
@@ -111,21 +111,26 @@ def _inferred(frame: DataFrame, results: Any) -> DataFrame:
     """Return the frame of an RDD of dicts, by the types of all of them; fields keep the types of ``frame`` if they fit."""
     hint = glue_type(frame.schema)
 
-    def kinds(records: Iterable[dict[str, Any]]) -> Iterator[g.DataType]:
+    def kinds(records: Iterable[dict[str, Any]]) -> Iterator[tuple[g.DataType, frozenset[str]]]:
         seen = Seen(hint)
         for record in records:
             seen.add(record)
-        yield seen.type()
+        yield seen.type(), seen.null_fields()
 
     kind: g.DataType = g.UnknownType()
-    for each in results.mapPartitions(kinds).collect():
+    null: set[str] = set()
+    for each, names in results.mapPartitions(kinds).collect():
         kind = g.mergeDataTypes(kind, each)
+        null |= names
     if not isinstance(kind, g.StructType):
         return frame.limit(0)
     made = spark_type(_completed(kind, hint))
     assert isinstance(made, StructType)
-    marks = {field.name: field.metadata for field in frame.schema.fields if WIDE.items() <= field.metadata.items()}
-    schema = StructType([StructField(each.name, each.dataType, True, marks.get(each.name)) for each in made.fields])
+    wide = {field.name for field in frame.schema.fields if WIDE.items() <= field.metadata.items()}
+    schema = StructType()
+    for each in made.fields:
+        marks = {**(WIDE if each.name in wide else {}), **({} if each.name in null else SPARSE)}
+        schema.add(StructField(each.name, each.dataType, True, marks))
     write = row_writer(schema)
     return _frame(frame, results.map(write), schema)
 

@@ -16,7 +16,7 @@ from pyspark.sql import types as s
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.frames.fields import Path, columns_of, field_type, found, placed, quoted, split
-from penstock.spark.glue.schemas.choices import WIDE, glue_type, has_choice, is_choice, member, plain
+from penstock.spark.glue.schemas.choices import WIDE, glue_type, has_choice, is_choice, is_sparse, member, plain
 
 __all__ = ["MappingSpec", "applied_mapping", "cast_to", "mapping_spec", "named_type", "type_name"]
 
@@ -92,8 +92,13 @@ def applied_mapping(frame: DataFrame, specs: Sequence[MappingSpec], *, case_sens
     for spec in specs:
         path = found(frame.schema, spec.source, case_sensitive=case_sensitive)
         if path is not None:
-            wide = WIDE.items() <= frame.schema[path[0]].metadata.items()
-            placed(tree, spec.target, _column(spec, path, field_type(frame.schema, path), wide=wide))
+            outer = frame.schema[path[0]]
+            wide = WIDE.items() <= outer.metadata.items()
+            column = _column(spec, path, field_type(frame.schema, path), wide=wide)
+            if len(path) == 1 and is_sparse(outer):
+                # A record still lacks the field, also if its type is another one now.
+                column = column.alias(path[0], metadata=dict(outer.metadata))
+            placed(tree, spec.target, column)
     return frame.select(*columns_of(tree))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import types as s
 
-from penstock.spark.glue.schemas.choices import is_choice
+from penstock.spark.glue.schemas.choices import is_choice, is_sparse
 from penstock.spark.glue.schemas.inference import type_of
 
 __all__ = ["ERROR_FIELDS", "Attempt", "DynamicRecord", "attempts", "record_reader", "row_writer"]
@@ -40,7 +40,8 @@ def record_reader(kind: s.DataType) -> Convert | None:
     """Return the function from Spark's value of ``kind`` to a record's, None if the value stays as it is."""
     if isinstance(kind, s.StructType):
         readers = [(each.name, record_reader(each.dataType)) for each in kind.fields]
-        return _member(readers) if is_choice(kind) else _struct(readers)
+        lacking = frozenset(each.name for each in kind.fields if is_sparse(each))
+        return _member(readers) if is_choice(kind) else _struct(readers, lacking)
     if isinstance(kind, s.ArrayType):
         element = record_reader(kind.elementType)
         return None if element is None else lambda value: value and [element(each) for each in value]
@@ -50,12 +51,16 @@ def record_reader(kind: s.DataType) -> Convert | None:
     return None
 
 
-def _struct(readers: list[tuple[str, Convert | None]]) -> Convert:
+def _struct(readers: list[tuple[str, Convert | None]], lacking: frozenset[str]) -> Convert:
     def read(value: Any) -> Any:
         if value is None:
             return None
         pairs = zip(readers, value, strict=True)
-        return DynamicRecord((name, each if reader is None else reader(each)) for (name, reader), each in pairs)
+        return DynamicRecord(
+            (name, each if reader is None else reader(each))
+            for (name, reader), each in pairs
+            if each is not None or name not in lacking
+        )
 
     return read
 

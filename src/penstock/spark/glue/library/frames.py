@@ -31,7 +31,9 @@ ROWS: Sequence[Row] = [
         _FRAMES,
         "DynamicFrame",
         "filter map",
-        "A record has all fields of the schema: one that it lacks is None. Integers of both sizes together are a long.",
+        "A field that a record of JSON lacks is not in the record, as on AWS, if no other has it as null: else, and within "
+        "structs, and of other sources, it is None. An exception of any kind is an error record. Integers of both sizes "
+        "together are a long.",
     ),
     *differs(
         _FRAMES,

@@ -17,6 +17,7 @@ from pyspark.sql import types as s
 from penstock.spark.glue.schemas import gluetypes as g
 
 __all__ = [
+    "SPARSE",
     "WIDE",
     "choice_column",
     "choice_type",
@@ -24,6 +25,7 @@ __all__ = [
     "glue_type",
     "has_choice",
     "is_choice",
+    "is_sparse",
     "member",
     "plain",
     "spark_type",
@@ -35,6 +37,9 @@ _MARK = "penstock.glue.choice"
 
 WIDE: Mapping[str, Any] = {"penstock.glue.wide": True}
 """Metadata of a column whose integers are longs, whatever their size: a script may call it int, too."""
+
+SPARSE: Mapping[str, Any] = {"penstock.glue.sparse": True}
+"""Metadata of a column that is null where, and only where, the record lacks the field."""
 
 _ATOMS: Mapping[type[s.DataType], type[g.DataType]] = {
     s.BinaryType: g.BinaryType,
@@ -115,17 +120,25 @@ def plain(kind: s.DataType) -> s.DataType:
 
 
 def without_marks(frame: DataFrame) -> DataFrame:
-    """Return the frame with structs in the place of choices, as AWS's ``toDF`` gives them."""
-    if not has_choice(frame.schema):
+    """Return the frame with structs in the place of choices, as AWS's ``toDF`` gives them; a null is a null there."""
+    if not any(has_choice(each.dataType) or is_sparse(each) for each in frame.schema.fields):
         return frame
-    return frame.select(
-        *(
-            F.col(_quoted(each.name)).cast(plain(each.dataType)).alias(each.name)
-            if has_choice(each.dataType)
-            else F.col(_quoted(each.name))
-            for each in frame.schema.fields
-        )
-    )
+    return frame.select(*map(_without_marks, frame.schema.fields))
+
+
+def _without_marks(field: s.StructField) -> Column:
+    column = F.col(_quoted(field.name))
+    if has_choice(field.dataType):
+        return column.cast(plain(field.dataType)).alias(field.name)
+    if not is_sparse(field):
+        return column
+    rest = {name: value for name, value in field.metadata.items() if name not in SPARSE}
+    return F.coalesce(column).alias(field.name, metadata=rest)
+
+
+def is_sparse(field: s.StructField) -> bool:
+    """Return whether the column is null where records lack the field."""
+    return SPARSE.items() <= field.metadata.items()
 
 
 def _quoted(name: str) -> str:

@@ -79,6 +79,10 @@ class Seen:
                 field = self.fields[str(name)] = Seen(None if known is None else known.dataType)
             field.add(each)
 
+    def null_fields(self) -> frozenset[str]:
+        """Return the fields that some record has as null; where others are null, records lack them."""
+        return frozenset(name for name, each in (self.fields or {}).items() if "null" in each.atoms)
+
     def type(self) -> g.DataType:
         """Return the one type of all values: a choice if they disagree."""
         kinds = {name: kind for name, kind in self.atoms.items() if name != "null"}
@@ -166,8 +170,8 @@ def json_records(text: str) -> list[dict[str, Any]] | None:
     return records if all(isinstance(each, dict) for each in records) else None
 
 
-def type_of_texts(texts: Iterable[str | None]) -> Iterator[tuple[g.DataType, int]]:
-    """Yield the one type of all records in ``texts``, and how many texts are not records."""
+def type_of_texts(texts: Iterable[str | None]) -> Iterator[tuple[g.DataType, int, frozenset[str]]]:
+    """Yield the one type of all records in ``texts``, how many texts are not, and the fields that are null in some."""
     seen, bad = Seen(), 0
     for text in texts:
         records = [] if text is None else json_records(text)
@@ -175,7 +179,7 @@ def type_of_texts(texts: Iterable[str | None]) -> Iterator[tuple[g.DataType, int
             bad += 1
         for record in records or ():
             seen.add(record)
-    yield seen.type(), bad
+    yield seen.type(), bad, seen.null_fields()
 
 
 def check_names(kind: g.DataType) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
 from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.choices import WIDE, choice_column, ddl, spark_type
+from penstock.spark.glue.schemas.choices import SPARSE, WIDE, choice_column, ddl, spark_type
 from penstock.spark.glue.schemas.inference import check_names, type_of_texts, widened
 
 __all__ = ["JsonFrame", "json_frame", "reading_type", "texts_type", "with_choices"]
@@ -34,11 +34,12 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool
 
     A text that is an array has a row for each of its objects. Text that is not JSON is a row of nulls, or with ``nulls``
     False no row. Values of one field that have different types make it a choice
-    (:mod:`penstock.spark.glue.schemas.choices`); with ``wide``, all integers are longs, and numbers some of which have a
+    (:mod:`penstock.spark.glue.schemas.choices`). Without rows of nulls, a null is a field that the record lacks, if no
+    record has it as null. With ``wide``, all integers are longs, and numbers some of which have a
     fraction are doubles.
     """
     text = F.col(f"`{column}`").cast("string")
-    found, count = texts_type(frame.select(text))
+    found, count, null = texts_type(frame.select(text))
     if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
         check_names(found)
     kind = widened(found) if wide else found
@@ -52,19 +53,25 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool
     rows = read.where(F.col(_RECORDS).isNull() | (size > 0) if nulls else size > 0)
     exploded = rows.select((F.explode_outer if nulls else F.explode)(_RECORDS).alias(_RECORD), *others)
     record = F.col(_RECORD)
-    marks = dict(WIDE) if wide else {}
-    fields = [with_choices(record[each.name], each.dataType).alias(each.name, metadata=marks) for each in kind]
+    fields = [
+        with_choices(record[each.name], each.dataType).alias(
+            each.name, metadata={**(WIDE if wide else {}), **({} if nulls or each.name in null else SPARSE)}
+        )
+        for each in kind
+    ]
     return JsonFrame(exploded.select(*fields, *others), read.where(unread).select(F.col(_TEXT).alias(column)), count)
 
 
-def texts_type(texts: DataFrame) -> tuple[g.StructType, int]:
-    """Return the one type of all records in the only column of ``texts``, and how many are not records."""
+def texts_type(texts: DataFrame) -> tuple[g.StructType, int, frozenset[str]]:
+    """Return the one type of all records in the only column of ``texts``, how many are not records, and the fields that are
+    null in some.
+    """
     found = texts.rdd.map(lambda row: row[0]).mapPartitions(type_of_texts).collect()
     whole: g.DataType = g.StructType()
-    for each, _ in found:
+    for each, _, _ in found:
         whole = g.mergeDataTypes(whole, each)
     assert isinstance(whole, g.StructType)
-    return whole, sum(bad for _, bad in found)
+    return whole, sum(bad for _, bad, _ in found), frozenset().union(*(null for _, _, null in found))
 
 
 def reading_type(kind: g.DataType, *, within: bool = False) -> s.DataType:
