@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery, StreamingQueryManager
 
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
@@ -18,6 +19,7 @@ from penstock.serdes.kinesis.aggregate import UserRecord, read_aggregate, write_
 from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import stop_requested
+from penstock.spark.glue.jobs.waits import guard_waits
 from penstock.spark.glue.once import write_batch_once
 from penstock.spark.glue.streaming import ONCE, for_each_batch
 from penstock.testing.kinesis import KinesisStandIn
@@ -284,3 +286,28 @@ def test_an_overwrite_of_what_is_read_loses_nothing(glue: GlueContext, spark: Sp
     # What is not read is overwritten as Spark does it.
     spark.range(3).coalesce(1).write.parquet(path, mode="overwrite")
     assert spark.read.parquet(path).count() == 3
+
+
+def test_streams_that_a_script_waits_for_itself_end_like_batches(
+    glue: GlueContext, spark_lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(StreamingQuery, "awaitTermination", StreamingQuery.awaitTermination)
+    monkeypatch.setattr(StreamingQueryManager, "awaitAnyTermination", StreamingQueryManager.awaitAnyTermination)
+    guard_waits()
+    monkeypatch.delattr(StreamingQuery, "_penstock_waits")
+    lines = spark_lake / "lk" / f"lines-{uuid4()}"
+    lines.mkdir()
+    (lines / "1.txt").write_text("a\nb\n")
+    seen: list[list[str]] = []
+    stream = glue.readStream.text(f"s3://lk/{lines.name}").writeStream
+    writer = stream.foreachBatch(lambda batch, _: seen.append(sorted(row.value for row in batch.collect())))
+    monkeypatch.setenv(ONCE, "1")
+    query = writer.start()
+    query.awaitTermination()
+    assert (seen, query.isActive) == ([["a", "b"]], False)
+    monkeypatch.setenv(ONCE, "0")
+    glue.spark_session.streams.resetTerminated()
+    query = writer.start()
+    stop_requested.set()
+    glue.spark_session.streams.awaitAnyTermination()
+    assert not query.isActive

@@ -22,12 +22,12 @@ from penstock.spark.glue.options import Options
 from penstock.spark.glue.sources.listing import check_bucket
 from penstock.spark.problems import first_cause, is_replay_failure
 
-__all__ = ["ONCE", "BatchFunction", "BatchOptions", "batch_options", "for_each_batch"]
+__all__ = ["ONCE", "BatchFunction", "BatchOptions", "batch_options", "for_each_batch", "let_end"]
 
 BatchFunction = Callable[[DataFrame, int], object]
 
 ONCE = "PENSTOCK_GLUE_ONCE"
-"""Environment variable; 1 ends every ``forEachBatch`` after the available records."""
+"""Environment variable; 1 ends every stream that is waited for after the available records."""
 
 # What a script may not do is no failure of the batch: another try would end in the same way.
 _REFUSALS = (InvalidInput, NotFound, OperationNotServed)
@@ -167,12 +167,12 @@ def _run(frame: DataFrame, options: BatchOptions, batches: _Batches) -> None:
             return
         while not query.awaitTermination(_POLL_SECONDS):
             if stop_requested.is_set():
-                _let_end(query)
+                let_end(query)
                 return
     finally:
         query.stop()
 
 
-def _let_end(query: StreamingQuery) -> None:
+def let_end(query: StreamingQuery) -> None:
     """Wait until the current batch is done and in the checkpoint; the next one is not begun."""
     wait_until(lambda: not (query.isActive and query.status["isTriggerActive"]), seconds=None, every=_TICK_SECONDS)

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from penstock.errors import EnvironmentProblem, PenstockError
 from penstock.spark.glue.jobs.catalog_service import catalog_served
+from penstock.spark.glue.jobs.iceberg_locks import leave_out_locks
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import handle_signals
+from penstock.spark.glue.jobs.waits import guard_waits
 from penstock.spark.glue.library_modules import install
 
 __all__ = ["SCRATCH", "main"]
@@ -35,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     sys.path.insert(0, str(Path(arguments[0]).absolute().parent))
     handle_signals()
     guard_overwrites()
+    guard_waits()
+    leave_out_locks()
     install()
     try:
         with catalog_served():

@@ -150,7 +150,7 @@ _FILES = ("s3", "file")
 
 
 def _database(kind: str, rows: list[OptionRow]) -> Rows:
-    more = [*_REDSHIFT, *(_REDSHIFT_WRITE if rows is _ROWS_WRITTEN else ())] if kind == "redshift" else []
+    more = [*_REDSHIFT, *(_REDSHIFT_WRITE if rows is _ROWS_WRITTEN else ())] if kind in {"redshift", "jdbc"} else []
     return by_name(more, _DATABASE, rows, _ANY_DATABASE, _DRIVER)
 
 
@@ -203,7 +203,8 @@ TABLE_WRITES: Mapping[str, Rows] = {
 BATCHES: Rows = by_name(
     served("windowSize checkpointLocation batchMaxRetries persistDataFrame storageLevel"),
     no_effect("batchMaxPollingTimeSeconds", "A batch is what the source has when it begins."),
-    refused("recordPollingLimit", "Bound a batch by maxOffsetsPerTrigger or maxFetchRecordsPerShard of the source."),
+    # An option of AWS's previews of streams, which scripts give to their batches.
+    no_effect("recordPollingLimit", "Bound a batch by maxOffsetsPerTrigger or maxFetchRecordsPerShard of the source."),
 )
 """The options of ``forEachBatch``."""
 

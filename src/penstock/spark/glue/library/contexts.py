@@ -30,7 +30,7 @@ ROWS: Sequence[Row] = [
         _CONTEXT,
         "GlueContext",
         "forEachBatch",
-        "Option recordPollingLimit is refused; at least once, and write_batch_once writes a batch once.",
+        "Option recordPollingLimit has no effect; at least once, and write_batch_once writes a batch once.",
     ),
     *differs(_CONTEXT, "GlueContext", "get_logger", "Python's logger; its lines go to standard error, not to CloudWatch."),
     *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_options write_from_options", _FILES),
