@@ -43,6 +43,7 @@ def test_kinesis_options_name_stream_and_bounds() -> None:
     assert found.stream.named.arguments == {"StreamName": "clicks", "StreamARN": ARN}
     assert found.reading == ReadOptions(fetch_seconds=0.5, fetch_records=7, page=10_000, pause=1.0, retries=0)
     assert (found.start, found.list_seconds) == ("TRIM_HORIZON", 120.0)
+    assert kinesis(streamARN=ARN, streamName="clicks").stream.named.arguments == {"StreamName": "clicks", "StreamARN": ARN}
     named = kinesis(streamName="111122223333:clicks:1700000000", endpointUrl="https://kinesis.eu-west-1.amazonaws.com")
     assert (named.stream.name, named.stream.region, named.start) == ("clicks", "eu-west-1", "LATEST")
     assert named.reading == ReadOptions()
@@ -52,7 +53,7 @@ def test_kinesis_options_name_stream_and_bounds() -> None:
     ("given", "why"),
     [
         ({}, "does not name a stream"),
-        ({"streamARN": ARN, "streamName": "x"}, "exclude each other"),
+        ({"streamARN": ARN, "streamName": "x"}, "name different streams"),
         ({"streamARN": "arn:aws:sqs:eu-west-1:111122223333:q"}, "is not a stream's ARN"),
         ({"streamName": "x", "startingPosition": "first"}, "startingPosition of the kinesis source is 'first'"),
         ({"streamName": "x", "startingPosition": '{"a": 1}'}, "As JSON it is {shard id: position}"),

@@ -125,8 +125,6 @@ def stream_of(options: Options) -> Stream:
         raise InvalidInput(
             f"{options.title} does not name a stream.", remedy="Give streamARN, or streamName and endpointUrl."
         )
-    if arn is not None and name is not None:
-        raise InvalidInput("Options streamARN and streamName exclude each other.", remedy="Leave one of them out.")
     role = options.text("awsSTSRoleARN")
     session = options.text("awsSTSSessionName")
     sts = options.text("awsSTSEndpoint")
@@ -140,12 +138,13 @@ def stream_of(options: Options) -> Stream:
             raise InvalidInput(
                 f"{arn} is not a stream's ARN.", remedy="Write it as arn:aws:kinesis:REGION:ACCOUNT:stream/NAME."
             )
-        name, region = parts.resource.removeprefix("stream/"), region or parts.region or None
+        of_arn = parts.resource.removeprefix("stream/")
+        if name is not None and _plain(name) != of_arn:
+            raise InvalidInput("Options streamARN and streamName name different streams.", remedy="Leave one of them out.")
+        name, region = of_arn, region or parts.region or None
     else:
-        # Glue writes ACCOUNT:NAME:CREATION; names have no colon.
         assert name is not None
-        pieces = name.split(":")
-        name = pieces[1] if len(pieces) == 3 else name
+        name = _plain(name)
         found = re.search(r"kinesis\.([a-z0-9-]+)\.amazonaws\.com", endpoint or "")
         region = region or (found[1] if found else None)
     return Stream(
@@ -157,6 +156,12 @@ def stream_of(options: Options) -> Stream:
         role_session=session or "penstock-glue",
         sts_endpoint_url=sts,
     )
+
+
+def _plain(name: str) -> str:
+    """Return a stream's name without account and creation: Glue writes ACCOUNT:NAME:CREATION, and names have no colon."""
+    pieces = name.split(":")
+    return pieces[1] if len(pieces) == 3 else name
 
 
 def _start(options: Options) -> tuple[StartingPosition, int | None, Mapping[str, Mapping[str, Any]] | None]:
