@@ -54,6 +54,8 @@ def _compared(call: Call) -> exp.Expr:
 
 
 # For each comparison, the operands of which the engine's answer is wrong if they are NaN: it sorts NaN above all numbers.
+# Of columns it is wrong for each operand: the bounds in a Parquet file's statistics leave NaN out, and the engine takes a
+# comparison for true, or skips rows, by the bounds. It does so, too, once it has moved a NOT into the comparison.
 _NAN_SIDES: Mapping[type[exp.Expr], Sequence[str]] = {
     exp.GT: ("this",),
     exp.GTE: ("this",),
@@ -62,6 +64,7 @@ _NAN_SIDES: Mapping[type[exp.Expr], Sequence[str]] = {
     exp.EQ: ("this", "expression"),
     exp.NEQ: ("this", "expression"),
 }
+_OTHER = {"this": "expression", "expression": "this"}
 
 
 def without_nan(call: Call, is_nan_of: str = "trino_is_nan") -> exp.Expr:
@@ -70,29 +73,53 @@ def without_nan(call: Call, is_nan_of: str = "trino_is_nan") -> exp.Expr:
     ``is_nan_of`` is the engine's function that tells whether a value is NaN.
     """
     node = call.node
-    sides = [node.args[key] for key in _NAN_SIDES.get(type(node), ())]
-    floating = [kind is not None and kind.is_floating for kind in call.types]
-    if not sides or any(isinstance(each.unnest(), exp.Literal) for each in sides):
+    wrong = _NAN_SIDES.get(type(node))
+    if wrong is None:
         return node
-    if not (all(floating) if len(sides) == 2 else floating[0 if sides[0] is node.this else 1]):
-        return node
-    sides.sort(key=lambda each: STAND_IN in each.meta)
-    if STAND_IN in sides[0].meta and isinstance(node, exp.LT | exp.GT):
-        sides[0].replace(_below_all(sides[0].copy()))
-        return node
-    beside_nan = _nan_beside(sides[0], node.expression if sides[0] is node.this else node.this, is_nan_of)
-    if isinstance(node, exp.NEQ):
-        return exp.Paren(this=exp.Or(this=node, expression=beside_nan))
-    return exp.Paren(this=exp.And(this=node, expression=exp.Not(this=beside_nan)))
+    maybe = [key for key, kind in zip(_OTHER, call.types, strict=True) if _may_be_nan(node.args[key], kind)]
+    plain = [key for key in maybe if not _is_computed_once(node.args[key])]
+    checked = plain
+    for key in maybe:
+        if key in plain or key not in wrong:
+            continue  # the value of a subquery has no statistics
+        if len(wrong) == 1 and isinstance(node, exp.LT | exp.GT):
+            node.set(key, _below_all(node.args[key]))
+        elif len(wrong) == 1 or (len(maybe) == 2 and not checked):
+            checked = [*checked, key]
+    negated = isinstance(node, exp.NEQ)
+    result: exp.Expr = node
+    for beside_nan in [_nan_beside(node.args[key], node.args[_OTHER[key]], is_nan_of) for key in checked]:
+        result = exp.Or(this=result, expression=beside_nan) if negated else _and_not(result, beside_nan)
+    return exp.Paren(this=result) if checked else node
+
+
+def _may_be_nan(value: exp.Expr, kind: Type | None) -> bool:
+    return kind is not None and kind.is_floating and not _is_number(value)
+
+
+def _is_number(value: exp.Expr) -> bool:
+    value = value.unnest()
+    return isinstance(value.this.unnest() if isinstance(value, exp.Neg) else value, exp.Literal)
+
+
+def _is_computed_once(value: exp.Expr) -> bool:
+    return STAND_IN in value.meta
+
+
+def _and_not(condition: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.And(this=condition, expression=exp.Not(this=other))
 
 
 def _nan_beside(value: exp.Expr, other: exp.Expr, is_nan_of: str) -> exp.Expr:
     """Return whether ``value`` is NaN beside a value; beside NULL the comparison is NULL."""
     is_nan = call_engine(is_nan_of, value.copy())
-    if isinstance(other.unnest(), exp.Literal):
+    if _is_number(other):
         return is_nan
-    absent = exp.Is(this=exp.paren(other.copy(), copy=False), expression=exp.Null())
-    return exp.Paren(this=exp.And(this=is_nan, expression=exp.Not(this=absent)))
+    return exp.Paren(this=_and_not(is_nan, _is_null(other)))
+
+
+def _is_null(value: exp.Expr) -> exp.Expr:
+    return exp.Is(this=exp.paren(value.copy(), copy=False), expression=exp.Null())
 
 
 def _below_all(value: exp.Expr) -> exp.Expr:
@@ -104,28 +131,50 @@ def _below_all(value: exp.Expr) -> exp.Expr:
 
 
 def _between(call: Call) -> exp.Expr:
-    """``x BETWEEN a AND b``: of the engine's answers only those with NaN as the upper bound differ."""
-    high, kind = call.node.args["high"], call.types[2]
-    if kind is None or not kind.is_floating or isinstance(high.unnest(), exp.Literal):
-        return call.node
-    beside_nan = _nan_beside(high, call.node.this, "trino_is_nan")
-    return exp.Paren(this=exp.And(this=call.node, expression=exp.Not(this=beside_nan)))
+    """``x BETWEEN a AND b``: false if one of them is NaN, unless x or both bounds are NULL."""
+    node = call.node
+    value, low, high = node.this, node.args["low"], node.args["high"]
+    result: exp.Expr = node
+    if _may_be_nan(value, call.types[0]):
+        beside_nan: exp.Expr = call_engine("trino_is_nan", value.copy())
+        if not _is_number(low) and not _is_number(high):
+            beside_nan = exp.Paren(this=_and_not(beside_nan, exp.paren(exp.and_(_is_null(low), _is_null(high)), copy=False)))
+        result = _and_not(result, beside_nan)
+    for bound, kind in zip((low, high), call.types[1:], strict=True):
+        if _may_be_nan(bound, kind):
+            result = _and_not(result, _nan_beside(bound, value, "trino_is_nan"))
+    return exp.Paren(this=result) if result is not node else node
 
 
 def _in(call: Call) -> exp.Expr:
     """``x IN (…)``: NaN is equal to no item; the answer is NULL if one of them is."""
-    items = [each for each in call.node.expressions if not isinstance(each.unnest(), exp.Literal)]
     value, kind = call.node.this, call.types[0]
-    if not items or kind is None or not kind.is_floating:
+    if not call.node.expressions or not _may_be_nan(value, kind):
         return call.node
-    absent = exp.paren(exp.or_(*(exp.Is(this=exp.paren(each), expression=exp.Null()) for each in items)), copy=False)
+    items = [each for each in call.node.expressions if not isinstance(each.unnest(), exp.Literal)]
     is_nan = call_engine("trino_is_nan", value.copy())
-    none_equal = exp.If(this=exp.And(this=is_nan, expression=exp.Not(this=absent)), true=exp.false())
+    if not items:
+        return exp.Paren(this=_and_not(call.node, is_nan))
+    absent = exp.paren(exp.or_(*map(_is_null, items)), copy=False)
+    none_equal = exp.If(this=_and_not(is_nan, absent), true=exp.false())
     unknown = exp.If(this=is_nan.copy(), true=exp.Null())
     return exp.Paren(this=exp.Case(ifs=[none_equal, unknown], default=call.node))
 
 
-_NAN_FORMS: Mapping[type[exp.Expr], Callable[[Call], exp.Expr]] = {exp.Between: _between, exp.In: _in}
+def _distinct(call: Call) -> exp.Expr:
+    """``IS (NOT) DISTINCT FROM``: NaN is the same as NaN, as for the engine, but not by a file's statistics."""
+    for key, kind in zip(_OTHER, call.types, strict=True):
+        if _may_be_nan(call.node.args[key], kind):
+            call.node.set(key, call_engine("trino_as_read", call.node.args[key]))
+    return call.node
+
+
+_NAN_FORMS: Mapping[type[exp.Expr], Callable[[Call], exp.Expr]] = {
+    exp.Between: _between,
+    exp.In: _in,
+    exp.NullSafeEQ: _distinct,
+    exp.NullSafeNEQ: _distinct,
+}
 
 
 def _nested(call: Call, kind: Type) -> exp.Expr:
@@ -190,12 +239,7 @@ ROWS: Sequence[Row] = [
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    # The engine's isnan is false for every value of a Parquet file whose statistics have bounds, which leave NaN out.
-    Macro(
-        "trino_is_nan",
-        [
-            "(x) AS CASE WHEN hash(CAST(x AS DOUBLE)) = hash(CAST('nan' AS DOUBLE)) "
-            "THEN CAST(x AS VARCHAR) IN ('nan', '-nan') WHEN x IS NOT NULL THEN false END"
-        ],
-    ),
+    # A CASE has no statistics of its own: by a Parquet file's, which leave NaN out, the engine takes isnan for false.
+    Macro("trino_as_read", ["(x) AS CASE WHEN x IS NOT NULL THEN x END"]),
+    Macro("trino_is_nan", ["(x) AS isnan(trino_as_read(CAST(x AS DOUBLE)))"]),
 ]
