@@ -398,6 +398,11 @@ def test_glue_studio_s_transforms_are_methods_of_both_kinds_of_frames(glue_conte
     assert (row["y"], row["m"], row["none"]) == ("2024", "01", None)
     assert (row["json_k"], row["o_p"], len(row["now"]), made.getNumPartitions()) == (1, {"q": 1}, 4, 2)
     assert [each["tag"] for each in rows(frame.gs_explode(colName="tags", newCol="tag"))] == ["x", "y"]
+    extracted = frame.gs_extract_json(colName="json", jsonPaths="k,$['k'], z.y", colList="k, again, none", dropCol=True)
+    assert [(row["k"], row["again"], row["none"]) for row in rows(extracted)] == [("1", "1", None)]
+    assert "json" not in extracted.toDF().columns
+    with pytest.raises(InvalidInput, match="2 jsonPaths have 1 names"):
+        frame.gs_extract_json(colName="json", jsonPaths="k,l", colList="k")
     values = [("a", "k", 1), ("a", "l", 2), (None, None, None), ("", None, None)]
     plain: Any = glue_context.createDataFrame(values, "g string, c string, v int")
     assert plain.gs_null_rows().count() == 3
@@ -406,6 +411,12 @@ def test_glue_studio_s_transforms_are_methods_of_both_kinds_of_frames(glue_conte
         {"g": "a", "k": 1, "l": 2}
     ]
     assert len({each["id"] for each in kept.gs_uuid(colName="id").collect()}) == 2
+    numbered = kept.repartition(2).gs_sequence_id().gs_sequence_id(colName="run", unique=True)
+    assert [numbered.schema[name].dataType.simpleString() for name in ("id", "run")] == ["bigint", "decimal(38,0)"]
+    # The time of the call in milliseconds, then the identifier.
+    found = [(each["id"], *divmod(int(each["run"]), 10**19)) for each in numbered.collect()]
+    assert len({identifier for identifier, _, _ in found}) == 2
+    assert all(identifier == rest and abs(at / 1000 - time.time()) < 60 for identifier, at, rest in found)
     with pytest.raises(InvalidInput, match="colType is 'epoch'"):
         frame.gs_to_timestamp(colName="n", colType="epoch")
     with pytest.raises(InvalidInput, match="aggFunction is 'eval'"):

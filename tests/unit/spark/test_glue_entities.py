@@ -147,6 +147,7 @@ def test_actions_are_for_their_columns() -> None:
     ("parameters", "message"),
     [
         (["EMAIL", "PERSON_NAME"], "type PERSON_NAME cannot be detected"),
+        ([f"T{number}" for number in range(250)], "T8, T9 and 240 more cannot be detected"),
         ({"USA_DRIVING_LICENSE": [{"action": "DETECT"}]}, "USA_DRIVING_LICENSE"),
         ({"EMAIL": [{"action": "DROP"}]}, "Action 'DROP' of EMAIL"),
         ({"EMAIL": [{"action": "DETECT", "columns": ["a"]}]}, "Members columns of EMAIL"),

@@ -16,6 +16,7 @@ from penstock.spark.glue.entities.types import TYPES
 __all__ = ["DETECT", "Action", "Found", "Task", "changed", "check_types", "find_all", "plan"]
 
 DETECT = "DETECT"
+_SHOWN = 10  # of types that are not detected
 _OPTIONS = {
     DETECT: frozenset[str](),
     "SHA256_HASH": frozenset[str](),
@@ -76,8 +77,10 @@ def check_types(names: Iterable[Any]) -> list[str]:
     listed = [str(name) for name in dict.fromkeys(names)]
     unknown = [name for name in listed if name not in TYPES]
     if unknown:
+        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+        shown = ", ".join(name[:100] for name in unknown[:_SHOWN])
         raise InvalidInput(
-            f"Entities of type {', '.join(unknown)} cannot be detected: AWS's models and patterns for them are its own.",
+            f"Entities of type {shown}{more} cannot be detected: AWS's models and patterns for them are its own.",
             remedy=f"Leave them out and mask their columns by name. Detected are {', '.join(TYPES)}.",
         )
     return listed

@@ -6,6 +6,7 @@ Source: https://docs.aws.amazon.com/glue/latest/dg/edit-jobs-transforms.html
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -21,6 +22,7 @@ __all__ = ["STUDIO", "attach"]
 
 _FUNCTIONS = ("avg", "count", "first", "last", "max", "mean", "min", "sum", "stddev", "countDistinct", "collect_list")
 _TIMES = ("autodetect", "iso", "seconds", "milliseconds")
+_LONG_DIGITS = 19
 _MILLISECONDS_FROM = 100_000_000_000
 """Numbers from here on are milliseconds: as seconds they would be after the year 5138."""
 
@@ -31,6 +33,10 @@ def _bare(name: str) -> str:
 
 def _names(text: str | Sequence[str]) -> list[str]:
     return [each.strip() for each in (text.split(",") if isinstance(text, str) else text)]
+
+
+def _is_true(value: bool | str) -> bool:
+    return str(value).strip().lower() == "true"
 
 
 def gs_now(frame: DataFrame, colName: str = "timestamp", dateFormat: str | None = None) -> DataFrame:  # noqa: N803
@@ -142,6 +148,18 @@ def gs_uuid(frame: DataFrame, colName: str = "uuid") -> DataFrame:  # noqa: N803
     return frame.withColumn(_bare(colName), F.uuid())
 
 
+def gs_sequence_id(frame: DataFrame, colName: str = "id", unique: bool | str = False) -> DataFrame:  # noqa: N803
+    """Add a number to each row: a long, or with ``unique`` a decimal with the time of this call, for several runs.
+
+    It changes if the frame is computed again from rows in another order.
+    """
+    number = F.monotonically_increasing_id()
+    if _is_true(unique):
+        milliseconds = int(datetime.now(UTC).timestamp() * 1000)
+        number = (F.lit(Decimal(milliseconds * 10**_LONG_DIGITS)) + number).cast("decimal(38,0)")
+    return frame.withColumn(_bare(colName), number)
+
+
 def gs_parse_json(frame: DataFrame, colName: str, newColName: str | None = None) -> DataFrame:  # noqa: N803
     """Read JSON text as structs. Raises :class:`InvalidInput` if some of it cannot be read."""
     name = _bare(newColName or colName)
@@ -150,6 +168,35 @@ def gs_parse_json(frame: DataFrame, colName: str, newColName: str | None = None)
     if errors is not None and errors.count:
         raise InvalidInput(f"{errors.count} texts of {colName} are not JSON.", remedy="Use unbox, which sets them aside.")
     return result
+
+
+def gs_extract_json(
+    frame: DataFrame,
+    colName: str,  # noqa: N803
+    jsonPaths: str | Sequence[str],  # noqa: N803
+    colList: str | Sequence[str],  # noqa: N803
+    dropCol: bool | str = False,  # noqa: N803
+) -> DataFrame:
+    """Make columns of text of what is at paths of JSON, such as ``a``, ``a.b`` or ``$['a']``; null where there is nothing.
+
+    Raises :class:`InvalidInput` if there are not as many names as paths.
+    """
+    paths, names = _names(jsonPaths), _names(colList)
+    if len(paths) != len(names):
+        raise InvalidInput(
+            f"{len(paths)} jsonPaths have {len(names)} names in colList.", remedy="Give a name for each path."
+        )
+    text = F.col(colName).cast("string")
+    made = [
+        F.get_json_object(text, path if path.startswith("$") else f"$.{path}").alias(name)
+        for path, name in zip(paths, names, strict=True)
+    ]
+    kept = [
+        F.col(f"`{name}`")
+        for name in frame.columns
+        if name not in names and not (_is_true(dropCol) and name == _bare(colName))
+    ]
+    return frame.select(*kept, *made)
 
 
 def gs_repartition(frame: DataFrame, numPartitionsStr: str | int = "") -> DataFrame:  # noqa: N803
@@ -184,7 +231,9 @@ STUDIO: Mapping[str, Callable[..., DataFrame]] = {
         gs_format_timestamp,
         gs_to_timestamp,
         gs_uuid,
+        gs_sequence_id,
         gs_parse_json,
+        gs_extract_json,
         gs_repartition,
         gs_pivot,
     )

@@ -14,13 +14,14 @@ _STUDIO = {
     "gs_array_to_cols gs_derived gs_flatten gs_regex_extract gs_repartition gs_split gs_uuid gs_null_rows": "",
     "gs_format_timestamp gs_pivot": "",
     "gs_concat": "Columns that are null are left out.",
+    "gs_extract_json": "The columns are text.",
     "gs_explode": "The elements of a map are structs of key and value.",
     "gs_now": "Without dateFormat a timestamp; with one, text by Python's pattern (with %) or Java's.",
     "gs_parse_json": "All text has to be JSON; use unbox to set other text aside.",
+    "gs_sequence_id": "Numbers are Spark's monotonically_increasing_id; with unique, the call's time is before them.",
     "gs_to_timestamp": "colType is autodetect, iso, seconds or milliseconds.",
 }
 _REFUSED_STUDIO = {
-    "gs_identifier": "Write toDF().withColumn with pyspark.sql.functions.monotonically_increasing_id.",
     "gs_lookup": "Write toDF().join with the table's frame.",
     "gs_unpivot": "Write toDF().unpivot.",
 }
