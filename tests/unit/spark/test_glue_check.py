@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -300,3 +301,20 @@ def test_rules_are_read_before_the_start(call: str) -> None:
     (finding,) = check(text).of_kind("refused")
     assert (finding.line - LINES, finding.sure) == (5, True)
     assert finding.note.startswith("Ruleset, line 2, column 5: DetectAnomalies is not supported: anomalies are found")
+
+
+@pytest.mark.parametrize(
+    ("kind", "writes", "wanted"),
+    [
+        ("mongodb", False, r'mongo-spark-connector\) by --extra-jars, and use spark\.read\.format\("mongodb"\)'),
+        ("DocumentDB", True, r'use frame\.toDF\(\)\.write\.format\("mongodb"\)'),
+        ("custom.jdbc", False, r'JDBC driver by --extra-jars, and use spark\.read\.format\("jdbc"\)'),
+        ("marketplace.spark", False, "run at AWS alone"),
+        ("hudi", False, "a table of Iceberg or Delta"),
+        ("mainframe", True, r"Use one of .*delta.*or frame\.toDF"),
+    ],
+)
+def test_types_of_connections_say_what_to_write_instead(kind: str, writes: bool, wanted: str) -> None:
+    method = "write_dynamic_frame.from_options(frame, " if writes else "create_dynamic_frame.from_options("
+    (found,) = check(f"glueContext.{method}'{kind}', {{}})").of_kind("refused")
+    assert re.search(wanted, found.note)

@@ -13,6 +13,7 @@ from penstock.spark.glue.check.options import is_write, option_findings
 from penstock.spark.glue.check.uses import Call, Use, Uses
 from penstock.spark.glue.entities.actions import check_types
 from penstock.spark.glue.library.connection_options import READS, WRITES
+from penstock.spark.glue.library.connection_types import type_remedy
 from penstock.spark.glue.library.format_options import FORMATS
 from penstock.spark.glue.library.table import ROWS, row
 from penstock.spark.glue.quality.parsing import parse
@@ -109,7 +110,7 @@ def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
     doing = "writing" if is_write(call) else "reading"
     kind = call.text("connection_type")
     if kind is not None and kind.lower() not in types:
-        note = f"It is not supported for {doing}. Use one of {', '.join(sorted(types))}, or Spark's own."
+        note = f"It is not supported for {doing}. {type_remedy(kind, types, writes=is_write(call))}"
         yield Finding(line=call.line, kind="refused", name=f'connection_type="{kind}"', note=note, sure=sure)
     form = call.text("format")
     if form is not None and (kind is None or kind.lower() in _FILES) and form.lower() not in formats:

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import ANY, KINDS
+from penstock.spark.glue.library.connection_types import type_remedy
 from penstock.spark.glue.sinks import dynamodb, files, jdbc, lake_tables, streams
 from penstock.spark.glue.sinks.formats import FORMATS
 from penstock.spark.glue.sinks.port import Sink, TableSink, Write
@@ -52,7 +53,7 @@ def check_kind(kind: str) -> None:
     if kind not in _SINKS:
         raise InvalidInput(
             f"Connection type {kind!r} is not supported for writing.",
-            remedy=f"Use {', '.join(sorted(_SINKS))}, or write with Spark's writer: frame.toDF().write.",
+            remedy=type_remedy(kind, _SINKS.keys(), writes=True),
         )
 
 

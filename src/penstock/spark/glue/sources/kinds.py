@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.databases import ANY, KINDS
+from penstock.spark.glue.library.connection_types import type_remedy
 from penstock.spark.glue.sources import dynamodb, file_tables, files, jdbc, kafka, kinesis, lake_tables, stream_tables
 from penstock.spark.glue.sources.formats import FORMATS
 from penstock.spark.glue.sources.port import Read, Source, Table, TableSource
@@ -71,7 +72,7 @@ def read(request: Read) -> DataFrame:
     if found is None:
         raise InvalidInput(
             f"Connection type {request.kind!r} is not supported for reading.",
-            remedy=f"Use one of {', '.join(sorted({*_STREAMS, *_BATCHES}))}, or read with spark.read.",
+            remedy=type_remedy(request.kind, {*_STREAMS, *_BATCHES}, writes=False),
         )
     return found(request)
 
