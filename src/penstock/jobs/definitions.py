@@ -34,6 +34,7 @@ WORKERS: Mapping[str, tuple[int, int]] = {
     "R.8X": (32, 256),
 }
 """By worker type, virtual CPUs and GB of memory (developer guide, "Worker types")."""
+_QUOTA = 2_000  # "Max jobs per account"
 _PYTHON = ("2", "3")
 _MAX_RETRIES = 10
 _MAX_TIMEOUT = 10_080  # minutes, seven days
@@ -50,7 +51,7 @@ class JobService(TaggedEntries[Job]):
     """The jobs of an account."""
 
     def __init__(self, store: JobStore, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        super().__init__(store, JOBS, "job")
+        super().__init__(store, JOBS, "job", quota=_QUOTA)
         self._now = now
         self._bookmarks = BookmarkService(store)
 

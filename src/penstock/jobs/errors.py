@@ -9,6 +9,7 @@ __all__ = [
     "IllegalSession",
     "IllegalWorkflow",
     "SettingNotServed",
+    "TooManyEntries",
     "TooManyRuns",
 ]
 
@@ -37,6 +38,13 @@ class TooManyRuns(LimitExceeded):
             f"Concurrent runs exceeded for {name}: this {what} may have {limit} at once.",
             remedy="Wait for one to end, stop it, or raise MaxConcurrentRuns.",
         )
+
+
+class TooManyEntries(LimitExceeded):
+    """As many entries of a kind as an account may have, or runs as may wait, are there."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"There are {limit:,} {what} already, which is the maximum.", remedy="Delete some first.")
 
 
 class SettingNotServed(InvalidInput):

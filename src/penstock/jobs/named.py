@@ -51,12 +51,16 @@ T = TypeVar("T", bound=TaggedEntry)
 
 
 class NamedEntries(Generic[N]):
-    """The entries of one kind; ``noun`` is what messages call one of them."""
+    """The entries of one kind; ``noun`` is what messages call one of them, ``quota`` how many an account may have.
 
-    def __init__(self, store: JobStore, kind: Kind[N], noun: str) -> None:
+    Source of the quotas: AWS General Reference, "AWS Glue endpoints and quotas".
+    """
+
+    def __init__(self, store: JobStore, kind: Kind[N], noun: str, *, quota: int) -> None:
         self._store = store
         self._kind = kind
         self._noun = noun
+        self._quota = quota
 
     def get(self, name: str) -> N:
         """Return one entry. Raises :class:`EntryNotFound`."""
@@ -74,7 +78,7 @@ class NamedEntries(Generic[N]):
         return page(f"{self._noun}s", token, limit, read, lambda each: each.name, kind=str)
 
     def _add(self, entry: N) -> None:
-        if not self._store.add(self._kind, entry):
+        if not self._store.add(self._kind, entry, limit=self._quota):
             raise EntryExists(self._noun, entry.name)
 
     def _change(self, name: str, change: Callable[[N], N]) -> N:

@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 from penstock.jobs.definitions import check_arguments, check_settings
-from penstock.jobs.errors import EntryNotFound, TooManyRuns
+from penstock.jobs.errors import EntryNotFound, TooManyEntries, TooManyRuns
 from penstock.jobs.model import ENDED, JOB_RUN, JOBS, RUNS, Job, JobRun, RunState
 from penstock.jobs.store import JobStore
 from penstock.paging import Page, page
@@ -19,6 +19,7 @@ from penstock.paging import Page, page
 __all__ = ["RunRequest", "RunService"]
 
 _DEFAULT_MINUTES = 480
+_MOST_WAITING = 1_000
 _CAPACITY = ("MaxCapacity", "AllocatedCapacity", "WorkerType", "NumberOfWorkers")
 
 
@@ -70,6 +71,8 @@ class RunService:
             queued = bool(settings.get("JobRunQueuingEnabled"))
             if full and not queued and request.previous is None:
                 raise TooManyRuns("job", found.name, found.concurrent)
+            if sum(run.state == "WAITING" for run in ahead) >= _MOST_WAITING:
+                raise TooManyEntries(f"waiting runs of job {found.name}", _MOST_WAITING)
             return _new_run(found, request, settings, "WAITING" if full else "STARTING", self._now())
 
         added = self._store.add_under(JOBS, job, RUNS, make)

@@ -15,6 +15,7 @@ from penstock.jobs.store import JobStore, Kind
 
 __all__ = ["SECURITY", "SecurityConfiguration", "SecurityService"]
 
+_QUOTA = 250  # "Max security configurations per account"
 _REMEDY = "Use DISABLED, and encrypt the disks of the lake and of the server's home."
 _PARTS = {
     "S3Encryption": "S3EncryptionMode",
@@ -38,7 +39,7 @@ class SecurityService(NamedEntries[SecurityConfiguration]):
     """The security configurations of an account."""
 
     def __init__(self, store: JobStore, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        super().__init__(store, SECURITY, "security configuration")
+        super().__init__(store, SECURITY, "security configuration", quota=_QUOTA)
         self._now = now
 
     def create(self, name: str, encryption: Mapping[str, Any]) -> SecurityConfiguration:

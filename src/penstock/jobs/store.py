@@ -62,8 +62,11 @@ def _frozen(value: Any) -> Any:
 class JobStore(Protocol):
     """Entries by kind and key."""
 
-    def add(self, kind: Kind[T], entry: T) -> bool:
-        """Add an entry; return False, and change nothing, if the key is taken."""
+    def add(self, kind: Kind[T], entry: T, *, limit: int | None = None) -> bool:
+        """Add an entry; return False, and change nothing, if the key is taken.
+
+        Raises :class:`penstock.jobs.errors.TooManyEntries` for a new one if its scope has ``limit`` entries already.
+        """
         ...
 
     def add_under(

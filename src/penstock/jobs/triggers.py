@@ -11,18 +11,31 @@ from typing import Any, Literal
 from penstock.cron import parse_cron
 from penstock.errors import InvalidInput
 from penstock.jobs.definitions import check_arguments
-from penstock.jobs.errors import SettingNotServed
+from penstock.jobs.errors import EntryNotFound, SettingNotServed
+from penstock.jobs.model import JOBS
 from penstock.jobs.named import TaggedEntries, TaggedEntry
 from penstock.jobs.store import JobStore, Kind
 from penstock.tags import check_tags
 
-__all__ = ["TRIGGERS", "Trigger", "TriggerService", "TriggerState", "next_run"]
+__all__ = [
+    "STARTS",
+    "TRIGGERS",
+    "WORKFLOWS",
+    "Trigger",
+    "TriggerService",
+    "TriggerState",
+    "Workflow",
+    "next_run",
+    "triggers_of",
+]
 
 TriggerState = Literal["CREATED", "ACTIVATED", "DEACTIVATED"]
-_MOST_ACTIONS = 100
+_QUOTA = 1_000  # "Max triggers per account"
+_MOST_ACTIONS = 50  # "Max jobs per trigger"
+STARTS = frozenset({"ON_DEMAND", "SCHEDULED"})
+"""The types of triggers that start a workflow."""
 _ENDS = frozenset({"SUCCEEDED", "STOPPED", "FAILED", "TIMEOUT"})
 _CRAWL_ENDS = frozenset({"SUCCEEDED", "FAILED", "CANCELLED"})
-_ALL = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +77,22 @@ class Trigger(TaggedEntry):
         return (self.settings.get("Predicate") or {}).get("Logical") == "ANY"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow(TaggedEntry):
+    """A workflow. ``settings`` are Glue's Description, DefaultRunProperties and MaxConcurrentRuns."""
+
+    settings: Mapping[str, Any]
+    created: datetime
+    modified: datetime
+
+
 TRIGGERS = Kind("trigger", Trigger)
+WORKFLOWS = Kind("workflow", Workflow)
+
+
+def triggers_of(store: JobStore, workflow: str) -> Sequence[Trigger]:
+    """Return the triggers of a workflow."""
+    return [each for each in store.list(TRIGGERS, "", after=None, limit=_QUOTA) if each.workflow == workflow]
 
 
 def next_run(trigger: Trigger, now: datetime) -> datetime | None:
@@ -74,22 +102,33 @@ def next_run(trigger: Trigger, now: datetime) -> datetime | None:
 
 
 class TriggerService(TaggedEntries[Trigger]):
-    """The triggers of an account. ``fire`` starts the actions of a trigger on demand."""
+    """The triggers of an account.
+
+    ``fire`` starts the actions of a trigger on demand; ``is_crawler`` says whether there is a crawler of a name.
+    """
 
     def __init__(
         self,
         store: JobStore,
         *,
         fire: Callable[[Trigger], None],
+        is_crawler: Callable[[str], bool] = lambda _name: True,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        super().__init__(store, TRIGGERS, "trigger")
+        super().__init__(store, TRIGGERS, "trigger", quota=_QUOTA)
         self._fire = fire
+        self._is_crawler = is_crawler
         self._now = now
 
     def create(self, trigger: Trigger, *, activate: bool) -> None:
-        """Add a trigger, activated or not. Raises :class:`EntryExists`, :class:`InvalidInput`."""
+        """Add a trigger, activated or not.
+
+        Raises :class:`EntryExists`, :class:`InvalidInput`, :class:`TooManyEntries`; :class:`EntryNotFound` if what it starts
+        or its workflow does not exist.
+        """
         _check(trigger)
+        self._check_actions(trigger.actions)
+        self._check_workflow(trigger)
         check_tags(trigger.tags)
         if activate and trigger.type == "ON_DEMAND":
             raise InvalidInput("StartOnCreation is not for a trigger on demand.", remedy="Start it with StartTrigger.")
@@ -97,6 +136,7 @@ class TriggerService(TaggedEntries[Trigger]):
 
     def update(self, name: str, settings: Mapping[str, Any]) -> Trigger:
         """Replace what ``settings`` has of a trigger. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
+        self._check_actions(settings.get("Actions") or ())
 
         def change(found: Trigger) -> Trigger:
             changed = replace(found, settings={**found.settings, **settings}, met={}, used={})
@@ -104,11 +144,6 @@ class TriggerService(TaggedEntries[Trigger]):
             return replace(changed, next_run=next_run(changed, self._now()) if changed.active else None)
 
         return self._change(name, change)
-
-    def of_workflow(self, workflow: str) -> Sequence[Trigger]:
-        """Return the triggers of a workflow."""
-        found = self._store.list(TRIGGERS, "", after=None, limit=_ALL)
-        return [each for each in found if each.workflow == workflow]
 
     def start(self, name: str) -> None:
         """Activate a trigger; one on demand is fired. Raises :class:`EntryNotFound`, and the errors of its actions."""
@@ -126,6 +161,27 @@ class TriggerService(TaggedEntries[Trigger]):
     def delete(self, name: str) -> None:
         """Delete a trigger. One that does not exist is no error, as in Glue."""
         self._store.delete(TRIGGERS, name)
+
+    def _check_actions(self, actions: Sequence[Mapping[str, Any]]) -> None:
+        for action in actions:
+            job, crawler = action.get("JobName"), action.get("CrawlerName")
+            if job and self._store.get(JOBS, job) is None:
+                raise EntryNotFound("job", job)
+            if crawler and not self._is_crawler(crawler):
+                raise EntryNotFound("crawler", crawler)
+
+    def _check_workflow(self, trigger: Trigger) -> None:
+        """Refuse a second start trigger (developer guide, "Blueprint and workflow restrictions")."""
+        if trigger.workflow is None:
+            return
+        if self._store.get(WORKFLOWS, trigger.workflow) is None:
+            raise EntryNotFound("workflow", trigger.workflow)
+        starts = [each.name for each in triggers_of(self._store, trigger.workflow) if each.type in STARTS]
+        if trigger.type in STARTS and starts and trigger.name not in starts:
+            raise InvalidInput(
+                f"Workflow {trigger.workflow} has the start trigger {starts[0]}, and can have one.",
+                remedy="Delete that first.",
+            )
 
     def _activated(self, trigger: Trigger) -> Trigger:
         return replace(trigger, state="ACTIVATED", next_run=next_run(trigger, self._now()), met={}, crawls={})
@@ -148,9 +204,20 @@ def _check(trigger: Trigger) -> None:
         raise InvalidInput("A schedule is needed for SCHEDULED, and for no other type.", remedy="Write cron(0 12 * * ? *).")
     if schedule:
         parse_cron(schedule)
+    _check_conditions(trigger)
+
+
+def _check_conditions(trigger: Trigger) -> None:
     if (trigger.type == "CONDITIONAL") is not bool(trigger.conditions):
         raise InvalidInput("A predicate is needed for CONDITIONAL, and for no other type.")
+    jobs = {each["JobName"] for each in trigger.actions if each.get("JobName")}
     for condition in trigger.conditions:
+        if condition.get("JobName") in jobs:
+            raise InvalidInput(
+                f"Job {condition['JobName']} cannot be in the predicate and in the actions of a conditional trigger: "
+                "it would start itself again.",
+                remedy="Use a scheduled trigger to repeat a job.",
+            )
         of_job, of_crawler = condition.get("JobName"), condition.get("CrawlerName")
         state = condition.get("State") if of_job else condition.get("CrawlState")
         if bool(of_job) is bool(of_crawler) or state not in (_ENDS if of_job else _CRAWL_ENDS):

@@ -11,26 +11,17 @@ from typing import Any, Literal
 
 from penstock.errors import InvalidInput
 from penstock.jobs.errors import EntryNotFound, IllegalWorkflow, TooManyRuns
-from penstock.jobs.named import TaggedEntries, TaggedEntry
+from penstock.jobs.named import TaggedEntries
 from penstock.jobs.store import JobStore, Kind
-from penstock.jobs.triggers import TRIGGERS, Trigger
+from penstock.jobs.triggers import STARTS, TRIGGERS, WORKFLOWS, Trigger, Workflow, triggers_of
 from penstock.paging import Page, page
 from penstock.tags import check_tags
 
 __all__ = ["WORKFLOWS", "WORKFLOW_RUNS", "Workflow", "WorkflowRun", "WorkflowService", "WorkflowStatus"]
 
 WorkflowStatus = Literal["RUNNING", "COMPLETED", "STOPPING", "STOPPED", "ERROR"]
+_QUOTA = 1_000  # "Number of workflows"
 _MOST_PROPERTIES = 100
-_ALL = 10_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workflow(TaggedEntry):
-    """A workflow. ``settings`` are Glue's Description, DefaultRunProperties and MaxConcurrentRuns."""
-
-    settings: Mapping[str, Any]
-    created: datetime
-    modified: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +70,6 @@ class WorkflowRun:
         return f"{self.workflow}/{self.id}"
 
 
-WORKFLOWS = Kind("workflow", Workflow)
 WORKFLOW_RUNS = Kind("workflow run", WorkflowRun)
 
 
@@ -93,7 +83,7 @@ class WorkflowService(TaggedEntries[Workflow]):
         wake: Callable[[], None] = lambda: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        super().__init__(store, WORKFLOWS, "workflow")
+        super().__init__(store, WORKFLOWS, "workflow", quota=_QUOTA)
         self._wake = wake
         self._now = now
 
@@ -111,8 +101,7 @@ class WorkflowService(TaggedEntries[Workflow]):
 
     def triggers(self, name: str) -> Sequence[Trigger]:
         """Return the triggers of a workflow."""
-        found = self._store.list(TRIGGERS, "", after=None, limit=_ALL)
-        return [each for each in found if each.workflow == name]
+        return triggers_of(self._store, name)
 
     def delete(self, name: str) -> None:
         """Delete a workflow with its triggers and runs, but not its jobs. Raises :class:`InvalidInput` while it runs."""
@@ -130,7 +119,7 @@ class WorkflowService(TaggedEntries[Workflow]):
         """
         _check_properties(properties)
         self.get(name)
-        starts = [each.name for each in self.triggers(name) if each.type in {"ON_DEMAND", "SCHEDULED"}]
+        starts = [each.name for each in self.triggers(name) if each.type in STARTS]
         if not starts:
             raise InvalidInput(
                 f"Workflow {name} has no start trigger.", remedy="Create a trigger on demand, or a scheduled one, in it."

@@ -23,11 +23,12 @@ from typing import Any
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import PenstockError
 from penstock.interpreter import python_module
-from penstock.jobs.model import ENDED, JOBS, RUNNING, RUNS, JobRun, RunState
+from penstock.jobs.model import ENDED, RUNNING, RUNS, JobRun, RunState
 from penstock.jobs.store import JobStore
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.runs.folders import RunFolder, same_machine
 from penstock.runs.plans import RunSettings, clean_environment, plan
+from penstock.runs.retention import KEPT, forget_old
 from penstock.runs.strays import kill_strays
 
 __all__ = ["JobRunner", "RunEnded"]
@@ -38,8 +39,6 @@ _SWEEP_SECONDS = 600.0
 _HEARTBEAT = timedelta(seconds=5)
 _DEAD_AFTER = timedelta(seconds=60)
 _START = timedelta(seconds=30)  # for a supervisor to lock its folder
-_KEPT = timedelta(days=365)  # Glue API reference, "GetJobRun": "accessible for 365 days"
-_MOST_OLD = 1_000  # runs of a job that are deleted at a time
 _LOST_PROCESS = "The run's process was killed, and left no exit status."
 _LOST_MACHINE = "The machine {host}, which ran it, has given no sign of life for {seconds:.0f} seconds."
 
@@ -131,7 +130,7 @@ class JobRunner:
 
         Such a process is one that another server gave up, because this machine gave no sign of life.
         """
-        self._forget_old()
+        forget_old(self._store, self._now() - KEPT)
         for path in self._settings.folder.glob("*"):
             folder, run = RunFolder(path), self._store.get(RUNS, path.name)
             if run is not None and not run.ended:
@@ -140,16 +139,6 @@ class JobRunner:
                 folder.request_stop()
             elif run is None:
                 shutil.rmtree(path, ignore_errors=True)
-
-    def _forget_old(self) -> None:
-        """Delete the runs of jobs that ended a while ago, the oldest first; their folders follow, each on its machine."""
-        before, after = self._now() - _KEPT, ""
-        while jobs := self._store.list(JOBS, "", after=after, limit=_MOST_OLD):
-            after = jobs[-1].rank
-            for job in jobs:
-                for run in self._store.list(RUNS, job.name, after=None, limit=_MOST_OLD):
-                    if run.handled and (run.completed or run.modified) < before:
-                        self._store.delete(RUNS, run.id)
 
     def tick(self) -> None:
         """Do what is to be done for each run now."""

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ class TenantJobs:
         flows = WorkflowService(store, wake=wake)
         firing = TriggerRunner(store, runs, flows, _CrawlsOfService(crawls))
         interactive = SessionService(store, script=_SESSION, enabled=runner is not None, wake=wake)
-        starters = TriggerService(store, fire=firing.fire)
+        starters = TriggerService(store, fire=firing.fire, is_crawler=partial(_is_crawler, crawls))
         if runner is not None:
             runner.on_end(runs.try_again)
             runner.on_end(firing.ended)
@@ -116,6 +117,14 @@ class TenantJobs:
         """Stop watching runs, which go on."""
         if self.runner is not None:
             self.runner.close()
+
+
+def _is_crawler(service: CrawlService, name: str) -> bool:
+    try:
+        service.get(name)
+    except NotFound:
+        return False
+    return True
 
 
 class _CrawlsOfService:

@@ -57,7 +57,8 @@ def test_conditional_triggers_follow_jobs_that_a_trigger_started(jobs: Jobs) -> 
 
 
 def test_what_a_trigger_cannot_do_is_told(jobs: Jobs) -> None:
-    action = [{"JobName": "j"}]
+    jobs.create("j", SAYS)
+    action, started = [{"JobName": "j"}], {"LogicalOperator": "EQUALS", "JobName": "j", "State": "SUCCEEDED"}
     for members, message in (
         ({"Type": "EVENT"}, "EventBridge"),
         ({"Type": "SCHEDULED"}, "schedule is needed"),
@@ -65,10 +66,17 @@ def test_what_a_trigger_cannot_do_is_told(jobs: Jobs) -> None:
         ({"Type": "CONDITIONAL"}, "predicate is needed"),
         ({"Type": "ON_DEMAND", "StartOnCreation": True}, "StartTrigger"),
         ({"Type": "ON_DEMAND", "Actions": [{}]}, "either a job or a crawler"),
+        ({"Type": "ON_DEMAND", "Actions": action * 51}, "from 1 to 50 actions"),
+        ({"Type": "CONDITIONAL", "Predicate": {"Conditions": [started]}}, "predicate and in the actions"),
     ):
         with pytest.raises(jobs.glue.exceptions.InvalidInputException, match=message):
             jobs.glue.create_trigger(**{"Name": "wrong", "Actions": action, **members})
+    for missing in ({"Actions": [{"JobName": "none"}]}, {"Actions": [{"CrawlerName": "none"}]}, {"WorkflowName": "none"}):
+        with pytest.raises(jobs.glue.exceptions.EntityNotFoundException, match="none was not found"):
+            jobs.glue.create_trigger(**{"Name": "wrong", "Type": "ON_DEMAND", "Actions": action, **missing})
     jobs.glue.create_trigger(Name="noon", Type="SCHEDULED", Schedule="cron(0 12 * * ? *)", Actions=action)
+    with pytest.raises(jobs.glue.exceptions.EntityNotFoundException, match="none was not found"):
+        jobs.glue.update_trigger(Name="noon", TriggerUpdate={"Actions": [{"JobName": "none"}]})
     with pytest.raises(jobs.glue.exceptions.AlreadyExistsException):
         jobs.glue.create_trigger(Name="noon", Type="SCHEDULED", Schedule="cron(0 12 * * ? *)", Actions=action)
     changed = jobs.glue.update_trigger(Name="noon", TriggerUpdate={"Schedule": "cron(0 13 * * ? *)"})["Trigger"]
@@ -94,6 +102,8 @@ def test_a_workflow_runs_its_jobs_and_crawlers_in_order(jobs: Jobs) -> None:
 
     begin = [{"JobName": "load"}, {"JobName": "broken"}, {"CrawlerName": "files"}]
     glue.create_trigger(Name="begin-night", WorkflowName="night", Type="ON_DEMAND", Actions=begin)
+    with pytest.raises(glue.exceptions.InvalidInputException, match="start trigger begin-night, and can have one"):
+        glue.create_trigger(Name="again", WorkflowName="night", Type="ON_DEMAND", Actions=begin)
     done = [{"JobName": "load", "State": "SUCCEEDED"}, {"CrawlerName": "files", "CrawlState": "SUCCEEDED"}]
     after("done", done, [{"JobName": "report"}], Logical="AND")
     after("failed", [{"JobName": "broken", "State": "SUCCEEDED"}], [{"JobName": "clean"}])

@@ -79,7 +79,7 @@ def make(target: Any) -> World:
         )
         glue.create_job(Name=f"{name}-{mark}", Role="etl", Command={"ScriptLocation": "s3://lake/a.py"})
         glue.create_workflow(Name=f"{name}-{mark}")
-        glue.create_trigger(Name=f"{name}-{mark}", Type="ON_DEMAND", Actions=[{"JobName": "j"}])
+        glue.create_trigger(Name=f"{name}-{mark}", Type="ON_DEMAND", Actions=[{"JobName": f"{SHOWN}-{mark}"}])
         glue.create_connection(ConnectionInput=connection(f"{name}-{mark}"))
         secrets.create_secret(Name=f"{name}-{mark}", SecretString="x")
     query_id, named_query_id = _work_groups(target.client("athena"), mark)

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import InvalidInput
 from penstock.jobs.definitions import JobService
-from penstock.jobs.errors import TooManyRuns
+from penstock.jobs.errors import TooManyEntries, TooManyRuns
 from penstock.jobs.model import RUNS
 from penstock.jobs.runs import RunRequest, RunService
 from penstock.store.memory.jobs import MemoryJobStore
@@ -35,3 +35,14 @@ def test_an_argument_that_no_process_can_be_given_is_refused_before_a_run() -> N
     jobs.create("j", {"Role": "r", "Command": command, "DefaultArguments": {"--text": longest}}, {})
     with pytest.raises(InvalidInput, match="'--text' has more than 131,071 bytes"):
         jobs.create("k", {"Role": "r", "Command": command, "DefaultArguments": {"--text": "\u00e9" * 65_536}}, {})
+
+
+def test_a_job_has_no_endless_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.jobs.runs._MOST_WAITING", 2)
+    store = MemoryJobStore()
+    jobs, runs = JobService(store), RunService(store)
+    command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/a.py"}
+    jobs.create("j", {"Role": "r", "Command": command, "JobRunQueuingEnabled": True}, {})
+    assert [runs.start("j", RunRequest()).state for _ in range(3)] == ["STARTING", "WAITING", "WAITING"]
+    with pytest.raises(TooManyEntries, match="There are 2 waiting runs of job j already"):
+        runs.start("j", RunRequest())

@@ -102,7 +102,9 @@ def test_a_scheduled_workflow_is_started_once(world: World) -> None:
 def test_an_action_that_cannot_be_started_ends_in_the_workflows_error(world: World) -> None:
     world.workflows.create("night", {}, {})
     settings = {"Actions": [{"JobName": "missing"}]}
+    world.store.add(JOBS, Job(name="missing", settings=SETTINGS, created=NOW, modified=NOW))
     world.triggers.create(Trigger(name="t", type="ON_DEMAND", workflow="night", settings=settings), activate=False)
+    world.store.delete(JOBS, "missing")
     run = world.workflows.start("night", {})
     world.tick()
     world.tick()

@@ -14,6 +14,9 @@ import pytest
 from penstock.errors import InvalidInput
 from penstock.jobs.model import RUNS, JobRun
 from penstock.jobs.runs import RunRequest
+from penstock.jobs.sessions import SESSIONS, STATEMENTS, Session, Statement, session_run
+from penstock.jobs.triggers import WORKFLOWS, Workflow
+from penstock.jobs.workflows import WORKFLOW_RUNS, WorkflowRun
 from penstock.retries import wait_until
 from penstock.runs.folders import RunFolder
 from penstock.runs.runner import JobRunner
@@ -189,3 +192,25 @@ def test_runs_and_their_logs_are_kept_for_a_year(world: World) -> None:
     assert world.store.get(RUNS, old.id) is None
     assert not here.folder(old.id).root.exists()
     assert not world.run(goes_on.id).ended
+
+
+def test_workflows_runs_and_sessions_are_forgotten_as_runs_of_jobs_are(world: World) -> None:
+    here, old, young = world.runner("here"), NOW - timedelta(days=366), NOW - timedelta(days=364)
+    world.store.add(WORKFLOWS, Workflow(name="night", settings={}, created=old, modified=old))
+    flow = WorkflowRun(id="wr_old", workflow="night", status="COMPLETED", started=old, completed=old)
+    running = replace(flow, id="wr_running", status="RUNNING", completed=None)
+    world.store.add(WORKFLOW_RUNS, flow)
+    world.store.add(WORKFLOW_RUNS, running)
+    world.store.add(WORKFLOW_RUNS, replace(flow, id="wr_young", completed=young))
+    for name, ended in (("old", old), ("young", young), ("running", None)):
+        world.store.add(SESSIONS, Session(id=name, settings={}, created=old))
+        world.store.add(STATEMENTS, Statement(session=name, number=1, code="1", state="AVAILABLE", created=old))
+        run = JobRun(id=session_run(name), job=f"session {name}", settings={}, started=old, modified=old)
+        end = {"state": "STOPPED", "completed": ended, "handled": True}
+        world.store.add(RUNS, replace(run, **end) if ended else run)  # type: ignore[arg-type]
+    here.sweep()
+    kept = [each.id for each in world.store.list(WORKFLOW_RUNS, "night", after=None, limit=9)]
+    assert kept == ["wr_running", "wr_young"]
+    assert [each.id for each in world.store.list(SESSIONS, "", after=None, limit=9)] == ["running", "young"]
+    assert world.store.get(RUNS, session_run("old")) is None
+    assert [world.store.get(STATEMENTS, f"{name}/1") is None for name in ("old", "young", "running")] == [True, False, False]

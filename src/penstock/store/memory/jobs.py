@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from penstock.jobs.errors import TooManyEntries
 from penstock.jobs.store import Entry, Kind
 
 __all__ = ["MemoryJobStore"]
@@ -19,8 +20,11 @@ class MemoryJobStore:
         self._entries: dict[tuple[str, str], Any] = {}
         self._lock = threading.RLock()
 
-    def add(self, kind: Kind[T], entry: T) -> bool:
+    def add(self, kind: Kind[T], entry: T, *, limit: int | None = None) -> bool:
         with self._lock:
+            new = (kind.name, entry.key) not in self._entries
+            if new and limit is not None and sum(each.scope == entry.scope for each in self._of(kind)) >= limit:
+                raise TooManyEntries(f"{kind.name}s", limit)
             return self._entries.setdefault((kind.name, entry.key), entry) is entry
 
     def add_under(

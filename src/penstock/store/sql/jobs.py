@@ -15,12 +15,14 @@ from sqlalchemy import (
     Text,
     and_,
     delete,
+    func,
     insert,
     select,
     update,
 )
 from sqlalchemy.exc import IntegrityError
 
+from penstock.jobs.errors import TooManyEntries
 from penstock.jobs.store import Entry, Kind
 from penstock.store.sql.database import Database, metadata
 
@@ -49,8 +51,12 @@ class SqlJobStore:
     def __init__(self, database: Database) -> None:
         self._sql = database
 
-    def add(self, kind: Kind[T], entry: T) -> bool:
+    def add(self, kind: Kind[T], entry: T, *, limit: int | None = None) -> bool:
         with self._sql.write() as writer:
+            if limit is not None and self._read(writer, kind, entry.key) is None:
+                there = select(func.count()).where(entries.c.kind == kind.name, entries.c.scope == entry.scope)
+                if writer.execute(there).scalar_one() >= limit:
+                    raise TooManyEntries(f"{kind.name}s", limit)
             return self._add(writer, kind, entry)
 
     def add_under(

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.errors import InvalidInput
 from penstock.jobs.bookmarks import BOOKMARKS, Bookmark, BookmarkService
-from penstock.jobs.errors import BookmarkMoved, EntryNotFound
+from penstock.jobs.errors import BookmarkMoved, EntryNotFound, TooManyEntries
 from penstock.jobs.model import JOBS, RUNS, Job, JobRun
 from penstock.jobs.store import JobStore
 
@@ -38,6 +38,15 @@ class JobStoreSuite:
         assert not store.add(JOBS, replace(JOB, tags={}))
         assert store.get(JOBS, "flights") == JOB
         assert store.get(RUNS, "flights") is None
+
+    def test_a_scope_has_no_more_entries_than_its_limit(self, store: JobStore) -> None:
+        assert store.add(RUNS, run(1), limit=2)
+        assert store.add(RUNS, run(2), limit=2)
+        assert store.add(RUNS, run(3, job="other"), limit=1)
+        with pytest.raises(TooManyEntries, match="There are 2 runs already"):
+            store.add(RUNS, run(4), limit=2)
+        assert not store.add(RUNS, run(2), limit=2)
+        assert store.get(RUNS, "jr_4") is None
 
     def test_entries_are_listed_by_rank_within_a_scope(self, store: JobStore) -> None:
         for number in (2, 1, 3):
