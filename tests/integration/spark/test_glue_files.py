@@ -62,6 +62,15 @@ def test_csv_is_text_and_its_options_are_glues(glue: GlueContext, tmp_path: Path
     # A value more than the header has would be lost, as would columns in another order.
     with pytest.raises(Exception, match="more than 2 fields: 4,5,6"):
         rows(glue, put(tmp_path, "e.csv", "a,b\n4,5,6\n"), "csv", {"withHeader": True})
+    # ... also where the last column's own value is empty, or in quotes.
+    for number, line in enumerate(["4,,6", '"4,5",,', '"4""5"x,,6', '"4\n5","",6']):
+        with pytest.raises(Exception, match="more than 2 fields"):
+            rows(glue, put(tmp_path, f"g{number}.csv", f"a,b\n{line}\n"), "csv", {"withHeader": True, "multiLine": True})
+    short = put(tmp_path, "h.csv", 'a;;b;;c\n"4;;""5;;6"\n;;\n')
+    assert rows(glue, short, "csv", {"withHeader": True, "separator": ";;"}) == [
+        {"a": '4;;"5;;6', "b": None, "c": None},
+        {"a": None, "b": None, "c": None},
+    ]
     other = [put(tmp_path, "f/1.csv", "a,b\n1,2\n"), put(tmp_path, "f/2.csv", "b,a\n1,2\n")]
     with pytest.raises(Exception, match="CSV header does not conform"):
         rows(glue, other, "csv", {"withHeader": True})

@@ -23,6 +23,7 @@ __all__ = ["FORMATS", "FilesDisagree", "Reader", "Scan", "check_format", "csv_op
 
 _DISAGREE = re.compile(r'Failed to merge incompatible data types "[^"]*" and "[^"]*"')
 _RAW, _STEP = "__penstock_raw", re.compile(r"\.([A-Za-z_][\w-]*)|\['([^'\]]+)'\]|\[(\d+)\]|\[\*\]")
+_ESCAPES = {"\\t": "\t", "\\r": "\r", "\\b": "\b", "\\f": "\f", "\\\\": "\\", "\\u0000": "\0"}
 _ABSENT = {
     "ion": "Convert the files to JSON.",
     "groklog": "Read the lines with spark.read.text and take them apart with regexp_extract.",
@@ -166,6 +167,9 @@ def csv_options(options: Options) -> tuple[dict[str, str], bool, bool]:
     quote, escaper = options.text("quoteChar", '"'), options.text("escaper", "none")
     assert quote is not None
     assert escaper is not None
+    for name, given in (("quoteChar", quote), ("escaper", escaper)):
+        if len(_spelled(given)) > 1 and given.lower() not in {"-1", "none"}:
+            raise InvalidInput(f"Option {name} is {given[:100]!r}.", remedy="Use one character.")
     off = quote in {"-1", ""}
     found = {
         "sep": options.text("separator") or ",",
@@ -212,8 +216,33 @@ def read_csv(scan: Scan, found: Mapping[str, str], names: Sequence[str], *, head
     whole = raw.isNull()
     values = [F.when(whole & F.col(quoted(name)).isNull(), "").otherwise(F.col(quoted(name))).alias(name) for name in names]
     message = F.concat(F.lit(f"This line of CSV has more than {len(names)} fields: "), F.substring(raw, 1, 200))
-    right = F.when(raw.isNotNull() & F.col(quoted(names[-1])).isNotNull(), F.raise_error(message).cast("boolean"))
+    # A line of another length has its own text. It is longer if the last column has a value, or else a separator behind it.
+    longer = F.col(quoted(names[-1])).isNotNull() | raw.rlike(_fields_before_another(len(names), found))
+    right = F.when(raw.isNotNull() & longer, F.raise_error(message).cast("boolean"))
     return lines.where(F.coalesce(right, F.lit(True))).select(*values, *scan.extra())
+
+
+def _fields_before_another(count: int, found: Mapping[str, str]) -> str:
+    """Return Java's regular expression of the beginning of a line with more than ``count`` fields; it does not backtrack."""
+    separator, quote, escape = (_spelled(found[each]) for each in ("sep", "quote", "escape"))
+    sep = "".join(map(_character, separator))
+    plain = f"[^{sep}]*+" if len(separator) == 1 else f"(?:(?!{sep}).)*+"
+    if not quote:
+        return f"(?s)^(?:{plain}{sep}){{{count}}}"
+    mark, skip = _character(quote), _character(escape or quote)
+    text = f"{mark}[^{mark}{skip}]*+(?:{skip}.[^{mark}{skip}]*+)*+{mark}"
+    if skip == mark:
+        text = f"{mark}[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+{mark}"
+    return f"(?s)^(?:(?:{text}|(?!{mark})){plain}{sep}){{{count}}}"
+
+
+def _spelled(text: str) -> str:
+    """Return what Spark takes an option of characters for: some are written with a backslash."""
+    return _ESCAPES.get(text, text)
+
+
+def _character(text: str) -> str:
+    return f"\\x{{{ord(text):x}}}"
 
 
 FORMATS: Mapping[str, Callable[[Options], Reader]] = {
