@@ -1,5 +1,6 @@
 """The names of Glue's library that a script can use, and the errors for the others; without a Spark session."""
 
+import importlib
 import subprocess
 import sys
 from typing import Any
@@ -11,6 +12,7 @@ from awsglue import DynamicFrame, transforms
 from awsglue.context import GlueContext
 from awsglue.job import Job
 from awsglue.utils import GlueArgumentError, GlueArgumentParser, getResolvedOptions, strip_option_prefix
+from penstock.spark.glue.errors import NotSupported
 
 
 def test_arguments_are_resolved_as_glue_does() -> None:
@@ -35,6 +37,13 @@ def test_arguments_are_resolved_as_glue_does() -> None:
     for reserved in ("job-bookmark-option", "job_bookmark_from", "JOB_RUN_ID"):
         with pytest.raises(RuntimeError, match="reserved"):
             getResolvedOptions(["job.py"], [reserved])
+
+
+def test_glue_studio_s_methods_that_are_refused_say_what_to_write_instead() -> None:
+    importlib.import_module("gs_lookup")
+    frame: Any = DynamicFrame(None, None)  # type: ignore[arg-type]
+    with pytest.raises(NotSupported, match=r"DynamicFrame\.gs_lookup .* Write toDF\(\)\.join"):
+        frame.gs_lookup(colName="id")
 
 
 def test_a_script_s_own_parser_raises_instead_of_ending_the_process() -> None:

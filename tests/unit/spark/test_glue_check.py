@@ -57,7 +57,15 @@ def library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.spark.glue.check.evaluation.row", row)
 
 
-REFUSED = {"Join", "join", "relationalize", "resolveChoice", "purge_s3_path", "write_dynamic_frame_from_jdbc_conf"}
+REFUSED = {
+    "gs_lookup",
+    "Join",
+    "join",
+    "relationalize",
+    "resolveChoice",
+    "purge_s3_path",
+    "write_dynamic_frame_from_jdbc_conf",
+}
 
 
 @pytest.mark.parametrize(
@@ -156,6 +164,16 @@ def test_a_service_of_boto3_may_be_where_the_environment_says(monkeypatch: pytes
     (left,) = check(script).of_kind("refused")
     assert left.name == 'boto3 "stepfunctions"'
     assert "AWS_ENDPOINT_URL_SFN," in left.note
+
+
+def test_glue_studio_s_methods_are_told_by_their_modules() -> None:
+    found = check("import gs_now, gs_lookup\nmade = frame.gs_now()\nmade.gs_lookup()\nframe.gs_nothing()\n")
+    names = {each.name: (each.kind, each.line - LINES, each.sure) for each in found.findings if "gs_" in each.name}
+    assert names == {
+        "DynamicFrame.gs_now": ("served", 2, False),
+        "DynamicFrame.gs_lookup": ("refused", 3, True),
+        "DynamicFrame.gs_nothing": ("unknown", 4, False),
+    }
 
 
 def test_types_of_entities_are_told_at_the_call() -> None:

@@ -73,12 +73,16 @@ def find_outcomes(uses: Uses, reached: Collection[int], surroundings: Surroundin
 
 
 def _name(use: Use, *, sure: bool) -> Iterator[Finding]:
-    known = row(use.module, use.name, use.owner)
+    known, shown = row(use.module, use.name, use.owner), f"{use.owner or use.module}.{use.name}"
+    if known is None and use.owner == "DynamicFrame" and use.name.startswith("gs_"):
+        # Glue Studio's are methods once a script imports their modules.
+        known = row(use.name, use.name)
+    elif known is not None:
+        shown = known.shown
     if known is not None:
         note = known.note if use.certain or known.status == "served" else f"{known.note} (If it is a {use.owner}.)"
-        yield Finding(line=use.line, kind=known.status, name=known.shown, note=note, sure=sure and known.status == "refused")
+        yield Finding(line=use.line, kind=known.status, name=shown, note=note, sure=sure and known.status == "refused")
     elif (use.module, use.owner) in _TOLD and use.certain and not use.name.startswith("_"):
-        shown = f"{use.owner or use.module}.{use.name}"
         yield Finding(
             line=use.line, kind="unknown", name=shown, note="AWS's library has no such name in its public documents."
         )

@@ -7,6 +7,8 @@ PySpark extensions reference", https://docs.aws.amazon.com/glue/latest/dg/aws-gl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.spark.glue.library.table import ROWS
+
 __all__ = [
     "CLASSES",
     "FRAME",
@@ -122,6 +124,7 @@ RETURNS: Mapping[tuple[str, str], Instance] = {
             *("unnest_ddb_json", "simplify_ddb_json"),
         )
     },
+    **{("DynamicFrame", row.module): FRAME for row in ROWS if row.module.startswith("gs_")},
     **{("DynamicFrame", name): _COLLECTION for name in ("relationalize", "split_fields", "split_rows")},
     ("DynamicFrameCollection", "select"): FRAME,
     ("SparkSession", "sql"): _DATA,

@@ -7,16 +7,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NoReturn
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
 from penstock.errors import InvalidInput
+from penstock.spark.glue.errors import not_supported
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
 from penstock.spark.glue.frames.relational import flat_columns
 from penstock.spark.glue.frames.unboxing import unboxed
+from penstock.spark.glue.library.rows import Row
+from penstock.spark.glue.library.table import ROWS
 
 __all__ = ["STUDIO", "attach"]
 
@@ -242,10 +245,21 @@ STUDIO: Mapping[str, Callable[..., DataFrame]] = {
 
 
 def attach() -> None:
-    """Make the transforms methods of DynamicFrame and of Spark's DataFrame."""
+    """Make the transforms methods of DynamicFrame and of Spark's DataFrame; those that are refused raise at a call."""
     for name, function in STUDIO.items():
         setattr(DataFrame, name, function)
         setattr(DynamicFrame, name, _method(function))
+    for row in ROWS:
+        if row.module.startswith("gs_") and row.status == "refused":
+            for kind in (DataFrame, DynamicFrame):
+                setattr(kind, row.module, _refusing(row))
+
+
+def _refusing(row: Row) -> Callable[..., NoReturn]:
+    def method(*_: Any, **__: Any) -> NoReturn:
+        raise not_supported({row.module: row.note}, "DynamicFrame", row.module)
+
+    return method
 
 
 def _method(function: Callable[..., DataFrame]) -> Callable[..., DynamicFrame]:
