@@ -71,6 +71,7 @@ class SessionSettings:
     """The start of Spark. ``jars``: the connectors' files, which the class archive covers; ``more_jars``: others, which one
     JVM loads behind them, so that the archive still fits; ``log``: the file of Spark's own log; ``lake``: see
     :func:`lake_configuration`. ``archive``: a class archive for the JVM, used if it exists; ``record`` writes one.
+    ``truststore``: the authorities that the driver's JVM trusts, PKCS #12 without a password, instead of Java's own.
     ``library``: an archive of Python packages for the executors of a cluster. ``extra`` are Spark's configuration keys and
     override ours, except lists of files, which they extend.
     """
@@ -83,6 +84,7 @@ class SessionSettings:
     driver_memory: str = "1g"
     archive: Path | None = None
     record: Path | None = None
+    truststore: Path | None = None
     library: Path | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
 
@@ -214,6 +216,9 @@ def _java_options(settings: SessionSettings, log4j: Path) -> Iterator[str]:
     yield "-XX:+UseParallelGC"
     # After an OutOfMemoryError some of Spark's threads may be gone: the runner starts another JVM instead.
     yield "-XX:+ExitOnOutOfMemoryError"
+    if settings.truststore is not None:
+        yield f'"-Djavax.net.ssl.trustStore={settings.truststore}"'
+        yield "-Djavax.net.ssl.trustStoreType=PKCS12"
     if settings.record is not None:
         yield f'"-XX:ArchiveClassesAtExit={settings.record}"'
     elif settings.archive is not None and settings.archive.is_file():

@@ -11,6 +11,7 @@ import pytest
 
 from penstock.local.objectstore import ObjectStore
 from penstock.local.processes.ports import free_ports
+from penstock.local.tls.listeners import PlatformTls, listen_arguments, trust_environment
 from penstock.retries import wait_until
 from penstock.testing.server import RunningServer, running_server
 
@@ -53,25 +54,29 @@ class Jobs:
         return [json.loads(line)[1] for file in files for line in file.read_text().splitlines()]
 
 
-def make_role(server: RunningServer, *statements: Any) -> None:
+def make_role(server: RunningServer, *statements: Any, verify: str | None = None) -> None:
     """Create the role ``etl``, which Glue may assume, with the right to read the catalog and ``statements``."""
-    iam = server.client("iam")
+    iam = server.client("iam", verify=verify)
     iam.create_role(RoleName="etl", AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": TRUST}))
     document = json.dumps({"Version": "2012-10-17", "Statement": [READ, *statements]})
     iam.put_role_policy(RoleName="etl", PolicyName="read", PolicyDocument=document)
 
 
 @contextlib.contextmanager
-def jobs_beside_s3(folder: Path, *statements: Any) -> Iterator[Jobs]:
-    """Run a server in ``folder`` whose lake an S3 endpoint serves, by the rights of each caller."""
+def jobs_beside_s3(folder: Path, *statements: Any, tls: PlatformTls | None = None) -> Iterator[Jobs]:
+    """Run a server in ``folder`` whose lake an S3 endpoint serves, by the rights of each caller; both with ``tls``."""
     home = folder / "home"
     (port,) = free_ports(1)
-    url = f"http://127.0.0.1:{port}"
-    with running_server(home, arguments=["--jobs", "--s3-endpoint-url", url]) as server:
+    url = f"{'http' if tls is None else 'https'}://127.0.0.1:{port}"
+    listening = listen_arguments(tls, (), insecure_plain_http=False)
+    arguments = ["--jobs", "--s3-endpoint-url", url, *listening]
+    verify = None if tls is None else str(tls.authority)
+    with running_server(home, arguments=arguments, environment=trust_environment(tls)) as server:
         keys: dict[str, Any] = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
-        with ObjectStore(lake=server.lake, folder=folder / "s3", home=home, port=port, account=server.account, **keys):
-            make_role(server, *statements)
-            yield Jobs(server=server, glue=server.client("glue"), s3_url=url)
+        place: dict[str, Any] = {"lake": server.lake, "folder": folder / "s3", "home": home, "port": port, "tls": tls}
+        with ObjectStore(account=server.account, **place, **keys):
+            make_role(server, *statements, verify=verify)
+            yield Jobs(server=server, glue=server.client("glue", verify=verify), s3_url=url)
 
 
 @pytest.fixture(scope="package")

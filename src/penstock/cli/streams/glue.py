@@ -30,6 +30,7 @@ from penstock.spark.catalog_session import catalog_configuration
 from penstock.spark.glue.check.script import check_script, refuse_sure
 from penstock.spark.glue.datalake import datalake_configuration, datalake_formats, datalake_groups
 from penstock.spark.glue.jobs import launcher
+from penstock.spark.glue.jobs.authorities import write_truststore
 from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks
 from penstock.spark.glue.jobs.catalog_service import METASTORE, wants_catalog
 from penstock.spark.glue.jobs.executors import write_library
@@ -202,6 +203,7 @@ def _process_environment(
     """Return the variables that the launcher and Spark's processes need, beside those that are there."""
     there, script = start.environment, start.script
     scratch = Path(tempfile.mkdtemp(prefix="penstock-glue-"))
+    settings = replace(settings, truststore=write_truststore(scratch / "authorities.p12", there))
     python = sys.executable
     if not is_local(settings.master):
         settings = replace(settings, library=write_library(scratch / "library.zip"))
