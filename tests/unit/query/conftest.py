@@ -7,13 +7,10 @@ import pytest
 
 from penstock.lake.locations import LakeFolder
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
-from tests.unit.query.lake_of_flights import Ask, Lake, Rows, finished, flights
+from tests.unit.query.lake_of_flights import Ask, Lake, Rows, finished, flights, service_over
 
 
 @pytest.fixture
@@ -39,16 +36,7 @@ def children() -> Iterator[ChildPool]:
 
 @pytest.fixture
 def service(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterator[QueryService]:
-    made = QueryService(
-        store=MemoryStatementStore(),
-        catalog=lake.catalog,
-        changes=lake.catalog,
-        lake=lake.folder,
-        settings=settings,
-        sink=LakeSink(lake.folder),
-        children=children,
-        resources=MemoryResourceStore(),
-    )
+    made = service_over(lake, settings, children)
     yield made
     made.close()
 

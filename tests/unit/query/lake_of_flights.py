@@ -15,9 +15,14 @@ from penstock.catalog.partitions.expressions import PartitionExpression
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import LakeFolder
 from penstock.lakeformation.decisions import TableAccess
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.sinks import LakeSink
 from penstock.query.ports import Publication
 from penstock.query.service import QueryService
+from penstock.query.settings import QuerySettings
 from penstock.statements.model import FINAL_STATES, Statement
+from penstock.store.memory.resources import MemoryResourceStore
+from penstock.store.memory.statements import MemoryStatementStore
 
 Ask = Callable[..., Statement]
 Rows = Callable[..., list[list[str | None]]]
@@ -171,3 +176,18 @@ def finished(service: QueryService, statement_id: str, seconds: float = 60.0) ->
         assert time.monotonic() < deadline, f"still {statement.state}"
         time.sleep(0.01)
     return statement
+
+
+def service_over(lake: Lake, settings: QuerySettings, children: ChildPool, **others: Any) -> QueryService:
+    """Return a service over a lake and its catalog, with stores in memory; ``others`` are what it has instead or besides."""
+    parts: dict[str, Any] = {
+        "store": MemoryStatementStore(),
+        "catalog": lake.catalog,
+        "changes": lake.catalog,
+        "lake": lake.folder,
+        "settings": settings,
+        "sink": LakeSink(lake.folder),
+        "children": children,
+        "resources": MemoryResourceStore(),
+    }
+    return QueryService(**(parts | others))

@@ -9,13 +9,10 @@ import pytest
 
 from penstock.query.execution.children import Child, ChildPool
 from penstock.query.execution.lanes import Lanes
-from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.retries import wait_until
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
-from tests.unit.query.lake_of_flights import Lake, finished
+from tests.unit.query.lake_of_flights import Lake, finished, service_over
 from tests.unit.query.test_query_children import ENDLESS
 
 
@@ -124,16 +121,7 @@ def test_a_query_that_gave_way_takes_a_place_that_no_other_needs() -> None:
 
 @pytest.fixture
 def narrow(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterator[QueryService]:
-    made = QueryService(
-        store=MemoryStatementStore(),
-        catalog=lake.catalog,
-        changes=lake.catalog,
-        lake=lake.folder,
-        settings=replace(settings, workers=1),
-        sink=LakeSink(lake.folder),
-        children=children,
-        resources=MemoryResourceStore(),
-    )
+    made = service_over(lake, replace(settings, workers=1), children)
     yield made
     made.close()
 

@@ -8,13 +8,10 @@ import pytest
 
 from penstock.query.errors import InvalidRequest, TooManyRequests
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import StatementId, StatementState
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
-from tests.unit.query.lake_of_flights import Ask, Lake, finished
+from tests.unit.query.lake_of_flights import Ask, Lake, finished, service_over
 
 ENDLESS = (
     "SELECT count(*) FROM UNNEST(sequence(1, 10000)) a(x), UNNEST(sequence(1, 10000)) b(y), "
@@ -61,16 +58,7 @@ def test_a_stop_requested_in_another_process_is_found_in_the_store(
     deadline = time.monotonic() + 30
     while service.get(statement_id).state != "RUNNING":
         assert time.monotonic() < deadline
-    other = QueryService(
-        store=service._store,
-        catalog=lake.catalog,
-        changes=lake.catalog,
-        lake=lake.folder,
-        settings=settings,
-        sink=LakeSink(lake.folder),
-        children=children,
-        resources=MemoryResourceStore(),
-    )
+    other = service_over(lake, settings, children, store=service._store)
     other.stop(statement_id)
     assert finished(other, statement_id).state == "CANCELLED"
     other.close()
@@ -78,16 +66,7 @@ def test_a_stop_requested_in_another_process_is_found_in_the_store(
 
 def test_limits_of_time_memory_result_queue_and_files(lake: Lake, settings: QuerySettings, children: ChildPool) -> None:
     def service(**limits: object) -> QueryService:
-        return QueryService(
-            store=MemoryStatementStore(),
-            catalog=lake.catalog,
-            changes=lake.catalog,
-            lake=lake.folder,
-            settings=replace(settings, **limits),  # type: ignore[arg-type]
-            sink=LakeSink(lake.folder),
-            children=children,
-            resources=MemoryResourceStore(),
-        )
+        return service_over(lake, replace(settings, **limits), children)  # type: ignore[arg-type]
 
     def failure(made: QueryService, sql: str) -> str:
         statement = finished(made, made.start(StatementRequest(sql=sql, database="flights_db")))

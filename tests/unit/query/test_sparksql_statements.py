@@ -12,14 +12,11 @@ from penstock.lakeformation.decisions import Rows as AllowedRows
 from penstock.lakeformation.decisions import TableAccess
 from penstock.query.errors import InvalidRequest, StatementError
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement
 from penstock.statements.work_groups import SPARK_SQL, WorkGroupSettings
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
-from tests.unit.query.lake_of_flights import Lake, finished
+from tests.unit.query.lake_of_flights import Lake, finished, service_over
 
 
 class Cluster:
@@ -51,17 +48,7 @@ def cluster() -> Cluster:
 
 
 def made(lake: Lake, settings: QuerySettings, children: ChildPool, cluster: Cluster | None) -> QueryService:
-    service = QueryService(
-        store=MemoryStatementStore(),
-        catalog=lake.catalog,
-        changes=lake.catalog,
-        lake=lake.folder,
-        settings=settings,
-        sink=LakeSink(lake.folder),
-        children=children,
-        resources=MemoryResourceStore(),
-        cluster=cluster,
-    )
+    service = service_over(lake, settings, children, cluster=cluster)
     group = WorkGroupSettings(output_location="s3://lake/big/", engine=SPARK_SQL)
     service.work_groups.create("big", group)
     return service

@@ -8,14 +8,11 @@ from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.catalog.inputs import DatabaseInput
 from penstock.catalog.service import CatalogService
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement
 from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
-from tests.unit.query.lake_of_flights import Ask, Lake
+from tests.unit.query.lake_of_flights import Ask, Lake, service_over
 
 
 @pytest.fixture
@@ -27,15 +24,12 @@ def catalog() -> CatalogService:
 
 @pytest.fixture
 def service(lake: Lake, catalog: CatalogService, settings: QuerySettings, children: ChildPool) -> Iterator[QueryService]:
-    made = QueryService(
-        store=MemoryStatementStore(),
+    made = service_over(
+        lake,
+        settings,
+        children,
         catalog=catalog,
         changes=CatalogOperations(catalog, account="000000000000", region="us-east-1"),
-        lake=lake.folder,
-        settings=settings,
-        sink=LakeSink(lake.folder),
-        children=children,
-        resources=MemoryResourceStore(),
     )
     yield made
     made.close()

@@ -8,12 +8,9 @@ import pytest
 
 from penstock.lake.locations import LakeFolder
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
-from tests.unit.query.lake_of_flights import Lake
+from tests.unit.query.lake_of_flights import Lake, service_over
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +28,8 @@ def tables(lake: Lake) -> Path:
 
 @pytest.fixture(scope="module")
 def service(lake: Lake, children: ChildPool) -> Iterator[QueryService]:
-    made = QueryService(
-        store=MemoryStatementStore(),
-        catalog=lake.catalog,
-        changes=lake.catalog,
-        lake=lake.folder,
-        settings=QuerySettings(output_location="s3://lake/athena-results/", poll_seconds=0.02, threads=1),
-        sink=LakeSink(lake.folder),
-        children=children,
-        resources=MemoryResourceStore(),
+    made = service_over(
+        lake, QuerySettings(output_location="s3://lake/athena-results/", poll_seconds=0.02, threads=1), children
     )
     yield made
     made.close()

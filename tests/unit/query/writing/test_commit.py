@@ -20,9 +20,7 @@ from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import Commit, Committer, forget, recover
 from penstock.statements.model import StatementId, StatementState
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
-from tests.unit.query.lake_of_flights import Lake, finished
+from tests.unit.query.lake_of_flights import Lake, finished, service_over
 from tests.unit.query.writing.test_create_table_as import files
 
 RESULT = "s3://lake/athena-results/id.csv"
@@ -213,16 +211,7 @@ def service(
     *, lake: Lake, catalog: CatalogService, changes: CatalogOperations, settings: QuerySettings, children: ChildPool,
     stopping: StoppingSink,
 ) -> Iterator[QueryService]:  # fmt: skip
-    made = QueryService(
-        store=MemoryStatementStore(),
-        catalog=catalog,
-        changes=changes,
-        lake=lake.folder,
-        settings=settings,
-        sink=stopping,
-        children=children,
-        resources=MemoryResourceStore(),
-    )
+    made = service_over(lake, settings, children, catalog=catalog, changes=changes, sink=stopping)
     yield made
     made.close()
 

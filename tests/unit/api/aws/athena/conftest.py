@@ -17,14 +17,11 @@ from penstock.catalog.model import Database, Table
 from penstock.catalog.service import CatalogService
 from penstock.lake.locations import LakeFolder
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
 from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
 from tests.unit.api.aws.loopback import ACCOUNT, Loopback, Silent
-from tests.unit.query.lake_of_flights import Lake
+from tests.unit.query.lake_of_flights import Lake, service_over
 
 Run = Callable[..., Any]
 
@@ -49,16 +46,7 @@ def lake(tmp_path: Path) -> Lake:
 @pytest.fixture
 def service(lake: Lake, children: ChildPool) -> Iterator[QueryService]:
     settings = QuerySettings(output_location="s3://lake/athena-results/", account=ACCOUNT, poll_seconds=0.02, threads=1)
-    made = QueryService(
-        store=MemoryStatementStore(),
-        catalog=lake.catalog,
-        changes=lake.catalog,
-        lake=lake.folder,
-        settings=settings,
-        sink=LakeSink(lake.folder),
-        children=children,
-        resources=MemoryResourceStore(),
-    )
+    made = service_over(lake, settings, children)
     yield made
     made.close()
 
