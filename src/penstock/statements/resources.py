@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-__all__ = ["Resource", "ResourceKind", "ResourceStore"]
+__all__ = ["AccountResource", "Resource", "ResourceKind", "ResourceStore"]
 
 
 class Resource(Protocol):
@@ -23,6 +23,23 @@ class Resource(Protocol):
     def key(self) -> str:
         """The name, unique within kind and scope."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountResource:
+    """A :class:`Resource` of the account, by its name."""
+
+    name: str
+
+    @property
+    def scope(self) -> str:
+        """It belongs to the account."""
+        return ""
+
+    @property
+    def key(self) -> str:
+        """The name."""
+        return self.name
 
 
 T = TypeVar("T", bound=Resource)

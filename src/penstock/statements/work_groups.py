@@ -12,7 +12,7 @@ from typing import Any
 from penstock.paging import Page, page
 from penstock.statements.errors import InvalidResource, ResourceExists, UnknownName
 from penstock.statements.model import ResultOptions
-from penstock.statements.resources import ResourceKind, ResourceStore
+from penstock.statements.resources import AccountResource, ResourceKind, ResourceStore
 from penstock.tags import check_tags
 
 __all__ = [
@@ -63,25 +63,14 @@ class WorkGroupSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkGroup:
+class WorkGroup(AccountResource):
     """One work group."""
 
-    name: str
     settings: WorkGroupSettings
     description: str = ""
     enabled: bool = True
     created: datetime
     tags: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def scope(self) -> str:
-        """Work groups belong to the account."""
-        return ""
-
-    @property
-    def key(self) -> str:
-        """The name."""
-        return self.name
 
 
 def _load(found: Mapping[str, Any]) -> WorkGroup:

@@ -12,6 +12,7 @@ from penstock.crawl.formats.json_records import check_path, json_records
 from penstock.crawl.formats.port import Recognized
 from penstock.crawl.formats.sample import Sample
 from penstock.errors import DataProblem, InvalidInput
+from penstock.statements.resources import AccountResource
 
 __all__ = ["Classifier", "ClassifierKind", "Recognizer", "recognizer_of"]
 
@@ -36,25 +37,14 @@ _MAX_COLUMNS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Classifier:
+class Classifier(AccountResource):
     """A classifier as stored; ``settings`` have the members of Glue's structure of its kind, without the name."""
 
-    name: str
     kind: ClassifierKind
     settings: Mapping[str, Any] = field(default_factory=dict)
     version: int = 1
     created: datetime
     updated: datetime
-
-    @property
-    def scope(self) -> str:
-        """Classifiers belong to the account."""
-        return ""
-
-    @property
-    def key(self) -> str:
-        """The name."""
-        return self.name
 
 
 def recognizer_of(classifier: Classifier) -> Recognizer:
