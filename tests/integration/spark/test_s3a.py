@@ -35,14 +35,7 @@ def test_rows_land_in_s3_without_a_lake_folder(broker: Broker, penstock_server: 
     topic.send([frame(1, record).replace(version(1).id.bytes, ours) for record in records(0, 300)])
     pipeline = tmp_path / "flights.yaml"
     pipeline.write_text(declaration(topic, tmp_path / "unused").replace("s3://lk/", "s3://lake/"))
-    with ObjectStore(
-        lake=tmp_path / "lake",
-        folder=tmp_path / "run",
-        port=free_ports(1)[0],
-        access_key_id=KEYS[0],
-        secret_access_key=KEYS[1],
-        bucket="lake",
-    ) as store:
+    with _object_store(tmp_path) as store:
         done = _run(pipeline, penstock_server, store, tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         client = store.client()
@@ -87,14 +80,7 @@ except NotFound as error:
 def test_a_glue_script_reads_and_writes_s3(tmp_path: Path) -> None:
     script = tmp_path / "batch.py"
     script.write_text(SCRIPT)
-    with ObjectStore(
-        lake=tmp_path / "lake",
-        folder=tmp_path / "run",
-        port=free_ports(1)[0],
-        access_key_id=KEYS[0],
-        secret_access_key=KEYS[1],
-        bucket="lake",
-    ) as store:
+    with _object_store(tmp_path) as store:
         client = store.client()
         for key, number in (("in/a.json", 1), ("in/deep/b.json", 2), ("in/x.json", 3)):
             client.put_object(Bucket="lake", Key=key, Body=f'{{"n": {number}, "day": "d{number}"}}'.encode())
@@ -133,4 +119,15 @@ def _run(pipeline: Path, server: RunningServer, store: ObjectStore, folder: Path
         text=True,
         timeout=240,
         check=False,
+    )
+
+
+def _object_store(folder: Path) -> ObjectStore:
+    return ObjectStore(
+        lake=folder / "lake",
+        folder=folder / "run",
+        port=free_ports(1)[0],
+        access_key_id=KEYS[0],
+        secret_access_key=KEYS[1],
+        bucket="lake",
     )
