@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from penstock.spark.glue.quality.rulesets import Call, Condition, Expression, Number, Operand, Operation, Rule
+from penstock.spark.glue.quality.rulesets import COMPARISONS, Call, Condition, Expression, Number, Operand, Operation, Rule
 
 __all__ = ["NoHistory", "Outcome", "combined", "evaluated_text", "failed", "fixed", "holds", "judged", "shown"]
 
@@ -68,28 +68,13 @@ def holds(condition: Condition, value: float) -> bool:
     numbers = [each.value for each in condition.operands if isinstance(each, Number)]
     if value != value:  # noqa: PLR0124 NaN
         return False
-    result = {"between": _within, "in": _among}.get(condition.operator, _ordered(condition.operator))(value, numbers)
+    if condition.operator == "between":
+        result = numbers[0] < value < numbers[1]
+    elif condition.operator == "in":
+        result = value in numbers
+    else:
+        result = bool(COMPARISONS[condition.operator](value, numbers[0]))
     return result is not condition.negated
-
-
-def _within(value: float, bounds: Sequence[float]) -> bool:
-    return bounds[0] < value < bounds[1]
-
-
-def _among(value: float, items: Sequence[float]) -> bool:
-    return value in items
-
-
-def _ordered(operator: str) -> Callable[[float, Sequence[float]], bool]:
-    tests: Mapping[str, Callable[[float, float], bool]] = {
-        "=": lambda value, bound: value == bound,
-        "!=": lambda value, bound: value != bound,
-        ">": lambda value, bound: value > bound,
-        ">=": lambda value, bound: value >= bound,
-        "<": lambda value, bound: value < bound,
-        "<=": lambda value, bound: value <= bound,
-    }
-    return lambda value, bounds: tests[operator](value, bounds[0])
 
 
 def fixed(condition: Condition, last: Last) -> Condition:

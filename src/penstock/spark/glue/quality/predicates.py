@@ -6,23 +6,15 @@ Source: AWS Glue Developer Guide, "ColumnValues" (NULL fails every condition but
 
 import datetime
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from penstock.spark.glue.quality.rulesets import Condition, Duration, Keyword, Moment, Number, Rule, Text
+from penstock.spark.glue.quality.rulesets import COMPARISONS, Condition, Duration, Keyword, Moment, Number, Rule, Text
 
 __all__ = ["column_of", "data_type", "freshness", "length", "values"]
 
-_ORDERED: Mapping[str, Callable[[Column, Column], Column]] = {
-    "=": lambda value, bound: value == bound,
-    "!=": lambda value, bound: value != bound,
-    ">": lambda value, bound: value > bound,
-    ">=": lambda value, bound: value >= bound,
-    "<": lambda value, bound: value < bound,
-    "<=": lambda value, bound: value <= bound,
-}
 _TYPES = {"boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "integer": "INT", "double": "DOUBLE"}
 _TYPES |= {"float": "FLOAT", "long": "BIGINT"}
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
@@ -119,7 +111,8 @@ def _compared(condition: Condition, value: Column, operands: Sequence[Column]) -
     if condition.operator == "in":
         inside = value.isin(*operands)
         return ~inside if condition.negated else inside
-    return _ORDERED[condition.operator](value, operands[0])
+    compared: Column = COMPARISONS[condition.operator](value, operands[0])
+    return compared
 
 
 def _with_keywords(condition: Condition, column: Column, found: Column | None) -> Column:

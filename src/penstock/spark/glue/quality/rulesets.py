@@ -3,13 +3,15 @@
 Source: AWS Glue Developer Guide, "Data Quality Definition Language (DQDL) reference".
 """
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from penstock.errors import InvalidInput
 
 __all__ = [
+    "COMPARISONS",
     "Analyzer",
     "Call",
     "Composite",
@@ -25,6 +27,16 @@ __all__ = [
     "RulesetError",
     "Text",
 ]
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+"""The operators of conditions with one operand, for numbers and for columns alike."""
 
 
 class RulesetError(InvalidInput):
