@@ -299,8 +299,13 @@ def test_streams_that_a_script_waits_for_itself_end_like_batches(
     lines.mkdir()
     (lines / "1.txt").write_text("a\nb\n")
     seen: list[list[str]] = []
-    stream = glue.readStream.text(f"s3://lk/{lines.name}").writeStream
-    writer = stream.foreachBatch(lambda batch, _: seen.append(sorted(row.value for row in batch.collect())))
+
+    def collects(batch: DataFrame, number: int) -> None:
+        # As on AWS, a DynamicFrame is of the context's session, so that spark.sql knows its views.
+        DynamicFrame.fromDF(batch, glue, "batch").toDF().createOrReplaceTempView("of_the_batch")
+        seen.append([row.value for row in glue.spark_session.sql("SELECT value FROM of_the_batch ORDER BY 1").collect()])
+
+    writer = glue.readStream.text(f"s3://lk/{lines.name}").writeStream.foreachBatch(collects)
     monkeypatch.setenv(ONCE, "1")
     query = writer.start()
     query.awaitTermination()

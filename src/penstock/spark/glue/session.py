@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.client.catalog import CatalogClient
 from penstock.client.connections import GlueConnection, glue_connection
 from penstock.spark.glue.jobs.bookmarks import Bookmarks
 from penstock.spark.hadoop import HadoopFiles
 
-__all__ = ["GlueSession"]
+__all__ = ["GlueSession", "in_session"]
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,16 @@ class GlueSession:
     def files(self) -> HadoopFiles:
         """The files that Spark reaches."""
         return HadoopFiles(self.spark)
+
+
+def in_session(frame: DataFrame, session: SparkSession | None) -> DataFrame:
+    """Return ``frame`` as one of ``session``, whose SQL then knows the views that are made of it; None changes nothing.
+
+    Spark runs a stream in a clone of its session, and gives the batches of the clone. AWS's DynamicFrames are of the
+    context's session, whatever they are made of (awsglue/dynamicframe.py, ``fromDF`` and ``toDF``).
+    """
+    if session is None or frame.isStreaming or frame.sparkSession._jsparkSession.equals(session._jsparkSession):
+        return frame
+    jvm: Any = session._jvm
+    plan = frame._jdf.queryExecution().analyzed()
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)

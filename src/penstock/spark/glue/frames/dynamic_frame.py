@@ -30,6 +30,7 @@ from penstock.spark.glue.schemas.aligning import united
 from penstock.spark.glue.schemas.choices import glue_type, spark_type, without_marks
 from penstock.spark.glue.schemas.gluetypes import StructType
 from penstock.spark.glue.schemas.tree import schema_tree
+from penstock.spark.glue.session import in_session
 
 __all__ = ["DynamicFrame", "ResolveOption"]
 
@@ -65,10 +66,11 @@ class DynamicFrame:
 
     @classmethod
     def fromDF(cls, dataframe: DataFrame, glue_ctx: Any, name: str = "") -> "DynamicFrame":  # noqa: N802 - AWS's names
-        """Return a frame of a DataFrame. JSON text of a source becomes columns.
+        """Return a frame of a DataFrame, in the session of ``glue_ctx``. JSON text of a source becomes columns.
 
         Text that is not JSON is a row of nulls of a stream with ``inferSchema``, and an error record of files.
         """
+        dataframe = in_session(dataframe, getattr(glue_ctx, "spark_session", None))
         if TEXT_COLUMN not in dataframe.columns or dataframe.isStreaming:
             return cls(dataframe, glue_ctx, name)
         if not is_of_files(dataframe):
