@@ -22,6 +22,7 @@ from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 from penstock.spark.glue import redshift
 from penstock.spark.glue.databases import KINDS, Target
 from penstock.spark.glue.jobs.bookmark_store import FileBookmarks
+from penstock.spark.glue.once import write_batch_once_to_database
 from penstock.spark.glue.sources.jdbc import driver_url
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer
@@ -172,6 +173,19 @@ def test_writes_are_one_transaction_with_their_actions(glue: GlueContext, air: A
     assert glue.write_from_jdbc_conf(both, "air", {"dbtable": "many", "database": air.database}) is both
     assert glue.getSink("postgresql", **air.options("many")).write(both) is both
     assert air.run("SELECT count(*) FROM many") == [[8]]
+
+
+def test_a_batch_is_written_to_a_database_once(glue: GlueContext, air: Air) -> None:
+    def write(number: int, table: str, checkpoint: str = "s3://lk/c/") -> bool:
+        batch = glue.createDataFrame([(number,)], "n INT")
+        return write_batch_once_to_database(batch, number, table, connection="air", checkpoint=checkpoint)
+
+    assert [write(0, "once_a"), write(0, "once_b"), write(1, "once_a"), write(1, "once_a")] == [True, True, True, False]
+    # Another stream counts its own batches.
+    assert write(0, "once_a", "s3://lk/other") is True
+    place = {"useConnectionProperties": True, "connectionName": "air"}
+    assert rows(read(glue, {**place, "dbtable": "once_a"})) == [(0,), (0,), (1,)]
+    assert rows(read(glue, {**place, "dbtable": "once_b"})) == [(0,)]
 
 
 class Copies:

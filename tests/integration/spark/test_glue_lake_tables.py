@@ -12,6 +12,7 @@ from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
 from penstock.errors import InvalidInput, NotFound
 from penstock.spark.glue.datalake import CATALOG
+from penstock.spark.glue.once import write_batch_once
 from penstock.testing.server import RunningServer
 
 pytestmark = [
@@ -76,6 +77,9 @@ def test_iceberg_and_delta_tables_are_read_and_written(glue: GlueContext, pensto
     )
     glue.write_dynamic_frame.from_catalog(DynamicFrame.fromDF(more, glue, "f"), database="ice", table_name="deltas")
     assert values(glue.create_data_frame.from_catalog(database="ice", table_name="deltas")) == whole[:3]
+    once = {"path": "s3://lk/delta/once", "checkpoint": "s3://lk/c", "format": "delta"}
+    assert [write_batch_once(more, number, **once) for number in (0, 0, 1)] == [True, False, True]
+    assert glue.spark_session.read.format("delta").load(once["path"]).count() == 2
     # Delta's own Python library, as AWS's image has it.
     changes = glue.createDataFrame([(2, "wed"), (4, "thu")], "id BIGINT, day STRING")
     merge = DeltaTable.forPath(glue.spark_session, folder).alias("t").merge(changes.alias("c"), "t.id = c.id")

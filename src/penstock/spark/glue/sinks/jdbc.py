@@ -23,7 +23,7 @@ from penstock.spark.glue.sources.jdbc import database_problem, driver_of, driver
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
 from penstock.spark.sinks.port import SinkBatch
 
-__all__ = ["to_table", "write"]
+__all__ = ["secret_login", "to_table", "write"]
 
 
 def write(write: Write, frame: DataFrame) -> None:
@@ -70,7 +70,7 @@ def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> 
             columns=rows.schema,
             count=rows.count(),
         )
-        writer = JdbcWriter(sink, _login, load_files=None if folder is None else folder.copy)
+        writer = JdbcWriter(sink, secret_login, load_files=None if folder is None else folder.copy)
         writer.load(batch, before=before, after=after)
     finally:
         rows.unpersist()
@@ -86,6 +86,7 @@ def _by_driver(write: Write, target: Target, frame: DataFrame) -> None:
         raise database_problem(target, error) from None
 
 
-def _login(secret: str) -> tuple[str, str]:
+def secret_login(secret: str) -> tuple[str, str]:
+    """Return user name and password in a secret of Secrets Manager."""
     found = broker_credentials(secret)
     return found.username, found.password
