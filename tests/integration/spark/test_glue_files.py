@@ -104,6 +104,8 @@ def test_parquet_orc_avro_and_xml(glue: GlueContext, tmp_path: Path) -> None:
         "parquet", {"paths": [(tmp_path / "parquet").as_uri()]}, push_down_predicate="land == 'de'"
     )
     assert frame.count() == 1
+    with pytest.raises(InvalidInput, match=r"\(land = 'de'\) cannot be resolved against id, name\. Folders"):
+        rows(glue, (tmp_path / "avro").as_uri(), "avro", recurse=True, partitionPredicate="land = 'de'")
     path = put(tmp_path, "a.xml", '<all><book id="1"><title> A </title></book><book id="2"><title/></book></all>')
     found = rows(glue, path, "xml", {"rowTag": "book", "ignoreSurroundingSpaces": True, "treatEmptyValuesAsNulls": True})
     assert found == [{"_id": 1, "title": "A"}, {"_id": 2, "title": None}]

@@ -170,7 +170,8 @@ def named_type(text: str) -> s.DataType | None:
     try:
         return s.DataType.fromDDL(written)
     except ParseException as error:
+        said = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
         raise InvalidInput(
-            f"{text!r} is not a type: {str(error).splitlines()[0]}",
+            f"{text!r} is not a type: {said}",
             remedy="Use one of Glue's, such as long or decimal(10,2).",
         ) from None

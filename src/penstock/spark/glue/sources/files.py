@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -78,7 +79,19 @@ def read(read: Read) -> DataFrame:
         )
     found = reader(Scan(spark=read.session.spark, files=[file.path for file in files], base=base, attached=attached))
     condition = " AND ".join(f"({each})" for each in (read.push_down_predicate, wanted.predicate) if each)
-    return found.where(condition) if condition else found
+    return _pruned(found, condition, form) if condition else found
+
+
+def _pruned(found: DataFrame, condition: str, form: str) -> DataFrame:
+    try:
+        return found.where(condition)
+    except AnalysisException as error:
+        # AWS: "use the from_catalog API calls to include the partition columns" (Managing partitions for ETL output).
+        remedy = "Write Spark's SQL over these columns."
+        if form not in _WITH_PARTITIONS:
+            remedy = f"Folders key=value of {form} are columns of the catalog's tables alone: read one by from_catalog."
+        names = ", ".join(found.columns)
+        raise InvalidInput(f"push_down_predicate {condition} cannot be resolved against {names}.", remedy=remedy) from error
 
 
 def _listed(read: Read, paths: Sequence[str], wanted: FileOptions, *, folders: bool) -> list[SourceFile]:
