@@ -20,7 +20,7 @@ __all__ = ["Options", "milliseconds"]
 _TRUE, _FALSE = ("true", "1"), ("false", "0", "")
 _log = logging.getLogger("awsglue")
 _told: set[tuple[str, str, str]] = set()
-_OURS = ("penstock", "awsglue", "awsgluedq")
+_OURS = ("penstock", "awsglue", "awsgluedq", "awsglueml")
 
 
 class Options:

@@ -80,7 +80,7 @@ def check_types(names: Iterable[Any]) -> list[str]:
         more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
         shown = ", ".join(name[:100] for name in unknown[:_SHOWN])
         raise InvalidInput(
-            f"Entities of type {shown}{more} cannot be detected: AWS's models and patterns for them are its own.",
+            f"Entities of type {shown}{more} cannot be detected: they need AWS's own models, or are custom types.",
             remedy=f"Leave them out and mask their columns by name. Detected are {', '.join(TYPES)}.",
         )
     return listed

@@ -11,7 +11,7 @@ from pathlib import Path
 
 __all__ = ["write_library"]
 
-_PACKAGES = ("penstock", "awsglue", "awsgluedq", "lazy_loader")
+_PACKAGES = ("penstock", "awsglue", "awsgluedq", "awsglueml", "lazy_loader")
 _ENDINGS = {".py", ".pyi"}
 
 
