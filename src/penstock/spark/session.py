@@ -1,5 +1,6 @@
 """A Spark session for one pipeline: locked jars, no UI, its log in a file, the lake's names, portable Parquet."""
 
+import logging
 import os
 import shlex
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from penstock.durable import PRIVATE_UMASK
@@ -25,6 +27,7 @@ __all__ = [
     "is_local",
     "lake_configuration",
     "mount_bucket",
+    "mute_error_logs",
     "open_session",
     "s3a_configuration",
     "stop_jvm",
@@ -92,6 +95,12 @@ class SessionSettings:
 def is_local(master: str) -> bool:
     """Whether the driver's JVM is all of Spark, so that there are no executors elsewhere."""
     return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def mute_error_logs() -> None:
+    """Keep PySpark from printing the JVM's whole stack trace of an error, as JSON, beside the exception that it raises."""
+    for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(noisy).setLevel(logging.CRITICAL)
 
 
 def lake_configuration(lake: Path | None, locations: Iterable[str]) -> dict[str, str]:

@@ -84,9 +84,12 @@ def test_errors_of_ours_are_one_message(tmp_path: Path, environment: dict[str, s
     assert done.stderr.rstrip().endswith(" (job.py, line 3)")
     assert "Traceback" not in done.stderr
     # What the script itself raises is its own.
-    done = ended(command(tmp_path, "1 / 0"), mine)
+    traced = "from pyspark.logger import PySparkLogger as P\nP.getLogger('SQLQueryContextLogger').error('of the JVM')\n1 / 0"
+    done = ended(command(tmp_path, traced), mine)
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr
+    # PySpark's JSON of the JVM's stack trace is not printed beside the exception.
+    assert "of the JVM" not in done.stderr.splitlines()[0]
 
 
 def test_settings_and_files_of_a_jobs_own_arguments_are_applied(tmp_path: Path, environment: dict[str, str]) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark.logger import PySparkLogger
-
 from penstock.cli.platform.fetch import spark_archive
 from penstock.cli.streams.spark_options import spark_setting
 from penstock.local.artefacts import class_path
@@ -16,7 +14,7 @@ from penstock.pipelines import FileSource, Pipeline
 from penstock.pipelines.kafka import KafkaConnection
 from penstock.settings.home import Home
 from penstock.spark.commit.failpoints import Failpoint
-from penstock.spark.session import s3a_configuration
+from penstock.spark.session import mute_error_logs, s3a_configuration
 from penstock.spark.sinks.requirements import requirements
 
 __all__ = ["run_arguments"]
@@ -44,9 +42,7 @@ def run_arguments(
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
     for handler in logging.getLogger().handlers:
         handler.addFilter(_is_readable)
-    # PySpark prints the JVM's whole stack trace of an error of a record, as JSON.
-    for noisy in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(noisy).setLevel(logging.CRITICAL)
+    mute_error_logs()
     needs = requirements(sink for each in pipelines for sink in each.sinks)
     remote = lake is None and any(_uses_s3(each) for each in pipelines)
     by_iam = any(_logs_in_by_iam(each) for each in pipelines)

@@ -17,6 +17,7 @@ from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import handle_signals
 from penstock.spark.glue.jobs.waits import guard_waits
 from penstock.spark.glue.library_modules import install
+from penstock.spark.session import mute_error_logs
 
 __all__ = ["SCRATCH", "main"]
 
@@ -79,6 +80,7 @@ def _log_to_stderr() -> None:
         logger.propagate = False
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    mute_error_logs()
 
 
 def _line(error: Exception, script: str) -> str:
