@@ -150,6 +150,9 @@ def test_what_a_run_cannot_have_is_told(jobs: Jobs) -> None:
         given = {"Command": {"Name": "glueetl", "ScriptLocation": "s3://lake/a.py"}, **members}
         with pytest.raises(jobs.glue.exceptions.InvalidInputException, match=message):
             create(Name="wrong", Role="etl", **given)
+    kept = {"Connections": {"Connections": ["c"]}, "NotificationProperty": {"NotifyDelayAfter": 5}, "ExecutionClass": "FLEX"}
+    create(Name="kept", Role="etl", Command={"Name": "glueetl", "ScriptLocation": "s3://lake/a.py"}, **kept)
+    assert jobs.glue.get_job(JobName="kept")["Job"].items() >= kept.items()
     command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/nothing.py"}
     create(Name="nothing", Role="etl", Command=command)
     run = jobs.wait("nothing", jobs.start("nothing"))
