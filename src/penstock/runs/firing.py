@@ -6,6 +6,7 @@ by two servers, or again after one was killed.
 
 import hashlib
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -91,15 +92,23 @@ class TriggerRunner:
         for number, action in enumerate(trigger.actions):
             self._act(trigger, f"on demand {self._now().isoformat()}", number, action)
 
-    def tick(self) -> None:
-        """Fire what is due, and what waited for crawls; go on with the runs of workflows."""
-        for trigger in self._store.active(TRIGGERS):
+    def tick(self) -> float:
+        """Fire what is due, and what waited for crawls; go on with the runs of workflows.
+
+        Returns the seconds until something may be due: 0 while a workflow runs.
+        """
+        triggers = self._store.active(TRIGGERS)
+        for trigger in triggers:
             if trigger.type == "SCHEDULED":
                 self._schedule(trigger)
             elif trigger.workflow is None:
                 self._look_at_crawls(trigger)
-        for run in self._store.active(WORKFLOW_RUNS):
+        runs = self._store.active(WORKFLOW_RUNS)
+        for run in runs:
             self._advance(run)
+        now = self._now()
+        due = [(each.next_run - now).total_seconds() for each in triggers if each.next_run is not None]
+        return 0.0 if runs else max(0.0, min(due, default=math.inf))
 
     def ended(self, run: JobRun) -> None:
         """Fire the triggers outside of workflows that wait for the end of a run that a trigger started."""

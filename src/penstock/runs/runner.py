@@ -35,6 +35,7 @@ __all__ = ["JobRunner", "RunEnded"]
 
 _LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.5
+_IDLE_SECONDS = 5.0  # while nothing runs: who starts something in this process wakes the runner
 _SWEEP_SECONDS = 600.0
 _HEARTBEAT = timedelta(seconds=5)
 _DEAD_AFTER = timedelta(seconds=60)
@@ -68,7 +69,7 @@ class JobRunner:
         self._check = check
         self._credentials = credentials
         self._on_end: list[RunEnded] = []
-        self._on_tick: list[Callable[[], None]] = []
+        self._on_tick: list[Callable[[], float]] = []
         self._now = now
         self._host = host
         self._owner = new_owner()
@@ -85,8 +86,8 @@ class JobRunner:
         """Call ``deal`` with each run that has ended."""
         self._on_end.append(deal)
 
-    def on_tick(self, look: Callable[[], None]) -> None:
-        """Call ``look`` with each look at the store."""
+    def on_tick(self, look: Callable[[], float]) -> None:
+        """Call ``look`` with each look at the store; it returns the seconds after which it is to be called again."""
         self._on_tick.append(look)
 
     def begin(self) -> None:
@@ -111,14 +112,14 @@ class JobRunner:
                 child.returncode = 0  # it outlives this object on purpose, of which Python would warn
 
     def _watch(self) -> None:
-        swept = -_SWEEP_SECONDS
+        swept, pause = -_SWEEP_SECONDS, _TICK_SECONDS
         while not self._closing.is_set():
-            self._wake.wait(_TICK_SECONDS)
+            self._wake.wait(pause)
             self._wake.clear()
             if self._closing.is_set():
                 return
             try:
-                self.tick()
+                pause = self.tick()
                 if time.monotonic() > swept + _SWEEP_SECONDS:
                     swept = time.monotonic()
                     self.sweep()
@@ -140,11 +141,12 @@ class JobRunner:
             elif run is None:
                 shutil.rmtree(path, ignore_errors=True)
 
-    def tick(self) -> None:
-        """Do what is to be done for each run now."""
+    def tick(self) -> float:
+        """Do what is to be done for each run now; return the seconds until the next look."""
+        pause = _IDLE_SECONDS
         for look in self._on_tick:
             try:
-                look()
+                pause = min(pause, look())
             except Exception:  # noqa: BLE001 - runs are attended whatever is wrong with a trigger
                 _LOG.exception("the triggers of jobs could not be looked at")
         runs = self._store.active(RUNS)
@@ -166,6 +168,7 @@ class JobRunner:
                 _LOG.warning("run %s of job %s: %s", run.id, run.job, error)
             except Exception:  # noqa: BLE001 - one run must not keep the others from being attended
                 _LOG.exception("run %s of job %s could not be attended", run.id, run.job)
+        return max(pause, _TICK_SECONDS) if not runs and not self._children else _TICK_SECONDS
 
     def _reap(self, active: Mapping[str, JobRun]) -> None:
         """Forget the supervisors that have ended, whose ends were recorded; end those whose runs were given up meanwhile."""

@@ -174,7 +174,7 @@ def _operational_app(
         gc.collect()
         gc.freeze()
         flusher = asyncio.create_task(_flush_often(metrics))
-        await asyncio.to_thread(services.begin)
+        beginning = asyncio.create_task(asyncio.to_thread(services.begin))
         try:
             yield
         finally:
@@ -182,6 +182,7 @@ def _operational_app(
             for close in closing:
                 await asyncio.to_thread(close)
             await asyncio.to_thread(services.close)
+            await beginning  # it ends with them
             metrics.flush()
 
     routes = [Route("/healthz", alive), Route("/readyz", ready), Route("/metrics", expose), *further]

@@ -57,6 +57,11 @@ class ServedTenants:
         """Return the handler of a running tenant."""
         return self._handlers[account][service, operation]
 
+    @property
+    def closed(self) -> bool:
+        """Whether no tenants are started any more."""
+        return self._closed
+
     def close(self) -> None:
         """Close the running tenants, and start no more."""
         with self._lock:

@@ -1,5 +1,6 @@
 """Schedules of triggers: fired once by several servers, and left out when no server was there."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -271,3 +272,14 @@ def test_a_retry_that_is_refused_is_a_failed_attempt_and_its_workflow_ends(world
     assert str(attempt.error).startswith("The retry could not be started: Jobs of the command glueray are not served.")
     world.tick()
     assert world.workflows.run("night", workflow.id).status == "COMPLETED"
+
+
+def test_the_next_look_is_when_a_schedule_is_due_and_at_once_while_a_workflow_runs(world: World) -> None:
+    assert world.servers[0].tick() == math.inf
+    world.trigger()
+    assert world.servers[0].tick() == 60.0
+    world.workflows.create("night", {}, {})
+    settings = {"Actions": [{"JobName": "j"}]}
+    world.triggers.create(Trigger(name="t", type="ON_DEMAND", workflow="night", settings=settings), activate=False)
+    world.workflows.start("night", {})
+    assert world.servers[0].tick() == 0.0

@@ -13,7 +13,7 @@ import pytest
 
 from penstock.errors import InvalidInput
 from penstock.jobs.model import RUNS, JobRun
-from penstock.jobs.runs import RunRequest
+from penstock.jobs.runs import RunRequest, RunService
 from penstock.jobs.sessions import SESSIONS, STATEMENTS, Session, Statement, session_run
 from penstock.jobs.triggers import WORKFLOWS, Workflow
 from penstock.jobs.workflows import WORKFLOW_RUNS, WorkflowRun
@@ -128,7 +128,7 @@ def test_a_trigger_or_a_retry_that_is_refused_keeps_no_run_from_being_attended(w
     def refuse(_run: JobRun) -> None:
         raise InvalidInput("The job has changed.")
 
-    def poison() -> None:
+    def poison() -> float:
         raise ZeroDivisionError
 
     here.on_end(refuse)
@@ -214,3 +214,30 @@ def test_workflows_runs_and_sessions_are_forgotten_as_runs_of_jobs_are(world: Wo
     assert [each.id for each in world.store.list(SESSIONS, "", after=None, limit=9)] == ["running", "young"]
     assert world.store.get(RUNS, session_run("old")) is None
     assert [world.store.get(STATEMENTS, f"{name}/1") is None for name in ("old", "young", "running")] == [True, False, False]
+
+
+def test_a_runner_looks_seldom_while_nothing_runs(world: World) -> None:
+    here, due = world.runner("here"), [60.0]
+    here.on_tick(lambda: due[0])
+    assert here.tick() == 5.0
+    due[0] = 2.0
+    assert here.tick() == 2.0
+    run = world.runs.start("j", RunRequest())
+    assert here.tick() == 0.5
+    world.until(here, run.id, "SUCCEEDED")
+    assert wait_until(lambda: here.tick() == 2.0, seconds=10)
+
+
+def test_who_starts_a_run_wakes_its_runner(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.runs.runner._IDLE_SECONDS", 3_600.0)
+    here, looked = world.runner("here"), threading.Event()
+
+    def look() -> float:
+        looked.set()
+        return 3_600.0
+
+    here.on_tick(look)
+    here.begin()
+    assert looked.wait(30)
+    woken = RunService(world.store, wake=here.wake, now=lambda: world.now).start("j", RunRequest())
+    assert wait_until(lambda: world.run(woken.id).state == "SUCCEEDED", seconds=30)
