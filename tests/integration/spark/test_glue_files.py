@@ -111,6 +111,22 @@ def test_parquet_orc_avro_and_xml(glue: GlueContext, tmp_path: Path) -> None:
     assert found == [{"_id": 1, "title": "A"}, {"_id": 2, "title": None}]
 
 
+def test_logs_are_taken_apart_by_grok(glue: GlueContext, tmp_path: Path) -> None:
+    log = '10.0.0.1 - ann [22/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 512\n\n{"a": 1}\n10.0.0.2 - - [x] "-" 404 -\n'
+    path = put(tmp_path, "a.log", log)
+    options = {"logFormat": r"%{IP:client} - %{NOTSPACE:user} \[%{DATA:at}\] .* %{CODE:code:int} %{NOTSPACE:size:long}"}
+    given = {**options, "customPatterns": r"CODE \d{3}", "attachFilename": "file"}
+    frame = glue.create_dynamic_frame.from_options("s3", {"paths": [path]}, format="grokLog", format_options=given)
+    found = [row.asDict() for row in frame.toDF().drop("file").collect()]
+    # What the pattern does not match is an error record, though it is JSON.
+    assert found == [
+        {"client": "10.0.0.1", "user": "ann", "at": "22/Nov/2026:10:00:00 +0000", "code": 200, "size": 512},
+        {"client": "10.0.0.2", "user": None, "at": "x", "code": 404, "size": None},
+    ]
+    assert frame.errorsCount() == 1
+    assert {row["file"].rpartition("/")[2] for row in frame.toDF().collect()} == {"a.log"}
+
+
 def test_files_are_chosen_by_glues_options(glue: GlueContext, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     root = tmp_path.as_uri()
     for number, name in enumerate(["a.json", "b.json", "deep/c.json", "deep/d.tmp", "_hidden.json", "e.json.gz"]):
@@ -145,7 +161,11 @@ def test_files_are_chosen_by_glues_options(glue: GlueContext, tmp_path: Path, ca
     assert "recurs (did you mean recurse?), as AWS does." in caplog.text
     with pytest.raises(NotFound, match="Bucket nowhere of s3://nowhere/x does not exist"):
         numbers("s3://nowhere/x")
-    for form, why in [("ion", "Format ion is not supported"), ("grokLog", "regexp_extract"), (None, "needs a format")]:
+    for form, why in [
+        ("ion", "Format ion is not supported"),
+        ("grokLog", "needs the option logFormat"),
+        (None, "needs a format"),
+    ]:
         with pytest.raises(InvalidInput) as caught:
             glue.create_dynamic_frame.from_options("s3", {"paths": [root]}, format=form)
         assert why in str(caught.value)

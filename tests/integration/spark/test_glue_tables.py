@@ -129,6 +129,10 @@ def test_tables_are_read_by_their_serde(glue: GlueContext, penstock_server: Runn
         rows(glue, "lines", additional_options={"withSchema": "{}"})
     with pytest.raises(NotFound, match=r"shop\.nothing"):
         rows(glue, "nothing")
-    catalog.table("grok", {"a": "string"}, "com.amazonaws.glue.serde.GrokSerDe", table={"classification": "apache"})
+    grok = "com.amazonaws.glue.serde.GrokSerDe"
+    catalog.table("grok", {"a": "string", "n": "int"}, grok, **{"input.format": "%{WORD:a} %{INT:n:int}"})
+    put(tmp_path / "grok", "x 1\ny -2\n")
+    assert rows(glue, "grok") == [{"a": "x", "n": 1}, {"a": "y", "n": -2}]
+    catalog.table("other", {"a": "string"}, "org.example.SerDe", table={"classification": "apache"})
     with pytest.raises(InvalidInput, match="of a kind that scripts cannot read"):
-        rows(glue, "grok")
+        rows(glue, "other")

@@ -202,3 +202,14 @@ def test_a_sample_is_the_first_files_of_each_folder(world: World) -> None:
 def _sampling(crawler: Any, size: int) -> Any:
 
     return replace(crawler, targets=(S3Target(path="s3://lake/flights/", extra={"SampleSize": size}),))
+
+
+def test_grok_takes_lines_apart() -> None:
+    grok = Grok.compiled("log", "%{IP:client} %{WORD:verb}(?: %{NUMBER:bytes:int})? (?<rest>%{WORD:inner}.*) %{IP:client}")
+    assert [column.name for column in grok.columns] == ["client", "verb", "bytes", "rest", "inner"]
+    lines = ["10.0.0.1 GET 12 a-b 10.0.0.2", "- 10.0.0.1 PUT x, 10.0.0.3 -", "no line of that kind"]
+    assert grok.fields(lines) == [
+        {"client": "10.0.0.1", "verb": "GET", "bytes": "12", "rest": "a-b", "inner": "a"},
+        {"client": "10.0.0.1", "verb": "PUT", "bytes": "", "rest": "x,", "inner": "x"},
+        None,
+    ]

@@ -24,7 +24,8 @@ from penstock.spark.glue.sources import kinds as sources
 from penstock.spark.glue.sources.port import Read
 from penstock.spark.glue.streaming import batch_options
 
-FORMATS = ("csv", "json", "parquet", "glueparquet", "orc", "avro", "xml")
+FORMATS = ("csv", "json", "parquet", "glueparquet", "orc", "avro", "xml", "groklog")
+NEEDED_BY: Mapping[str, dict[str, Any]] = {"xml": {"rowTag": "r"}, "groklog": {"logFormat": "%{WORD:w}"}}
 # What a connection needs before its other options are read.
 NEEDED: Mapping[str, dict[str, Any]] = {
     **{kind: {"path": "s3://b/x"} for kind in ("s3", "file", *FORMATS)},
@@ -60,7 +61,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
 def tables() -> Iterator[dict[str, Any]]:
     named = {"Name": "t", "DatabaseName": "d"}
     for form in FORMATS:
-        storage = {"Location": "s3://b/t", "Columns": [{"Name": "a", "Type": "int"}]}
+        storage: dict[str, Any] = {"Location": "s3://b/t", "Columns": [{"Name": "a", "Type": "int"}]}
+        if form == "groklog":
+            storage["SerdeInfo"] = {"Parameters": {"input.format": "%{WORD:w}"}}
         yield {**named, "Parameters": {"classification": form, "rowTag": "r"}, "StorageDescriptor": storage}
     yield {**named, "Parameters": {"table_type": "ICEBERG"}}
     crawled = {"connectionName": "c", "classification": "postgresql"}
@@ -80,14 +83,14 @@ def test_every_served_option_is_read_and_no_other(asked: dict[str, set[str]]) ->
         with contextlib.suppress(Exception):
             _ = sources.read_stream(read) or sources.read(replace(read, format=kind if kind in FORMATS else "csv"))
         if kind in WRITES:
-            form = kind if kind in FORMATS and kind != "xml" else "json"
+            form = kind if kind in FORMATS and kind in WRITES else "json"
             with contextlib.suppress(Exception):
                 sinks.write(Write(session=nothing, kind=kind, options=of_kind, format=form), nothing)
     for form in FORMATS:
-        formats.FORMATS[form](Options(f"the format {form}", {"rowTag": "r"} if form == "xml" else {}))
+        formats.FORMATS[form](Options(f"the format {form}", NEEDED_BY.get(form, {})))
         formats_owner = Options(f"the format {form}", {})
         formats_owner.raw("attachFilename")
-        if form != "xml":
+        if form in WRITES:
             output(form, {}, compression=None)
     for table in tables():
         with contextlib.suppress(Exception):

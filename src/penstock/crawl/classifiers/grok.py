@@ -53,6 +53,8 @@ class Grok:
     custom: str
     columns: tuple[Column, ...]
     matches: Callable[[Sequence[str]], Sequence[bool]]
+    expression: str = ""
+    """The expression, in which the group ``gN`` is the column with the number N."""
 
     @classmethod
     def compiled(cls, classification: str, pattern: str, custom: str = "") -> "Grok":
@@ -65,7 +67,20 @@ class Grok:
         if not expansion.columns:
             raise InvalidInput("The grok pattern has no field.", remedy="Name one as %{PATTERN:field}.")
         matches = _matcher(expression)
-        return cls(classification, pattern, custom, tuple(expansion.columns.values()), matches)
+        return cls(classification, pattern, custom, tuple(expansion.columns.values()), matches, expression)
+
+    def fields(self, lines: Sequence[str]) -> list[dict[str, str] | None]:
+        """Return the texts of each line's fields by their columns, None for a line that does not match.
+
+        A field in a part of the pattern that is left out is an empty text.
+        """
+        import pyarrow as pa  # noqa: PLC0415 - slow to import, and rarely needed
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        plain = [line.encode(errors="replace").decode() for line in lines]
+        found = pc.extract_regex(pa.array(plain, pa.string()), pattern=f"(?s){self.expression}").to_pylist()
+        names = [column.name for column in self.columns]
+        return [None if each is None else dict(zip(names, each.values(), strict=True)) for each in found]
 
     def recognize(self, sample: Sample, text: str) -> Recognized | None:
         """Return the columns if most of the first thousand lines match, None otherwise."""
@@ -114,8 +129,7 @@ class _Expansion:
 
         def replaced(token: re.Match[str]) -> str:
             if token["name"]:
-                self._column(token["name"], "string")
-                return "(?:"
+                return self._column(token["name"], "string")
             if token[0] == "(":
                 return "(?:"
             return self._referred(token[0], within) if token[0].startswith("%{") else token[0]
@@ -143,14 +157,20 @@ class _Expansion:
                 raise InvalidInput(
                     f"Field {field} of the grok pattern has the type {kind}.", remedy=f"Use {', '.join(_TYPES)}."
                 )
-            self._column(field, _TYPES[kind.lower()] if kind else "string")
-        return f"(?:{self.expand(self._patterns[name], (*within, name))})"
+            opening = self._column(field, _TYPES[kind.lower()] if kind else "string")
+        else:
+            opening = "(?:"
+        return f"{opening}{self.expand(self._patterns[name], (*within, name))})"
 
-    def _column(self, field: str, kind: str) -> None:
+    def _column(self, field: str, kind: str) -> str:
+        """Add a column, and return how its group begins; of two groups with one name the first has the values."""
         name = field.strip().lower()
-        self.columns.setdefault(name, Column(name=name, type=kind))
+        if name in self.columns:
+            return "(?:"
+        self.columns[name] = Column(name=name, type=kind)
         if len(self.columns) > _MAX_GROUPS:
             raise InvalidInput(f"The grok pattern has more than {_MAX_GROUPS} fields.")
+        return f"(?P<g{len(self.columns) - 1}>"
 
 
 def _custom(text: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect.html
 
 from collections.abc import Mapping
 
-from penstock.spark.glue.library.format_options import ATTACHED, FORMATS, MERGED
+from penstock.spark.glue.library.format_options import ATTACHED, FORMATS, MERGED, READ_ONLY
 from penstock.spark.glue.library.option_rows import OptionRow, by_name, no_effect, not_needed, refused, served
 
 __all__ = ["BATCHES", "PURGE", "READS", "TABLE_READS", "TABLE_WRITES", "WRITES"]
@@ -166,7 +166,7 @@ READS: Mapping[str, tuple[str, Rows]] = {
 """By connection type: the owner that messages name, and its options."""
 
 WRITES: Mapping[str, tuple[str, Rows]] = {
-    **dict.fromkeys((*_FILES, *(each for each in FORMATS if each != "xml")), ("the s3 sink", _S3_SINK)),
+    **dict.fromkeys((*_FILES, *(each for each in FORMATS if each not in READ_ONLY)), ("the s3 sink", _S3_SINK)),
     **{kind: (f"the {kind} sink", _database(kind, _ROWS_WRITTEN)) for kind in _DATABASES},
     "dynamodb": ("the dynamodb sink", _DYNAMODB_WRITE),
     "iceberg": ("the iceberg sink", by_name(served("path"), _ICEBERG_WRITE)),

@@ -14,7 +14,9 @@ _MADE = "The context's get methods make it; what it is made of is of our own."
 _S3 = "The lake has one storage class; change an object's with boto3's S3 client."
 _LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
 _JVM = "It belongs to AWS's own JVM classes; use the Python names of this table."
-_READS = "Files and tables (csv, json, parquet, orc, avro, xml), databases, dynamodb, iceberg, delta; kafka and kinesis."
+_READS = (
+    "Files and tables (csv, json, parquet, orc, avro, xml, grokLog), databases, dynamodb, iceberg, delta; kafka and kinesis."
+)
 _DATABASES = "One transaction; Redshift's COPY needs a folder in AWS's S3; drivers but PostgreSQL's come by --extra-jars."
 
 ROWS: Sequence[Row] = [

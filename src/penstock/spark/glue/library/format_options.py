@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock.spark.glue.library.option_rows import OptionRow, no_effect, refused, served
 
-__all__ = ["ATTACHED", "FORMATS", "MERGED"]
+__all__ = ["ATTACHED", "FORMATS", "MERGED", "READ_ONLY"]
 
 ATTACHED = served("attachFilename attachTimestamp")
 """Options of every format."""
@@ -33,9 +33,17 @@ FORMATS: Mapping[str, Sequence[OptionRow]] = {
     "glueparquet": _PARQUET,
     "orc": [*served("compression"), *MERGED],
     "avro": no_effect("version", "Logical types are read and written as 1.8 does.", harmless=("1.8",)),
+    "groklog": [
+        *served("logFormat customPatterns MISSING"),
+        *refused("LineCount", "A record is a line: read the files with spark.read.text.", harmless=("1",)),
+        *refused("StrictMode", "Leave it out, and give fields no types: they are texts then.", harmless=("false",)),
+    ],
     "xml": [
         *served("rowTag encoding excludeAttribute treatEmptyValuesAsNulls attributePrefix valueTag ignoreSurroundingSpaces"),
         *refused("withSchema", _SCHEMA),
     ],
 }
 """By format, without those of :data:`ATTACHED`."""
+
+READ_ONLY = ("groklog", "xml")
+"""The formats that are not written, as on AWS."""

@@ -26,7 +26,7 @@ __all__ = ["FORMATS", "Output", "output"]
 _SIZE = re.compile(r"(\d+)\s*([kKmMgG]?)[bB]?")
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _TEXT = STORAGE_CLASSES["TEXTFILE"]
-_ABSENT = {"xml": "Write json, csv or parquet.", "ion": "Write json, csv or parquet.", "grokLog": "Write json or csv."}
+_ABSENT = {"xml": "Write json, csv or parquet.", "ion": "Write json, csv or parquet.", "groklog": "Write json or csv."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ _SERDES = {
     "ParquetHiveSerDe": "parquet",
     "OrcSerde": "orc",
     "AvroSerDe": "avro",
+    "GrokSerDe": "groklog",
 }
 _FILE = "__penstock_file"
 _NO_FILES = ("ICEBERG", "DELTA", "HUDI")
@@ -163,6 +164,10 @@ def _reader(table: Table, details: Options) -> Reader:
         return _csv(table, details)
     if form == "xml" and (tag := _parameters(table).get("rowTag")):
         details = details.with_defaults({"rowTag": tag})
+    if form == "groklog":
+        serde = table.get("StorageDescriptor", {}).get("SerdeInfo", {}).get("Parameters", {})
+        patterns = {"logFormat": serde.get("input.format"), "customPatterns": serde.get("input.grokCustomPatterns")}
+        details = details.with_defaults(patterns)
     return FORMATS[form](details)
 
 

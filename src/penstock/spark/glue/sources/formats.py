@@ -4,16 +4,20 @@ Source: "Data format options for inputs and outputs in AWS Glue for Spark",
 https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-format.html
 """
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+import pyarrow
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ArrayType, StructField, StructType
 
+from penstock.crawl.classifiers.grok import Grok
 from penstock.errors import InvalidInput
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.payload import OWN_NUMBERS, TEXT_COLUMN
@@ -23,10 +27,10 @@ __all__ = ["FORMATS", "FilesDisagree", "Reader", "Scan", "check_format", "csv_op
 
 _DISAGREE = re.compile(r'Failed to merge incompatible data types "[^"]*" and "[^"]*"')
 _RAW, _STEP = "__penstock_raw", re.compile(r"\.([A-Za-z_][\w-]*)|\['([^'\]]+)'\]|\[(\d+)\]|\[\*\]")
+_WHOLE, _NUMBER = re.compile(r"[+-]?\d{1,18}"), re.compile(r"[+-]?\d{1,300}(\.\d{1,300})?")
 _ESCAPES = {"\\t": "\t", "\\r": "\r", "\\b": "\b", "\\f": "\f", "\\\\": "\\", "\\u0000": "\0"}
 _ABSENT = {
     "ion": "Convert the files to JSON.",
-    "groklog": "Read the lines with spark.read.text and take them apart with regexp_extract.",
     "hudi": "Hudi's connector does not resolve here; use an Iceberg or a Delta table.",
 }
 
@@ -143,6 +147,53 @@ def _json_path(path: str) -> str:
     return rest
 
 
+def _grok(options: Options) -> Reader:
+    """Return a reader of lines by a pattern: each is a record as JSON, or text that is none and so an error record."""
+    pattern, custom = options.text("logFormat"), options.text("customPatterns") or ""
+    if not pattern:
+        raise InvalidInput("Format grokLog needs the option logFormat.", remedy='For example "%{COMMONAPACHELOG}".')
+    Grok.compiled("grok", pattern, custom)  # an error of the pattern is the script's, not a task's
+    take = partial(_taken_apart, pattern, custom, options.text("MISSING", "-") or "")
+
+    def read(scan: Scan) -> DataFrame:
+        lines = scan.load("text")
+        found = lines.where(F.length(F.trim("value")) > 0).mapInArrow(take, lines.schema)
+        return found.select(F.col("value").alias(TEXT_COLUMN, metadata=dict(OWN_NUMBERS)), *scan.extra())
+
+    return read
+
+
+def _taken_apart(
+    pattern: str, custom: str, missing: str, batches: Iterator["pyarrow.RecordBatch"]
+) -> Iterator["pyarrow.RecordBatch"]:
+    """Yield batches with the lines of ``value`` as JSON; runs where Spark's tasks do."""
+    grok = Grok.compiled("grok", pattern, custom)
+    kinds = {column.name: column.type or "string" for column in grok.columns}
+    for batch in batches:
+        place = batch.schema.get_field_index("value")
+        lines = batch.column(place).to_pylist()
+        texts = [
+            f"No line of the grok pattern: {line}"
+            if fields is None
+            else json.dumps(
+                {name: None if text in {"", missing} else _typed(text, kinds[name]) for name, text in fields.items()}
+            )
+            for line, fields in zip(lines, grok.fields(lines), strict=True)
+        ]
+        yield batch.set_column(place, batch.schema.field(place), pyarrow.array(texts, pyarrow.string()))
+
+
+def _typed(text: str, kind: str) -> str | int | float | bool:
+    """Return a field's value of the type that the pattern gives it, or its text if it is no such value."""
+    if kind == "boolean":
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if kind in {"tinyint", "smallint", "int", "bigint"}:
+        return int(text) if _WHOLE.fullmatch(text) else text
+    if kind in {"float", "double"}:
+        return float(text) if _NUMBER.fullmatch(text) else text
+    return text
+
+
 def _xml(options: Options) -> Reader:
     tag = options.text("rowTag")
     if not tag:
@@ -253,6 +304,7 @@ FORMATS: Mapping[str, Callable[[Options], Reader]] = {
     "orc": _orc,
     "avro": _avro,
     "xml": _xml,
+    "groklog": _grok,
 }
 """By Glue's name: format_options to a reader. Each raises :class:`InvalidInput` for wrong ones."""
 
