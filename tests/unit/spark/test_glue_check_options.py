@@ -87,15 +87,18 @@ def test_the_line_is_that_of_the_option_and_names_what_was_meant() -> None:
             "g.write_dynamic_frame.from_options(f, 'delta', {'path': 'x', 'partitionOverwriteMode': mode()})",
             {'option "partitionOverwriteMode" of the delta sink': False},
         ),
-        (
-            "g.forEachBatch(frame=f, batch_function=p, options={'windowSize': '1 s', 'recordPollingLimit': 4})",
-            {'option "recordPollingLimit" of forEachBatch': True},
-        ),
         ("g.purge_s3_path('s3://b/x', {'retentionperiod': 1})", {'option "retentionperiod" of the purge': True}),
     ],
 )
 def test_an_option_that_is_refused_is_said_before_the_start(text: str, expected: dict[str, bool]) -> None:
     assert refused(text) == expected
+
+
+def test_options_of_batches_are_told() -> None:
+    text = (
+        "g.forEachBatch(frame=f, batch_function=p, options={'windowSize': '1 s', 'windowsize': 1, 'recordPollingLimit': 4})"
+    )
+    assert list(ignored(text)) == ['option "recordPollingLimit" of forEachBatch', 'option "windowsize" of forEachBatch']
 
 
 def test_of_a_table_of_the_catalog_it_says_what_is_true_of_all_kinds() -> None:
