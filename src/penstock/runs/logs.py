@@ -8,12 +8,13 @@ import os
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
-__all__ = ["STREAMS", "LogEvent", "LogPage", "LogWriter", "read_log"]
+__all__ = ["STREAMS", "LogEvent", "LogPage", "LogWriter", "log_changed", "log_events", "read_log"]
 
 STREAMS = ("output", "error")
 _FILE_BYTES = 8_000_000
@@ -109,6 +110,21 @@ def read_log(folder: Path, *, place: str | None, limit: int, backward: bool = Fa
         events.append(found)
         end = behind
     return LogPage(events=events, begin=begin, end=end)
+
+
+def log_events(folder: Path, place: str | None = None) -> Iterator[tuple[LogEvent, str]]:
+    """Yield the events behind ``place``, or all, each with the place behind it."""
+    number, offset = _parsed(place) if place else (0, 0)
+    return _rows(folder, number, offset)
+
+
+def log_changed(folder: Path) -> float:
+    """Return the seconds since 1970 at which the log was last written; 0 for none."""
+    times = []
+    for file in folder.glob(f"*{_SUFFIX}"):
+        with suppress(FileNotFoundError):
+            times.append(file.stat().st_mtime)
+    return max(times, default=0.0)
 
 
 def _backward(folder: Path, place: str | None, limit: int) -> LogPage:

@@ -225,6 +225,24 @@ def test_logs_are_read_by_cloudwatchs_api(jobs: Jobs) -> None:
         logGroupName="/aws-glue/jobs/output", logStreamNames=[run_id], PaginationConfig={"PageSize": 2}
     )
     assert [each["message"] for page in pages for each in page["events"]] == lines
+    # As "aws logs tail" of the CLI's second version: all streams, each event once by its id.
+    group = "/aws-glue/jobs/output"
+    other = jobs.wait("talks", jobs.start("talks"))["Id"]
+    found = {}
+    for size in (3, 4):
+        pages = logs.get_paginator("filter_log_events").paginate(
+            logGroupName=group, logStreamNamePrefix="jr_", interleaved=True, PaginationConfig={"PageSize": size}
+        )
+        events = [each for page in pages for each in page["events"]]
+        assert [each["timestamp"] for each in events] == sorted(each["timestamp"] for each in events)
+        assert len({each["eventId"] for each in events}) == len(events)
+        found[size] = [(each["logStreamName"], each["message"], each["eventId"]) for each in events]
+    assert found[3] == found[4]
+    for run in (run_id, other):
+        assert [message for name, message, _ in found[3] if name == run] == lines
+    since = logs.get_log_events(logGroupName=group, logStreamName=other)["events"][0]["timestamp"]
+    recent = logs.filter_log_events(logGroupName=group, startTime=since)["events"]
+    assert [each["message"] for each in recent] == lines
     for wrong in ({"logGroupName": "/x"}, {"logStreamName": "../x"}, {"logStreamName": "jr_none"}):
         with pytest.raises(logs.exceptions.ResourceNotFoundException):
             logs.get_log_events(**{**stream, **wrong})

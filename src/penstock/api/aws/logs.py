@@ -4,21 +4,27 @@ Source: CloudWatch Logs API reference, "GetLogEvents", "FilterLogEvents"; Glue d
 standard output in the group ``/aws-glue/jobs/output``, standard error in ``/aws-glue/jobs/error``, a stream for each run.
 """
 
+import hashlib
+import heapq
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.errors import InvalidInput, NotFound
-from penstock.runs.logs import STREAMS, LogEvent, read_log
+from penstock.runs.logs import STREAMS, LogEvent, log_changed, log_events, read_log
 
 __all__ = ["operations"]
 
 _GROUPS = {f"/aws-glue/jobs/{stream}": stream for stream in STREAMS}
 _MOST = 10_000
 _STREAM = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_MOST_STREAMS = 100  # as many as logStreamNames may name
+_CLOCKS = 1.0  # seconds: files have times of a coarser clock than events
+_MOST_CHARACTERS = 1_000_000
+_MOMENT = re.compile(r"m/(\d{1,15}):(\d{1,9})")
 _TOKEN = re.compile(r"([fb])/(\d{1,9}:\d{1,12})")
 
 
@@ -47,28 +53,96 @@ def operations(folder: Path | None) -> OperationSet:
         return {"events": events, **tokens}
 
     def search(request: Request, _context: RequestContext) -> Response:
-        group, wanted, limit = request.get("logGroupName") or "", _within(request), request.get("limit") or _MOST
-        names: list[str] = list(request.get("logStreamNames") or ())
-        _, place = _token(request.get("nextToken"), "f")
-        if len(names) != 1:
-            raise _InvalidParameter("FilterLogEvents needs one stream.", remedy="Give logStreamNames=[RUN-ID].")
-        page = read_log(_stream(folder, group, names[0]), place=place, limit=limit)
-        events = [{**_shape(each), "logStreamName": names[0]} for each in page.events if wanted(each)]
-        return present(
-            events=events,
-            searchedLogStreams=[],
-            nextToken=f"f/{page.end}" if page.events else None,
-        )
+        return _search(folder, request)
 
     return OperationSet(service="logs", handlers={"GetLogEvents": get, "FilterLogEvents": search})
 
 
-def _stream(folder: Path | None, group: str, name: str) -> Path:
+def _search(folder: Path | None, request: Request) -> Response:
+    """Return events of one or several streams, by their times; those of one millisecond by stream and place."""
+    group, wanted, limit = request.get("logGroupName") or "", _within(request), request.get("limit") or _MOST
+    since, passed = _moment(request.get("nextToken"))
+    logs = _searched(folder, group, request)
+    merged = heapq.merge(*(_placed(name, log) for name, log in logs.items()), key=lambda each: each[0].time)
+    events: list[dict[str, Any]] = []
+    length = 0
+    for event, name, place in merged:
+        if event.time < since or not wanted(event):
+            continue
+        if event.time == since and passed > 0:
+            passed -= 1
+            continue
+        length += len(event.message)
+        if len(events) == limit or (events and length > _MOST_CHARACTERS):
+            break
+        events.append({**_shape(event), "logStreamName": name, "eventId": _event_id(group, name, place)})
+    # A page with events has a token, by which those that follow a log go on; an empty page ends the listing.
+    return present(events=events, searchedLogStreams=[], nextToken=_behind(events, request.get("nextToken")))
+
+
+def _behind(events: Sequence[Mapping[str, Any]], token: str | None) -> str | None:
+    if not events:
+        return None
+    last = int(events[-1]["timestamp"])
+    since, passed = _moment(token)
+    return f"m/{last}:{sum(each['timestamp'] == last for each in events) + (passed if since == last else 0)}"
+
+
+def _searched(folder: Path | None, group: str, request: Request) -> dict[str, Path]:
+    """Return the logs of the streams that are named, begin with the prefix, or else of all, by their names."""
+    names: list[str] = list(request.get("logStreamNames") or ())
+    prefix = request.get("logStreamNamePrefix") or ""
+    if names and prefix:
+        raise _InvalidParameter("logStreamNames and logStreamNamePrefix are given.", remedy="Give one of them.")
+    if names:
+        return {name: _stream(folder, group, name) for name in sorted(set(names))}
+    stream = _of_group(group)
+    since = (request.get("startTime") or 0) / 1000
+    found = {
+        each.name: each / stream
+        for each in sorted([] if folder is None else folder.glob("*"))
+        if each.name.startswith(prefix) and log_changed(each / stream) + _CLOCKS >= since
+    }
+    if len(found) > _MOST_STREAMS:
+        raise _InvalidParameter(
+            f"{len(found)} runs have written since startTime, of which {_MOST_STREAMS} can be searched at once.",
+            remedy="Give a later startTime, logStreamNames or logStreamNamePrefix.",
+        )
+    return found
+
+
+def _placed(name: str, log: Path) -> Iterator[tuple[LogEvent, str, str]]:
+    for event, place in log_events(log):
+        yield event, name, place
+
+
+def _event_id(group: str, name: str, place: str) -> str:
+    """Return 56 digits, as AWS's: clients that follow a log tell by them what they have shown."""
+    digest = hashlib.sha256(f"{group}/{name}/{place}".encode()).hexdigest()
+    return f"{int(digest, 16):056}"[:56]
+
+
+def _moment(token: str | None) -> tuple[int, int]:
+    """Return the milliseconds at which a page begins, and how many events of that millisecond were on earlier pages."""
+    if token is None:
+        return 0, 0
+    found = _MOMENT.fullmatch(token)
+    if found is None:
+        raise _InvalidParameter("The specified nextToken is invalid.")
+    return int(found.group(1)), int(found.group(2))
+
+
+def _of_group(group: str) -> str:
     stream = _GROUPS.get(group)
     if stream is None:
         raise _ResourceNotFound(
             "The specified log group does not exist.", remedy=f"There are {' and '.join(_GROUPS)} for the runs of jobs."
         )
+    return stream
+
+
+def _stream(folder: Path | None, group: str, name: str) -> Path:
+    stream = _of_group(group)
     found = None if folder is None or not _STREAM.fullmatch(name) else folder / name / stream
     if found is None or not found.is_dir():
         raise _ResourceNotFound("The specified log stream does not exist.", remedy="Give the id of a run that has begun.")

@@ -405,7 +405,8 @@ def _organizations_account(request: Request, context: ResourceContext) -> Sequen
 
 
 def _log_streams(request: Request, context: ResourceContext) -> Sequence[str]:
-    names = [request["logStreamName"]] if "logStreamName" in request else request.get("logStreamNames") or ["*"]
+    names = [request["logStreamName"]] if "logStreamName" in request else request.get("logStreamNames") or []
+    names = names or [f"{request.get('logStreamNamePrefix') or ''}*"]
     group = f"log-group:{request.get('logGroupName') or '*'}:log-stream"
     return [arn("logs", context.region, context.account, f"{group}:{name}") for name in names]
 

@@ -6,13 +6,12 @@ __all__ = ["MEMBERS"]
 
 MEMBERS = Members(
     served={
-        "FilterLogEventsRequest": "logGroupName logStreamNames startTime endTime nextToken limit",
+        "FilterLogEventsRequest": "logGroupName logStreamNames logStreamNamePrefix startTime endTime nextToken limit",
         "GetLogEventsRequest": "logGroupName logStreamName startTime endTime nextToken limit startFromHead",
     },
     harmless={"FilterLogEventsRequest": {"interleaved": Harmless("Events of all streams are interleaved, as in AWS.")}},
     remedies={
         "filterPattern": "Leave it out, and search the events that are returned.",
         "logGroupIdentifier": "Give logGroupName.",
-        "logStreamNamePrefix": "Give logStreamNames.",
     },
 )
