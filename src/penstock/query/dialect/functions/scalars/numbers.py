@@ -26,7 +26,6 @@ from penstock.query.dialect.functions.rows import (
     renamed,
     same,
 )
-from penstock.query.dialect.functions.scalars.arithmetic import modulus
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -129,10 +128,6 @@ def _sign(call: Call) -> exp.Expr:
     if kind is None or kind.is_floating:
         return as_type(call_engine("trino_sign", call.arguments[0]), kind)
     return as_type(call_engine("sign", call.arguments[0]), _sign_type(call.types))
-
-
-def _modulus(call: Call) -> exp.Expr:
-    return modulus(call, *call.arguments)
 
 
 def _double(name: str, engine: str | None = None, arity: int = 1) -> Row:
