@@ -119,7 +119,9 @@ def _is_query_behind(cursor: Cursor) -> bool:
 
 
 def _bound(cursor: Cursor, parameters: Sequence[str] | None) -> Cursor:
-    return cursor if parameters is None else cursor.over(bound(cursor.text, parameters))
+    if parameters is None or not (parameters or "?" in cursor.text):
+        return cursor
+    return cursor.over(bound(cursor.text, parameters))
 
 
 def _without(parameters: Sequence[str] | None) -> None:
