@@ -150,8 +150,9 @@ _FILES = ("s3", "file")
 
 
 def _database(kind: str, rows: list[OptionRow]) -> Rows:
-    more = [*_REDSHIFT, *(_REDSHIFT_WRITE if rows is _ROWS_WRITTEN else ())] if kind in {"redshift", "jdbc"} else []
-    return by_name(more, _DATABASE, rows, _ANY_DATABASE, _DRIVER)
+    before = _REDSHIFT if kind == "redshift" else ()
+    behind = _REDSHIFT_WRITE if rows is _ROWS_WRITTEN and kind in {"redshift", "jdbc"} else ()
+    return by_name(before, _DATABASE, rows, _ANY_DATABASE, _DRIVER, behind)
 
 
 READS: Mapping[str, tuple[str, Rows]] = {
