@@ -18,7 +18,7 @@ _LISTING = [
     *served("recurse exclusions compressionType compression boundedFiles boundedSize maxBand partitionPredicate"),
     *no_effect("groupFiles groupSize", "Spark shares files among its tasks by their sizes."),
     *no_effect("maxFilesInBand useS3ListImplementation", "All files are listed, in any case."),
-    *no_effect("excludeStorageClasses", "Files of every storage class are read."),
+    *no_effect("excludeStorageClasses", "Files of every storage class are read; S3 itself refuses archived ones."),
     *no_effect("enableSamplePath", "It is for previews in Glue Studio.", harmless=("false",)),
     *no_effect("samplePath", "It is for previews in Glue Studio."),
     *no_effect("isFailFast", "A file that cannot be read fails the job in any case.", harmless=("true",)),
