@@ -286,9 +286,13 @@ class SessionService:
                 return {"id": taken.number, "code": taken.code}
         return {}
 
-    def answer(self, run: JobRun, number: int, output: Mapping[str, Any], *, failed: bool, cancelled: bool) -> None:
-        """Record the output of a statement, as its process tells it."""
-        state: StatementState = "CANCELLED" if cancelled else "ERROR" if failed else "AVAILABLE"
+    def answer(self, run: JobRun, number: int, output: Mapping[str, Any], *, cancelled: bool) -> None:
+        """Record the output of a statement, as its process tells it.
+
+        One whose code raised is AVAILABLE as well, with the error in its output, as the notebook kernel of AWS reads it
+        (aws-glue-sessions, ``BaseKernel``).
+        """
+        state: StatementState = "CANCELLED" if cancelled else "AVAILABLE"
 
         def record(found: Statement) -> Statement:
             return replace(found, state=state, output=output, completed=self._now()) if found.active else found

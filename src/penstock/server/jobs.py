@@ -270,10 +270,10 @@ def _statement(jobs: TenantJobs, run: JobRun, method: str, body: bytes) -> Mappi
     try:
         sent = orjson.loads(body)
         number, output = int(sent["id"]), dict(sent["output"])
-        failed, cancelled = bool(sent["failed"]), bool(sent["cancelled"])
+        cancelled = bool(sent["cancelled"])
     except (ValueError, TypeError, KeyError):
-        raise InvalidInput("An output is sent as an object with id, output, failed and cancelled.") from None
-    jobs.sessions.answer(run, number, output, failed=failed, cancelled=cancelled)
+        raise InvalidInput("An output is sent as an object with id, output and cancelled.") from None
+    jobs.sessions.answer(run, number, output, cancelled=cancelled)
     return {}
 
 

@@ -76,17 +76,25 @@ def test_a_session_runs_statements(jobs: Jobs) -> None:
     assert (first["Output"]["Data"]["TextPlain"], first["Output"]["ExecutionCount"]) == ("counted\n3\n", 1)
     assert first["Output"]["Status"] == "ok"
     wrong = statement(jobs, "rows.nothing()")
-    assert (wrong["State"], wrong["Output"]["ErrorName"]) == ("ERROR", "PySparkAttributeError")
+    assert (wrong["State"], wrong["Output"]["Status"]) == ("AVAILABLE", "error")
+    assert wrong["Output"]["ErrorName"] == "PySparkAttributeError"
+    assert "nothing" in wrong["Output"]["ErrorValue"]
+    assert wrong["Output"]["Traceback"][0] == "Traceback (most recent call last):\n"
     assert statement(jobs, "glueContext.spark_session is spark")["Output"]["Data"]["TextPlain"] == "True\n"
-    number = glue.run_statement(SessionId="dev", Code="import time\nprint('begun')\ntime.sleep(600)")["Id"]
+    long = "print('begun')\nspark.range(10**14).selectExpr('sum(id % 7)').collect()"
+    number = glue.run_statement(SessionId="dev", Code=long)["Id"]
+    waits = glue.run_statement(SessionId="dev", Code="1")["Id"]
     assert wait_until(lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "RUNNING", seconds=30)
     began = time.monotonic()
     glue.cancel_statement(SessionId="dev", Id=number)
     assert wait_until(
         lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "CANCELLED", seconds=30
     ), time.monotonic() - began
+    assert glue.get_statement(SessionId="dev", Id=number)["Statement"]["Output"]["Data"]["TextPlain"] == "begun\n"
+    assert statement(jobs, "list(sc.statusTracker().getActiveJobsIds())")["Output"]["Data"]["TextPlain"] == "[]\n"
+    assert glue.get_statement(SessionId="dev", Id=waits)["Statement"]["Output"]["Status"] == "ok"
     assert statement(jobs, "rows.count()")["Output"]["Data"]["TextPlain"] == "3\n"
-    assert [each["Id"] for each in glue.list_statements(SessionId="dev")["Statements"]] == [1, 2, 3, 4, 5]
+    assert [each["Id"] for each in glue.list_statements(SessionId="dev")["Statements"]] == [1, 2, 3, 4, 5, 6, 7]
     assert glue.list_sessions()["Ids"] == ["dev"]
     glue.stop_session(Id="dev")
     assert wait_until(lambda: glue.get_session(Id="dev")["Session"]["Status"] == "STOPPED", seconds=60)

@@ -35,7 +35,7 @@ def test_a_job_with_a_sessions_name_has_no_way_to_the_session() -> None:
         with pytest.raises(AccessDenied):
             sessions.take(stranger)
         with pytest.raises(AccessDenied):
-            sessions.answer(stranger, 1, {}, failed=False, cancelled=False)
+            sessions.answer(stranger, 1, {}, cancelled=False)
         runs.stop(name, stranger.id)
         jobs.delete(name)
     assert sessions.status(sessions.get("s")) == "READY"

@@ -19,9 +19,6 @@ _SHOWN = (
     *("NumberOfWorkers", "WorkerType", "SecurityConfiguration", "GlueVersion"),
 )
 
-# The service's own words, which are those of Livy and not of the model; dbt-glue compares with "ok".
-_STATUS = {"AVAILABLE": "ok", "ERROR": "error", "CANCELLED": "CANCELLED"}
-
 
 def operations(service: SessionService) -> OperationSet:
     """Return every operation of Glue on sessions that ``service`` answers."""
@@ -102,8 +99,15 @@ def _statement(statement: Statement) -> Mapping[str, Any]:
         Id=statement.number,
         Code=statement.code,
         State=statement.state,
-        Output={**statement.output, "Status": _STATUS.get(statement.state)} if done and statement.output else None,
+        Output=_output(statement) if done else None,
         Progress=1.0 if done else 0.0,
         StartedOn=int(statement.created.timestamp() * 1000),
         CompletedOn=int(statement.completed.timestamp() * 1000) if statement.completed is not None else 0,
     )
+
+
+def _output(statement: Statement) -> Mapping[str, Any]:
+    """Return Glue's StatementOutput. Its status has the words of Livy: dbt-glue and AWS's kernel compare with ``ok``."""
+    if statement.state == "CANCELLED":
+        return {**statement.output, "Status": "CANCELLED"}
+    return {**statement.output, "Status": "error" if "ErrorName" in statement.output else "ok"}

@@ -42,8 +42,8 @@ class Namespace:
         self.names: dict[str, Any] = {"__name__": "__main__", **names}
         self.count = 0
 
-    def run(self, code: str) -> tuple[Mapping[str, Any], bool, bool]:
-        """Return Glue's StatementOutput, and whether the code failed or was cancelled."""
+    def run(self, code: str) -> tuple[Mapping[str, Any], bool]:
+        """Return Glue's StatementOutput, with the error of code that failed, and whether the code was cancelled."""
         self.count += 1
         printed = io.StringIO()
         error: BaseException | None = None
@@ -56,10 +56,10 @@ class Namespace:
                 error = problem
         output: dict[str, Any] = {"Data": {"TextPlain": printed.getvalue()[:_MOST_TEXT]}, "ExecutionCount": self.count}
         if error is None:
-            return output, False, False
+            return output, False
         frames = traceback.format_exception(type(error), error, error.__traceback__)
         told = {"ErrorName": type(error).__name__, "ErrorValue": str(error)[:10_000], "Traceback": frames[-20:]}
-        return {**output, **told}, True, isinstance(error, KeyboardInterrupt)
+        return {**output, **told}, isinstance(error, KeyboardInterrupt)
 
     def _execute(self, code: str) -> None:
         tree = ast.parse(code, "<statement>")
@@ -110,13 +110,13 @@ def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds:
         done = threading.Event()
         watch = threading.Thread(target=_watch, args=(_Server(environment), done, cancel_jobs), daemon=True)
         watch.start()
-        output, failed, cancelled = namespace.run(wanted["code"])
+        output, cancelled = namespace.run(wanted["code"])
         while not done.is_set():
             # A cancellation may come when the statement has just ended.
             with contextlib.suppress(KeyboardInterrupt):
                 done.set()
                 watch.join()
-        server.ask("PUT", {"id": wanted["id"], "output": output, "failed": failed, "cancelled": cancelled})
+        server.ask("PUT", {"id": wanted["id"], "output": output, "cancelled": cancelled})
         used = time.monotonic()
 
 
