@@ -12,7 +12,9 @@ from pyspark.sql import SparkSession
 
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
+from penstock.client.connection import open_client
 from penstock.errors import AccessDenied, InvalidInput, NotFound
+from penstock.spark.glue.sources import dynamodb as source
 from penstock.testing.dynamodb import DynamoDBLocal
 from penstock.testing.server import RunningServer
 
@@ -72,6 +74,18 @@ def test_items_are_read_and_written(glue: GlueContext, dynamodb: DynamoDBLocal, 
     assert [tuple(row) for row in found] == [("7", (("47.5"), ["ZRH"]), ["p", "q"])]
     unnested = glue.create_dynamic_frame.from_options("dynamodb", {**arn, "dynamodb.unnestDDBJson": "true"})
     assert set(unnested.toDF().columns) == {"id", "n", "x", "tags", "raw", "at", "on", "gone"}
+
+    # A table's ARN says its region, too.
+    regions: list[str | None] = []
+
+    def recorded(service: str, **given: Any) -> Any:
+        regions.append(given.get("region"))
+        return open_client(service, **given)
+
+    monkeypatch.setattr(source, "open_client", recorded)
+    far = {**arn, "dynamodb.tableArn": "arn:aws:dynamodb:eu-west-1:1:table/glue-items"}
+    assert glue.create_dynamic_frame.from_options("dynamodb", far).count() == 2
+    assert regions == ["eu-west-1"]
 
     target = table(dynamodb, "glue-out")
     target.put_item(TableName="glue-out", Item={"id": {"S": "1"}, "old": {"S": "x"}})

@@ -8,6 +8,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.client.databases.dynamodb import is_whole
 from penstock.crawl.formats.shapes import Shape, columns_of, merged
 from penstock.crawl.targets.model import DescribedTable, DynamoTarget, Scope
 from penstock.errors import DataProblem, EnvironmentProblem
@@ -95,8 +96,7 @@ def _shape(attribute: Mapping[str, Any], depth: int) -> Shape:
 
 
 def _number(text: str) -> Shape:
-    digits = text.removeprefix("-")
-    return "bigint" if digits.isascii() and digits.isdigit() and len(digits) <= 18 else "double"
+    return "bigint" if is_whole(text) else "double"
 
 
 def _described(about: Mapping[str, Any], columns: Sequence[Column]) -> DescribedTable:

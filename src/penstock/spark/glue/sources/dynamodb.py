@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from penstock.client.assumed_role import assumed_role_session
 from penstock.client.connection import open_client, translated_errors
+from penstock.client.databases.dynamodb import is_whole, table_of_arn
 from penstock.errors import InvalidInput, NotFound
 from penstock.spark.glue.frames.dynamodb import plain_items, simplified, unnested_items
 from penstock.spark.glue.options import Options
@@ -32,7 +33,6 @@ __all__ = ["acting_session", "check_rate", "is_dynamodb_table", "read", "rows", 
 _ATTEMPTS = 10
 _MOST_SPLITS = 1_000_000
 _EXPORTS = ("", "ddb", "s3")
-_LONG = 18  # digits that a bigint has in any case
 
 
 def read(read: Read) -> DataFrame:
@@ -46,12 +46,13 @@ def _items(read: Read) -> DataFrame:
     if export not in _EXPORTS:
         raise InvalidInput(f"dynamodb.export is {export[:100]!r}.", remedy="Use ddb or s3, or leave it out.")
     name, arn = options.text("dynamodb.input.tableName"), options.text("dynamodb.tableArn")
-    table = name or (arn or "").rpartition("table/")[2]
+    named, its_region = table_of_arn(arn or "")
+    table = name or named
     splits = options.number("dynamodb.splits", least=1)
     check_rate(options, "dynamodb.throughput.read.percent")
     unnest, simplify = options.flag("dynamodb.unnestDDBJson"), options.flag("dynamodb.simplifyDDBJson")
     bucket, prefix = options.text("dynamodb.s3.bucket"), options.text("dynamodb.s3.prefix")
-    region = options.text("dynamodb.region")
+    region = options.text("dynamodb.region") or (None if name else its_region)
     session = acting_session(options, "glue-dynamodb-read-sts-session", region)
     if (unnest or simplify) and not export:
         raise InvalidInput(
@@ -104,12 +105,10 @@ def rows(read: Read, table: Table) -> DataFrame:
 def table_options(table: Table, member: str) -> dict[str, str]:
     """Return the options that a table of the catalog stands for: its name under ``member``, and its region."""
     arn = str((table.get("StorageDescriptor") or {}).get("Location", ""))
-    name = arn.rpartition(":table/")[2]
-    if not arn.startswith("arn:") or not name:
+    name, region = table_of_arn(arn)
+    if not name:
         raise InvalidInput(f"Table {table.get('Name')} has no ARN of DynamoDB as its location.", remedy="Crawl it again.")
-    region = arn.split(":")[3]
-    # DynamoDB Local's own ARNs are of a region of that name.
-    return {member: name, **({} if region == "ddblocal" else {"dynamodb.region": region})}
+    return {member: name, **({} if region is None else {"dynamodb.region": region})}
 
 
 def acting_session(options: Options, default: str, region: str | None) -> "Session | None":
@@ -215,8 +214,7 @@ def _tagged(attribute: Mapping[str, Any], number: Callable[[str], Any]) -> dict[
 
 
 def _number(text: str) -> int | float:
-    digits = text.removeprefix("-")
-    return int(text) if digits.isdigit() and len(digits) <= _LONG else float(text)
+    return int(text) if is_whole(text) else float(text)
 
 
 def _base64(value: bytes) -> str:
