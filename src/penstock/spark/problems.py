@@ -14,7 +14,7 @@ from penstock import errors
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, InvalidInput, PenstockError
 from penstock.pipelines.model import Pipeline
 
-__all__ = ["first_cause", "is_data_error", "is_replay_failure", "to_penstock_error"]
+__all__ = ["error_of_ours", "first_cause", "is_data_error", "is_replay_failure", "to_penstock_error"]
 
 _WIDTH = 400
 
@@ -121,6 +121,9 @@ def _cause(text: str) -> str:
 def first_cause(error: BaseException) -> str:
     """Return what has gone wrong in one line: of an exception of the JVM its deepest cause, not the call that failed."""
     text = str(error)
+    ours = error_of_ours(text)
+    if ours is not None:
+        return str(ours)[:_WIDTH]
     first = _cause(text)
     if first.startswith("An error occurred while calling"):
         found = re.search(r"^: (\S.*)$", text, re.MULTILINE)
@@ -131,7 +134,7 @@ def first_cause(error: BaseException) -> str:
 def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> PenstockError:
     """Return the error to show for ``error``; our own are returned unchanged. ``log``: the path of Spark's own log."""
     text = str(error)
-    ours = error if isinstance(error, PenstockError) else _from_python(text)
+    ours = error if isinstance(error, PenstockError) else error_of_ours(text)
     if ours is not None:
         return ours
     first = _cause(text) or type(error).__name__
@@ -155,7 +158,7 @@ def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> 
     return InternalError(f"Pipeline {pipeline.name} failed: {first_cause(error)}", remedy=f"Spark's log: {log}.")
 
 
-def _from_python(text: str) -> PenstockError | None:
+def error_of_ours(text: str) -> PenstockError | None:
     """Return an error of ours that a source raised in Spark's Python process, of which Spark gives the traceback."""
     found = _OURS.search(text)
     kind = getattr(errors, found.group(1), None) if found else None

@@ -105,6 +105,7 @@ import os
 from pathlib import Path
 import beside, library
 
+mechanism = "AWS_MSK_IAM"  # its login comes along
 properties = Path(os.environ["PENSTOCK_GLUE_SCRATCH"], "spark.properties").read_text()
 print(beside.WORD, library.WORD)
 print(*(line for line in properties.splitlines() if "spark.a" in line or "spark.b" in line or "drivers.jar" in line))
@@ -115,6 +116,8 @@ print(*(line for line in properties.splitlines() if "spark.a" in line or "spark.
     lake = environment | {"PENSTOCK_LAKE": str(bucket.parent)}
     done = ended(command(tmp_path, script, *given), lake)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "module archive"), done.stderr
-    assert all(each in done.stdout for each in ("spark.a", "spark.b", str(bucket / "drivers.jar"))), done.stdout
+    assert all(each in done.stdout for each in ("spark.a", "spark.b", str(bucket / "drivers.jar"), "aws-msk-iam-auth")), (
+        done.stdout
+    )
     lacking = ended(command(tmp_path, script, *given[2:], "--extra-py-files", "beside.py,library.zip"), lake)
     assert "--extra-py-files names beside.py, which does not exist." in lacking.stderr

@@ -11,7 +11,7 @@ import pytest
 from awsglue import DynamicFrame
 from awsglue.context import GlueContext
 from awsgluedq.transforms import EvaluateDataQuality
-from penstock.errors import InvalidInput
+from penstock.errors import InvalidInput, NotFound
 from penstock.spark.glue.quality.rulesets import RulesetError
 
 pytestmark = [
@@ -240,6 +240,8 @@ def test_what_cannot_be_is_an_error(orders: DynamicFrame) -> None:
         EvaluateDataQuality.apply(frame=orders, ruleset='Rules = [ IsFull "a" ]')
     with pytest.raises(RulesetError, match="line 1, column 11: nothing\\(\\) is not a function"):
         EvaluateDataQuality.apply(frame=orders, ruleset="Rules = [ RowCount > nothing(3) ]")
+    with pytest.raises(NotFound, match="no-such-bucket"):
+        EvaluateDataQuality.apply(orders, "Rules = [RowCount > 0]", {"resultsS3Prefix": "no-such-bucket"})
     with pytest.raises(InvalidInput, match=r"needs earlier results.*resultsS3Prefix"):
         EvaluateDataQuality.apply(frame=orders, ruleset="Rules = [ RowCount > avg(last(3)) ]")
     with pytest.raises(InvalidInput, match="caching is 'SOME'"):

@@ -288,6 +288,13 @@ def test_an_overwrite_of_what_is_read_loses_nothing(glue: GlueContext, spark: Sp
     assert spark.read.parquet(path).count() == 3
 
 
+def test_a_stream_that_is_not_there_is_told_at_once(glue: GlueContext, stream: Stream) -> None:
+    frame = glue.create_data_frame.from_options("kinesis", {**stream.options(), "streamName": "gone"})
+    options = {"windowSize": "1 second", "checkpointLocation": f"s3://lk/glue-{uuid4()}"}
+    with pytest.raises(NotFound, match="Stream gone"):
+        for_each_batch(frame, lambda *_: None, options, wait=lambda _: pytest.fail("it is tried again"))
+
+
 def test_streams_that_a_script_waits_for_itself_end_like_batches(
     glue: GlueContext, spark_lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

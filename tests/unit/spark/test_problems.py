@@ -7,7 +7,7 @@ import pytest
 
 from penstock.errors import AccessDenied, DataProblem, EnvironmentProblem, InternalError, NotFound, PenstockError
 from penstock.pipelines import Pipeline
-from penstock.spark.problems import is_data_error, to_penstock_error
+from penstock.spark.problems import first_cause, is_data_error, to_penstock_error
 
 SOURCE = SimpleNamespace(brokers="h:1", topic="flights")
 PIPELINE = cast("Pipeline", SimpleNamespace(name="p", checkpoint="s3://lake/cp", source=SOURCE))
@@ -55,3 +55,7 @@ def test_what_lies_in_the_data_is_not_tried_again() -> None:
     assert is_data_error(RuntimeError(RAISED))
     assert is_data_error(RuntimeError(WRAPPED.format("File name too long")))
     assert not is_data_error(RuntimeError(WRAPPED.format("Connection reset")))
+
+
+def test_the_first_cause_of_a_sources_error_is_its_own_message() -> None:
+    assert first_cause(RuntimeError(PLANNER)) == "Stream clicks has no shards."

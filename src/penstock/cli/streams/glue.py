@@ -117,7 +117,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         master=master,
         jars=[*class_path("spark"), *(class_path("s3a") if lake is None else ())],
         more_jars=[
-            *(jar for group in ("postgresql", *datalake_groups(formats)) for jar in class_path(group)),
+            *(jar for group in _groups(start) for jar in class_path(group)),
             *reserved.jars,
         ],
         log=(log or where.logs / f"glue-{script.stem}.log").absolute(),
@@ -160,6 +160,12 @@ class _Start:
     lake: Path | None
     bucket: str | None
     catalog: bool
+
+
+def _groups(start: _Start) -> Sequence[str]:
+    """Return the groups of JVM artefacts beside Spark's own; AWS's image has its login for MSK, which scripts name."""
+    by_iam = "IAMLoginModule" in start.text or "AWS_MSK_IAM" in start.text
+    return ("postgresql", *datalake_groups(start.formats), *(("msk-iam",) if by_iam else ()))
 
 
 def _start(

@@ -20,7 +20,7 @@ from penstock.retries import MICRO_BATCH, wait_until
 from penstock.spark.glue.jobs.stopping import keep_signal_handlers, stop_requested
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.sources.listing import check_bucket
-from penstock.spark.problems import first_cause, is_replay_failure
+from penstock.spark.problems import error_of_ours, first_cause, is_replay_failure
 
 __all__ = ["ONCE", "BatchFunction", "BatchOptions", "batch_options", "for_each_batch", "let_end"]
 
@@ -134,7 +134,7 @@ def for_each_batch(
         except Exception as error:
             if stop_requested.is_set() and batches.failure is None:
                 return
-            cause, batches.failure = batches.failure or error, None
+            cause, batches.failure = batches.failure or error_of_ours(str(error)) or error, None
             if isinstance(cause, _REFUSALS):
                 raise cause from error
             if cause is error and batches.done > before and is_replay_failure(error):

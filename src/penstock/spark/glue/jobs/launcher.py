@@ -10,6 +10,8 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from pyspark.errors import StreamingQueryException
+
 from penstock.errors import EnvironmentProblem, PenstockError
 from penstock.spark.glue.jobs.catalog_service import catalog_served
 from penstock.spark.glue.jobs.iceberg_locks import leave_out_locks
@@ -17,6 +19,7 @@ from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import handle_signals
 from penstock.spark.glue.jobs.waits import guard_waits
 from penstock.spark.glue.library_modules import install
+from penstock.spark.problems import error_of_ours
 from penstock.spark.session import mute_error_logs
 
 __all__ = ["SCRATCH", "main"]
@@ -58,7 +61,12 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _problem(error: Exception) -> PenstockError | None:
-    """Return what an error of Spark means where its own text does not say what to do."""
+    """Return what an error of Spark means where its own text does not say what to do.
+
+    One of ours comes as the text of a stream's exception if Spark called the source.
+    """
+    if isinstance(error, StreamingQueryException):
+        return error_of_ours(str(error))
     serde = _NO_SERDE.search(str(error))
     if serde is None:
         return None

@@ -19,6 +19,7 @@ from penstock.spark.glue.quality.judging import Outcome
 from penstock.spark.glue.quality.parsing import parse
 from penstock.spark.glue.quality.publishing import earlier_values, publish, read_options
 from penstock.spark.glue.quality.rulesets import Analyzer, Condition, Number, Rule, Ruleset
+from penstock.spark.glue.sources.listing import check_bucket
 
 __all__ = ["EvaluateDataQuality"]
 
@@ -94,6 +95,8 @@ class _Run:
             )
         self.glue_ctx = frame.glue_ctx if isinstance(frame, DynamicFrame) else None
         self._session: SparkSession = data.sparkSession
+        if options.prefix is not None:
+            check_bucket(self._session, options.prefix)
         data = data.cache() if options.cached else data
         others = {name: _data(each, name) for name, each in (sources or {}).items()}
         started = datetime.now(UTC)
