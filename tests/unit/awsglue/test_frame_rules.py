@@ -14,7 +14,7 @@ from penstock.spark.glue.frames.mapping import mapping_spec, named_type, type_na
 from penstock.spark.glue.frames.records import DynamicRecord, attempts, record_reader, row_writer
 from penstock.spark.glue.frames.resolving import Action, action_of, resolve_path
 from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.choices import choice_type, ddl, glue_type, has_choice, is_choice, plain, spark_type
+from penstock.spark.glue.schemas.choices import SPARSE, choice_type, ddl, glue_type, has_choice, is_choice, plain, spark_type
 from penstock.spark.glue.schemas.inference import Seen, normalised, widened
 
 CHOICE = choice_type({"string": s.StringType(), "long": s.LongType()})
@@ -88,6 +88,15 @@ def test_an_exception_is_the_error_of_its_record() -> None:
     assert any("in function" in line for line in trace)
     # The record is as it was before the function.
     assert json.loads(record) == {"n": 1}
+    _, brief, _ = attempts([(2,), (1,), (6,)], schema, function, traced=False)
+    assert brief.error == (message, [], "")
+
+
+def test_a_record_lacks_a_field_that_its_json_lacks() -> None:
+    schema = s.StructType([s.StructField("n", s.IntegerType(), True, dict(SPARSE)), s.StructField("m", s.IntegerType())])
+    read = record_reader(schema)
+    assert read is not None
+    assert (read((None, None)), read((1, 2))) == ({"m": None}, {"n": 1, "m": 2})
 
 
 def test_values_keep_the_types_that_their_fields_had() -> None:

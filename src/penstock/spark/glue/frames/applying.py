@@ -54,7 +54,7 @@ def filtered(frame: DataFrame, function: Function, info: str) -> tuple[DataFrame
                 each[:] = [row]
                 yield row
 
-        for attempt in attempts(noted(), schema, function):
+        for attempt in attempts(noted(), schema, function, traced=False):
             if attempt.error is not None:
                 told.add([attempt.error[0]])
             elif attempt.result:
@@ -82,7 +82,7 @@ def mapped(frame: DataFrame, function: Function, info: str) -> tuple[Callable[[]
         return attempts(rows, schema, checked)
 
     def results(rows: Iterable[Any]) -> Iterator[dict[str, Any]]:
-        for attempt in tried(rows):
+        for attempt in attempts(rows, schema, checked, traced=False):
             if attempt.error is None:
                 yield attempt.result
             else:

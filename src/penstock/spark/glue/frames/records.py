@@ -147,19 +147,28 @@ ERROR_FIELDS = s.StructType(
 """Of an error record: the message, the lines of the trace, and the record as JSON, at most 10,000 characters of it."""
 
 
-def attempts(rows: Iterable[Any], schema: s.StructType, function: Callable[[Any], Any]) -> Iterator[Attempt]:
-    """Yield what ``function`` makes of each row. An exception is the error of its record, and no other's."""
+def attempts(
+    rows: Iterable[Any], schema: s.StructType, function: Callable[[Any], Any], *, traced: bool = True
+) -> Iterator[Attempt]:
+    """Yield what ``function`` makes of each row. An exception is the error of its record, and no other's.
+
+    Not ``traced``, an error has its message alone, as a trace costs twenty times what the function does.
+    """
     read = record_reader(schema)
     assert read is not None
     for row in rows:
         try:
             yield Attempt(function(read(row)))
         except Exception as error:  # noqa: BLE001 - the script's own function
-            yield failed(error, read(row))
+            yield failed(error, read(row)) if traced else Attempt(error=(_message(error), [], ""))
 
 
 def failed(error: Exception, record: Any) -> Attempt:
     """Return the attempt that raised ``error`` for ``record``."""
     lines = [line.rstrip() for line in traceback.format_exception(error)]
     text = json.dumps(record, default=str)[:_MOST_TEXT]
-    return Attempt(error=(f"{type(error).__name__}: {error}"[:_MOST_TEXT], lines[-50:], text))
+    return Attempt(error=(_message(error), lines[-50:], text))
+
+
+def _message(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:_MOST_TEXT]
