@@ -7,7 +7,7 @@ connector would repeat failed handshakes without an end.
 import re
 import ssl
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +21,7 @@ __all__ = ["BUNDLE", "write_truststore"]
 
 BUNDLE = "AWS_CA_BUNDLE"
 """Environment variable of AWS's clients: a file of authorities, PEM."""
-_PEM = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 
 def write_truststore(path: Path, environment: Mapping[str, str]) -> Path | None:
@@ -33,18 +33,18 @@ def write_truststore(path: Path, environment: Mapping[str, str]) -> Path | None:
     if not bundle:
         return None
     try:
-        given = [x509.load_pem_x509_certificate(each) for each in _PEM.findall(Path(bundle).read_bytes())]
+        found = [ssl.PEM_cert_to_DER_cert(each) for each in _PEM.findall(Path(bundle).read_text("ascii", "replace"))]
     except (OSError, ValueError) as error:
         raise InvalidInput(f"The authorities in {bundle} ({BUNDLE}) cannot be read: {error}.") from error
     # The machine's own stay trusted: a script may speak to others, too.
-    known = list(_machine_authorities())
-    named = [PKCS12Certificate(each, f"authority-{number}".encode()) for number, each in enumerate([*given, *known])]
+    found += ssl.create_default_context().get_ca_certs(binary_form=True)
+    named = [PKCS12Certificate(each, f"authority-{number}".encode()) for number, each in enumerate(_parsed(found))]
     path.write_bytes(serialize_java_truststore(named, NoEncryption()))
     return path
 
 
-def _machine_authorities() -> Iterator[x509.Certificate]:
-    for each in ssl.create_default_context().get_ca_certs(binary_form=True):
-        # Old ones have serial numbers that the library does not like.
+def _parsed(found: Iterable[bytes]) -> Iterator[x509.Certificate]:
+    for each in dict.fromkeys(found):
+        # Some of a machine's old ones have serial numbers that the library does not like.
         with warnings.catch_warnings(action="ignore"), suppress(ValueError):
             yield x509.load_der_x509_certificate(each)
