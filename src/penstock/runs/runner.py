@@ -63,6 +63,7 @@ class JobRunner:
         check: Callable[[JobRun], None],
         credentials: Callable[[JobRun], Mapping[str, str]] = lambda _run: {},
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -71,6 +72,9 @@ class JobRunner:
         self._on_end: list[RunEnded] = []
         self._on_tick: list[Callable[[], float]] = []
         self._now = now
+        self._monotonic = monotonic
+        # By run: the heartbeat of its owner, and when this runner saw it first.
+        self._seen: dict[str, tuple[datetime, float]] = {}
         self._host = host
         self._owner = new_owner()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
@@ -150,7 +154,9 @@ class JobRunner:
             except Exception:  # noqa: BLE001 - runs are attended whatever is wrong with a trigger
                 _LOG.exception("the triggers of jobs could not be looked at")
         runs = self._store.active(RUNS)
-        self._reap({run.id: run for run in runs})
+        active = {run.id: run for run in runs}
+        self._seen = {run_id: seen for run_id, seen in self._seen.items() if run_id in active}
+        self._reap(active)
         # Sessions idle for hours, so they have places of their own.
         taken = Counter(run.of_session for run in runs if run.state in RUNNING and same_machine(run.host, self._host))
         for run in runs:
@@ -228,13 +234,12 @@ class JobRunner:
 
     def _adopt(self, run: JobRun) -> bool:
         """Take over a run whose server process is gone; fail it if its machine is."""
-        now = self._now()
-        heartbeat = run.heartbeat or run.modified
-        if not is_lost(run.owner or "", heartbeat, now=now, dead_after=_DEAD_AFTER):
+        now, silence = self._now(), self._silence(run)
+        if not is_lost(run.owner or "", now - silence, now=now, dead_after=_DEAD_AFTER):
             return False
         if not same_machine(run.host, self._host):
-            seconds = (now - heartbeat).total_seconds()
-            self._finish(run, "FAILED", error=_LOST_MACHINE.format(host=run.host, seconds=seconds))
+            error = _LOST_MACHINE.format(host=run.host, seconds=silence.total_seconds())
+            self._finish(run, "FAILED", error=error)
             return False
 
         def take(found: JobRun) -> JobRun:
@@ -243,6 +248,15 @@ class JobRunner:
             return replace(found, owner=self._owner, heartbeat=now)
 
         return self._change(run, take).owner == self._owner
+
+    def _silence(self, run: JobRun) -> timedelta:
+        """Return for how long this runner has seen no new heartbeat of a run: machines' clocks differ, and are set."""
+        heartbeat, now = run.heartbeat or run.modified, self._monotonic()
+        seen, since = self._seen.get(run.id, (None, now))
+        if seen != heartbeat:
+            since = now
+        self._seen[run.id] = (heartbeat, since)
+        return timedelta(seconds=now - since)
 
     def _attend(self, run: JobRun) -> None:
         """Record what a run's supervisor has done, and tell it to stop."""

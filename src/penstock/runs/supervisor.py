@@ -59,6 +59,7 @@ class _Supervisor:
         self._tail: deque[bytes] = deque(maxlen=_KEPT_LINES)
         self._rest = b""
         self._begun = datetime.now(UTC)
+        self._since = time.monotonic()  # a clock that is set ends no run
         signal.signal(signal.SIGTERM, lambda *_: self._request_end("signal"))
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -134,7 +135,7 @@ class _Supervisor:
     def _check(self, group: int) -> None:
         """Ask the process to end, again after a moment, and kill it after the grace."""
         limit = self._plan["seconds"]
-        if limit is not None and (datetime.now(UTC) - self._begun).total_seconds() > limit:
+        if limit is not None and time.monotonic() - self._since > limit:
             self._request_end("timeout")
         if self._folder.stop_requested:
             self._request_end("stop")

@@ -1,7 +1,7 @@
 """A store of jobs, and runners of several machines over it."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.store = MemoryJobStore()
         self.now = NOW
+        # What the clocks of machines are ahead of the test's.
+        self.skew = timedelta()
         self.folder = folder
         self.runners: list[JobRunner] = []
         script = folder / "script.py"
@@ -37,10 +39,19 @@ class World:
 
     def runner(self, host: str, **members: Any) -> JobRunner:
         made = JobRunner(
-            self.store, self.settings(host, **members), check=lambda _run: None, now=lambda: self.now, host=host
+            self.store,
+            self.settings(host, **members),
+            host=host,
+            check=lambda _run: None,
+            now=lambda: self.now + self.skew,
+            monotonic=self.monotonic,
         )
         self.runners.append(made)
         return made
+
+    def monotonic(self) -> float:
+        """The seconds that pass on all machines, whatever their clocks say."""
+        return (self.now - NOW).total_seconds()
 
     def run(self, run_id: str) -> JobRun:
         found = self.store.get(RUNS, run_id)

@@ -43,9 +43,11 @@ def test_a_runner_ends_the_process_of_a_run_that_another_machine_gave_up(world: 
     here = world.runner("here")
     world.until(here, run.id, "RUNNING")
     # The store did not answer this machine, whose server goes on, for a while.
-    world.now += timedelta(seconds=61)
     forget_owner(here._owner)
-    world.until(world.runner("other"), run.id, "FAILED")
+    other = world.runner("other")
+    other.tick()
+    world.now += timedelta(seconds=61)
+    world.until(other, run.id, "FAILED")
     folder = here.folder(run.id)
     assert folder.supervised
     here.tick()

@@ -28,6 +28,7 @@ def test_a_run_of_a_machine_without_a_sign_of_life_has_failed(world: World) -> N
     lost = {"owner": "one:1:x", "host": "one", "state": "RUNNING", "heartbeat": NOW}
     world.store.change(RUNS, run.id, lambda found: replace(found, **lost))  # type: ignore[arg-type]
     other = world.runner("two")
+    other.tick()
     world.now = NOW + timedelta(seconds=59)
     other.tick()
     assert world.run(run.id).state == "RUNNING"
@@ -40,11 +41,32 @@ def test_a_run_of_a_machine_without_a_sign_of_life_has_failed(world: World) -> N
     assert world.run(run.id).handled
 
 
+def test_a_clock_that_is_ahead_or_set_ends_no_run_of_another_machine(world: World) -> None:
+    run = world.runs.start("j", RunRequest())
+    other = world.runner("two")
+
+    def beats(found: JobRun) -> JobRun:
+        return replace(found, owner="one:1:x", host="one", state="RUNNING", heartbeat=world.now)
+
+    for beat in range(5):
+        world.store.change(RUNS, run.id, beats)
+        world.skew = timedelta(hours=beat)
+        other.tick()
+        world.now += timedelta(seconds=5)
+        other.tick()
+        assert world.run(run.id).state == "RUNNING"
+    world.now += timedelta(seconds=61)
+    other.tick()
+    assert world.run(run.id).state == "FAILED"
+
+
 def test_a_run_whose_server_ended_before_it_started_anything_is_started(world: World) -> None:
     run = world.runs.start("j", RunRequest())
     here = world.runner("here")
     lost = {"owner": "here:1:x", "host": "here", "heartbeat": NOW - timedelta(minutes=2)}
     world.store.change(RUNS, run.id, lambda found: replace(found, **lost))  # type: ignore[arg-type]
+    here.tick()
+    world.now += timedelta(seconds=61)
     assert world.until(here, run.id, "SUCCEEDED").error is None
 
 
@@ -110,8 +132,10 @@ def test_a_machine_that_comes_back_ends_the_runs_that_were_given_up(world: World
     here = world.runner("here")
     world.until(here, run.id, "RUNNING")
     here.close()
+    other = world.runner("other")
+    other.tick()
     world.now += timedelta(seconds=61)
-    world.until(world.runner("other"), run.id, "FAILED")
+    world.until(other, run.id, "FAILED")
     folder = here.folder(run.id)
     assert folder.supervised
     world.runner("here").sweep()
