@@ -108,16 +108,18 @@ import beside, library
 mechanism = "AWS_MSK_IAM"  # its login comes along
 properties = Path(os.environ["PENSTOCK_GLUE_SCRATCH"], "spark.properties").read_text()
 print(beside.WORD, library.WORD)
-print(*(line for line in properties.splitlines() if "spark.a" in line or "spark.b" in line or "drivers.jar" in line))
+print(*(line for line in properties.splitlines() if "spark.a" in line or "lock-impl" in line or "drivers.jar" in line))
 """
     files = f"{tmp_path / 'far' / 'beside.py'},s3://shop/library.zip"
     given = ["--extra-py-files", files, "--lake", "x"]
-    given += ["--conf", "spark.a=1 --conf spark.b=2", "--extra-jars=s3://shop/drivers.jar"]
+    lock = "spark.sql.catalog.glue_catalog.lock-impl=org.apache.iceberg.aws.dynamodb.DynamoDbLockManager"
+    given += ["--conf", f"spark.a=1 --conf {lock} --conf spark.ab=2", "--extra-jars=s3://shop/drivers.jar"]
     lake = environment | {"PENSTOCK_LAKE": str(bucket.parent)}
     done = ended(command(tmp_path, script, *given), lake)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "module archive"), done.stderr
-    assert all(each in done.stdout for each in ("spark.a", "spark.b", str(bucket / "drivers.jar"), "aws-msk-iam-auth")), (
+    assert all(each in done.stdout for each in ("spark.a=", "spark.ab=", str(bucket / "drivers.jar"), "aws-msk-iam-auth")), (
         done.stdout
     )
+    assert "lock-impl" not in done.stdout
     lacking = ended(command(tmp_path, script, *given[2:], "--extra-py-files", "beside.py,library.zip"), lake)
     assert "--extra-py-files names beside.py, which does not exist." in lacking.stderr

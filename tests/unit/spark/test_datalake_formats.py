@@ -55,9 +55,9 @@ def test_a_catalog_that_the_script_configures_keeps_its_settings_and_gets_our_en
     ("script", "argument"),
     [
         ('CATALOG = args["catalog"]\nconf = [(f"spark.sql.catalog.{CATALOG}.catalog-impl", "x")]', "glue_catalog"),
-        ('CATALOG = args["catalog"]\nconf = [("spark.sql.catalog." + CATALOG + ".type", "x")]', "--catalog=glue_catalog"),
-        ("CATALOG = 'glue_catalog'\nconf = [('spark.sql.catalog.%s.type' % CATALOG, 'glue')]", "other"),
-        ('name = args.get("catalog", "glue_catalog")\nconf = [("spark.sql.catalog.{}.type".format(name), "x")]', "other"),
+        ('C = args["catalog"]\nconf = [("spark.sql.catalog." + C + ".catalog-impl", "x")]', "--catalog=glue_catalog"),
+        ("CATALOG = 'glue_catalog'\nconf = [('spark.sql.catalog.%s.catalog-impl' % CATALOG, 'x')]", "other"),
+        ('c = args.get("catalog", "glue_catalog")\nconf = [("spark.sql.catalog.{}.catalog-impl".format(c), 1)]', "other"),
     ],
 )  # fmt: skip
 def test_a_catalog_whose_name_the_script_computes_gets_our_endpoints(script: str, argument: str) -> None:
@@ -65,6 +65,14 @@ def test_a_catalog_whose_name_the_script_computes_gets_our_endpoints(script: str
     assert found["spark.sql.catalog.glue_catalog.glue.endpoint"] == "http://127.0.0.1:8750"
     assert "spark.sql.catalog.glue_catalog.type" not in found
     assert not [name for name in found if "merge" in name or "s3:" in name or "JOB_NAME" in name]
+
+
+def test_a_catalog_of_a_comment_or_without_a_class_is_completed() -> None:
+    script = """
+    # spark.conf.set("spark.sql.catalog.glue_catalog.catalog-impl", "org.apache.iceberg.aws.glue.GlueCatalog")
+    spark.conf.set("spark.sql.catalog.glue_catalog.warehouse", "s3://mine/")
+    """
+    assert configuration(script) == configuration()
 
 
 def test_both_formats_extend_one_session() -> None:

@@ -28,7 +28,7 @@ from penstock.local.java import find_java
 from penstock.settings.home import Home
 from penstock.spark.catalog_session import catalog_configuration
 from penstock.spark.glue.check.script import check_script, refuse_sure
-from penstock.spark.glue.datalake import datalake_configuration, datalake_formats, datalake_groups
+from penstock.spark.glue.datalake import datalake_configuration, datalake_formats, datalake_groups, is_lock
 from penstock.spark.glue.jobs import launcher
 from penstock.spark.glue.jobs.authorities import write_truststore
 from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks
@@ -199,7 +199,7 @@ def _spark_settings(start: _Start, configuration: Sequence[str]) -> dict[str, st
         ),
         **(s3a_configuration(start.environment) if lake is None else _FOLDER_CHECKPOINTS),
         **(_catalog(start.environment, lake, start.bucket) if start.catalog else {}),
-        **dict(spark_setting(each) for each in configuration),
+        **{name: value for name, value in map(spark_setting, configuration) if not is_lock(name, value)},
     }
 
 

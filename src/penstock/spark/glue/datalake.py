@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock.errors import InvalidInput
 
-__all__ = ["CATALOG", "catalog_settings", "datalake_configuration", "datalake_formats", "datalake_groups"]
+__all__ = ["CATALOG", "catalog_settings", "datalake_configuration", "datalake_formats", "datalake_groups", "is_lock"]
 
 CATALOG = "glue_catalog"
 """The catalog of AWS's examples: Iceberg's tables of Glue's catalog."""
@@ -25,7 +25,11 @@ _EXTENSIONS: Mapping[str, str] = {
 _NAMED = re.compile(r"spark\.sql\.catalog\.(\w+)")
 # The name is put in as the script runs: f"spark.sql.catalog.{CATALOG}", "spark.sql.catalog." + name, and the like.
 _COMPUTED = re.compile(r"""spark\.sql\.catalog\.(?:\{|%|["'])""")
+_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_OWN_CLASS = re.compile(r"\.catalog-impl\b")
 _WORD = re.compile(r"""["'](\w{1,64})["']""")
+_LOCK = re.compile(r"spark\.sql\.catalog\.\w+\.lock-impl")
+_LOCKS = ("org.apache.iceberg.aws.glue.", "org.apache.iceberg.aws.dynamodb.")
 _HADOOP_IO = "org.apache.iceberg.hadoop.HadoopFileIO"
 
 
@@ -72,10 +76,13 @@ def datalake_configuration(
         found["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     if "iceberg" not in formats:
         return found
+    # What a script has as a comment is often in the job's --conf on AWS.
+    script = _COMMENT.sub("", script)
     named = _catalogs(script, arguments)
     for name in named:
         found |= _prefixed(name, _endpoints(environment))
-    if CATALOG not in named:
+    # Iceberg refuses a catalog with both a type and a class; another setting of the script takes the place of ours.
+    if CATALOG not in named or not _OWN_CLASS.search(script):
         found |= catalog_settings(environment, bucket=bucket, folder_lake=folder_lake)
     return found
 
@@ -117,3 +124,8 @@ def _endpoints(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _prefixed(name: str, settings: Mapping[str, str]) -> dict[str, str]:
     return {f"spark.sql.catalog.{name}.{key}": value for key, value in settings.items()}
+
+
+def is_lock(name: str, value: object) -> bool:
+    """Return whether a setting gives a catalog a lock of Iceberg's in DynamoDB, which it does not need."""
+    return _LOCK.fullmatch(name) is not None and str(value).startswith(_LOCKS)

@@ -7,7 +7,6 @@ https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-format-icebe
 """
 
 import logging
-import re
 from collections.abc import Mapping
 from functools import wraps
 from typing import Any
@@ -16,10 +15,10 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
 
+from penstock.spark.glue.datalake import is_lock
+
 __all__ = ["leave_out_locks"]
 
-_SETTING = re.compile(r"spark\.sql\.catalog\.\w+\.lock-impl")
-_LOCKS = ("org.apache.iceberg.aws.glue.", "org.apache.iceberg.aws.dynamodb.")
 _PATCHED = "_penstock_locks"
 
 _log = logging.getLogger("awsglue")
@@ -48,7 +47,7 @@ def _without_locks(original: Any) -> Any:
 
 
 def _is_lock(name: Any, value: Any) -> bool:
-    found = isinstance(name, str) and _SETTING.fullmatch(name) is not None and str(value).startswith(_LOCKS)
+    found = isinstance(name, str) and is_lock(name, value)
     if found:
         _log.warning("%s has no effect: commits to Glue's catalog are checked by their versions.", name)
     return found
