@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,10 @@ def test_the_command_line_creates_starts_and_follows_jobs(jobs: Jobs, tmp_path: 
     assert penstock("bookmarks", "reset", "lines")[1] == "The bookmark of job lines is reset.\n"
     code, _, error = penstock("logs", "lines", "jr_none")
     assert (code, "was not found" in error) == (1, True)
+    code, _, error = penstock("start", "none")
+    assert (code, error.count("\n")) == (1, 1)
+    assert error.startswith("penstock: Job none was not found.")
+    assert error.endswith("'penstock jobs list' shows the jobs, and 'penstock jobs runs JOB' the runs of one.\n")
     assert penstock("delete", "lines")[0] == 0
 
 
@@ -246,3 +251,24 @@ def test_logs_are_read_by_cloudwatchs_api(jobs: Jobs) -> None:
     for wrong in ({"logGroupName": "/x"}, {"logStreamName": "../x"}, {"logStreamName": "jr_none"}):
         with pytest.raises(logs.exceptions.ResourceNotFoundException):
             logs.get_log_events(**{**stream, **wrong})
+
+
+def test_a_python_shell_job_imports_wheels_and_has_glue_s_arguments(jobs: Jobs) -> None:
+    script = """
+import sys
+import prices
+from awsglue.utils import getResolvedOptions
+print(prices.VAT, getResolvedOptions(sys.argv, ["day"])["day"])
+"""
+    wheel = "prices-1.0-py3-none-any.whl"
+    location = jobs.script("prices_job", script)
+    with zipfile.ZipFile(jobs.server.lake / "lake/scripts" / wheel, "w") as packed:
+        packed.writestr("prices/__init__.py", "VAT = 19\n")
+    arguments = {"--extra-py-files": f"s3://lake/scripts/{wheel}", "--day": "2"}
+    command = {"Name": "pythonshell", "PythonVersion": "3.9", "ScriptLocation": location}
+    jobs.glue.create_job(Name="prices", Role="etl", Command=command, MaxCapacity=0.0625, DefaultArguments=arguments)
+    run = jobs.wait("prices", jobs.start("prices"))
+    assert (run["JobRunState"], run["MaxCapacity"]) == ("SUCCEEDED", 0.0625), run
+    assert jobs.output(run["Id"]) == ["19 2"]
+    with pytest.raises(jobs.glue.exceptions.InvalidInputException, match=r"is 0[.]0625 or 1"):
+        jobs.glue.create_job(Name="big", Role="etl", Command=command, MaxCapacity=2.0)

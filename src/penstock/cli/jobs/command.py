@@ -10,7 +10,7 @@ import click
 
 from penstock.cli.jobs.following import follow_log, wait_for_end
 from penstock.client.connection import open_client, translated_errors
-from penstock.errors import DataProblem, InvalidInput
+from penstock.errors import DataProblem, InvalidInput, NotFound
 
 __all__ = ["command"]
 
@@ -180,8 +180,12 @@ def bookmarks_reset(*, name: str, run_id: str | None) -> None:
 
 def _ask(operation: str, what: str, **request: Any) -> Mapping[str, Any]:
     client = open_client("glue")
-    with translated_errors(client, what):
-        answer: Mapping[str, Any] = getattr(client, operation)(**request)
+    try:
+        with translated_errors(client, what):
+            answer: Mapping[str, Any] = getattr(client, operation)(**request)
+    except NotFound as error:
+        remedy = error.remedy or "'penstock jobs list' shows the jobs, and 'penstock jobs runs JOB' the runs of one."
+        raise NotFound(error.message, remedy=remedy) from error
     return answer
 
 
