@@ -14,6 +14,7 @@ import pytest
 from penstock.catalog.model import Database, Partition
 from penstock.errors import AccessDenied
 from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests
+from penstock.query.execution.child import is_worn
 from penstock.query.execution.children import Child, ChildEnded, ChildPool
 from penstock.query.execution.context import Outcome, Task
 from penstock.query.execution.runner import RESULT
@@ -64,6 +65,14 @@ def test_only_so_many_idle_children_are_kept(children: ChildPool) -> None:
         pids = {one.pid, two.pid}
     assert len([pid for pid in pids if psutil.pid_exists(pid)]) == 1
     pool.close()
+
+
+def test_a_child_ends_when_it_holds_half_of_what_a_statement_may_allocate() -> None:
+    megabyte = 1 << 20
+    assert not is_worn(850 * megabyte, 2_560 * megabyte)
+    assert is_worn(1_300 * megabyte, 2_560 * megabyte)
+    assert not is_worn(550 * megabyte, 1_024 * megabyte), "a new process has 200 MB already"
+    assert is_worn(650 * megabyte, 1_024 * megabyte)
 
 
 def test_a_running_statement_is_killed_and_the_next_one_has_a_new_process(
