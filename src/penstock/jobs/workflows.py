@@ -28,8 +28,8 @@ _MOST_PROPERTIES = 100
 class WorkflowRun:
     """A run of a workflow.
 
-    ``fired`` are the triggers whose actions were or are being started, ``crawls`` when each of its crawlers was started, and
-    ``failed`` the actions that could not be started (``TRIGGER/NUMBER``), with the reason.
+    ``fired`` are the triggers whose actions were or are being started, ``crawls`` when each of its crawls, by their ids, was
+    started, and ``failed`` the actions that could not be started (``TRIGGER/NUMBER``), with the reason.
     """
 
     id: str

@@ -267,7 +267,7 @@ class TriggerRunner:
 
     def _crawl_end(self, run: WorkflowRun, place: str, name: str, crawl_id: str) -> tuple[WorkflowRun, str | None]:
         state = self._crawls.state(name, crawl_id)
-        if state is None and name in run.crawls:
+        if state is None and crawl_id in run.crawls:
             return self._change(run, _failing(place, f"The crawl of {name} was lost.")), "ERROR"
         if state is None and run.status == "STOPPING":
             return run, "STOPPED"
@@ -277,9 +277,9 @@ class TriggerRunner:
             except PenstockError as error:
                 _raise_if_it_may_pass(error)
                 return self._change(run, _failing(place, str(error))), "ERROR"
-        if name not in run.crawls:
+        if crawl_id not in run.crawls:
             now = self._now().isoformat()
-            run = self._change(run, lambda found: replace(found, crawls={**found.crawls, name: now}))
+            run = self._change(run, lambda found: replace(found, crawls={**found.crawls, crawl_id: now}))
         return run, None if state in {None, "RUNNING"} else state
 
     def _before(self, run: WorkflowRun, trigger: Trigger) -> Sequence[str]:

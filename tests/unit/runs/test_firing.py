@@ -216,6 +216,24 @@ def test_a_crawl_of_a_workflow_is_followed_though_its_server_is_killed(world: Wo
     assert (found.status, found.error) == ("COMPLETED", None)
 
 
+def test_a_workflow_crawls_with_one_crawler_twice(world: World) -> None:
+    world.workflows.create("night", {}, {})
+    first = {"Actions": [{"CrawlerName": "files"}]}
+    world.triggers.create(Trigger(name="t", type="ON_DEMAND", workflow="night", settings=first), activate=False)
+    ended = {"CrawlerName": "files", "CrawlState": "SUCCEEDED", "LogicalOperator": "EQUALS"}
+    again = {**first, "Predicate": {"Conditions": [ended]}}
+    world.triggers.create(Trigger(name="u", type="CONDITIONAL", workflow="night", settings=again), activate=True)
+    run = world.workflows.start("night", {})
+    for crawls in (1, 2):
+        for _ in range(3):
+            world.tick()
+        assert list(world.crawls.states.values()) == ["SUCCEEDED"] * (crawls - 1) + ["RUNNING"]
+        world.crawls.states.update(dict.fromkeys(world.crawls.states, "SUCCEEDED"))
+    world.tick()
+    found = world.workflows.run("night", run.id)
+    assert (found.status, found.error) == ("COMPLETED", None)
+
+
 def test_a_job_that_a_trigger_cannot_start_has_a_run_that_says_why(world: World) -> None:
     world.trigger()
     running = world.runs.start("j", RunRequest())
