@@ -174,6 +174,14 @@ def test_resources_of_other_services() -> None:
     assert secret == (f"arn:aws:secretsmanager:us-east-1:{A}:secret:broker-AbCdEf",)
 
 
+def test_a_search_of_logs_is_authorized_on_the_group_and_on_each_stream_that_it_names() -> None:
+    group = f"arn:aws:logs:us-east-1:{A}:log-group:/g:log-stream:"
+    for more, streams in (({}, ()), ({"logStreamNamePrefix": "jr_"}, ()), ({"logStreamNames": ["a", "b"]}, ("a", "b"))):
+        found = resources_of("logs", "FilterLogEvents", {"logGroupName": "/g", **more}, CONTEXT)
+        assert list(found) == [group, *(f"{group}{each}" for each in streams)]
+    assert resources_of("logs", "GetLogEvents", {"logGroupName": "/g", "logStreamName": "a"}, CONTEXT) == (f"{group}a",)
+
+
 @pytest.mark.parametrize(
     ("service", "request_", "expected"),
     [

@@ -231,6 +231,28 @@ def _athena(caller: Caller) -> RequestContext:
     )
 
 
+@pytest.mark.parametrize("action", ["logs:FilterLogEvents", "logs:GetLogEvents"])
+def test_a_search_of_logs_leaves_the_events_of_a_denied_stream_out(world: World, action: str) -> None:
+    resource = f"arn:aws:logs:us-east-1:{A}:log-group:/aws-glue/jobs/output:"
+    deny = {"Effect": "Deny", "Action": action, "Resource": f"{resource}log-stream:jr_hidden"}
+    statements = [{"Effect": "Allow", "Action": "logs:*", "Resource": f"{resource}*"}, deny]
+    text = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    world.store.change_entity(EntityKind.USER, A, "ana", "PutUserPolicy", lambda user: _with(user, text))
+    context = _athena(ANA)._replace(service="logs", operation="FilterLogEvents")
+    request = {"logGroupName": "/aws-glue/jobs/output"}
+    handler, _ = world.authorizer.authorize(Events(), request, context)
+    answer = called(handler, request, context)
+    assert [each["logStreamName"] for each in answer["events"]] == ["jr_shown"]
+    assert answer["nextToken"] == "m/2:1"
+
+
+@dataclass(frozen=True)
+class Events:
+    def handler(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        names = ("jr_hidden", "jr_shown", "jr_hidden")
+        return {"events": [{"logStreamName": name, "message": "x"} for name in names], "nextToken": "m/2:1"}
+
+
 def test_iam_takes_no_session_token_of_users_nor_of_root(world: World) -> None:
     session = SessionContext(issued=0, expires=2**40)
     role = SessionContext(issued=0, expires=2**40, role=f"arn:aws:iam::{A}:role/r", session_name="s")

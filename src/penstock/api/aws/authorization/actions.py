@@ -404,11 +404,19 @@ def _organizations_account(request: Request, context: ResourceContext) -> Sequen
     return (account_resource(account, context),) if account.isdigit() else EVERYTHING
 
 
-def _log_streams(request: Request, context: ResourceContext) -> Sequence[str]:
-    names = [request["logStreamName"]] if "logStreamName" in request else request.get("logStreamNames") or []
-    names = names or [f"{request.get('logStreamNamePrefix') or ''}*"]
-    group = f"log-group:{request.get('logGroupName') or '*'}:log-stream"
-    return [arn("logs", context.region, context.account, f"{group}:{name}") for name in names]
+def log_stream_resource(group: str | None, stream: str, context: ResourceContext) -> str:
+    """Return the ARN of a log's stream; that of its group, as AWS's decisions name it, for an empty ``stream``."""
+    return arn("logs", context.region, context.account, f"log-group:{group or '*'}:log-stream:{stream}")
+
+
+def _log_stream(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (log_stream_resource(request.get("logGroupName"), request.get("logStreamName") or "*", context),)
+
+
+def _log_search(request: Request, context: ResourceContext) -> Sequence[str]:
+    """AWS authorizes a search on the group alone; here it is denied, too, for a stream that it names and that is denied."""
+    names = ("", *(request.get("logStreamNames") or ()))
+    return [log_stream_resource(request.get("logGroupName"), name, context) for name in names]
 
 
 def _each(builder: Builder, *operations: str) -> dict[str, Builder]:
@@ -517,7 +525,7 @@ _ORGANIZATIONS: dict[str, Builder] = {
     **_each(_organizations_account, "DescribeAccount", "DescribeCreateAccountStatus", "ListParents"),
     **_each(_organizations_account, "ListPoliciesForTarget", "ListTagsForResource"),
 }
-_LOGS: dict[str, Builder] = _each(_log_streams, "FilterLogEvents", "GetLogEvents")
+_LOGS: dict[str, Builder] = {"FilterLogEvents": _log_search, "GetLogEvents": _log_stream}
 _STS: dict[str, Builder] = {"GetFederationToken": _federated_user}
 _BUILDERS: Mapping[str, Mapping[str, Builder]] = {
     "athena": _ATHENA,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.aws.authorization.actions import Request, ResourceContext, account_resource
+from penstock.api.aws.authorization.actions import Request, ResourceContext, account_resource, log_stream_resource
 from penstock.names import arn
 from penstock.registry.identity import registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
@@ -91,6 +91,10 @@ def _identity(kind: str) -> Callable[[Item, Request, ResourceContext], Sequence[
 
 def _account(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
     return lambda item, _request, context: (account_resource(item[key], context),)
+
+
+def _log_event(item: Item, request: Request, context: ResourceContext) -> Sequence[str]:
+    return (log_stream_resource(request.get("logGroupName"), item["logStreamName"], context),)
 
 
 def _tables_in(request: Request, context: ResourceContext) -> Sequence[str]:
@@ -204,6 +208,9 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
             action="secretsmanager:ListSecrets",
             single="secretsmanager:DescribeSecret",
         )
+    ],
+    ("logs", "FilterLogEvents"): [
+        ListedMembers(member="events", resources=_log_event, action="logs:FilterLogEvents", single="logs:GetLogEvents")
     ],
     ("iam", "ListUsers"): [_iam("ListUsers", "Users", _by("Arn"), "GetUser")],
     ("iam", "ListRoles"): [_iam("ListRoles", "Roles", _by("Arn"), "GetRole")],
