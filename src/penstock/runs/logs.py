@@ -22,6 +22,7 @@ _FILES = 8
 _PAGE_CHARACTERS = 1_000_000  # GetLogEvents: "up to 1 MB (10,000 log events)"
 _LINE_BYTES = 200_000  # CloudWatch's events have up to 256 KB
 _SUFFIX = ".jsonl"
+_CLOCKS = 1.0  # seconds: files have times of a coarser clock than events
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +113,25 @@ def read_log(folder: Path, *, place: str | None, limit: int, backward: bool = Fa
     return LogPage(events=events, begin=begin, end=end)
 
 
-def log_events(folder: Path, place: str | None = None) -> Iterator[tuple[LogEvent, str]]:
-    """Yield the events behind ``place``, or all, each with the place behind it."""
-    number, offset = _parsed(place) if place else (0, 0)
-    return _rows(folder, number, offset)
+def log_events(folder: Path, since: float) -> Iterator[tuple[LogEvent, str]]:
+    """Yield the events of ``since``, in seconds since 1970, and later, and some earlier ones, each with the place behind it.
+
+    Files that were not written since then are not read.
+    """
+    first = min((number for number, written in _written(folder) if written >= since), default=None)
+    return iter(()) if first is None else _rows(folder, first, 0)
 
 
-def log_changed(folder: Path) -> float:
-    """Return the seconds since 1970 at which the log was last written; 0 for none."""
-    times = []
-    for file in folder.glob(f"*{_SUFFIX}"):
+def log_changed(folder: Path, since: float) -> bool:
+    """Return whether the log was written at ``since``, in seconds since 1970, or later."""
+    return any(written >= since for _, written in _written(folder))
+
+
+def _written(folder: Path) -> Iterator[tuple[int, float]]:
+    """Yield the number of each file with the latest time that an event in it may have."""
+    for number in _numbers(folder):
         with suppress(FileNotFoundError):
-            times.append(file.stat().st_mtime)
-    return max(times, default=0.0)
+            yield number, (folder / f"{number:06}{_SUFFIX}").stat().st_mtime + _CLOCKS
 
 
 def _backward(folder: Path, place: str | None, limit: int) -> LogPage:

@@ -1,8 +1,14 @@
 """A page of a log has a bound in characters, forward and backward, and no event is left out between pages."""
 
+import os
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from penstock.api.aws import logs
 from penstock.runs.logs import LogWriter, read_log
+from tests.unit.api.handlers import called
 
 
 def test_pages_are_bounded_and_lose_nothing(tmp_path: Path) -> None:
@@ -24,3 +30,45 @@ def test_pages_are_bounded_and_lose_nothing(tmp_path: Path) -> None:
         back = [each.message for each in page.events] + back
         place = page.begin
     assert back == lines
+
+
+GROUP = "/aws-glue/jobs/output"
+
+
+def searched(folder: Path, **members: Any) -> list[list[tuple[str, str]]]:
+    """The pages of a search, each event as its stream and its text."""
+    handler = logs.operations(folder).handlers["FilterLogEvents"]
+    pages = []
+    token: dict[str, str] = {}
+    while True:
+        answer = called(handler, {"logGroupName": GROUP, **members, **token})
+        pages.append([(each["logStreamName"], each["message"]) for each in answer["events"]])
+        if "nextToken" not in answer:
+            return pages
+        token = {"nextToken": answer["nextToken"]}
+
+
+def test_a_search_reads_no_file_that_was_not_written_since_its_page_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.runs.logs._FILE_BYTES", 20)
+    lines = [(run, f"{run} {number}") for number in range(6) for run in ("jr_a", "jr_b")]
+    writers = {run: LogWriter(tmp_path / run / "output") for run in ("jr_a", "jr_b")}
+    for seconds, (run, line) in enumerate(lines, start=1_000):
+        monkeypatch.setattr("time.time", lambda now=float(seconds): now)
+        writers[run].write(line.encode() + b"\n")
+    for run, writer in writers.items():
+        writer.close()
+        files = sorted((tmp_path / run / "output").iterdir())
+        assert len(files) == 6
+        for at, file in zip(range(1_000 + (run == "jr_b"), 1_012, 2), files, strict=True):
+            os.utime(file, (at, at))
+    assert searched(tmp_path) == [lines, []]
+    assert searched(tmp_path, limit=5) == [lines[:5], lines[5:10], lines[10:], []]
+    # Of what is broken before the pages begin, nothing is read.
+    for run in writers:
+        (tmp_path / run / "output" / "000000.jsonl").write_bytes(b"broken\n")
+        os.utime(tmp_path / run / "output" / "000000.jsonl", (1_000, 1_000))
+    assert searched(tmp_path, startTime=1_006_000, limit=5) == [lines[6:11], lines[11:], []]
+    assert searched(tmp_path, nextToken="m/1006000:1")[0] == lines[7:]
+    assert searched(tmp_path, startTime=1_006_000, logStreamNames=["jr_b"])[0] == lines[7::2]

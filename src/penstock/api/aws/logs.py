@@ -22,7 +22,6 @@ _GROUPS = {f"/aws-glue/jobs/{stream}": stream for stream in STREAMS}
 _MOST = 10_000
 _STREAM = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _MOST_STREAMS = 100  # as many as logStreamNames may name
-_CLOCKS = 1.0  # seconds: files have times of a coarser clock than events
 _MOST_CHARACTERS = 1_000_000
 _MOMENT = re.compile(r"m/(\d{1,15}):(\d{1,9})")
 _TOKEN = re.compile(r"([fb])/(\d{1,9}:\d{1,12})")
@@ -62,8 +61,9 @@ def _search(folder: Path | None, request: Request) -> Response:
     """Return events of one or several streams, by their times; those of one millisecond by stream and place."""
     group, wanted, limit = request.get("logGroupName") or "", _within(request), request.get("limit") or _MOST
     since, passed = _moment(request.get("nextToken"))
-    logs = _searched(folder, group, request)
-    merged = heapq.merge(*(_placed(name, log) for name, log in logs.items()), key=lambda each: each[0].time)
+    begin = max(since, request.get("startTime") or 0) / 1000
+    logs = _searched(folder, group, request, begin)
+    merged = heapq.merge(*(_placed(name, log, begin) for name, log in logs.items()), key=lambda each: each[0].time)
     events: list[dict[str, Any]] = []
     length = 0
     for event, name, place in merged:
@@ -88,8 +88,8 @@ def _behind(events: Sequence[Mapping[str, Any]], token: str | None) -> str | Non
     return f"m/{last}:{sum(each['timestamp'] == last for each in events) + (passed if since == last else 0)}"
 
 
-def _searched(folder: Path | None, group: str, request: Request) -> dict[str, Path]:
-    """Return the logs of the streams that are named, begin with the prefix, or else of all, by their names."""
+def _searched(folder: Path | None, group: str, request: Request, since: float) -> dict[str, Path]:
+    """Return the logs of the streams that are named, or of those with the prefix that were written since, by their names."""
     names: list[str] = list(request.get("logStreamNames") or ())
     prefix = request.get("logStreamNamePrefix") or ""
     if names and prefix:
@@ -97,11 +97,10 @@ def _searched(folder: Path | None, group: str, request: Request) -> dict[str, Pa
     if names:
         return {name: _stream(folder, group, name) for name in sorted(set(names))}
     stream = _of_group(group)
-    since = (request.get("startTime") or 0) / 1000
     found = {
         each.name: each / stream
         for each in sorted([] if folder is None else folder.glob("*"))
-        if each.name.startswith(prefix) and log_changed(each / stream) + _CLOCKS >= since
+        if each.name.startswith(prefix) and log_changed(each / stream, since)
     }
     if len(found) > _MOST_STREAMS:
         raise _InvalidParameter(
@@ -111,8 +110,8 @@ def _searched(folder: Path | None, group: str, request: Request) -> dict[str, Pa
     return found
 
 
-def _placed(name: str, log: Path) -> Iterator[tuple[LogEvent, str, str]]:
-    for event, place in log_events(log):
+def _placed(name: str, log: Path, since: float) -> Iterator[tuple[LogEvent, str, str]]:
+    for event, place in log_events(log, since):
         yield event, name, place
 
 
