@@ -174,7 +174,9 @@ def _operational_app(
         gc.collect()
         gc.freeze()
         flusher = asyncio.create_task(_flush_often(metrics))
-        beginning = asyncio.create_task(asyncio.to_thread(services.begin))
+        accounts = [each.id for each in await asyncio.to_thread(services.directory.accounts.list)]
+        # The server answers meanwhile.
+        beginning = asyncio.create_task(asyncio.to_thread(services.tenants.begin, accounts))
         try:
             yield
         finally:

@@ -1,6 +1,7 @@
 """The tenants of one process: registry, catalog, crawlers, statements and secrets over each account's own database."""
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from penstock.server.jobs import TenantJobs
 
 __all__ = ["ServedTenant", "ServedTenants"]
+
+_log = logging.getLogger("penstock.server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,7 @@ class ServedTenants:
         self._running: dict[str, ServedTenant] = {first.account: first}
         self._handlers: dict[str, Mapping[tuple[str, str], AnyHandler]] = {first.account: _handlers(first)}
         self._lock = Lock()
+        self._working = False
         self._closed = False
 
     def running(self, account: str) -> ServedTenant | None:
@@ -49,6 +53,8 @@ class ServedTenants:
             tenant = self._running.get(account)
             if tenant is None and not self._closed:
                 tenant = self._start(account)
+                if self._working:
+                    self._begin(tenant)
                 self._handlers[account] = _handlers(tenant)
                 self._running[account] = tenant
         return tenant
@@ -57,10 +63,32 @@ class ServedTenants:
         """Return the handler of a running tenant."""
         return self._handlers[account][service, operation]
 
-    @property
-    def closed(self) -> bool:
-        """Whether no tenants are started any more."""
-        return self._closed
+    def begin(self, accounts: Iterable[str]) -> None:
+        """Do the work in the background of ``accounts``, and of each that is started later: schedules, and the runs of jobs.
+
+        It takes a tenth of a second an account.
+        """
+        with self._lock:
+            self._working = True
+            running = list(self._running.values())
+        for tenant in running:
+            self._begin(tenant)
+        for account in accounts:
+            try:
+                self.get(account)
+            except Exception:  # noqa: BLE001 - one account must not keep the others from their work
+                self._complain(account)
+
+    def _begin(self, tenant: ServedTenant) -> None:
+        try:
+            tenant.recover()
+        except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
+            self._complain(tenant.account)
+        tenant.jobs.begin()
+
+    def _complain(self, account: str) -> None:
+        if not self._closed:
+            _log.exception("the work of account %s could not be begun", account)
 
     def close(self) -> None:
         """Close the running tenants, and start no more."""

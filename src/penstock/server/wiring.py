@@ -97,21 +97,6 @@ class Services:
             if tenant is not None:
                 tenant.recover()
 
-    def begin(self) -> None:
-        """Do every account's work in the background from now on: schedules, and the runs of jobs.
-
-        It takes a tenth of a second an account, and goes on while the server answers.
-        """
-        for account in self.directory.accounts.list():
-            try:
-                tenant = self.tenants.get(account.id)
-                if tenant is not None:
-                    tenant.recover()
-                    tenant.jobs.begin()
-            except Exception:  # noqa: BLE001 - one account must not keep the others from their work
-                if not self.tenants.closed:
-                    _log.exception("the work of account %s could not be begun", account.id)
-
     def close(self) -> None:
         """Stop running work, and close the stores."""
         self.tenants.close()
