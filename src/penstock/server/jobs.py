@@ -9,7 +9,6 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from penstock.api.aws.jobs import jobs as job_operations
 from penstock.api.aws.jobs import runs as run_operations
 from penstock.api.aws.jobs import security, sessions, triggers, workflows
 from penstock.api.aws.protocol.operations import OperationSet
+from penstock.crawl.model import Crawler
 from penstock.crawl.service import CrawlService
 from penstock.errors import AccessDenied, InvalidInput, NotFound, PenstockError
 from penstock.jobs.bookmarks import MAX_DOCUMENT, Bookmark, BookmarkService
@@ -82,9 +82,10 @@ class TenantJobs:
         wake = runner.wake if runner is not None else lambda: None
         runs = RunService(store, enabled=runner is not None, wake=wake)
         flows = WorkflowService(store, wake=wake)
-        firing = TriggerRunner(store, runs, flows, _CrawlsOfService(crawls))
+        crawlers = _CrawlsOfService(crawls)
+        firing = TriggerRunner(store, runs, flows, crawlers)
         interactive = SessionService(store, script=_SESSION, enabled=runner is not None, wake=wake)
-        starters = TriggerService(store, fire=firing.fire, is_crawler=partial(_is_crawler, crawls))
+        starters = TriggerService(store, fire=firing.fire, is_crawler=crawlers.known)
         if runner is not None:
             runner.on_end(runs.try_again)
             runner.on_end(firing.ended)
@@ -119,38 +120,36 @@ class TenantJobs:
             self.runner.close()
 
 
-def _is_crawler(service: CrawlService, name: str) -> bool:
-    try:
-        service.get(name)
-    except NotFound:
-        return False
-    return True
-
-
 class _CrawlsOfService:
     """The crawlers that triggers start and wait for."""
 
     def __init__(self, service: CrawlService) -> None:
         self._service = service
 
+    def known(self, name: str) -> bool:
+        return self._find(name) is not None
+
     def start(self, name: str, crawl_id: str) -> None:
         self._service.start(name, run_id=crawl_id)
 
     def last(self, name: str) -> tuple[str, str] | None:
-        try:
-            history = self._service.get(name).history
-        except NotFound:
-            return None
-        return (history[0].run_id, history[0].last.status) if history else None
+        crawler = self._find(name)
+        latest = crawler.history[0] if crawler is not None and crawler.history else None
+        return (latest.run_id, latest.last.status) if latest is not None else None
 
     def state(self, name: str, crawl_id: str) -> str | None:
-        try:
-            crawler = self._service.get(name)
-        except NotFound:
+        crawler = self._find(name)
+        if crawler is None:
             return None
         if crawler.run_id == crawl_id:
             return "RUNNING"
         return next((each.last.status for each in crawler.history if each.run_id == crawl_id), None)
+
+    def _find(self, name: str) -> Crawler | None:
+        try:
+            return self._service.get(name)
+        except NotFound:
+            return None
 
 
 def _runner(
