@@ -1,11 +1,13 @@
 """The port that stores everything about jobs: entries of several kinds, each call one transaction."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
-__all__ = ["Entry", "JobStore", "Kind"]
+__all__ = ["Entry", "JobStore", "Kind", "all_entries"]
+
+_PAGE = 100
 
 
 class Entry(Protocol):
@@ -105,3 +107,14 @@ class JobStore(Protocol):
     def delete_scope(self, kind: Kind[T], scope: str) -> None:
         """Delete all entries of a scope."""
         ...
+
+
+def all_entries(store: JobStore, kind: Kind[T], scope: str = "") -> Iterator[T]:
+    """Yield all entries of a scope in the order of their ranks, read in pages."""
+    after: str | None = None
+    while True:
+        found = store.list(kind, scope, after=after, limit=_PAGE)
+        yield from found
+        if len(found) < _PAGE:
+            return
+        after = found[-1].rank

@@ -14,7 +14,7 @@ from penstock.jobs.definitions import check_arguments
 from penstock.jobs.errors import EntryNotFound, SettingNotServed
 from penstock.jobs.model import JOBS
 from penstock.jobs.named import TaggedEntries, TaggedEntry
-from penstock.jobs.store import JobStore, Kind
+from penstock.jobs.store import JobStore, Kind, all_entries
 from penstock.tags import check_tags
 
 __all__ = [
@@ -92,7 +92,7 @@ WORKFLOWS = Kind("workflow", Workflow)
 
 def triggers_of(store: JobStore, workflow: str) -> Sequence[Trigger]:
     """Return the triggers of a workflow."""
-    return [each for each in store.list(TRIGGERS, "", after=None, limit=_QUOTA) if each.workflow == workflow]
+    return [each for each in all_entries(store, TRIGGERS) if each.workflow == workflow]
 
 
 def next_run(trigger: Trigger, now: datetime) -> datetime | None:

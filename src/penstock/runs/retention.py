@@ -4,31 +4,30 @@ Source: Glue API reference, "GetJobRun": the history of workflows and job runs i
 says nothing: they are kept as long.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from penstock.jobs.model import JOBS, RUNS, JobRun
 from penstock.jobs.sessions import SESSIONS, STATEMENTS, session_run
-from penstock.jobs.store import Entry, JobStore, Kind
+from penstock.jobs.store import Entry, JobStore, Kind, all_entries
 from penstock.jobs.triggers import WORKFLOWS
 from penstock.jobs.workflows import WORKFLOW_RUNS
 
 __all__ = ["KEPT", "forget_old"]
 
 KEPT = timedelta(days=365)
-_PAGE = 100
 
 T = TypeVar("T", bound=Entry)
 
 
 def forget_old(store: JobStore, before: datetime) -> None:
     """Delete what ended before a time. The logs of runs follow, each on its machine."""
-    for job in _pages(store, JOBS, ""):
+    for job in all_entries(store, JOBS):
         _forget(store, RUNS, job.name, _end, before)
-    for workflow in _pages(store, WORKFLOWS, ""):
+    for workflow in all_entries(store, WORKFLOWS):
         _forget(store, WORKFLOW_RUNS, workflow.name, lambda run: run.completed, before)
-    for session in _pages(store, SESSIONS, ""):
+    for session in all_entries(store, SESSIONS):
         if session.created >= before:
             continue
         run = store.get(RUNS, session_run(session.id))
@@ -47,16 +46,9 @@ def _end(run: JobRun) -> datetime | None:
 def _forget(store: JobStore, kind: Kind[T], scope: str, end: Callable[[T], datetime | None], before: datetime) -> None:
     """Delete the entries of a scope, which are in the order of their start, that ended before a time."""
     started_since = before.isoformat(timespec="microseconds")
-    for entry in _pages(store, kind, scope):
+    for entry in all_entries(store, kind, scope):
         if entry.rank > started_since:
             return
         ended = end(entry)
         if ended is not None and ended < before:
             store.delete(kind, entry.key)
-
-
-def _pages(store: JobStore, kind: Kind[T], scope: str) -> Iterator[T]:
-    after: str | None = None
-    while found := store.list(kind, scope, after=after, limit=_PAGE):
-        yield from found
-        after = found[-1].rank

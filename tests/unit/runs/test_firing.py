@@ -216,6 +216,14 @@ def test_a_crawl_of_a_workflow_is_followed_though_its_server_is_killed(world: Wo
     assert (found.status, found.error) == ("COMPLETED", None)
 
 
+def test_all_triggers_of_a_workflow_are_found_among_more_than_may_be_added_now(world: World) -> None:
+    world.workflows.create("night", {}, {})
+    for number in range(1_001):
+        world.store.add(TRIGGERS, Trigger(name=f"a{number:04}", type="ON_DEMAND", settings={"Actions": []}))
+    world.store.add(TRIGGERS, Trigger(name="z", type="ON_DEMAND", workflow="night", settings={"Actions": []}))
+    assert [each.name for each in world.workflows.triggers("night")] == ["z"]
+
+
 def test_a_workflow_crawls_with_one_crawler_twice(world: World) -> None:
     world.workflows.create("night", {}, {})
     first = {"Actions": [{"CrawlerName": "files"}]}
