@@ -15,13 +15,14 @@ from pyspark.sql import DataFrame
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.delta import DeltaSink
 from penstock.pipelines.sinks.jdbc import JdbcSink
+from penstock.spark.glue.sinks.batches import persisted_batch
 from penstock.spark.glue.sinks.jdbc import secret_login
 from penstock.spark.glue.sinks.staging import publish
 from penstock.spark.glue.sources.listing import check_bucket
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.sinks.delta import DeltaWriter
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
-from penstock.spark.sinks.port import SinkBatch, SinkWriter
+from penstock.spark.sinks.port import SinkWriter
 
 __all__ = ["write_batch_once", "write_batch_once_to_database"]
 
@@ -85,22 +86,9 @@ def write_batch_once_to_database(frame: DataFrame, batch_id: int, table: str, *,
 
 
 def _published(writer: SinkWriter, frame: DataFrame, number: int, checkpoint: str, target: str) -> bool:
-    rows = frame.persist()
-    try:
-        batch = SinkBatch(
-            pipeline="glue",
-            sink=target,
-            query=_stream(checkpoint, size=16),
-            number=number,
-            end="",
-            rows=rows,
-            columns=rows.schema,
-            count=rows.count(),
-        )
-        writer.check()
+    writer.check()
+    with persisted_batch(frame, target, query=_stream(checkpoint, size=16), number=number) as batch:
         return not writer.publish(batch).replayed
-    finally:
-        rows.unpersist()
 
 
 def _stream(checkpoint: str, *, size: int) -> str:

@@ -18,10 +18,10 @@ from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.spark.glue.databases import Target, database_target, target_of_table
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.redshift import temp_dir
+from penstock.spark.glue.sinks.batches import persisted_batch
 from penstock.spark.glue.sinks.port import Write
 from penstock.spark.glue.sources.jdbc import database_problem, driver_of, driver_url
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
-from penstock.spark.sinks.port import SinkBatch
 
 __all__ = ["secret_login", "to_table", "write"]
 
@@ -58,22 +58,9 @@ def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> 
         password=target.password,
         dialect=target.address.dialect,
     )
-    rows = frame.persist()
-    try:
-        batch = SinkBatch(
-            pipeline="glue",
-            sink=write.kind,
-            query="",
-            number=0,
-            end="",
-            rows=rows,
-            columns=rows.schema,
-            count=rows.count(),
-        )
-        writer = JdbcWriter(sink, secret_login, load_files=None if folder is None else folder.copy)
+    writer = JdbcWriter(sink, secret_login, load_files=None if folder is None else folder.copy)
+    with persisted_batch(frame, write.kind) as batch:
         writer.load(batch, before=before, after=after)
-    finally:
-        rows.unpersist()
 
 
 def _by_driver(write: Write, target: Target, frame: DataFrame) -> None:

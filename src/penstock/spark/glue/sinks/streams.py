@@ -18,6 +18,7 @@ from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.kinesis import KinesisSink
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.payload import check_avro
+from penstock.spark.glue.sinks.batches import persisted_batch
 from penstock.spark.glue.sinks.port import Write
 from penstock.spark.glue.sources.kafka import broker_options, kafka_connections
 from penstock.spark.glue.sources.stream_tables import stream_options
@@ -25,7 +26,6 @@ from penstock.spark.kafka import check_brokers
 from penstock.spark.quoting import quoted
 from penstock.spark.sinks.kafka.writer import PRODUCER, kafka_errors
 from penstock.spark.sinks.kinesis import KinesisWriter
-from penstock.spark.sinks.port import SinkBatch
 from penstock.spark.sinks.values import JSON
 from penstock.spark.sources.kinesis.options import stream_of
 
@@ -77,17 +77,11 @@ def write_kinesis(write: Write, frame: DataFrame) -> None:
     stream = stream_of(options)
     key = options.text("partitionKey")
     whole = options.flag("aggregationEnabled", default=True)
-    rows = frame.persist()
-    try:
-        batch = SinkBatch(
-            pipeline="glue", sink="kinesis", query="", number=0, end="", rows=rows, columns=rows.schema, count=rows.count()
-        )  # fmt: skip
-        sink = KinesisSink(name="kinesis", stream=stream.name, partition_key=_expression(frame, key), aggregate=whole)
-        writer = KinesisWriter(sink, write.session.spark, client=stream.client())
-        writer.check()
+    sink = KinesisSink(name="kinesis", stream=stream.name, partition_key=_expression(frame, key), aggregate=whole)
+    writer = KinesisWriter(sink, write.session.spark, client=stream.client())
+    writer.check()
+    with persisted_batch(frame, "kinesis") as batch:
         writer.publish(batch)
-    finally:
-        rows.unpersist()
 
 
 def _value(options: Options, frame: DataFrame) -> Column:
