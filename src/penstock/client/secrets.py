@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from boto3.session import Session
     from types_boto3_secretsmanager import SecretsManagerClient
 
-__all__ = ["BrokerCredentials", "broker_credentials", "secret_text"]
+__all__ = ["BrokerCredentials", "broker_credentials", "secret_login", "secret_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,12 @@ def broker_credentials(
             remedy='Its value must be a JSON object with the strings "username" and "password".',
         )
     return BrokerCredentials(username=username, password=password)
+
+
+def secret_login(secret_id: str) -> tuple[str, str]:
+    """Return user name and password in a secret, as the environment reaches it. Raises as :func:`broker_credentials`."""
+    found = broker_credentials(secret_id)
+    return found.username, found.password
 
 
 def secret_text(

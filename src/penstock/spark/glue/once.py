@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
+from penstock.client.secrets import secret_login
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.delta import DeltaSink
 from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.spark.glue.sinks.batches import persisted_batch
-from penstock.spark.glue.sinks.jdbc import secret_login
 from penstock.spark.glue.sinks.staging import publish
 from penstock.spark.glue.sources.listing import check_bucket
 from penstock.spark.hadoop import HadoopFiles

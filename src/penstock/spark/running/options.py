@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.client.secrets import broker_credentials
+from penstock.client.secrets import secret_login
 from penstock.spark.commit.catalog import CatalogCalls
 from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.decode.versions import VersionSource
@@ -13,11 +13,6 @@ from penstock.spark.kafka import Credentials
 from penstock.spark.metrics import BatchMetrics
 
 __all__ = ["RunOptions", "RunReport"]
-
-
-def _secret(secret_id: str) -> Credentials:
-    found = broker_credentials(secret_id)
-    return found.username, found.password
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +42,7 @@ class RunOptions:
     stop: threading.Event = field(default_factory=threading.Event)
     registry: VersionSource | None = None
     catalog: CatalogCalls | None = None
-    fetch_secret: Callable[[str], Credentials] = _secret
+    fetch_secret: Callable[[str], Credentials] = secret_login
     on_files: Callable[[Sequence[str]], None] = lambda _: None
     on_batch: Callable[[BatchMetrics], None] = lambda _: None
     on_start: Callable[[], None] = lambda: None

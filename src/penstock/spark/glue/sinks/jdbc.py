@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from penstock.client.secrets import broker_credentials
+from penstock.client.secrets import secret_login
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.spark.glue.databases import Target, database_target, target_of_table
@@ -23,7 +23,7 @@ from penstock.spark.glue.sinks.port import Write
 from penstock.spark.glue.sources.jdbc import database_problem, driver_of, driver_url
 from penstock.spark.sinks.jdbc.writer import JdbcWriter
 
-__all__ = ["secret_login", "to_table", "write"]
+__all__ = ["to_table", "write"]
 
 
 def write(write: Write, frame: DataFrame) -> None:
@@ -71,9 +71,3 @@ def _by_driver(write: Write, target: Target, frame: DataFrame) -> None:
         writer.options(url=driver_url(target, driver), dbtable=target.table, **given).save()
     except (PySparkException, Py4JJavaError) as error:
         raise database_problem(target, error) from None
-
-
-def secret_login(secret: str) -> tuple[str, str]:
-    """Return user name and password in a secret of Secrets Manager."""
-    found = broker_credentials(secret)
-    return found.username, found.password
