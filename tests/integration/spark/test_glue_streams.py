@@ -261,6 +261,11 @@ def test_rows_are_put_into_kinesis(glue: GlueContext, stream: Stream, monkeypatc
     assert (record.partition_key, record.data) == ("a", b'{"id":1,"k":"a"}')
     with pytest.raises(NotFound, match="nowhere"):
         glue.write_dynamic_frame.from_options(frame, "kinesis", {**place, "streamName": "nowhere"})
+    # AWS's own endpoint gives way to that of the environment, as for sources.
+    monkeypatch.setenv("AWS_ENDPOINT_URL_KINESIS", place["endpointUrl"])
+    aws = {"streamName": "nowhere-at-aws", "endpointUrl": "https://kinesis.us-east-1.amazonaws.com"}
+    with pytest.raises(NotFound, match="nowhere-at-aws"):
+        glue.write_dynamic_frame.from_options(frame, "kinesis", aws)
     with pytest.raises(InvalidInput, match="The kinesis sink does not name a stream"):
         glue.write_dynamic_frame.from_options(frame, "kinesis", {"partitionKey": "k"})
 

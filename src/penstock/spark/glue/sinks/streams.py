@@ -21,6 +21,7 @@ from penstock.spark.glue.payload import check_avro
 from penstock.spark.glue.sinks.batches import persisted_batch
 from penstock.spark.glue.sinks.port import Write
 from penstock.spark.glue.sources.kafka import broker_options, kafka_connections
+from penstock.spark.glue.sources.kinesis import redirected
 from penstock.spark.glue.sources.stream_tables import stream_options
 from penstock.spark.kafka import check_brokers
 from penstock.spark.quoting import quoted
@@ -73,7 +74,7 @@ def write_kinesis(write: Write, frame: DataFrame) -> None:
 
     ``partitionKey`` is a column, or the key of all records; without it each record has a key of its own.
     """
-    options = Options("the kinesis sink", write.options)
+    options = Options("the kinesis sink", redirected(write.options))
     stream = stream_of(options)
     key = options.text("partitionKey")
     whole = options.flag("aggregationEnabled", default=True)
