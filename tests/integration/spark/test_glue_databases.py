@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 from sqlalchemy.engine import URL, make_url
 
 from awsglue.context import GlueContext
@@ -173,6 +174,31 @@ def test_writes_are_one_transaction_with_their_actions(glue: GlueContext, air: A
     assert glue.write_from_jdbc_conf(both, "air", {"dbtable": "many", "database": air.database}) is both
     assert glue.getSink("postgresql", **air.options("many")).write(both) is both
     assert air.run("SELECT count(*) FROM many") == [[8]]
+
+
+def test_moments_are_written_whatever_the_time_zone_of_the_session_is(
+    glue: GlueContext, air: Air, restore_zone: None
+) -> None:
+    spark = glue.spark_session
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    # The second one is in the hour that New York has twice.
+    moments = "SELECT timestamp_micros(n) AS at FROM VALUES (1767261600123456), (1793511000000000) AS t (n)"
+    frame = spark.sql(moments).withColumn("plain", F.lit("2026-01-01 10:00").cast("timestamp_ntz"))
+    for name in ("air", "ware"):
+        given = {"dbtable": f"moments_{name}", "database": air.database}
+        glue.write_dynamic_frame.from_jdbc_conf(DynamicFrame.fromDF(frame, glue, "f"), name, given)
+        written = air.run(f"SELECT extract(epoch FROM at)::text, plain::text FROM moments_{name} ORDER BY at")
+        assert written == [
+            ["1767261600.123456", "2026-01-01 10:00:00"], ["1793511000.000000", "2026-01-01 10:00:00"]
+        ]  # fmt: skip
+    assert spark.conf.get("spark.sql.session.timeZone") == "America/New_York"
+
+
+@pytest.fixture
+def restore_zone(spark: SparkSession) -> Iterator[None]:
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
+    yield
+    spark.conf.set("spark.sql.session.timeZone", before)
 
 
 def test_a_batch_is_written_to_a_database_once(glue: GlueContext, air: Air) -> None:

@@ -171,3 +171,18 @@ def test_what_is_not_served_is_refused_by_name(glue: GlueContext, options: dict[
 def test_a_table_that_is_not_there_is_named(glue: GlueContext) -> None:
     with pytest.raises(NotFound, match="no DynamoDB table nowhere"):
         glue.create_dynamic_frame.from_options("dynamodb", {"dynamodb.input.tableName": "nowhere"})
+
+
+def test_moments_are_put_in_utc_whatever_the_time_zone_of_the_session_is(glue: GlueContext, dynamodb: DynamoDBLocal) -> None:
+    conf = glue.spark_session.conf
+    before = str(conf.get("spark.sql.session.timeZone"))
+    target = table(dynamodb, "glue-moments")
+    conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        frame = glue.sql("SELECT '1' AS id, timestamp_seconds(1767261600) AS at, array(timestamp_seconds(1767261600)) AS l")
+        to = {"dynamodb.output.tableName": "glue-moments", "dynamodb.throughput.write.percent": "1.0"}
+        glue.write_dynamic_frame.from_options(DynamicFrame.fromDF(frame, glue, "f"), "dynamodb", to)
+    finally:
+        conf.set("spark.sql.session.timeZone", before)
+    moment = {"S": "2026-01-01T10:00:00Z"}
+    assert target.scan(TableName="glue-moments")["Items"] == [{"id": {"S": "1"}, "at": moment, "l": {"L": [moment]}}]

@@ -16,6 +16,7 @@ from penstock.client.secrets import secret_login
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.delta import DeltaSink
 from penstock.pipelines.sinks.jdbc import JdbcSink
+from penstock.spark.glue.session import in_utc
 from penstock.spark.glue.sinks.batches import persisted_batch
 from penstock.spark.glue.sinks.staging import publish
 from penstock.spark.glue.sources.listing import check_bucket
@@ -87,7 +88,8 @@ def write_batch_once_to_database(frame: DataFrame, batch_id: int, table: str, *,
 
 def _published(writer: SinkWriter, frame: DataFrame, number: int, checkpoint: str, target: str) -> bool:
     writer.check()
-    with persisted_batch(frame, target, query=_stream(checkpoint, size=16), number=number) as batch:
+    query = _stream(checkpoint, size=16)
+    with in_utc(frame) as rows, persisted_batch(rows, target, query=query, number=number) as batch:
         return not writer.publish(batch).replayed
 
 

@@ -1,6 +1,7 @@
 """What readers and writers need of the script's run: Spark, the lake's files, the catalog, connections."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,9 @@ from penstock.client.connections import GlueConnection, glue_connection
 from penstock.spark.glue.jobs.bookmarks import Bookmarks
 from penstock.spark.hadoop import HadoopFiles
 
-__all__ = ["GlueSession", "in_session"]
+__all__ = ["GlueSession", "in_session", "in_utc"]
+
+_ZONE = "spark.sql.session.timeZone"
 
 
 @dataclass(frozen=True)
@@ -46,3 +49,22 @@ def in_session(frame: DataFrame, session: SparkSession | None) -> DataFrame:
     jvm: Any = session._jvm
     plan = frame._jdf.queryExecution().analyzed()
     return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(session._jsparkSession, plan), session)
+
+
+@contextmanager
+def in_utc(frame: DataFrame) -> Iterator[DataFrame]:
+    """Yield ``frame`` as one of a session in UTC, in which the writers of pipelines' sinks make text of timestamps.
+
+    The rows are computed in their own session before, whose time zone a script may set: its functions see that one.
+    """
+    spark: Any = frame.sparkSession
+    if spark.conf.get(_ZONE) == "UTC":
+        yield frame
+        return
+    utc = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    utc.conf.set(_ZONE, "UTC")
+    kept = frame.persist()
+    try:
+        yield in_session(kept, utc)
+    finally:
+        kept.unpersist()

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.dynamodb import DynamoDbSink
 from penstock.spark.glue.options import Options
+from penstock.spark.glue.session import in_utc
 from penstock.spark.glue.sinks.port import Write
 from penstock.spark.glue.sources.dynamodb import acting_session, check_rate, table_options
 from penstock.spark.sinks.dynamodb.writer import DynamoDbWriter
@@ -41,4 +42,5 @@ def _put(write: Write, frame: DataFrame) -> None:
     region = options.text("dynamodb.region")
     session = acting_session(options, "glue-dynamodb-write-sts-session", region)
     sink = DynamoDbSink(name="dynamodb", table=table, region=region, threads=min(threads, _MOST_THREADS))
-    DynamoDbWriter(sink, session=session).load(frame)
+    with in_utc(frame) as rows:
+        DynamoDbWriter(sink, session=session).load(rows)

@@ -18,6 +18,7 @@ from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.spark.glue.databases import Target, database_target, target_of_table
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.redshift import temp_dir
+from penstock.spark.glue.session import in_utc
 from penstock.spark.glue.sinks.batches import persisted_batch
 from penstock.spark.glue.sinks.port import Write
 from penstock.spark.glue.sources.jdbc import database_problem, driver_of, driver_url
@@ -59,7 +60,7 @@ def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> 
         dialect=target.address.dialect,
     )
     writer = JdbcWriter(sink, secret_login, load_files=None if folder is None else folder.copy)
-    with persisted_batch(frame, write.kind) as batch:
+    with in_utc(frame) as rows, persisted_batch(rows, write.kind) as batch:
         writer.load(batch, before=before, after=after)
 
 
