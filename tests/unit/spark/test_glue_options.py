@@ -11,9 +11,10 @@ from penstock.errors import InvalidInput
 from penstock.retries import MICRO_BATCH
 from penstock.spark.glue.databases import Target
 from penstock.spark.glue.errors import NotSupported
+from penstock.spark.glue.payload import check_avro
 from penstock.spark.glue.redshift import is_aws
 from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
-from penstock.spark.glue.sources.jdbc import driver_url
+from penstock.spark.glue.sources.jdbc import database_problem, driver_url
 from penstock.spark.glue.sources.kafka import kafka_reads
 from penstock.spark.glue.sources.kinesis import redirected
 from penstock.spark.glue.sources.stream_tables import stream_options
@@ -195,6 +196,19 @@ def test_what_batches_cannot_do_is_refused(given: dict[str, Any], why: str) -> N
     with pytest.raises(InvalidInput) as caught:
         batch_options(given)
     assert why in str(caught.value)
+
+
+def test_a_database_problem_says_what_was_tried_and_no_login() -> None:
+    target = Target(dialect="mysql", url="jdbc:mysql://h/d?password=secret")
+    error = RuntimeError("An error occurred\njava.sql.SQLException: Table 'd.t' is full.\n\tat x")
+    assert str(database_problem(target, error, "read")).startswith("jdbc:mysql://h/d cannot be read: Table 'd.t' is full.")
+    assert "jdbc:mysql://h/d cannot be written: Table" in str(database_problem(target, error, "written"))
+
+
+def test_an_avro_schema_is_refused_by_the_name_of_its_option() -> None:
+    for name in ("schema", "avroSchema"):
+        with pytest.raises(InvalidInput, match=f"Option {name} is not an Avro schema"):
+            check_avro("{", name)
 
 
 def stream_table(parameters: dict[str, str], **storage: Any) -> dict[str, Any]:

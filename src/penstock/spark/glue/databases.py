@@ -73,7 +73,9 @@ def database_target(session: GlueSession, kind: str, options: Options) -> Target
     user, password = options.text("user") or options.text("username"), options.text("password")
     database, table = options.text("database"), options.text("dbtable")
     if by_connection != (name is not None):
-        raise InvalidInput("Options useConnectionProperties and connectionName need each other.")
+        raise InvalidInput(
+            "Options useConnectionProperties and connectionName need each other.", remedy="Give both, or give url."
+        )
     if name is not None and url is None:
         found = _of_connection(session.connection(name))
     elif url is not None and name is None:

@@ -125,12 +125,12 @@ def _checked(schema: str, kind: str | None) -> str:
     return ddl
 
 
-def check_avro(schema: str) -> str:
-    """Return an Avro schema as it is. Raises :class:`InvalidInput` for a text that is not JSON."""
+def check_avro(schema: str, option: str = "schema") -> str:
+    """Return an Avro schema, the value of ``option``, as it is. Raises :class:`InvalidInput` for a text that is not JSON."""
     try:
         json.loads(schema)
     except ValueError as error:
-        raise InvalidInput(f"Option schema is not an Avro schema: {error}.", remedy=_SCHEMA) from None
+        raise InvalidInput(f"Option {option} is not an Avro schema: {error}.", remedy=_SCHEMA) from None
     return schema
 
 

@@ -71,4 +71,4 @@ def _by_driver(write: Write, target: Target, frame: DataFrame) -> None:
     try:
         writer.options(url=driver_url(target, driver), dbtable=target.table, **given).save()
     except (PySparkException, Py4JJavaError) as error:
-        raise database_problem(target, error) from None
+        raise database_problem(target, error, "written") from None

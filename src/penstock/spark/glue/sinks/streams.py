@@ -94,7 +94,7 @@ def _value(options: Options, frame: DataFrame) -> Column:
         raise InvalidInput("Option delimiter is for csv, and avroSchema for avro.", remedy="Leave it out.")
     body = F.struct(*(F.col(quoted(name)) for name in frame.columns))
     if kind == "avro":
-        return to_avro(body) if schema is None else to_avro(body, check_avro(schema))
+        return to_avro(body) if schema is None else to_avro(body, check_avro(schema, "avroSchema"))
     text = F.to_json(body, JSON) if kind == "json" else F.to_csv(body, {"sep": delimiter or ","})
     return text.cast("binary")
 

@@ -83,7 +83,7 @@ def _by_driver(read: Read, target: Target, source: str, predicates: list[str] | 
             return spark.read.jdbc(url, source, predicates=predicates, properties=given)
         return spark.read.format("jdbc").options(url=url, dbtable=source, **given).load()
     except (PySparkException, Py4JJavaError) as error:
-        raise database_problem(target, error) from None
+        raise database_problem(target, error, "read") from None
 
 
 def _predicates(target: Target, name: str | None, expression: str | None, count: int) -> list[str]:
@@ -135,9 +135,9 @@ def driver_url(target: Target, driver: str) -> str:
     return f"{url}{'&' if '?' in url else '?'}permitMysqlScheme=true"
 
 
-def database_problem(target: Target, error: Exception) -> Exception:
-    """Return the error of a driver without Java's stack, and without the login."""
+def database_problem(target: Target, error: Exception, tried: str) -> Exception:
+    """Return the error of a driver without Java's stack, and without the login; ``tried`` is "read" or "written"."""
     first = next((line for line in str(error).splitlines() if "Exception" in line), str(error).splitlines()[0])
     text = first.rpartition("Exception: ")[2][:300].rstrip(".")
     place = target.url.partition("?")[0]
-    return EnvironmentProblem(f"{place} cannot be read: {text}.", remedy="Check url, login and dbtable.")
+    return EnvironmentProblem(f"{place} cannot be {tried}: {text}.", remedy="Check url, login and dbtable.")
