@@ -156,26 +156,17 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         make_lake=lakes.make,
         oidc_keys=settings.oidc_keys,
     )
-    children, access = ChildPool(), LateAccess()
-    first = _tenant(
-        settings,
-        settings.account,
-        database,
-        sealer,
-        lakes.of(settings.account),
-        children=children,
-        tokens=directory.tokens,
-        access=access,
+    parts = _Parts(
+        settings=settings, lakes=lakes, sealer=sealer, children=ChildPool(), tokens=directory.tokens, access=LateAccess()
     )
+    first = _tenant(parts, settings.account, database)
 
     def start(account: str) -> ServedTenant:
         lakes.make(account)
         own = of_account(database, account)
         migrate(own)
-        tenant = _tenant(
-            settings, account, own, sealer, lakes.of(account), children=children, tokens=directory.tokens, access=access
-        )
-        return replace(tenant, close=_both(tenant.close, own.close))
+        tenant = _tenant(parts, account, own)
+        return replace(tenant, close=_in_order(tenant.close, own.close))
 
     return Services(
         database=database,
@@ -183,9 +174,9 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         tenants=ServedTenants(first, known=lambda account: directory.accounts.find(account) is not None, start=start),
         operations=(*first.operations, *directory.operations),
         readiness=Readiness(database, _folders(settings, database), minimum_free=settings.minimum_free),
-        children=children,
+        children=parts.children,
         seal=sealer,
-        crawl_access=access,
+        crawl_access=parts.access,
     )
 
 
@@ -196,73 +187,72 @@ def _folders(settings: ServerSettings, database: Database) -> Mapping[str, Path]
     return {**store, "lake": settings.lake}
 
 
-def _both(one: Callable[[], None], other: Callable[[], None]) -> Callable[[], None]:
-    def both() -> None:
-        one()
-        other()
+def _in_order(*calls: Callable[[], object]) -> Callable[[], None]:
+    def call() -> None:
+        for each in calls:
+            each()
 
-    return both
+    return call
 
 
-def _tenant(
-    settings: ServerSettings,
-    account: str,
-    database: Database,
-    sealer: Sealer,
-    lake: LakeFolder,
-    *,
-    children: ChildPool,
-    tokens: TokenService,
-    access: LateAccess,
-) -> ServedTenant:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What the tenants of a process are made of."""
+
+    settings: ServerSettings
+    lakes: Lakes
+    sealer: Sealer
+    children: ChildPool
+    tokens: TokenService
+    access: LateAccess
+
+
+def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
+    settings, lake = parts.settings, parts.lakes.of(account)
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
     lake_formation = LakeFormation(SqlLakeFormationStore(database), account=account)
     wrap = partial(with_lake_formation, lake=lake_formation)
     resources = SqlResourceStore(database)
     kinds = ClassifierService(resources)
-    governed = GovernedCatalog(SqlCatalogStore(database), lake_formation, columns_of=_columns_of(schemas))
-    kept = ConnectionService(SqlConnectionStore(database, sealer))
-    secrets = SecretsService(SqlSecretStore(database, sealer), region=settings.region)
-    sources = Sources(
-        connections=kept,
-        secret_of=partial(login_of, secrets, account),
-        hosts=settings.crawl_hosts,
-        dynamodb=partial(dynamodb_client, settings.region)
-        if settings.crawl_dynamodb and account == settings.account
-        else None,
-    )
+    kept = ConnectionService(SqlConnectionStore(database, parts.sealer))
+    secrets = SecretsService(SqlSecretStore(database, parts.sealer), region=settings.region)
     crawls = CrawlService(
-        SqlCrawlStore(database), governed, lake, classifiers=kinds, sources=sources, account=account, access=access
+        SqlCrawlStore(database),
+        GovernedCatalog(SqlCatalogStore(database), lake_formation, columns_of=_columns_of(schemas)),
+        lake,
+        classifiers=kinds,
+        sources=_sources(settings, account, kept, secrets),
+        account=account,
+        access=parts.access,
     )
-    limits = QuerySettings(account=account, output_location=settings.results_location, region=settings.region)
     cluster = _spark_sql(settings, account, lake)
     statements = QueryService(
         store=SqlStatementStore(database),
         catalog=tables,
         changes=CatalogOperations(tables, account=account, region=settings.region, wrap=wrap),
         lake=lake,
-        settings=limits,
+        settings=QuerySettings(account=account, output_location=settings.results_location, region=settings.region),
         sink=_sink(settings, account, lake),
-        children=children,
+        children=parts.children,
         resources=resources,
         cluster=cluster,
     )
-    jobs = TenantJobs.of(SqlJobStore(database), settings, account, lake, tokens=tokens, crawls=crawls)
+    jobs = TenantJobs.of(SqlJobStore(database), settings, account, lake, tokens=parts.tokens, crawls=crawls)
     tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls, **jobs.tagged}
     owners = tuple(NamedTags(kind, each, region=settings.region, account=account) for kind, each in tagged.items())
-
-    def recover() -> None:
-        crawls.recover()
-        statements.recover()
-
-    def close() -> None:
-        jobs.close()
-        statements.close()
-        if cluster is not None:
-            cluster.close()
-        crawls.close()
-
+    operations = (
+        registry.operations(schemas, tag_owners=owners),
+        cloudtrail.operations(schemas.audit),
+        wrap(catalog.operations(tables)),
+        lakeformation.operations(lake_formation, tables, SessionVendor(sessions=Sessions(parts.sealer))),
+        connections.operations(kept),
+        crawlers.operations(crawls),
+        classifiers.operations(kinds),
+        athena.operations(statements, tables),
+        secretsmanager.operations(secrets),
+        *jobs.operations,
+    )
     return ServedTenant(
         account=account,
         schemas=schemas,
@@ -271,25 +261,22 @@ def _tenant(
         crawls=crawls,
         lake_formation=lake_formation,
         work_group_of=statements.work_group_of,
-        operations=tuple(
-            # A database server may be slow, which must not block the event loop.
-            operations if database.is_sqlite else replace(operations, inline=frozenset())
-            for operations in (
-                registry.operations(schemas, tag_owners=owners),
-                cloudtrail.operations(schemas.audit),
-                wrap(catalog.operations(tables)),
-                lakeformation.operations(lake_formation, tables, SessionVendor(sessions=Sessions(sealer))),
-                connections.operations(kept),
-                crawlers.operations(crawls),
-                classifiers.operations(kinds),
-                athena.operations(statements, tables),
-                secretsmanager.operations(secrets),
-                *jobs.operations,
-            )
-        ),
+        # A database server may be slow, which must not block the event loop.
+        operations=operations if database.is_sqlite else tuple(replace(each, inline=frozenset()) for each in operations),
         jobs=jobs,
-        recover=recover,
-        close=close,
+        recover=_in_order(crawls.recover, statements.recover),
+        close=_in_order(jobs.close, statements.close, *([cluster.close] if cluster is not None else []), crawls.close),
+    )
+
+
+def _sources(settings: ServerSettings, account: str, connections: ConnectionService, secrets: SecretsService) -> Sources:
+    """Return what crawls of the account may read beside its lake."""
+    with_dynamodb = settings.crawl_dynamodb and account == settings.account
+    return Sources(
+        connections=connections,
+        secret_of=partial(login_of, secrets, account),
+        hosts=settings.crawl_hosts,
+        dynamodb=partial(dynamodb_client, settings.region) if with_dynamodb else None,
     )
 
 
