@@ -523,3 +523,12 @@ def test_a_record_lacks_the_fields_that_its_json_lacks(glue_context: GlueContext
     mapped = people.map(older)
     assert [row["older"] for row in rows(mapped)] == [1, 4, None, 1]
     assert [row["name"] for row in rows(mapped.filter(lambda row: row["older"] != 1))] == ["b"]
+
+
+def test_a_field_that_was_mapped_has_its_new_type_for_the_next_mapping(glue_context: GlueContext) -> None:
+    """Of a stream all integers are longs, which a mapping may call ints, but not once they are ints."""
+    arrived = json_frame(glue_context.createDataFrame([('{"n": 7}',)], "text STRING"), "text", wide=True).frame
+    small = (
+        DynamicFrame.fromDF(arrived, glue_context, "arrived").map(lambda row: row).apply_mapping([("n", "int", "n", "int")])
+    )
+    assert [row["n"] for row in rows(small.apply_mapping([("n", "int", "n", "string")]))] == ["7"]

@@ -16,7 +16,7 @@ from pyspark.sql import types as s
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.frames.fields import Path, columns_of, field_type, found, placed, quoted, split
-from penstock.spark.glue.schemas.choices import WIDE, glue_type, has_choice, is_choice, is_sparse, member, plain
+from penstock.spark.glue.schemas.choices import SPARSE, WIDE, glue_type, has_choice, is_choice, is_sparse, member, plain
 
 __all__ = ["MappingSpec", "applied_mapping", "cast_to", "mapping_spec", "named_type", "type_name"]
 
@@ -96,8 +96,8 @@ def applied_mapping(frame: DataFrame, specs: Sequence[MappingSpec], *, case_sens
             wide = WIDE.items() <= outer.metadata.items()
             column = _column(spec, path, field_type(frame.schema, path), wide=wide)
             if len(path) == 1 and is_sparse(outer):
-                # A record still lacks the field, also if its type is another one now.
-                column = column.alias(path[0], metadata=dict(outer.metadata))
+                # A record still lacks the field, also if its type is another one now; only without one it stays WIDE.
+                column = column.alias(path[0], metadata=dict(outer.metadata if spec.target_type is None else SPARSE))
             placed(tree, spec.target, column)
     return frame.select(*columns_of(tree))
 
