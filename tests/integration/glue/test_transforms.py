@@ -523,6 +523,19 @@ def test_a_record_lacks_the_fields_that_its_json_lacks(glue_context: GlueContext
     mapped = people.map(older)
     assert [row["older"] for row in rows(mapped)] == [1, 4, None, 1]
     assert [row["name"] for row in rows(mapped.filter(lambda row: row["older"] != 1))] == ["b"]
+    # A row of a database that is null there is not one that lacks the field, whichever frame is first.
+    stored = DynamicFrame.fromDF(
+        glue_context.createDataFrame([("e", None)], "name STRING, share INT"), glue_context, "stored"
+    )
+    for both in (
+        people.select_fields(["name", "share"]).union(stored),
+        stored.union(people.select_fields(["name", "share"])),
+    ):
+        assert sorted(row["name"] for row in rows(both.filter(lambda row: row["share"] is None))) == ["c", "e"]
+    wider = g.StructType([g.Field("more", g.DateType())])
+    assert [row["name"] for row in rows(people.with_frame_schema(lambda: wider).filter(lambda row: "share" not in row))] == [
+        "c"
+    ]
 
 
 def test_a_field_that_was_mapped_has_its_new_type_for_the_next_mapping(glue_context: GlueContext) -> None:

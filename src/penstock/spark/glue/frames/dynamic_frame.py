@@ -26,7 +26,7 @@ from penstock.spark.glue.frames.records import record_reader
 from penstock.spark.glue.frames.resolving import Action, action_of, catalog_actions, resolve_path, resolved
 from penstock.spark.glue.frames.unboxing import unboxed
 from penstock.spark.glue.payload import TEXT_COLUMN, is_of_files, with_inferred_columns
-from penstock.spark.glue.schemas.aligning import united
+from penstock.spark.glue.schemas.aligning import extended, united
 from penstock.spark.glue.schemas.choices import glue_type, spark_type, without_marks
 from penstock.spark.glue.schemas.gluetypes import StructType
 from penstock.spark.glue.schemas.tree import schema_tree
@@ -109,7 +109,7 @@ class DynamicFrame:
     def with_frame_schema(self, schema: StructType | Callable[[], StructType]) -> "DynamicFrame":
         """Return the frame as one of ``schema``, or of what it returns; fields and types that it lacks are added."""
         wanted = schema() if callable(schema) and not isinstance(schema, StructType) else schema
-        return self._with(lambda: united(self._frame, self._spark.createDataFrame([], spark_type(wanted))))
+        return self._with(lambda: extended(self._frame, glue_type(spark_type(wanted))))
 
     def printSchema(self) -> None:  # noqa: N802
         """Print the schema as a tree, as AWS does."""

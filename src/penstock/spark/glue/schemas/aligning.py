@@ -7,16 +7,33 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.choices import choice_column, glue_type, member, spark_type
+from penstock.spark.glue.schemas.choices import choice_column, glue_type, is_sparse, member, null_column, spark_type
 
-__all__ = ["aligned", "united"]
+__all__ = ["aligned", "extended", "united"]
 
 
 def united(one: DataFrame, other: DataFrame) -> DataFrame:
     """Return the rows of both frames: fields that a frame lacks are null, those whose types differ are choices."""
-    kind = g.mergeDataTypes(glue_type(one.schema), glue_type(other.schema))
+    kind = _merged(one, glue_type(other.schema))
+    return _as(_with_nulls_of(one, other), kind).union(_as(other, kind))
+
+
+def extended(frame: DataFrame, wanted: g.DataType) -> DataFrame:
+    """Return the frame with the fields of the struct ``wanted``, too, as :func:`united` makes them."""
+    return _as(frame, _merged(frame, wanted))
+
+
+def _merged(frame: DataFrame, other: g.DataType) -> g.StructType:
+    kind = g.mergeDataTypes(glue_type(frame.schema), other)
     assert isinstance(kind, g.StructType)
-    return _as(one, kind).union(_as(other, kind))
+    return kind
+
+
+def _with_nulls_of(one: DataFrame, other: DataFrame) -> DataFrame:
+    """Return ``one`` without the marks of sparse fields that ``other`` may have as null: a union has those of the first."""
+    null = {field.name for field in other.schema.fields if not is_sparse(field)}
+    marked = {field.name: null_column(field) for field in one.schema.fields if is_sparse(field) and field.name in null}
+    return one.withColumns(marked) if marked else one
 
 
 def _as(frame: DataFrame, kind: g.StructType) -> DataFrame:

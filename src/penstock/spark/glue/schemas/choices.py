@@ -27,6 +27,7 @@ __all__ = [
     "is_choice",
     "is_sparse",
     "member",
+    "null_column",
     "plain",
     "spark_type",
     "text_choice",
@@ -130,10 +131,13 @@ def _without_marks(field: s.StructField) -> Column:
     column = F.col(_quoted(field.name))
     if has_choice(field.dataType):
         return column.cast(plain(field.dataType)).alias(field.name)
-    if not is_sparse(field):
-        return column
+    return null_column(field) if is_sparse(field) else column
+
+
+def null_column(field: s.StructField) -> Column:
+    """Return the column of a sparse field, in which a null is a null: no record lacks it."""
     rest = {name: value for name, value in field.metadata.items() if name not in SPARSE}
-    return F.coalesce(column).alias(field.name, metadata=rest)
+    return F.coalesce(F.col(_quoted(field.name))).alias(field.name, metadata=rest)
 
 
 def is_sparse(field: s.StructField) -> bool:
