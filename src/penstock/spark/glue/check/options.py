@@ -23,11 +23,12 @@ def is_write(call: Call) -> bool:
 def option_findings(call: Call, *, sure: bool) -> Iterator[Finding]:
     """Yield what is refused and what is ignored of a call's options, each at its line."""
     for argument, owners in _owners(call):
-        given = [each for each in call.arguments.get(argument, ()) if isinstance(each, Entries)]
-        for entries in given:
-            for name, value, line in entries.items:
-                certain = sure and entries.fixed and len(call.arguments[argument]) == 1
-                yield from _finding(owners, name, value, line, sure=certain)
+        values = call.arguments.get(argument, ())
+        for entries in values:
+            if isinstance(entries, Entries):
+                certain = sure and entries.fixed and len(values) == 1
+                for name, value, line in entries.items:
+                    yield from _finding(owners, name, value, line, sure=certain)
 
 
 def _owners(call: Call) -> Iterator[tuple[str, Sequence[str]]]:
@@ -58,27 +59,16 @@ def _finding(owners: Sequence[str], name: str, value: str | None, line: int, *, 
     """Yield what the owners agree on: an option that one of them serves may be meant for it."""
     outcomes = {owner: judged(owner, name, value) for owner in owners}
     found = {each.status: (owner, each) for owner, each in reversed(outcomes.items())}
-    if "served" in found:
-        return
-    for status in ("no effect", "refused", "unknown"):
-        if status in found:
-            owner, outcome = found[status]
-            break
-    if outcome.status == "no effect":
-        if len(owners) == 1:
-            yield _ignored(owner, name, line, f"It has no effect here: {outcome.note}")
-        return
-    shown = f'option "{name}" of {owner}' if len(owners) == 1 else f'option "{name}"'
-    if outcome.status == "refused" or owners == ["the purge"]:
+    owner, outcome = next(found[each] for each in ("served", "no effect", "refused", "unknown") if each in found)
+    alone = len(owners) == 1
+    shown = f'option "{name}" of {owner}' if alone else f'option "{name}"'
+    if outcome.status == "refused" or (outcome.status == "unknown" and owner == "the purge"):
         row = row_of(owner, name)
         known = value is not None or row is None or not row.harmless
         note = outcome.note or "It does not have this option."
-        yield Finding(line=line, kind="refused", name=shown, note=note, sure=sure and known and len(owners) == 1)
-        return
-    yield Finding(
-        line=line, kind="ignored", name=shown, note=f"AWS does not document it, and ignores it, too. {outcome.note}".strip()
-    )
-
-
-def _ignored(owner: str, name: str, line: int, note: str) -> Finding:
-    return Finding(line=line, kind="ignored", name=f'option "{name}" of {owner}', note=note)
+        yield Finding(line=line, kind="refused", name=shown, note=note, sure=sure and known and alone)
+    elif outcome.status == "unknown":
+        note = f"AWS does not document it, and ignores it, too. {outcome.note}".strip()
+        yield Finding(line=line, kind="ignored", name=shown, note=note)
+    elif outcome.status == "no effect" and alone:
+        yield Finding(line=line, kind="ignored", name=shown, note=f"It has no effect here: {outcome.note}")

@@ -187,7 +187,7 @@ TABLE_READS: Mapping[str, Rows] = {
         f"the read of a table of {form}": by_name(_OF_TABLES, _LISTING, rows, ATTACHED, MERGED)
         for form, rows in FORMATS.items()
     },
-    "the read of a database's table": by_name(_ROWS_READ, _ANY_DATABASE, _REDSHIFT),
+    "the read of a database's table": by_name(_ROWS_READ, _ANY_DATABASE),
     "the read of an Iceberg table": by_name(_ICEBERG_READ),
     "the read of a Delta table": by_name(_DELTA_READ),
 }

@@ -22,7 +22,7 @@ _OWN: Mapping[str, tuple[str, str]] = {
 """A connector of Spark that a script can bring itself, and the name of its format."""
 
 _HUDI = "No release of Hudi's connector for this Spark resolves: use a table of Iceberg or Delta."
-_MARKET = "Connectors of AWS's marketplace run at AWS alone: start the job with the connector's file by --extra-jars."
+_MARKET = "Connectors of AWS's marketplace run at AWS alone: start the job with the connector's file by --extra-jars"
 
 
 def type_remedy(kind: str, served: Collection[str], *, writes: bool) -> str:
@@ -35,5 +35,5 @@ def type_remedy(kind: str, served: Collection[str], *, writes: bool) -> str:
         brought, form = _OWN[name]
         return f'Start the job with {brought} by --extra-jars, and use {verb}.format("{form}").'
     if name.startswith(("custom.", "marketplace.")):
-        return f"{_MARKET.rstrip('.')}, and use {verb}.format with its name."
+        return f"{_MARKET}, and use {verb}.format with its name."
     return f"Use one of {', '.join(sorted(served))}, or {verb}."

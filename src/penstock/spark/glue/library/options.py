@@ -1,7 +1,7 @@
 """What becomes of an option of a script: at run time, and in the check before it."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,10 +61,5 @@ def _hint(owner: str, name: str) -> str:
     near = folded.get(name.lower()) or next(iter(difflib.get_close_matches(name, known, 1, 0.75)), None)
     if near is not None:
         return f"Did you mean {near}?"
-    others = _owners(name)
-    return f"It is an option of {others[0]}." if others else ""
-
-
-def _owners(name: str) -> list[str]:
-    found: Iterable[tuple[str, Mapping[str, OptionRow]]] = OPTIONS.items()
-    return [owner for owner, rows in found if name in rows]
+    other = next((each for each, rows in OPTIONS.items() if name in rows), None)
+    return f"It is an option of {other}." if other is not None else ""
