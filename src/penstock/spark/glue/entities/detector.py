@@ -14,6 +14,7 @@ from penstock.errors import InvalidInput
 from penstock.spark.glue.entities.actions import DETECT, Task, changed, check_types, find_all, plan
 from penstock.spark.glue.entities.types import TYPES
 from penstock.spark.glue.frames.dynamic_frame import DynamicFrame
+from penstock.spark.quoting import quoted
 
 __all__ = ["EntityDetector"]
 
@@ -135,7 +136,7 @@ def _searched(data: DataFrame, names: Sequence[str]) -> list[str]:
 
 
 def _texts(columns: Sequence[str]) -> Column:
-    return F.array(*(F.col(f"`{name.replace('`', '``')}`").cast("string") for name in columns))
+    return F.array(*(F.col(quoted(name)).cast("string") for name in columns))
 
 
 def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str) -> DataFrame:
@@ -167,7 +168,7 @@ def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str)
     places = {name: columns.index(name) for name in changing - set(fixed)}
     return searched.select(
         *(
-            F.col(result)["texts"][places[name]].alias(name) if name in places else F.col(f"`{name.replace('`', '``')}`")
+            F.col(result)["texts"][places[name]].alias(name) if name in places else F.col(quoted(name))
             for name in data.columns
         ),
         F.col(result)["entities"].alias(output),

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
 from penstock.spark.glue.schemas import gluetypes as g
+from penstock.spark.quoting import quoted
 
 __all__ = [
     "SPARSE",
@@ -128,7 +129,7 @@ def without_marks(frame: DataFrame) -> DataFrame:
 
 
 def _without_marks(field: s.StructField) -> Column:
-    column = F.col(_quoted(field.name))
+    column = F.col(quoted(field.name))
     if has_choice(field.dataType):
         return column.cast(plain(field.dataType)).alias(field.name)
     return null_column(field) if is_sparse(field) else column
@@ -137,16 +138,12 @@ def _without_marks(field: s.StructField) -> Column:
 def null_column(field: s.StructField) -> Column:
     """Return the column of a sparse field, in which a null is a null: no record lacks it."""
     rest = {name: value for name, value in field.metadata.items() if name not in SPARSE}
-    return F.coalesce(F.col(_quoted(field.name))).alias(field.name, metadata=rest)
+    return F.coalesce(F.col(quoted(field.name))).alias(field.name, metadata=rest)
 
 
 def is_sparse(field: s.StructField) -> bool:
     """Return whether the column is null where records lack the field."""
     return SPARSE.items() <= field.metadata.items()
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def glue_type(kind: s.DataType) -> g.DataType:
@@ -183,7 +180,7 @@ def spark_type(kind: g.DataType) -> s.DataType:
 def ddl(kind: s.DataType) -> str:
     """Return the type as SQL writes it, with all names in backquotes."""
     if isinstance(kind, s.StructType):
-        return f"struct<{','.join(f'{_quoted(each.name)}:{ddl(each.dataType)}' for each in kind.fields)}>"
+        return f"struct<{','.join(f'{quoted(each.name)}:{ddl(each.dataType)}' for each in kind.fields)}>"
     if isinstance(kind, s.ArrayType):
         return f"array<{ddl(kind.elementType)}>"
     if isinstance(kind, s.MapType):
