@@ -112,7 +112,7 @@ def test_the_table_has_the_types_of_connections_and_formats() -> None:
     assert set(READS) == sources.READABLE
     assert set(WRITES) == sinks.WRITABLE
     assert {owner.removeprefix("the format ") for owner in OPTIONS if owner.startswith("the format ")} == set(FORMATS)
-    assert set(FORMATS) == sources.FILE_FORMATS
+    assert set(FORMATS) == set(formats.FORMATS)
 
 
 def warned(caplog: pytest.LogCaptureFixture, owner: str, **given: Any) -> list[str]:

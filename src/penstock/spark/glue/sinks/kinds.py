@@ -16,7 +16,7 @@ from penstock.spark.glue.sources.jdbc import is_database_table
 from penstock.spark.glue.sources.lake_tables import is_delta, is_iceberg
 from penstock.spark.glue.sources.stream_tables import is_stream
 
-__all__ = ["FILE_FORMATS", "WRITABLE", "check_kind", "write", "write_table"]
+__all__ = ["WRITABLE", "check_kind", "write", "write_table"]
 
 _SINKS: Mapping[str, Sink] = {
     "s3": files.write,
@@ -33,9 +33,6 @@ _SINKS: Mapping[str, Sink] = {
 
 WRITABLE = frozenset(_SINKS)
 """The types of connections that can be written."""
-
-FILE_FORMATS = frozenset(FORMATS)
-"""The formats of files that can be written."""
 
 _TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = (
     (is_stream, streams.to_table),

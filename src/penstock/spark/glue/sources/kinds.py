@@ -11,7 +11,7 @@ from penstock.spark.glue.sources import dynamodb, file_tables, files, jdbc, kafk
 from penstock.spark.glue.sources.formats import FORMATS
 from penstock.spark.glue.sources.port import Read, Source, Table, TableSource
 
-__all__ = ["FILE_FORMATS", "READABLE", "read", "read_stream", "read_table"]
+__all__ = ["READABLE", "read", "read_stream", "read_table"]
 
 _STREAMS: Mapping[str, Source] = {
     "kafka": kafka.stream,
@@ -33,9 +33,6 @@ _BATCHES: Mapping[str, Source] = {
 
 READABLE = frozenset({*_STREAMS, *_BATCHES})
 """The types of connections that can be read."""
-
-FILE_FORMATS = frozenset(FORMATS)
-"""The formats of files that can be read."""
 
 _TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = (
     (stream_tables.is_stream, stream_tables.stream),
