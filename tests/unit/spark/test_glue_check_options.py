@@ -113,6 +113,15 @@ def test_of_a_table_of_the_catalog_it_says_what_is_true_of_all_kinds() -> None:
     assert ignored(text) == {'option "speed"': UNKNOWN}
 
 
+def test_the_parameters_of_samples_are_told_by_their_own_places() -> None:
+    text = "g.create_sample_dynamic_frame_from_options('s3', {}, 5, {'maxSamplePartitions': '1'}, 'csv', {'withheader': 1})"
+    assert list(ignored(text)) == ['option "withheader" of the format csv']
+    named = "g.create_sample_dynamic_frame_from_options('s3', {}, 5, {'maxSamplePartitions': '1'}, format='csv')"
+    assert ignored(named) == {}
+    text = "g.create_sample_dynamic_frame_from_catalog('d', 't', 5, {'maxSamplePartitions': '1'}, '', '', '', {'speed': 1})"
+    assert list(ignored(text)) == ['option "speed"']
+
+
 def test_what_the_text_does_not_tell_is_not_guessed() -> None:
     text = "g.create_dynamic_frame.from_options(kind(), {'gzip': 1})\ng.create_dynamic_frame.from_options('s3', made())\n"
     assert (ignored(text), refused(text)) == ({}, {})

@@ -54,16 +54,23 @@ _ONLY_GLUES = {
 # Its source, its extension, its options and its tables.
 _HUDI = re.compile(r"^org\.apache\.(spark\.sql\.)?hudi|^hoodie\.|\bUSING\s+hudi\b", re.IGNORECASE)
 _SOURCE = ("connection_type", "format", "transformation_ctx", "push_down_predicate")
-_CATALOG = ("database", "table_name", "redshift_tmp_dir", "transformation_ctx")
+_TABLE = ("database", "table_name")
+_CONNECTION = ("connection_type", "connection_options")
+_SAMPLE = ("num", "sample_options")
+_FORMAT = ("format", "format_options")
+_RUN = ("redshift_tmp_dir", "transformation_ctx")
+_CHOSEN = ("push_down_predicate", "additional_options")
 # The parameters of methods; those that write have a frame before them.
 _SIGNATURES = {
-    "_from_options": ("connection_type", "connection_options", "format", "format_options"),
-    "_from_catalog": (*_CATALOG, "additional_options"),
-    "create_data_frame_from_catalog": (*_CATALOG, "push_down_predicate", "additional_options"),
-    "create_dynamic_frame_from_catalog": (*_CATALOG, "push_down_predicate", "additional_options"),
+    "_from_options": (*_CONNECTION, *_FORMAT),
+    "_from_catalog": (*_TABLE, *_RUN, "additional_options"),
+    "create_data_frame_from_catalog": (*_TABLE, *_RUN, *_CHOSEN),
+    "create_dynamic_frame_from_catalog": (*_TABLE, *_RUN, *_CHOSEN),
+    "create_sample_dynamic_frame_from_options": (*_CONNECTION, *_SAMPLE, *_FORMAT),
+    "create_sample_dynamic_frame_from_catalog": (*_TABLE, *_SAMPLE, *_RUN, *_CHOSEN),
     "_from_jdbc_conf": ("catalog_connection", "connection_options"),
     "forEachBatch": ("frame", "batch_function", "options"),
-    "purge_table": ("database", "table_name", "options"),
+    "purge_table": (*_TABLE, "options"),
     "purge_s3_path": ("s3_path", "options"),
 }
 _ENDS = ("_from_options", "_from_catalog", "_from_jdbc_conf")
