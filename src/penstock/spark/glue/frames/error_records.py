@@ -116,7 +116,7 @@ def check_thresholds(stages: Sequence[ErrorStage], options: StageOptions, own: s
 
 
 def too_many(where: str, count: int, name: str, threshold: int) -> InvalidInput:
-    """Return the error for a threshold that is reached."""
+    """Return the error for more error records than a threshold allows."""
     return InvalidInput(
         f"{count} error records of {where} are more than its {name} of {threshold}.",
         remedy="See them with errorsAsDynamicFrame() of a frame without the threshold.",
