@@ -147,6 +147,9 @@ def test_actions_are_for_their_columns() -> None:
     ("parameters", "message"),
     [
         (["EMAIL", "PERSON_NAME"], "type PERSON_NAME cannot be detected"),
+        (None, "types of entities are None"),
+        ("5", "types of entities are 5"),
+        ('"EMAIL"', "types of entities are EMAIL, not a list"),
         ([f"T{number}" for number in range(250)], "T8, T9 and 240 more cannot be detected"),
         ({"USA_DRIVING_LICENSE": [{"action": "DETECT"}]}, "USA_DRIVING_LICENSE"),
         ({"EMAIL": [{"action": "DROP"}]}, "Action 'DROP' of EMAIL"),

@@ -72,8 +72,10 @@ class Found:
     end: int
 
 
-def check_types(names: Iterable[Any]) -> list[str]:
-    """Return the names once each. Raises :class:`InvalidInput` for a type that is not detected."""
+def check_types(names: Any) -> list[str]:
+    """Return the names once each. Raises :class:`InvalidInput` for a type that is not detected, and for what is no list."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInput(f"The types of entities are {str(names)[:100]}, not a list.", remedy='Write ["EMAIL", "DATE"].')
     listed = [str(name) for name in dict.fromkeys(names)]
     unknown = [name for name in listed if name not in TYPES]
     if unknown:
