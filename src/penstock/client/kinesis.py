@@ -45,6 +45,11 @@ class StreamName:
     name: str
     arn: str | None = None
 
+    @classmethod
+    def of(cls, text: str) -> "StreamName":
+        """Return the stream of a name or an ARN."""
+        return cls(text.rpartition("/")[2], text if text.startswith("arn:") else None)
+
     @property
     def arguments(self) -> dict[str, str]:
         """Return members of a request."""

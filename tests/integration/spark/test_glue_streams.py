@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -15,13 +16,16 @@ from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
 from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
 from penstock.local.broker import Broker
+from penstock.pipelines import KinesisSink
 from penstock.serdes.kinesis.aggregate import UserRecord, read_aggregate, write_aggregate
 from penstock.spark.glue.errors import NotSupported
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
 from penstock.spark.glue.jobs.stopping import stop_requested
 from penstock.spark.glue.jobs.waits import guard_waits
 from penstock.spark.glue.once import write_batch_once
+from penstock.spark.glue.sinks import streams
 from penstock.spark.glue.streaming import ONCE, for_each_batch
+from penstock.spark.sinks.kinesis import KinesisWriter
 from penstock.testing.kinesis import KinesisStandIn
 from penstock.testing.server import RunningServer
 
@@ -261,6 +265,17 @@ def test_rows_are_put_into_kinesis(glue: GlueContext, stream: Stream, monkeypatc
     assert (record.partition_key, record.data) == ("a", b'{"id":1,"k":"a"}')
     with pytest.raises(NotFound, match="nowhere"):
         glue.write_dynamic_frame.from_options(frame, "kinesis", {**place, "streamName": "nowhere"})
+    # An ARN, which may be that of another account's stream, is in the requests.
+    named: list[str] = []
+
+    def recorded(sink: KinesisSink, *given: Any, **more: Any) -> KinesisWriter:
+        named.append(sink.stream)
+        return KinesisWriter(sink, *given, **more)
+
+    monkeypatch.setattr(streams, "KinesisWriter", recorded)
+    arn = stream.client.describe_stream_summary(StreamName=stream.name)["StreamDescriptionSummary"]["StreamARN"]
+    glue.write_dynamic_frame.from_options(frame, "kinesis", {"streamARN": arn, "endpointUrl": place["endpointUrl"]})
+    assert named == [arn]
     # AWS's own endpoint gives way to that of the environment, as for sources.
     monkeypatch.setenv("AWS_ENDPOINT_URL_KINESIS", place["endpointUrl"])
     aws = {"streamName": "nowhere-at-aws", "endpointUrl": "https://kinesis.us-east-1.amazonaws.com"}

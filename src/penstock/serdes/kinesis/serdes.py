@@ -147,11 +147,14 @@ def aggregated(records: Iterable[UserRecord], aggregator: Aggregator) -> Iterato
 
 
 def open_shards(client: "KinesisClient", stream: str) -> list[tuple[int, int]]:
-    """Return the hash key ranges of a stream's open shards, for :class:`~penstock.serdes.kinesis.aggregate.Aggregator`."""
+    """Return the hash key ranges of a stream's open shards, for :class:`~penstock.serdes.kinesis.aggregate.Aggregator`.
+
+    ``stream`` is its name, or its ARN, which may be another account's.
+    """
     # Closed shards have an ending sequence number.
     return [
         (int(shard["HashKeyRange"]["StartingHashKey"]), int(shard["HashKeyRange"]["EndingHashKey"]))
-        for shard in list_shards(client, StreamName(stream), ShardFilter={"Type": "AT_LATEST"})
+        for shard in list_shards(client, StreamName.of(stream), ShardFilter={"Type": "AT_LATEST"})
         if "EndingSequenceNumber" not in shard["SequenceNumberRange"]
     ]
 
@@ -167,8 +170,9 @@ def put_all(
 ) -> int:
     """Put records in as few requests as the limits allow, retry throttled records, and return the number of records.
 
-    A request has at most 500 records and 5 MiB. Throttled records are sent up to ``attempts`` times, after pauses that
-    double and vary by ``jitter`` (from 0 to 1). A retried record may then come after later ones of its key. Raise
+    ``stream`` is its name, or its ARN, which may be another account's. A request has at most 500 records and 5 MiB.
+    Throttled records are sent up to ``attempts`` times, after pauses that double and vary by ``jitter`` (from 0 to 1). A
+    retried record may then come after later ones of its key. Raise
     :class:`EnvironmentProblem` with the stream, the number of records and the last reason if the retries do not suffice,
     :class:`NotFound` if the stream does not exist, and another :class:`PenstockError` for any other error.
     """
@@ -211,7 +215,8 @@ class _Request:
 def _put(client: "KinesisClient", stream: str, batch: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], str]:
     with translated_errors(client, f"{len(batch)} records to be put into stream {stream}"):
         try:
-            answer: Any = client.put_records(StreamName=stream, Records=list(batch))  # type: ignore[arg-type]
+            request: Any = {**StreamName.of(stream).arguments, "Records": list(batch)}
+            answer: Any = client.put_records(**request)
         except ClientError as error:
             refusal = error.response.get("Error", {})
             if refusal.get("Code") not in _RETRIED:

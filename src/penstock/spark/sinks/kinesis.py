@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.types import StructType
 
 from penstock.client.connection import translated_errors
+from penstock.client.kinesis import StreamName
 from penstock.errors import DataProblem, InvalidInput, PenstockError
 from penstock.pipelines.sinks.kinesis import KinesisSink
 from penstock.schema.version import SchemaText
@@ -61,7 +62,7 @@ class KinesisWriter:
     def check(self) -> None:
         """Describe the stream, and find the schema. Raises :class:`NotFound`, :class:`AccessDenied` and the like."""
         with translated_errors(self._opened(), f"stream {self._sink.topic} of sink {self._sink.name}"):
-            self._opened().describe_stream_summary(StreamName=self._sink.topic)
+            self._opened().describe_stream_summary(**StreamName.of(self._sink.stream).arguments)
         if self._sink.value.frame is not None and not self._sink.value.register:
             self._schemas.find()
 
@@ -81,11 +82,11 @@ class KinesisWriter:
         records = counted.over(self._records(batch))
         entries: Iterable[Mapping[str, Any]]
         if self._sink.aggregate:
-            entries = aggregated(records, Aggregator(shards=open_shards(self._opened(), self._sink.topic)))
+            entries = aggregated(records, Aggregator(shards=open_shards(self._opened(), self._sink.stream)))
         else:
             entries = map(_entry, records)
         with self._explained():
-            put_all(self._opened(), self._sink.topic, entries, attempts=_ATTEMPTS)
+            put_all(self._opened(), self._sink.stream, entries, attempts=_ATTEMPTS)
         check_all_rows(self._sink.name, counted.records, batch.count)
         return Published(rows=counted.records, size=counted.size)
 

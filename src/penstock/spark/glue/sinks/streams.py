@@ -78,7 +78,9 @@ def write_kinesis(write: Write, frame: DataFrame) -> None:
     stream = stream_of(options)
     key = options.text("partitionKey")
     whole = options.flag("aggregationEnabled", default=True)
-    sink = KinesisSink(name="kinesis", stream=stream.name, partition_key=_expression(frame, key), aggregate=whole)
+    # An ARN may be that of another account's stream.
+    named = stream.arn or stream.name
+    sink = KinesisSink(name="kinesis", stream=named, partition_key=_expression(frame, key), aggregate=whole)
     writer = KinesisWriter(sink, write.session.spark, client=stream.client())
     writer.check()
     with persisted_batch(frame, "kinesis") as batch:
