@@ -86,6 +86,14 @@ class RunFolder:
         return (self.root / "run.json").is_file()
 
     @property
+    def created(self) -> int | None:
+        """The milliseconds since 1970 at which the run was prepared on this machine; None if it was not."""
+        try:
+            return (self.root / "run.json").stat().st_mtime_ns // 1_000_000
+        except FileNotFoundError:
+            return None
+
+    @property
     def supervised(self) -> bool:
         """Whether its supervisor lives."""
         return is_locked(self.lock)

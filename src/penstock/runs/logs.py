@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-__all__ = ["STREAMS", "LogEvent", "LogPage", "LogWriter", "log_changed", "log_events", "read_log"]
+__all__ = ["STREAMS", "LogEvent", "LogPage", "LogWriter", "log_changed", "log_events", "log_written", "read_log"]
 
 STREAMS = ("output", "error")
 _FILE_BYTES = 8_000_000
@@ -118,20 +118,25 @@ def log_events(folder: Path, since: float) -> Iterator[tuple[LogEvent, str]]:
 
     Files that were not written since then are not read.
     """
-    first = min((number for number, written in _written(folder) if written >= since), default=None)
+    first = min((number for number, written in _written(folder) if written + _CLOCKS >= since), default=None)
     return iter(()) if first is None else _rows(folder, first, 0)
 
 
 def log_changed(folder: Path, since: float) -> bool:
     """Return whether the log was written at ``since``, in seconds since 1970, or later."""
-    return any(written >= since for _, written in _written(folder))
+    return any(written + _CLOCKS >= since for _, written in _written(folder))
+
+
+def log_written(folder: Path) -> int:
+    """Return the milliseconds since 1970 at which the log was last written; 0 for none."""
+    return int(max((written for _, written in _written(folder)), default=0.0) * 1000)
 
 
 def _written(folder: Path) -> Iterator[tuple[int, float]]:
-    """Yield the number of each file with the latest time that an event in it may have."""
+    """Yield the number of each file with the time at which it was last written."""
     for number in _numbers(folder):
         with suppress(FileNotFoundError):
-            yield number, (folder / f"{number:06}{_SUFFIX}").stat().st_mtime + _CLOCKS
+            yield number, (folder / f"{number:06}{_SUFFIX}").stat().st_mtime
 
 
 def _backward(folder: Path, place: str | None, limit: int) -> LogPage:

@@ -248,6 +248,10 @@ def test_logs_are_read_by_cloudwatchs_api(jobs: Jobs) -> None:
     since = logs.get_log_events(logGroupName=group, logStreamName=other)["events"][0]["timestamp"]
     recent = logs.filter_log_events(logGroupName=group, startTime=since)["events"]
     assert [each["message"] for each in recent] == lines
+    assert group in [each["logGroupName"] for each in logs.describe_log_groups(logGroupNamePrefix="/aws-glue/")["logGroups"]]
+    latest = logs.describe_log_streams(logGroupName=group, orderBy="LastEventTime", descending=True, limit=2)["logStreams"]
+    assert [each["logStreamName"] for each in latest] == [other, run_id]
+    assert latest[0]["creationTime"] <= latest[0]["firstEventTimestamp"] == since <= latest[0]["lastEventTimestamp"]
     for wrong in ({"logGroupName": "/x"}, {"logStreamName": "../x"}, {"logStreamName": "jr_none"}):
         with pytest.raises(logs.exceptions.ResourceNotFoundException):
             logs.get_log_events(**{**stream, **wrong})

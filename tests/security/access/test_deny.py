@@ -278,6 +278,9 @@ NEITHER = {
     ("glue", "GetSecurityConfigurations"),
     # A session to list would need a process: a denied one cannot be named.
     ("glue", "ListSessions"),
+    # The same holds for the streams of a group; of groups there are two, always.
+    ("logs", "DescribeLogGroups"),
+    ("logs", "DescribeLogStreams"),
     ("glue", "GetResourcePolicies"),
     # Classifiers have no resource types in policies.
     *(("glue", f"{verb}Classifier") for verb in ("Create", "Delete", "Get", "Update")),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.api.aws import logs
+from penstock.errors import InvalidInput, NotFound
 from penstock.runs.logs import LogWriter, read_log
 from tests.unit.api.handlers import called
 
@@ -72,3 +73,66 @@ def test_a_search_reads_no_file_that_was_not_written_since_its_page_begins(
     assert searched(tmp_path, startTime=1_006_000, limit=5) == [lines[6:11], lines[11:], []]
     assert searched(tmp_path, nextToken="m/1006000:1")[0] == lines[7:]
     assert searched(tmp_path, startTime=1_006_000, logStreamNames=["jr_b"])[0] == lines[7::2]
+
+
+def described(folder: Path | None, **members: Any) -> Any:
+    return called(logs.operations(folder).handlers["DescribeLogStreams"], {"logGroupName": GROUP, **members})
+
+
+def test_streams_are_listed_by_name_and_by_time(tmp_path: Path) -> None:
+    for seconds, run in enumerate(("jr_b", "jr_c", "jr_a", "session_1"), start=1_000):
+        writer = LogWriter(tmp_path / run / "output")
+        writer.write(b"x\n")
+        writer.close()
+        os.utime(tmp_path / run / "output" / "000000.jsonl", (seconds, seconds))
+    (tmp_path / "jr_d" / "output").mkdir(parents=True)  # it has written nothing
+    (tmp_path / "jr_e").mkdir()  # it has not begun
+    for order, expected in (
+        ({}, ["jr_a", "jr_b", "jr_c", "jr_d", "session_1"]),
+        ({"descending": True}, ["session_1", "jr_d", "jr_c", "jr_b", "jr_a"]),
+        ({"orderBy": "LastEventTime"}, ["jr_d", "jr_b", "jr_c", "jr_a", "session_1"]),
+        ({"orderBy": "LastEventTime", "descending": True}, ["session_1", "jr_a", "jr_c", "jr_b", "jr_d"]),
+        ({"logStreamNamePrefix": "jr_", "orderBy": "LogStreamName"}, ["jr_a", "jr_b", "jr_c", "jr_d"]),
+    ):
+        found: list[str] = []
+        token: dict[str, str] = {}
+        while True:
+            answer = described(tmp_path, limit=2, **order, **token)
+            found += [each["logStreamName"] for each in answer["logStreams"]]
+            if "nextToken" not in answer:
+                break
+            token = {"nextToken": answer["nextToken"]}
+        assert found == expected
+    first, *_, empty, _ = described(tmp_path)["logStreams"]
+    assert first["arn"] == "arn:aws:logs:us-east-1:000000000000:log-group:/aws-glue/jobs/output:log-stream:jr_a"
+    assert first["firstEventTimestamp"] <= first["lastEventTimestamp"] == first["lastIngestionTime"]
+    assert not {"firstEventTimestamp", "lastEventTimestamp"} & empty.keys()
+    of_other_order = described(tmp_path, limit=1)["nextToken"]
+    for wrong in (
+        {"nextToken": "x"},
+        {"nextToken": of_other_order, "descending": True},
+        {"orderBy": "LastEventTime", "logStreamNamePrefix": "jr_"},
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            described(tmp_path, **wrong)
+        assert refused.value.aws_code == "InvalidParameterException"
+    for folder in (None, tmp_path / "none"):
+        assert described(folder) == {"logStreams": []}
+        with pytest.raises(NotFound):
+            described(folder, logGroupName="/aws/lambda/x")
+
+
+def test_groups_are_listed_by_prefix() -> None:
+    handler = logs.operations(None).handlers["DescribeLogGroups"]
+
+    def names(**members: Any) -> list[str]:
+        return [each["logGroupName"] for each in called(handler, members)["logGroups"]]
+
+    both = ["/aws-glue/jobs/error", "/aws-glue/jobs/output"]
+    assert names() == names(logGroupNamePrefix="/aws-glue") == both
+    assert names(logGroupNamePrefix="/aws-glue/jobs/o") == both[1:]
+    assert names(logGroupNamePrefix="/aws/lambda") == []
+    one = called(handler, {"limit": 1})
+    assert names(nextToken=one["nextToken"]) == both[1:]
+    own = "arn:aws:logs:us-east-1:000000000000:log-group:/aws-glue/jobs/error"
+    assert (one["logGroups"][0]["arn"], one["logGroups"][0]["logGroupArn"]) == (f"{own}:*", own)

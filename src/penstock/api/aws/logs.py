@@ -1,7 +1,8 @@
 """CloudWatch Logs' operations that read: over the logs of job runs, and nothing else.
 
-Source: CloudWatch Logs API reference, "GetLogEvents", "FilterLogEvents"; Glue developer guide, "Logging for AWS Glue jobs":
-standard output in the group ``/aws-glue/jobs/output``, standard error in ``/aws-glue/jobs/error``, a stream for each run.
+Source: CloudWatch Logs API reference, "GetLogEvents", "FilterLogEvents", "DescribeLogGroups", "DescribeLogStreams"; Glue
+developer guide, "Logging for AWS Glue jobs": standard output in the group ``/aws-glue/jobs/output``, standard error in
+``/aws-glue/jobs/error``, a stream for each run.
 """
 
 import hashlib
@@ -14,13 +15,17 @@ from typing import Any
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.errors import InvalidInput, NotFound
-from penstock.runs.logs import STREAMS, LogEvent, log_changed, log_events, read_log
+from penstock.names import arn
+from penstock.paging import InvalidToken, Page, page
+from penstock.runs.folders import RunFolder
+from penstock.runs.logs import STREAMS, LogEvent, log_changed, log_events, log_written, read_log
 
 __all__ = ["operations"]
 
 _GROUPS = {f"/aws-glue/jobs/{stream}": stream for stream in STREAMS}
 _MOST = 10_000
 _STREAM = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_MOST_LISTED = 50
 _MOST_STREAMS = 100  # as many as logStreamNames may name
 _MOST_CHARACTERS = 1_000_000
 _MOMENT = re.compile(r"m/(\d{1,15}):(\d{1,9})")
@@ -40,7 +45,7 @@ class _InvalidParameter(InvalidInput):
 
 
 def operations(folder: Path | None) -> OperationSet:
-    """Return GetLogEvents and FilterLogEvents over the runs in ``folder``; None if this server runs none."""
+    """Return the operations over the runs in ``folder``; None if this server runs none."""
 
     def get(request: Request, _context: RequestContext) -> Response:
         from_head, wanted, limit = bool(request.get("startFromHead")), _within(request), request.get("limit") or _MOST
@@ -54,7 +59,75 @@ def operations(folder: Path | None) -> OperationSet:
     def search(request: Request, _context: RequestContext) -> Response:
         return _search(folder, request)
 
-    return OperationSet(service="logs", handlers={"GetLogEvents": get, "FilterLogEvents": search})
+    def streams(request: Request, context: RequestContext) -> Response:
+        return _streams(folder, request, context)
+
+    return OperationSet(
+        service="logs",
+        handlers={
+            "GetLogEvents": get,
+            "FilterLogEvents": search,
+            "DescribeLogGroups": _groups,
+            "DescribeLogStreams": streams,
+        },
+    )
+
+
+def _groups(request: Request, context: RequestContext) -> Response:
+    prefix = request.get("logGroupNamePrefix") or ""
+    found = _page("log groups", sorted(name for name in _GROUPS if name.startswith(prefix)), request)
+    return present(logGroups=[_group(name, context) for name in found.items], nextToken=found.next_token)
+
+
+def _group(name: str, context: RequestContext) -> dict[str, Any]:
+    own = arn("logs", context.region, context.account, f"log-group:{name}")
+    return {"logGroupName": name, "arn": f"{own}:*", "logGroupArn": own, "logGroupClass": "STANDARD", "metricFilterCount": 0}
+
+
+def _streams(folder: Path | None, request: Request, context: RequestContext) -> Response:
+    """Return streams by their names or, of all, by the times at which they were last written."""
+    prefix, by_time = request.get("logStreamNamePrefix") or "", request.get("orderBy") == "LastEventTime"
+    group, descending = request.get("logGroupName") or "", bool(request.get("descending"))
+    listing = f"log streams:{group}:{by_time}:{descending}"
+    if by_time and prefix:
+        raise _InvalidParameter("Cannot order by LastEventTime with a logStreamNamePrefix.", remedy="Leave one of them out.")
+    stream = _of_group(group)
+    runs = [] if folder is None else [each for each in folder.glob("*") if each.name.startswith(prefix)]
+    logs = {each.name: each / stream for each in runs if (each / stream).is_dir()}
+    # By time, the keys of pages are the times, in as many digits as any has, with the names.
+    keys = [f"{log_written(log):015}/{name}" if by_time else name for name, log in logs.items()]
+    found = _page(listing, sorted(keys, reverse=descending), request, descending=descending)
+    names = [key.rpartition("/")[2] for key in found.items]
+    shapes = [_stream_shape(group, name, logs[name], context) for name in names]
+    return present(logStreams=shapes, nextToken=found.next_token)
+
+
+def _stream_shape(group: str, name: str, log: Path, context: RequestContext) -> Mapping[str, Any]:
+    first = next((event.time for event, _ in log_events(log, 0)), None)
+    last = max(first, log_written(log)) if first is not None else None
+    return present(
+        logStreamName=name,
+        arn=arn("logs", context.region, context.account, f"log-group:{group}:log-stream:{name}"),
+        creationTime=RunFolder(log.parent).created,
+        firstEventTimestamp=first,
+        lastEventTimestamp=last,
+        lastIngestionTime=last,
+        storedBytes=0,  # as AWS says of every stream since 2019
+    )
+
+
+def _page(listing: str, keys: Sequence[str], request: Request, *, descending: bool = False) -> Page[str]:
+    """Return the page of ``keys``, which are in order, that a request asks for."""
+    limit, token = request.get("limit") or _MOST_LISTED, request.get("nextToken")
+
+    def read(after: str | None, count: int) -> Sequence[str]:
+        behind = [key for key in keys if after is None or (key < after if descending else key > after)]
+        return behind[:count]
+
+    try:
+        return page(listing, token, limit, read, str, kind=str)
+    except InvalidToken as error:
+        raise _InvalidParameter("The specified nextToken is invalid.", remedy=error.remedy) from error
 
 
 def _search(folder: Path | None, request: Request) -> Response:

@@ -180,6 +180,9 @@ def test_a_search_of_logs_is_authorized_on_the_group_and_on_each_stream_that_it_
         found = resources_of("logs", "FilterLogEvents", {"logGroupName": "/g", **more}, CONTEXT)
         assert list(found) == [group, *(f"{group}{each}" for each in streams)]
     assert resources_of("logs", "GetLogEvents", {"logGroupName": "/g", "logStreamName": "a"}, CONTEXT) == (f"{group}a",)
+    assert resources_of("logs", "DescribeLogStreams", {"logGroupName": "/g"}, CONTEXT) == (group,)
+    every = resources_of("logs", "DescribeLogGroups", {"logGroupNamePrefix": "/g"}, CONTEXT)
+    assert every == (f"arn:aws:logs:us-east-1:{A}:log-group::log-stream:",)
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "ListPermissions": ({"ResourceType": "TABLE", "Principal": {"DataLakePrincipalIdentifier": "p"}},),
     "RegisterResource": (_LOCATION, {**_LOCATION, "UseServiceLinkedRole": True}),
     "UpdateResource": (_LOCATION,),
+    "DescribeLogStreams": ({"logGroupName": "/aws-glue/jobs/output", "limit": 1, "nextToken": "x"},),
     "GetSchemaVersion": ({"SchemaVersionId": "11111111-2222-3333-4444-555555555555"},),
     "PutSecretValue": ({"SecretId": "password", "SecretBinary": b"x", "RotationToken": None},),
     "CreateSecret": ({"Name": "other", "SecretBinary": b"x"},),

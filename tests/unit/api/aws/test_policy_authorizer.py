@@ -246,6 +246,33 @@ def test_a_search_of_logs_leaves_the_events_of_a_denied_stream_out(world: World,
     assert answer["nextToken"] == "m/2:1"
 
 
+def test_denied_groups_and_streams_of_logs_are_not_in_lists(world: World) -> None:
+    group = f"arn:aws:logs:us-east-1:{A}:log-group:/aws-glue/jobs"
+    denied = [f"{group}/error:*", f"{group}/output:log-stream:jr_hidden"]
+    deny = {"Effect": "Deny", "Action": ["logs:DescribeLogStreams", "logs:GetLogEvents"], "Resource": denied}
+    statements = [{"Effect": "Allow", "Action": "logs:*", "Resource": "*"}, deny]
+    text = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    world.store.change_entity(EntityKind.USER, A, "ana", "PutUserPolicy", lambda user: _with(user, text))
+    request = {"logGroupName": "/aws-glue/jobs/output"}
+    shown = {}
+    for operation in ("DescribeLogGroups", "DescribeLogStreams"):
+        context = _athena(ANA)._replace(service="logs", operation=operation)
+        handler, _ = world.authorizer.authorize(Lists(), request, context)
+        shown[operation] = called(handler, request, context)
+    assert [each["logGroupName"] for each in shown["DescribeLogGroups"]["logGroups"]] == ["/aws-glue/jobs/output"]
+    assert [each["arn"] for each in shown["DescribeLogStreams"]["logStreams"]] == [f"{group}/output:log-stream:jr_shown"]
+
+
+@dataclass(frozen=True)
+class Lists:
+    def handler(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+        stream = f"arn:aws:logs:us-east-1:{A}:log-group:/aws-glue/jobs/output:log-stream"
+        return {
+            "logGroups": [{"logGroupName": f"/aws-glue/jobs/{each}"} for each in ("error", "output")],
+            "logStreams": [{"arn": f"{stream}:{each}"} for each in ("jr_hidden", "jr_shown")],
+        }
+
+
 @dataclass(frozen=True)
 class Events:
     def handler(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:

@@ -409,6 +409,15 @@ def log_stream_resource(group: str | None, stream: str, context: ResourceContext
     return arn("logs", context.region, context.account, f"log-group:{group or '*'}:log-stream:{stream}")
 
 
+def _log_groups(_request: Request, context: ResourceContext) -> Sequence[str]:
+    # As AWS's decisions name it: a right to some groups alone does not list them.
+    return (arn("logs", context.region, context.account, "log-group::log-stream:"),)
+
+
+def _log_group(request: Request, context: ResourceContext) -> Sequence[str]:
+    return (log_stream_resource(request.get("logGroupName"), "", context),)
+
+
 def _log_stream(request: Request, context: ResourceContext) -> Sequence[str]:
     return (log_stream_resource(request.get("logGroupName"), request.get("logStreamName") or "*", context),)
 
@@ -525,7 +534,12 @@ _ORGANIZATIONS: dict[str, Builder] = {
     **_each(_organizations_account, "DescribeAccount", "DescribeCreateAccountStatus", "ListParents"),
     **_each(_organizations_account, "ListPoliciesForTarget", "ListTagsForResource"),
 }
-_LOGS: dict[str, Builder] = {"FilterLogEvents": _log_search, "GetLogEvents": _log_stream}
+_LOGS: dict[str, Builder] = {
+    "DescribeLogGroups": _log_groups,
+    "DescribeLogStreams": _log_group,
+    "FilterLogEvents": _log_search,
+    "GetLogEvents": _log_stream,
+}
 _STS: dict[str, Builder] = {"GetFederationToken": _federated_user}
 _BUILDERS: Mapping[str, Mapping[str, Builder]] = {
     "athena": _ATHENA,

@@ -93,6 +93,10 @@ def _account(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[st
     return lambda item, _request, context: (account_resource(item[key], context),)
 
 
+def _log_group(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+    return (log_stream_resource(item["logGroupName"], "", context),)
+
+
 def _log_event(item: Item, request: Request, context: ResourceContext) -> Sequence[str]:
     return (log_stream_resource(request.get("logGroupName"), item["logStreamName"], context),)
 
@@ -207,6 +211,16 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
             resources=_secret_found,
             action="secretsmanager:ListSecrets",
             single="secretsmanager:DescribeSecret",
+        )
+    ],
+    ("logs", "DescribeLogGroups"): [
+        ListedMembers(
+            member="logGroups", resources=_log_group, action="logs:DescribeLogGroups", single="logs:DescribeLogStreams"
+        )
+    ],
+    ("logs", "DescribeLogStreams"): [
+        ListedMembers(
+            member="logStreams", resources=_by("arn"), action="logs:DescribeLogStreams", single="logs:GetLogEvents"
         )
     ],
     ("logs", "FilterLogEvents"): [

@@ -6,6 +6,8 @@ __all__ = ["MEMBERS"]
 
 MEMBERS = Members(
     served={
+        "DescribeLogGroupsRequest": "logGroupNamePrefix nextToken limit",
+        "DescribeLogStreamsRequest": "logGroupName logStreamNamePrefix orderBy descending nextToken limit",
         "FilterLogEventsRequest": "logGroupName logStreamNames logStreamNamePrefix startTime endTime nextToken limit",
         "GetLogEventsRequest": "logGroupName logStreamName startTime endTime nextToken limit startFromHead",
     },
@@ -13,5 +15,7 @@ MEMBERS = Members(
     remedies={
         "filterPattern": "Leave it out, and search the events that are returned.",
         "logGroupIdentifier": "Give logGroupName.",
+        "logGroupIdentifiers": "Give logGroupNamePrefix.",
+        "logGroupNamePattern": "Give logGroupNamePrefix.",
     },
 )
