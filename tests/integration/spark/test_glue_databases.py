@@ -191,6 +191,10 @@ def test_moments_are_written_whatever_the_time_zone_of_the_session_is(
         assert written == [
             ["1767261600.123456", "2026-01-01 10:00:00"], ["1793511000.000000", "2026-01-01 10:00:00"]
         ]  # fmt: skip
+    assert write_batch_once_to_database(frame, 0, "moments_once", connection="air", checkpoint="s3://lk/z")
+    once = {"useConnectionProperties": True, "connectionName": "air", "dbtable": "moments_once"}
+    found = read(glue, once).toDF().select(F.unix_micros("at"))
+    assert sorted(row[0] for row in found.collect()) == [1767261600123456, 1793511000000000]
     assert spark.conf.get("spark.sql.session.timeZone") == "America/New_York"
 
 

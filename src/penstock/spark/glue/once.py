@@ -83,13 +83,13 @@ def write_batch_once_to_database(frame: DataFrame, batch_id: int, table: str, *,
     such a table do.
     """
     writer = JdbcWriter(JdbcSink(name="jdbc", connection=connection, table=table), secret_login)
-    return _published(writer, frame, batch_id, checkpoint, f"{connection}/{table}")
+    with in_utc(frame) as rows:
+        return _published(writer, rows, batch_id, checkpoint, f"{connection}/{table}")
 
 
 def _published(writer: SinkWriter, frame: DataFrame, number: int, checkpoint: str, target: str) -> bool:
     writer.check()
-    query = _stream(checkpoint, size=16)
-    with in_utc(frame) as rows, persisted_batch(rows, target, query=query, number=number) as batch:
+    with persisted_batch(frame, target, query=_stream(checkpoint, size=16), number=number) as batch:
         return not writer.publish(batch).replayed
 
 
