@@ -42,8 +42,9 @@ def machine_of(folder: Path) -> str:
     file = folder / "machine"
     try:
         durable.make_folder(folder, mode=0o700)
-        with contextlib.suppress(FileExistsError), durable.writing(file, new=True) as made:
-            made.write(secrets.token_hex(16).encode())
+        if not file.exists():
+            with contextlib.suppress(FileExistsError), durable.writing(file, new=True) as made:
+                made.write(secrets.token_hex(16).encode())
         own = file.read_bytes()
     except OSError as error:
         raise EnvironmentProblem(

@@ -31,6 +31,12 @@ def test_a_machine_is_known_by_its_folder_and_its_own_id(tmp_path: Path, monkeyp
     assert not same_machine(None, here)
 
 
+def test_the_id_of_a_folder_is_written_once_and_then_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = machine_of(tmp_path / "a")
+    monkeypatch.setattr("tempfile.mkstemp", lambda **_: pytest.fail("each start of an account would sync a file"))
+    assert machine_of(tmp_path / "a") == first
+
+
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentProblem, match=r"folder of jobs .* cannot be written: Not a directory"):
