@@ -43,8 +43,8 @@ class TooManyRuns(LimitExceeded):
 class TooManyEntries(LimitExceeded):
     """As many entries of a kind as an account may have, or runs as may wait, are there."""
 
-    def __init__(self, what: str, limit: int) -> None:
-        super().__init__(f"There are {limit:,} {what} already, which is the maximum.", remedy="Delete some first.")
+    def __init__(self, what: str, limit: int, *, remedy: str = "Delete some first.") -> None:
+        super().__init__(f"There are {limit:,} {what} already, which is the maximum.", remedy=remedy)
 
 
 class SettingNotServed(InvalidInput):

@@ -72,7 +72,8 @@ class RunService:
             if full and not queued and request.previous is None:
                 raise TooManyRuns("job", found.name, found.concurrent)
             if sum(run.state == "WAITING" for run in ahead) >= _MOST_WAITING:
-                raise TooManyEntries(f"waiting runs of job {found.name}", _MOST_WAITING)
+                remedy = "Stop some, or wait for their ends."
+                raise TooManyEntries(f"waiting runs of job {found.name}", _MOST_WAITING, remedy=remedy)
             return _new_run(found, request, settings, "WAITING" if full else "STARTING", self._now())
 
         added = self._store.add_under(JOBS, job, RUNS, make)
@@ -81,20 +82,16 @@ class RunService:
         self._wake()
         return added[0]
 
-    def refuse(self, job: str, request: RunRequest, state: RunState, reason: str) -> JobRun | None:
-        """Record a run that could not be started, with the reason; return None if there is no such job.
-
-        A run whose id is taken was started meanwhile, and is returned as it is.
-        """
+    def refuse(self, job: str, request: RunRequest, state: RunState, reason: str) -> None:
+        """Record a run that could not be started, with the reason, unless the id is taken or there is no such job."""
 
         def make(found: Job, _active: Sequence[JobRun]) -> JobRun:
             now = self._now()
             run = _new_run(found, request, _settings(found, request.settings), state, now)
             return replace(run, error=reason, completed=now)
 
-        added = self._store.add_under(JOBS, job, RUNS, make)
+        self._store.add_under(JOBS, job, RUNS, make)
         self._wake()
-        return added[0] if added is not None else None
 
     def retry(self, job: str, run_id: str, request: RunRequest) -> JobRun:
         """Start a run again, with its arguments unless ``request`` has others. Raises :meth:`start`'s errors."""
