@@ -11,9 +11,11 @@ from penstock.errors import InvalidInput
 from penstock.retries import MICRO_BATCH
 from penstock.spark.glue.databases import Target
 from penstock.spark.glue.errors import NotSupported
+from penstock.spark.glue.options import Options
 from penstock.spark.glue.payload import check_avro
 from penstock.spark.glue.redshift import is_aws
 from penstock.spark.glue.sources.connections import KafkaConnection, kafka_connection
+from penstock.spark.glue.sources.formats import csv_options
 from penstock.spark.glue.sources.jdbc import database_problem, driver_url
 from penstock.spark.glue.sources.kafka import kafka_reads
 from penstock.spark.glue.sources.kinesis import redirected
@@ -209,6 +211,14 @@ def test_an_avro_schema_is_refused_by_the_name_of_its_option() -> None:
     for name in ("schema", "avroSchema"):
         with pytest.raises(InvalidInput, match=f"Option {name} is not an Avro schema"):
             check_avro("{", name)
+
+
+def test_each_character_of_csv_has_its_own_word_for_none() -> None:
+    off, _, _ = csv_options(Options("the format csv", {"quoteChar": -1, "escaper": "none"}))
+    assert (off["quote"], off["escape"]) == ("", "")
+    for name, other in (("quoteChar", "none"), ("escaper", "-1")):
+        with pytest.raises(InvalidInput, match=f"Option {name} is '{other}'. Use one character"):
+            csv_options(Options("the format csv", {name: other}))
 
 
 def stream_table(parameters: dict[str, str], **storage: Any) -> dict[str, Any]:

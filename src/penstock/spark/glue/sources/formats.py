@@ -218,8 +218,8 @@ def csv_options(options: Options) -> tuple[dict[str, str], bool, bool]:
     quote, escaper = options.text("quoteChar", '"'), options.text("escaper", "none")
     assert quote is not None
     assert escaper is not None
-    for name, given in (("quoteChar", quote), ("escaper", escaper)):
-        if len(_spelled(given)) > 1 and given.lower() not in {"-1", "none"}:
+    for name, given, none in (("quoteChar", quote, "-1"), ("escaper", escaper, "none")):
+        if len(_spelled(given)) > 1 and given.lower() != none:
             raise InvalidInput(f"Option {name} is {given[:100]!r}.", remedy="Use one character.")
     off = quote in {"-1", ""}
     found = {
