@@ -8,6 +8,7 @@ import pytest
 
 from penstock.api.aws import logs
 from penstock.errors import InvalidInput, NotFound
+from penstock.locks import file_lock
 from penstock.runs.logs import LogWriter, read_log
 from tests.unit.api.handlers import called
 
@@ -136,3 +137,29 @@ def test_groups_are_listed_by_prefix() -> None:
     assert names(nextToken=one["nextToken"]) == both[1:]
     own = "arn:aws:logs:us-east-1:000000000000:log-group:/aws-glue/jobs/error"
     assert (one["logGroups"][0]["arn"], one["logGroups"][0]["logGroupArn"]) == (f"{own}:*", own)
+
+
+def test_a_search_of_logs_that_are_being_written_leaves_no_late_event_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writers = {run: LogWriter(tmp_path / run / "output") for run in ("jr_a", "jr_b")}
+
+    def write(seconds: float, run: str, line: str) -> None:
+        monkeypatch.setattr("time.time", lambda: seconds)
+        writers[run].write(line.encode() + b"\n")
+
+    def search(seconds: float, **members: Any) -> list[list[tuple[str, str]]]:
+        monkeypatch.setattr("time.time", lambda: seconds)
+        return searched(tmp_path, **members)
+
+    write(1_000.0, "jr_a", "1")
+    write(1_002.0, "jr_b", "3")
+    with file_lock(tmp_path / "jr_b" / "lock"):  # a run that goes on
+        assert search(1_002.5) == [[("jr_a", "1")], []]
+        write(1_001.9, "jr_a", "2")  # read before, and written now
+        assert search(1_002.5, logStreamNames=["jr_b"]) == [[("jr_b", "3")], []]
+        assert search(1_003.1, nextToken="m/1000000:1") == [[("jr_a", "2"), ("jr_b", "3")], []]
+    write(1_003.0, "jr_a", "4")
+    assert search(1_003.0, startTime=1_003_000) == [[("jr_a", "4")], []]
+    for writer in writers.values():
+        writer.close()

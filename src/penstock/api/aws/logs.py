@@ -7,7 +7,9 @@ developer guide, "Logging for AWS Glue jobs": standard output in the group ``/aw
 
 import hashlib
 import heapq
+import math
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ _MOST = 10_000
 _STREAM = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _MOST_LISTED = 50
 _MOST_STREAMS = 100  # as many as logStreamNames may name
+_DELAY = 1.0  # seconds in which a line that was read is in its log
 _MOST_CHARACTERS = 1_000_000
 _MOMENT = re.compile(r"m/(\d{1,15}):(\d{1,9})")
 _TOKEN = re.compile(r"([fb])/(\d{1,9}:\d{1,12})")
@@ -136,10 +139,13 @@ def _search(folder: Path | None, request: Request) -> Response:
     since, passed = _moment(request.get("nextToken"))
     begin = max(since, request.get("startTime") or 0) / 1000
     logs = _searched(folder, group, request, begin)
+    until = _settled(logs)
     merged = heapq.merge(*(_placed(name, log, begin) for name, log in logs.items()), key=lambda each: each[0].time)
     events: list[dict[str, Any]] = []
     length = 0
     for event, name, place in merged:
+        if event.time >= until:
+            break
         if event.time < since or not wanted(event):
             continue
         if event.time == since and passed > 0:
@@ -151,6 +157,16 @@ def _search(folder: Path | None, request: Request) -> Response:
         events.append({**_shape(event), "logStreamName": name, "eventId": _event_id(group, name, place)})
     # A page with events has a token, by which those that follow a log go on; an empty page ends the listing.
     return present(events=events, searchedLogStreams=[], nextToken=_behind(events, request.get("nextToken")))
+
+
+def _settled(logs: Mapping[str, Path]) -> float:
+    """Return the milliseconds since 1970 before which all events are in the logs.
+
+    The next page begins at the time of the last event: of several logs that are being written, none may get earlier ones.
+    """
+    if len(logs) < 2 or not any(RunFolder(log.parent).supervised for log in logs.values()):
+        return math.inf
+    return (time.time() - _DELAY) * 1000
 
 
 def _behind(events: Sequence[Mapping[str, Any]], token: str | None) -> str | None:
