@@ -1,5 +1,6 @@
 """Fixtures that every suite shares. Real parts are started once a session, as child processes, on free ports."""
 
+import os
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 for _number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(_number, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def path_of_children() -> None:
+    """Let a test's Python children import from their working directory, whatever ran in this process before.
+
+    Penstock's commands, which tests call in this process, and the session's GlueContext prevent that for their own children.
+    """
+    os.environ.pop("PYTHONSAFEPATH", None)
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,7 @@ def test_work_is_begun_for_all_accounts_and_for_those_that_come_later(caplog: An
     for account in ("first", "early", "full", "other", "late"):
         running: Any = tenants.running(account)
         assert running.done == ["recover", "begin"], account
-    complaints = [record.message for record in caplog.records]
+    complaints = [record.getMessage() for record in caplog.records]
     assert complaints == [f"the work of account {each} could not be begun" for each in ("broken", "full")]
     tenants.close()
     assert late.done[2:] == ["close"]
