@@ -41,25 +41,34 @@ class Namespace:
     def __init__(self, names: Mapping[str, Any]) -> None:
         self.names: dict[str, Any] = {"__name__": "__main__", **names}
         self.count = 0
+        self._executing = False
 
-    def run(self, code: str) -> tuple[Mapping[str, Any], bool]:
-        """Return Glue's StatementOutput, with the error of code that failed, and whether the code was cancelled."""
+    def interrupt(self, *_: object) -> None:
+        """Raise KeyboardInterrupt in the code that runs; a handler of a signal. It is ignored between two statements."""
+        if self._executing:
+            raise KeyboardInterrupt
+
+    def run(self, code: str) -> Mapping[str, Any]:
+        """Return Glue's StatementOutput, with the error of code that failed or was interrupted."""
         self.count += 1
         printed = io.StringIO()
         error: BaseException | None = None
         with contextlib.redirect_stdout(printed):
             try:
-                self._execute(code)
-            except KeyboardInterrupt as stopped:
-                error = stopped
-            except (Exception, SystemExit) as problem:  # noqa: BLE001 - a session outlives its statements' errors
+                try:
+                    self._executing = True
+                    self._execute(code)
+                finally:
+                    self._executing = False
+            except (Exception, SystemExit, KeyboardInterrupt) as problem:  # noqa: BLE001 - a session outlives its statements' errors
+                self._executing = False  # also if the signal came in between
                 error = problem
         output: dict[str, Any] = {"Data": {"TextPlain": printed.getvalue()[:_MOST_TEXT]}, "ExecutionCount": self.count}
         if error is None:
-            return output, False
+            return output
         frames = traceback.format_exception(type(error), error, error.__traceback__)
         told = {"ErrorName": type(error).__name__, "ErrorValue": str(error)[:10_000], "Traceback": frames[-20:]}
-        return {**output, **told}, isinstance(error, KeyboardInterrupt)
+        return {**output, **told}
 
     def _execute(self, code: str) -> None:
         tree = ast.parse(code, "<statement>")
@@ -107,23 +116,23 @@ def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds:
         if "code" not in wanted:
             time.sleep(_PAUSE)
             continue
-        done = threading.Event()
-        watch = threading.Thread(target=_watch, args=(_Server(environment), done, cancel_jobs), daemon=True)
+        done, asked = threading.Event(), threading.Event()
+        watch = threading.Thread(target=_watch, args=(_Server(environment), done, asked, cancel_jobs), daemon=True)
         watch.start()
-        output, cancelled = namespace.run(wanted["code"])
-        while not done.is_set():
-            # A cancellation may come when the statement has just ended.
-            with contextlib.suppress(KeyboardInterrupt):
-                done.set()
-                watch.join()
+        output = namespace.run(wanted["code"])
+        done.set()
+        watch.join()
+        # The error of a cancelled statement is that of its Spark job, or the interrupt, whichever came first.
+        cancelled = asked.is_set() and "ErrorName" in output
         server.ask("PUT", {"id": wanted["id"], "output": output, "cancelled": cancelled})
         used = time.monotonic()
 
 
-def _watch(server: _Server, done: threading.Event, cancel_jobs: Any) -> None:
-    """Interrupt the statement that runs if it is cancelled."""
+def _watch(server: _Server, done: threading.Event, asked: threading.Event, cancel_jobs: Any) -> None:
+    """Interrupt the statement that runs if it is cancelled, and set ``asked`` before."""
     while not done.wait(_PAUSE * 2):
         if server.ask("GET").get("cancel"):
+            asked.set()
             cancel_jobs()
             # Unlike _thread.interrupt_main, it also ends a wait for the kernel.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
@@ -136,8 +145,8 @@ def _main() -> None:
     glue_context = GlueContext(context)
     spark = glue_context.spark_session
     # A script's streams end softly at the first signal; a statement is to end.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     namespace = Namespace({"sc": context, "spark": spark, "glueContext": glue_context})
+    signal.signal(signal.SIGINT, namespace.interrupt)
     minutes = float(arguments.get("--penstock-idle-minutes", "2880"))
     serve(namespace, os.environ, idle_seconds=minutes * 60, cancel_jobs=context.cancelAllJobs)
 
