@@ -9,7 +9,7 @@ import pytest
 
 from penstock.retries import wait_until
 from penstock.spark.glue.jobs import session
-from penstock.spark.glue.jobs.session import Namespace, serve
+from penstock.spark.glue.jobs.session import Namespace, SparkJobs, serve
 
 
 @pytest.fixture
@@ -37,9 +37,18 @@ def served(monkeypatch: pytest.MonkeyPatch, namespace: Namespace, code: str, can
             stop.set()
             return {}
 
+    class Jobs(SparkJobs):
+        def __init__(self) -> None: ...
+
+        def begin(self, statement: int) -> None: ...
+
+        def cancel(self, statement: int) -> None:
+            assert statement == 1
+            cancel_jobs()
+
     monkeypatch.setattr(session, "_Server", Server)
     monkeypatch.setattr(session, "stop_requested", stop)
-    serve(namespace, {}, idle_seconds=60, cancel_jobs=cancel_jobs)
+    serve(namespace, {}, idle_seconds=60, jobs=Jobs())
     return answers[0]
 
 

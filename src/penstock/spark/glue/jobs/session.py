@@ -16,7 +16,8 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -28,7 +29,7 @@ from pyspark import SparkContext
 from penstock.spark.glue.context import GlueContext
 from penstock.spark.glue.jobs.stopping import stop_requested
 
-__all__ = ["Namespace", "serve"]
+__all__ = ["Namespace", "SparkJobs", "serve"]
 
 _PAUSE = 0.2
 _MOST_TEXT = 1_000_000  # characters of one output
@@ -107,7 +108,27 @@ class _Server:
                 time.sleep(1)
 
 
-def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds: float, cancel_jobs: Any) -> None:
+class SparkJobs:
+    """The Spark jobs of a session's statements."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context: Any = context
+
+    def begin(self, statement: int) -> None:
+        """Let the jobs that this thread starts be those of ``statement``."""
+        self._context.setJobGroup(_group(statement), f"statement {statement}")
+
+    def cancel(self, statement: int) -> None:
+        """Cancel the jobs of ``statement``, and also one that the JVM was asked for and has not started yet."""
+        self._context._jsc.sc().cancelJobGroupAndFutureJobs(_group(statement))
+        self._context.cancelAllJobs()  # also those of a group of the code's own
+
+
+def _group(statement: int) -> str:
+    return f"penstock-statement-{statement}"
+
+
+def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds: float, jobs: SparkJobs) -> None:
     """Run statements until the session is stopped, or had none for ``idle_seconds``."""
     server = _Server(environment)
     used = time.monotonic()
@@ -117,18 +138,21 @@ def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds:
             time.sleep(_PAUSE)
             continue
         done, asked = threading.Event(), threading.Event()
-        watch = threading.Thread(target=_watch, args=(_Server(environment), done, asked, cancel_jobs), daemon=True)
+        number = int(wanted["id"])
+        cancel = partial(jobs.cancel, number)
+        watch = threading.Thread(target=_watch, args=(_Server(environment), done, asked, cancel), daemon=True)
+        jobs.begin(number)
         watch.start()
         output = namespace.run(wanted["code"])
         done.set()
         watch.join()
         # The error of a cancelled statement is that of its Spark job, or the interrupt, whichever came first.
         cancelled = asked.is_set() and "ErrorName" in output
-        server.ask("PUT", {"id": wanted["id"], "output": output, "cancelled": cancelled})
+        server.ask("PUT", {"id": number, "output": output, "cancelled": cancelled})
         used = time.monotonic()
 
 
-def _watch(server: _Server, done: threading.Event, asked: threading.Event, cancel_jobs: Any) -> None:
+def _watch(server: _Server, done: threading.Event, asked: threading.Event, cancel_jobs: Callable[[], None]) -> None:
     """Interrupt the statement that runs if it is cancelled, and set ``asked`` before."""
     while not done.wait(_PAUSE * 2):
         if server.ask("GET").get("cancel"):
@@ -148,7 +172,7 @@ def _main() -> None:
     namespace = Namespace({"sc": context, "spark": spark, "glueContext": glue_context})
     signal.signal(signal.SIGINT, namespace.interrupt)
     minutes = float(arguments.get("--penstock-idle-minutes", "2880"))
-    serve(namespace, os.environ, idle_seconds=minutes * 60, cancel_jobs=context.cancelAllJobs)
+    serve(namespace, os.environ, idle_seconds=minutes * 60, jobs=SparkJobs(context))
 
 
 if __name__ == "__main__":
