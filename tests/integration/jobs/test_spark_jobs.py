@@ -63,6 +63,16 @@ def statement(jobs: Jobs, code: str) -> Any:
     return found()
 
 
+# Spark's listeners hear of a job's end a moment later.
+IDLE = """
+import time
+until = time.monotonic() + 50
+while sc.statusTracker().getActiveJobsIds() and time.monotonic() < until:
+    time.sleep(0.1)
+list(sc.statusTracker().getActiveJobsIds())
+"""
+
+
 def test_a_session_runs_statements(jobs: Jobs) -> None:
     glue = jobs.glue
     memory = {"--conf": "spark.driver.memory=1g"}
@@ -91,7 +101,7 @@ def test_a_session_runs_statements(jobs: Jobs) -> None:
         lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "CANCELLED", seconds=30
     ), time.monotonic() - began
     assert glue.get_statement(SessionId="dev", Id=number)["Statement"]["Output"]["Data"]["TextPlain"] == "begun\n"
-    assert statement(jobs, "list(sc.statusTracker().getActiveJobsIds())")["Output"]["Data"]["TextPlain"] == "[]\n"
+    assert statement(jobs, IDLE)["Output"]["Data"]["TextPlain"] == "[]\n"
     assert glue.get_statement(SessionId="dev", Id=waits)["Statement"]["Output"]["Status"] == "ok"
     assert statement(jobs, "rows.count()")["Output"]["Data"]["TextPlain"] == "3\n"
     assert [each["Id"] for each in glue.list_statements(SessionId="dev")["Statements"]] == [1, 2, 3, 4, 5, 6, 7]
