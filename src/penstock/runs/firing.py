@@ -89,8 +89,9 @@ class TriggerRunner:
         if trigger.workflow is not None:
             self._workflows.start(trigger.workflow, {})
             return
+        cause = f"on demand {self._now().isoformat()}"
         for number, action in enumerate(trigger.actions):
-            self._act(trigger, f"on demand {self._now().isoformat()}", number, action)
+            self._act(trigger, cause, number, action, _request(trigger, cause, number, action))
 
     def tick(self) -> float:
         """Fire what is due, and what waited for crawls; go on with the runs of workflows.
@@ -191,31 +192,22 @@ class TriggerRunner:
     def _all_actions(self, trigger: Trigger, cause: str, *, predecessors: Sequence[str] = ()) -> None:
         """Start what a trigger starts. A job that is refused has a run that says why, in the state ERROR."""
         for number, action in enumerate(trigger.actions):
+            request = _request(trigger, cause, number, action, predecessors=predecessors)
             try:
-                self._act(trigger, cause, number, action, predecessors=predecessors)
+                self._act(trigger, cause, number, action, request)
             except PenstockError as error:
                 _raise_if_it_may_pass(error)
                 _LOG.warning("trigger %s: an action is left out: %s", trigger.name, error)
                 if not action.get("CrawlerName"):
-                    request = _request(trigger, cause, number, action, predecessors=predecessors)
                     reason = f"Trigger {trigger.name} could not start it: {error}"
                     self._runs.refuse(action["JobName"], request, "ERROR", reason)
 
-    def _act(
-        self,
-        trigger: Trigger,
-        cause: str,
-        number: int,
-        action: Mapping[str, Any],
-        *,
-        predecessors: Sequence[str] = (),
-        workflow: WorkflowRun | None = None,
-    ) -> None:
+    def _act(self, trigger: Trigger, cause: str, number: int, action: Mapping[str, Any], request: RunRequest) -> None:
+        """Start the crawl of an action, or the job with ``request``."""
         if action.get("CrawlerName"):
             self._crawls.start(action["CrawlerName"], action_crawl_id(trigger.name, cause, number))
-            return
-        request = _request(trigger, cause, number, action, predecessors=predecessors, workflow=workflow)
-        self._runs.start(action["JobName"], request)
+        else:
+            self._runs.start(action["JobName"], request)
 
     def _advance(self, run: WorkflowRun) -> None:
         """Go on with a run of a workflow: start what was fired, fire what can be, and end it if nothing is left."""
@@ -255,8 +247,10 @@ class TriggerRunner:
         if found is None and run.status == "STOPPING":
             return run, "STOPPED"
         if found is None:
+            before = self._before(run, trigger)
+            request = _request(trigger, run.id, number, action, workflow=run, predecessors=before)
             try:
-                self._act(trigger, run.id, number, action, workflow=run, predecessors=self._before(run, trigger))
+                self._runs.start(action["JobName"], request)
             except PenstockError as error:
                 _raise_if_it_may_pass(error)
                 return self._change(run, _failing(place, str(error))), "ERROR"
