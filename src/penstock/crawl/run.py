@@ -28,7 +28,7 @@ from penstock.crawl.targets.model import (
     SourceFinder,
 )
 from penstock.errors import DataProblem
-from penstock.lake.locations import LakeFolder
+from penstock.lake.locations import SCHEMES, LakeFolder
 from penstock.lake.statistics import LakeFile, walk
 
 __all__ = ["Surroundings", "crawl"]
@@ -149,7 +149,7 @@ class _Crawl:
         found: dict[str, FoundTable] = {}
         for name in target.tables:
             location = self._around.catalog.table(target.database, name).storage.location or ""
-            if not location.startswith(("s3://", "s3a://", "s3n://")):
+            if not location.startswith(SCHEMES):
                 self.problems.add(f"Table {name} is skipped: it is not in the lake.")
                 continue
             folder = folder_uri(location)

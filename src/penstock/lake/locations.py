@@ -9,9 +9,10 @@ from pathlib import Path
 
 from penstock.errors import InvalidInput
 
-__all__ = ["LakeFolder", "ObjectUri", "parse_uri"]
+__all__ = ["SCHEMES", "LakeFolder", "ObjectUri", "parse_uri"]
 
-_SCHEMES = ("s3://", "s3a://", "s3n://")
+SCHEMES = ("s3://", "s3a://", "s3n://")
+"""How a location in S3 begins: the second and third are Hadoop's."""
 _MAX_KEY = 1_024  # bytes, S3's bound
 _MAX_NAME = 255  # bytes between two slashes, the limit of file systems
 
@@ -32,7 +33,7 @@ def parse_uri(uri: str) -> ObjectUri:
 
     No bucket's name begins with a dot, because the S3 endpoint's uploads in progress are beside the buckets.
     """
-    for scheme in _SCHEMES:
+    for scheme in SCHEMES:
         if uri.startswith(scheme):
             bucket, _, key = uri[len(scheme) :].partition("/")
             break

@@ -50,7 +50,6 @@ class Killed:
 
     def run(self, failpoint: str | None, *, names_written: bool = False) -> int:
         """Run until it is done or dead; the exit status. Then the power is lost where the disk forgets: see its module."""
-        # PYTHONPATH also counts where a test of the command line has set PYTHONSAFEPATH in this process.
         environment = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1", "PYTHONPATH": str(ROOT)}
         if failpoint is not None:
             environment["PENSTOCK_FAILPOINT"] = failpoint

@@ -10,6 +10,7 @@ from penstock.api.iceberg.call import Call, IcebergSettings
 from penstock.api.vending import READS, WRITES
 from penstock.errors import AccessDenied, NotFound
 from penstock.lake.iceberg.documents import Document
+from penstock.lake.locations import SCHEMES
 
 __all__ = [
     "SIGNER",
@@ -121,4 +122,4 @@ def table_locations(document: Document) -> frozenset[str]:
     """Return the folders that a table's files are in: its location, and others that its properties name."""
     properties: Mapping[str, str] = document.get("properties") or {}
     named = [str(document["location"]), *(str(properties[each]) for each in _FOLDERS if properties.get(each))]
-    return frozenset(f"{each.rstrip('/')}/" for each in named if each.startswith(("s3://", "s3a://", "s3n://")))
+    return frozenset(f"{each.rstrip('/')}/" for each in named if each.startswith(SCHEMES))

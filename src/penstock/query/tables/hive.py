@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from penstock.catalog.model import Partition, StorageDescriptor, Table
 from penstock.errors import InvalidInput
+from penstock.lake.locations import SCHEMES
 from penstock.lake.visible import CommittedBatches
 from penstock.query.errors import StatementError
 from penstock.query.tables.catalog_conditions import catalog_expression
@@ -141,7 +142,7 @@ def check_readable(table: Table) -> None:
         raise StatementError(
             "HIVE_INVALID_METADATA", f"Table '{name}' has no location.", remedy="Set StorageDescriptor.Location."
         )
-    if not table.storage.location.startswith(("s3://", "s3a://", "s3n://")):
+    if not table.storage.location.startswith(SCHEMES):
         raise StatementError(
             "HIVE_UNSUPPORTED_FORMAT",
             f"Table '{name}' lies at '{table.storage.location[:200]}', not in the lake: streams cannot be queried.",

@@ -10,11 +10,9 @@ from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.jobs.settings import split_settings
-from penstock.lake.locations import LakeFolder
+from penstock.lake.locations import SCHEMES, LakeFolder
 
 __all__ = ["Reserved", "reserved_arguments", "values_of"]
-
-_OBJECTS = ("s3://", "s3a://", "s3n://")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +58,7 @@ def _listed(arguments: Sequence[str], name: str) -> list[str]:
 
 
 def _file(name: str, argument: str, lake: Path | None) -> Path:
-    if name.startswith(_OBJECTS):
+    if name.startswith(SCHEMES):
         if lake is None:
             raise InvalidInput(
                 f"{argument} names {name[:200]}, which is on S3.",

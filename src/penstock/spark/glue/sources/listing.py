@@ -14,13 +14,12 @@ from pyspark.sql import Row, SparkSession
 
 from penstock.crawl.globs import exclusion
 from penstock.errors import InvalidInput, NotFound
-from penstock.lake.locations import parse_uri
+from penstock.lake.locations import SCHEMES, parse_uri
 from penstock.spark.session import mount_bucket
 
 __all__ = ["SourceFile", "bounded", "check_bucket", "list_files", "named_patterns", "without_excluded"]
 
 _LOCAL = re.compile(r"^file:/+")  # Hadoop writes one slash, others three
-_OBJECTS = ("s3://", "s3a://", "s3n://")
 _BUCKET = re.compile(r"[\w.-]+", re.ASCII)
 
 
@@ -100,7 +99,7 @@ def check_bucket(spark: SparkSession, path: str) -> None:
 
     Raises :class:`InvalidInput` for a name that Hadoop cannot address, like a placeholder in braces.
     """
-    if not path.startswith(_OBJECTS):
+    if not path.startswith(SCHEMES):
         return
     bucket = parse_uri(path).bucket
     if _BUCKET.fullmatch(bucket) is None:
