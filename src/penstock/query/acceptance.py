@@ -86,13 +86,11 @@ class Acceptance:
         """Return the statement, which is not stored yet, and what runs. Raises :class:`InvalidRequest` if it cannot."""
         text = StatementText(request.sql, tuple(request.parameters))
         parsed = self._children.read(text.sql, text.parameters)
-        if parsed.prepared is not None:
-            try:
-                text = StatementText(prepared.get(parsed.prepared), parsed.parameters)
-            except ResourceNotFound as error:
-                raise InvalidRequest(error.message, remedy="PREPARE makes one.") from error
+        executed = _executed(parsed, prepared)
+        if executed is not None:
+            text = StatementText(executed, parsed.parameters)
             parsed = self._children.read(text.sql, text.parameters)
-            if parsed.prepared is not None:
+            if parsed.prepared is not None or parsed.immediate is not None:
                 raise InvalidRequest("A prepared statement cannot be EXECUTE.")
         if request.catalog is not None and request.catalog.lower() != CATALOG_NAME.lower():
             raise InvalidRequest(
@@ -153,6 +151,16 @@ class Acceptance:
         except InvalidInput as error:
             raise InvalidRequest(error.message, remedy=error.remedy) from error
         return location, options
+
+
+def _executed(parsed: StatementKind, prepared: PermittedStatements) -> str | None:
+    """Return the text that EXECUTE or EXECUTE IMMEDIATE runs; None for every other statement."""
+    if parsed.prepared is None:
+        return parsed.immediate
+    try:
+        return prepared.get(parsed.prepared)
+    except ResourceNotFound as error:
+        raise InvalidRequest(error.message, remedy="PREPARE makes one.") from error
 
 
 def _ending(parsed: StatementKind) -> str:

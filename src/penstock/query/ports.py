@@ -81,7 +81,8 @@ class StatementCatalog(CatalogReader, Protocol):
 class StatementHost(StatementCatalog, CatalogChanges, Protocol):
     """What a statement can do outside its process, each as its caller may: all else is denied to it.
 
-    ``change`` takes Athena's CreatePreparedStatement and DeletePreparedStatement, too, in the statement's work group.
+    ``change`` takes Athena's CreatePreparedStatement, GetPreparedStatement and DeletePreparedStatement, too, in the
+    statement's work group.
     """
 
     def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:

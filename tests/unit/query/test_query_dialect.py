@@ -12,7 +12,6 @@ from penstock.query.errors import InvalidRequest
     [
         ("TRUNCATE TABLE x", "TRUNCATE TABLE"),
         ("SHOW GRANTS", "SHOW GRANTS"),
-        ("DESCRIBE INPUT x", "DESCRIBE INPUT"),
         ("COPY t TO 'x'", "COPY"),
         ("ATTACH 'x.db'", "ATTACH"),
         ("PRAGMA database_list", "PRAGMA"),

@@ -12,7 +12,7 @@ from penstock.query.dialect.statements import hive, trino
 from penstock.query.dialect.statements.altering import alter_action
 from penstock.query.dialect.statements.cursor import Cursor
 from penstock.query.dialect.statements.model import AlterTable, CreateTable, CreateTableAs, Explain, Parsed, Select
-from penstock.query.dialect.statements.shows import describe, show
+from penstock.query.dialect.statements.shows import describe, describe_prepared, show, show_stats
 from penstock.query.errors import InvalidRequest
 
 __all__ = ["parse", "parse_prepared"]
@@ -180,6 +180,7 @@ _WITH_QUERY: Mapping[str, Reader] = {
     "CREATE OR REPLACE VIEW": lambda cursor: _view(cursor, replace=True),
     "INSERT INTO": _insert,
     "UNLOAD": _unload,
+    "SHOW STATS FOR": lambda cursor: show_stats(_past(cursor, "SHOW", "STATS", "FOR")),
     "MERGE": trino.merge,
     "UPDATE": trino.update,
     "DELETE": trino.delete,
@@ -189,7 +190,7 @@ _WITH_QUERY: Mapping[str, Reader] = {
 
 _OTHERS: Mapping[str, Reader] = {
     "SHOW": _after("SHOW")(show),
-    "DESCRIBE": _after("DESCRIBE")(describe),
+    "DESCRIBE": lambda cursor: _describe(_past(cursor, "DESCRIBE")),
     "DESC": _after("DESC")(describe),
     "CREATE DATABASE": _after("CREATE", "DATABASE")(hive.create_database),
     "CREATE SCHEMA": _after("CREATE", "SCHEMA")(hive.create_database),
@@ -211,6 +212,16 @@ _OTHERS: Mapping[str, Reader] = {
 def _past(cursor: Cursor, *words: str) -> Cursor:
     cursor.expect(*words)
     return cursor
+
+
+def _describe(cursor: Cursor) -> Parsed:
+    """Read what follows DESCRIBE: a table by Hive's rules, or INPUT or OUTPUT of a prepared statement."""
+    if cursor.peek(1).kind in {"word", "double"}:
+        if cursor.accept("INPUT"):
+            return describe_prepared(cursor, "INPUT")
+        if cursor.accept("OUTPUT"):
+            return describe_prepared(cursor, "OUTPUT")
+    return describe(cursor.as_hive())
 
 
 _REFUSED = frozenset(

@@ -12,7 +12,7 @@ from penstock.query.dialect.checks import check_tables
 from penstock.query.dialect.grammar import TrinoCalls
 from penstock.query.errors import InvalidRequest, Position
 
-__all__ = ["SERVED", "bound", "constant", "query", "tree_of"]
+__all__ = ["SERVED", "bound", "constant", "parameter_places", "query", "tree_of"]
 
 SERVED = "Athena's statements are supported, among them SELECT, WITH, INSERT, CREATE, ALTER, DROP, SHOW, DESCRIBE, EXPLAIN."
 
@@ -75,7 +75,7 @@ def tree_of(kind: type[T], text: str, start: int = 0, end: int | None = None) ->
 
 def bound(text: str, parameters: Sequence[str]) -> str:
     """Return ``text`` with ``parameters``, which are SQL constants, in the places of its question marks in order."""
-    places = [token for token in _bounded(text) if token.token_type is TokenType.PLACEHOLDER]
+    places = parameter_places(text)
     if len(places) != len(parameters):
         raise InvalidRequest(
             f"Incorrect number of parameters: expected {len(places)} but found {len(parameters)}.",
@@ -84,6 +84,11 @@ def bound(text: str, parameters: Sequence[str]) -> str:
     for place, value in zip(reversed(places), reversed(parameters), strict=True):
         text = f"{text[: place.start]} {constant(value)} {text[place.end + 1 :]}"
     return text
+
+
+def parameter_places(text: str) -> Sequence[Token]:
+    """Return the question marks of ``text`` that stand for values, in order. Raises :class:`InvalidRequest`."""
+    return [token for token in _bounded(text) if token.token_type is TokenType.PLACEHOLDER]
 
 
 def constant(value: str) -> str:

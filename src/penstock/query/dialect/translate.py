@@ -13,6 +13,7 @@ from penstock.query.dialect.functions.rows import Call, Row, Types
 from penstock.query.dialect.functions.table import row_of
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
 from penstock.query.dialect.once import Costly, written_once
+from penstock.query.dialect.parameters import infer
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import check_map_keys, check_relations, unnested, with_ties
 from penstock.query.dialect.scopes import Columns, Scopes, field_type
@@ -222,6 +223,7 @@ class Translation:
             around=around,
             beside=[self._type(each) for each in row.beside(node)] if row.beside is not None else (),
         )
+        infer(arguments, call.types)
         least, most = row.arity
         if isinstance(node, exp.Anonymous) and not (least <= len(arguments) and (most is None or len(arguments) <= most)):
             raise call.unexpected(_expected(row))

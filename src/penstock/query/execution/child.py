@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
 from penstock.query.dialect.parse import parse
-from penstock.query.dialect.statements.model import Execute
+from penstock.query.dialect.statements.model import Execute, ExecuteImmediate
 from penstock.query.errors import InvalidRequest, StatementCancelled, StatementError, memory_exceeded
 from penstock.query.execution.remote import HostFailed, RemoteHost
 from penstock.query.settings import OUT_OF_MEMORY
@@ -96,12 +96,13 @@ def _read(sql: str, parameters: Sequence[str]) -> Mapping[str, Any]:
         parsed = parse(sql, parameters)
     except InvalidRequest as error:
         return {"kind": "refused", "message": error.message, "remedy": error.remedy, "code": error.athena_code}
-    execute = parsed if isinstance(parsed, Execute) else None
+    execute = parsed if isinstance(parsed, Execute | ExecuteImmediate) else None
     return {
         "kind": "read",
         "type": parsed.type.value,
         "substatement": parsed.substatement,
-        "prepared": execute.name if execute else None,
+        "prepared": parsed.name if isinstance(parsed, Execute) else None,
+        "immediate": parsed.sql if isinstance(parsed, ExecuteImmediate) else None,
         "parameters": list(execute.parameters) if execute else [],
     }
 

@@ -103,6 +103,8 @@ class StatementKind:
     """The name of the prepared statement that EXECUTE runs; then ``type`` is that one's, which is not known here."""
     parameters: Sequence[str] = ()
     """The values that EXECUTE gives it."""
+    immediate: str | None = None
+    """The text that EXECUTE IMMEDIATE runs."""
 
 
 class Child:
@@ -176,7 +178,11 @@ class Child:
         if answer["kind"] != "read":
             raise _unexpected(answer)
         return StatementKind(
-            StatementType(answer["type"]), answer["substatement"], answer["prepared"], tuple(answer["parameters"])
+            StatementType(answer["type"]),
+            answer["substatement"],
+            answer["prepared"],
+            tuple(answer["parameters"]),
+            answer["immediate"],
         )
 
     def run(self, task: "Task", host: StatementHost, on_planned: Callable[[StatementStatistics], None]) -> "Outcome":

@@ -79,6 +79,8 @@ class Host:
         self._catalog.check_writing(database, table, permissions)
 
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+        if operation == "GetPreparedStatement":
+            return {"QueryStatement": self._prepared.shown(str(request["StatementName"]))}
         if operation == "CreatePreparedStatement":
             self._prepared.create(str(request["StatementName"]), str(request["QueryStatement"]))
             return {}

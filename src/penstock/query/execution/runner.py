@@ -16,6 +16,7 @@ from penstock.query.dialect.statements.model import (
     CreateView,
     Deallocate,
     Describe,
+    DescribePrepared,
     DropDatabase,
     DropTable,
     DropView,
@@ -25,12 +26,13 @@ from penstock.query.dialect.statements.model import (
     RepairTable,
     Select,
     Show,
+    ShowStats,
     Unload,
 )
 from penstock.query.errors import InvalidRequest, StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome, Task, milliseconds_since
 from penstock.query.execution.ddl.altering import alter_table
-from penstock.query.execution.ddl.databases import alter_database, create_database, drop_database
+from penstock.query.execution.ddl.databases import add_default, alter_database, create_database, drop_database
 from penstock.query.execution.ddl.prepared import deallocate, prepare
 from penstock.query.execution.ddl.repair import repair_table
 from penstock.query.execution.ddl.tables import create_table, drop_table
@@ -39,6 +41,9 @@ from penstock.query.execution.explain import explain
 from penstock.query.execution.results import write_csv, write_lines, write_metadata
 from penstock.query.execution.shows.describing import describe
 from penstock.query.execution.shows.listing import show
+from penstock.query.execution.shows.prepared import describe_prepared
+from penstock.query.execution.shows.result import ShowResult
+from penstock.query.execution.shows.stats import show_stats
 from penstock.query.iceberg.statements import run_iceberg
 from penstock.query.ports import StatementHost
 from penstock.query.writing.ctas import create_table_as
@@ -67,6 +72,8 @@ def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStat
     inner = parsed.statement if isinstance(parsed, Explain) else parsed
     spark = task.engine == SPARK_SQL and isinstance(inner, _QUERIES)
     context = ExecutionContext(task, host, on_planned, started, spark)
+    if isinstance(parsed, CreateTable | CreateTableAs | CreateView):
+        add_default(context, parsed.table)
     outcome = run_iceberg(context, parsed)
     if outcome is None:
         executor = _EXECUTORS.get(type(parsed))
@@ -80,8 +87,15 @@ def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStat
     return outcome
 
 
-def _show(context: ExecutionContext, statement: Show | Describe) -> Outcome:
-    answer = show(context, statement) if isinstance(statement, Show) else describe(context, statement)
+_SHOWN: Mapping[type, Callable[[ExecutionContext, Any], ShowResult]] = {
+    Show: show,
+    Describe: describe,
+    DescribePrepared: describe_prepared,
+}
+
+
+def _show(context: ExecutionContext, statement: Show | Describe | DescribePrepared) -> Outcome:
+    answer = _SHOWN[type(statement)](context, statement)
     rows = write_lines(context.task.folder / RESULT, answer.rows)
     return Outcome(answer.columns, StatementStatistics(output_rows=rows, engine_ms=milliseconds_since(context.started)))
 
@@ -105,7 +119,9 @@ def _select(context: ExecutionContext, statement: Select) -> Outcome:
 _EXECUTORS: Mapping[type, Callable[[ExecutionContext, Any], Outcome]] = {
     Select: _select,
     Show: _show,
+    ShowStats: lambda context, statement: show_stats(context, statement, RESULT),
     Describe: _show,
+    DescribePrepared: _show,
     CreateDatabase: create_database,
     DropDatabase: drop_database,
     AlterDatabase: alter_database,

@@ -134,6 +134,11 @@ class PermittedStatements:
         self._check("GetPreparedStatement", name)
         return self._prepared.get(self._work_group, name).sql
 
+    def shown(self, name: str) -> str:
+        """Return the text of a prepared statement. Raises :class:`StatementError` if denied, and ResourceNotFound."""
+        with _as_statement_error():
+            return self.get(name)
+
     def create(self, name: str, sql: str) -> None:
         """Store a prepared statement.
 

@@ -71,3 +71,50 @@ def test_each_is_authorized_as_athenas_operation(done: Ask, refused: Ask) -> Non
         done("EXECUTE p", catalog_access=AthenaAccess("GetPreparedStatement"))
     denied = refused("DEALLOCATE PREPARE p", catalog_access=AthenaAccess("DeletePreparedStatement"))
     assert denied.reason == "PERMISSION_DENIED: User: ana is not authorized to perform: glue:DeletePreparedStatement"
+
+
+def test_a_text_is_executed_at_once(done: Ask, rows: Rows, ask: Ask) -> None:
+    executed = done("EXECUTE IMMEDIATE 'SELECT x || ''!'' AS y FROM (VALUES ?, ?) t(x)' USING 'a', 'b'")
+    assert (executed.type, executed.substatement) == ("DML", "SELECT")
+    assert executed.result_uri.endswith(".csv")
+    assert rows("EXECUTE IMMEDIATE 'SELECT x || ''!'' AS y FROM (VALUES ?, ?) t(x)' USING 'a', 'b'") == [["a!"], ["b!"]]
+    assert rows("EXECUTE IMMEDIATE 'SELECT ? + 1'", parameters=("2",)) == [["3"]]
+    assert done("EXECUTE IMMEDIATE 'CREATE DATABASE other'").substatement == "CREATE_DATABASE"
+    for sql, message in {
+        "EXECUTE IMMEDIATE 'SELECT ?'": "Incorrect number of parameters: expected 1 but found 0",
+        "EXECUTE IMMEDIATE 'EXECUTE p'": "A prepared statement cannot be EXECUTE",
+        "EXECUTE IMMEDIATE 'EXECUTE IMMEDIATE ''SELECT 1'''": "A prepared statement cannot be EXECUTE",
+        "EXECUTE IMMEDIATE 'SELECT FROM'": "mismatched input",
+    }.items():
+        with pytest.raises(InvalidRequest, match=message):
+            ask(sql)
+
+
+def test_parameters_and_columns_are_described(done: Ask, rows: Rows, refused: Ask) -> None:
+    done("CREATE EXTERNAL TABLE t (a int, s string, m double, at timestamp) LOCATION 's3://lake/t/'")
+    done(
+        "PREPARE p FROM SELECT m AS x, a + 1, ? AS y, * FROM t WHERE s = ? AND a IN (1, ?) AND m BETWEEN ? AND 2 "
+        "AND s LIKE ? AND at > ? LIMIT ?"
+    )
+    kinds = ["unknown", "varchar", "integer", "double", "varchar", "timestamp(3)", "bigint"]
+    assert rows("DESCRIBE INPUT p", database="db") == [[str(at), kind] for at, kind in enumerate(kinds)]
+    home = ["awsdatacatalog", "db", "t"]
+    assert rows("DESCRIBE OUTPUT p", database="db") == [
+        ["x", *home, "double", "8", "true"],
+        ["_col1", "", "", "", "integer", "4", "false"],
+        ["y", "", "", "", "unknown", "1", "true"],
+        ["a", *home, "integer", "4", "false"],
+        ["s", *home, "varchar", "0", "false"],
+        ["m", *home, "double", "8", "false"],
+        ["at", *home, "timestamp(3)", "8", "false"],
+    ]
+    done("PREPARE w FROM INSERT INTO t SELECT a, ?, m, at FROM t WHERE a < ?")
+    assert rows("DESCRIBE INPUT w", database="db") == [["0", "unknown"], ["1", "integer"]]
+    assert rows("DESCRIBE OUTPUT w", database="db") == [["rows", "", "", "", "bigint", "8", "false"]]
+    done("PREPARE plain FROM SELECT 1")
+    assert rows("DESCRIBE INPUT plain", database="db") == []
+    assert refused("DESCRIBE OUTPUT nothing").reason == (
+        "NOT_FOUND: PreparedStatement nothing was not found in WorkGroup primary. PREPARE makes one."
+    )
+    denied = refused("DESCRIBE OUTPUT p", catalog_access=AthenaAccess("GetPreparedStatement"))
+    assert denied.reason == "PERMISSION_DENIED: User: ana is not authorized to perform: glue:GetPreparedStatement"

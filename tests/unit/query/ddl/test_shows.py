@@ -57,6 +57,11 @@ def test_show_create_view_makes_the_same_view_again(catalog: CatalogService, row
         ("SHOW DATABASES LIKE '.*b'", ["db"]),
         ("SHOW SCHEMAS LIKE 'd%'", ["db"]),
         ("SHOW SCHEMAS LIKE '%x'", []),
+        ("SHOW CATALOGS", ["awsdatacatalog"]),
+        ("SHOW CATALOGS LIKE 'aws%'", ["awsdatacatalog"]),
+        ("SHOW CATALOGS LIKE 'hive'", []),
+        ("SHOW TABLES IN default", []),
+        ("SHOW VIEWS IN default", []),
         ("SHOW TABLES", ["carriers", "flights", "ua"]),
         ("SHOW TABLES IN db 'f*|c*'", ["carriers", "flights"]),
         ("SHOW TABLES LIKE '_a%'", ["carriers", "ua"]),
@@ -131,3 +136,40 @@ def test_tables_without_classes_are_described(catalog: CatalogService, rows: Row
     assert texts(rows, "DESCRIBE bare") == []
     assert ["InputFormat:", "null", ""] in texts(rows, "DESCRIBE FORMATTED bare")
     assert texts(rows, "SHOW CREATE TABLE bare")[0] == ["CREATE EXTERNAL TABLE `db.bare`("]
+
+
+def test_default_is_added_with_its_first_table(catalog: CatalogService, rows: Rows, done: Ask) -> None:
+    assert rows("SHOW TABLES", database="default") == []
+    assert "default" not in [each.name for each in catalog.databases()]
+    done("CREATE EXTERNAL TABLE first (a int) LOCATION 's3://lake/first/'", database="default")
+    done("CREATE VIEW default.second AS SELECT 1 AS a")
+    assert rows("SHOW TABLES", database="default") == [["first"], ["second"]]
+
+
+STATS = """SELECT * FROM (VALUES
+  (1, 1.5e0, 'ab', DATE '2024-01-01', ARRAY[1]), (2, nan(), 'abc', DATE '2024-02-01', ARRAY[2]),
+  (2, 2.5e0, NULL, NULL, NULL), (NULL, NULL, NULL, NULL, NULL)) AS t(n, d, s, day, list)"""
+
+
+def test_statistics_are_those_of_the_rows(ask: Ask, rows: Rows) -> None:
+    shown = ask(f"SHOW STATS FOR ({STATS})")
+    assert (shown.type, shown.substatement) == ("UTILITY", "SHOW_STATS")
+    assert [each.name for each in shown.columns] == [
+        *("column_name", "data_size", "distinct_values_count", "nulls_fraction", "row_count", "low_value", "high_value")
+    ]
+    assert rows(f"SHOW STATS FOR ({STATS})") == [
+        ["n", "", "2.0", "0.25", "", "1", "2"],
+        ["d", "", "3.0", "0.25", "", "1.5", "2.5"],
+        ["s", "5.0", "2.0", "0.5", "", "", ""],
+        ["day", "", "2.0", "0.5", "", "2024-01-01", "2024-02-01"],
+        ["list", "", "", "0.5", "", "", ""],
+        ["", "", "", "", "4.0", "", ""],
+    ]
+    assert rows(f"SHOW STATS FOR ({STATS} WHERE n > 5)")[0] == ["n", "", "0.0", "0.0", "", "", ""]
+
+
+def test_statistics_of_a_table(rows: Rows, refused: Ask) -> None:
+    assert [row[0] for row in rows("SHOW STATS FOR carriers", database="db")] == ["carrier", "name", ""]
+    assert refused("SHOW STATS FOR nothing").reason == (
+        "TABLE_NOT_FOUND: line 1:16: Table 'awsdatacatalog.db.nothing' does not exist"
+    )

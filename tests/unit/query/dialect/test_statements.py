@@ -312,7 +312,7 @@ def test_table_is_a_query() -> None:
         ("INSERT INTO t (a, B, b) SELECT 1", "line 1:16: Insert column name is specified more than once: b"),
         ("SHOW TABLES IN other.d", "line 1:16: Catalog 'other' does not exist"),
         ("CREATE TABLE t WITH (x = 1.) AS SELECT 1", "line 1:28: mismatched input ')', expecting a number."),
-        ("SHOW STATS FOR t", "line 1:6: SHOW STATS FOR is not supported."),
+        ("SHOW STATS t", "line 1:6: SHOW STATS T is not supported."),
         ("EXPLAIN SHOW TABLES", "line 1:9: EXPLAIN of SHOW is not supported."),
         ('PREPARE "a b" FROM SELECT 1', "line 1:9: mismatched input '\"a b\"', expecting a prepared statement's name"),
         ("EXECUTE p USING x", "The execution parameter x is not a SQL constant."),

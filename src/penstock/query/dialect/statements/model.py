@@ -23,10 +23,12 @@ __all__ = [
     "Deallocate",
     "Delete",
     "Describe",
+    "DescribePrepared",
     "DropDatabase",
     "DropTable",
     "DropView",
     "Execute",
+    "ExecuteImmediate",
     "Explain",
     "Insert",
     "Merge",
@@ -39,6 +41,7 @@ __all__ = [
     "RowFormat",
     "Select",
     "Show",
+    "ShowStats",
     "Unload",
     "Update",
     "Vacuum",
@@ -288,6 +291,7 @@ class DropView:
 
 
 ShowKind = Literal[
+    "CATALOGS",
     "DATABASES",
     "TABLES",
     "VIEWS",
@@ -320,6 +324,15 @@ class Show:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShowStats:
+    """``SHOW STATS FOR table`` or ``SHOW STATS FOR (query)``; ``query`` is ``SELECT * FROM table`` for the former."""
+
+    type: ClassVar[StatementType] = _UTILITY
+    substatement: ClassVar[str] = "SHOW_STATS"
+    query: exp.Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Describe:
     """``DESCRIBE [EXTENDED | FORMATTED] table [PARTITION (...)] [column]``."""
 
@@ -330,6 +343,20 @@ class Describe:
     partition: Sequence[PartitionCondition] = ()
     column: Sequence[str] = ()
     """A column, and the parts inside it: a field's name, ``$elem$``, ``$key$`` or ``$value$``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribePrepared:
+    """``DESCRIBE INPUT name`` or ``DESCRIBE OUTPUT name``: the parameters or the columns of a prepared statement."""
+
+    type: ClassVar[StatementType] = _UTILITY
+    name: str
+    what: Literal["INPUT", "OUTPUT"]
+
+    @property
+    def substatement(self) -> str:
+        """DESCRIBE_INPUT or DESCRIBE_OUTPUT."""
+        return f"DESCRIBE_{self.what}"
 
 
 ExplainFormat = Literal["TEXT", "JSON", "GRAPHVIZ"]
@@ -374,6 +401,16 @@ class Execute:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExecuteImmediate:
+    """``EXECUTE IMMEDIATE 'statement' USING parameters``, which are SQL constants."""
+
+    type: ClassVar[StatementType] = _DML
+    substatement: ClassVar[str] = "EXECUTE"
+    sql: str
+    parameters: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deallocate:
     """``DEALLOCATE PREPARE name``."""
 
@@ -402,10 +439,13 @@ Parsed = (
     | CreateView
     | DropView
     | Show
+    | ShowStats
     | Describe
+    | DescribePrepared
     | Explain
     | Prepare
     | Execute
+    | ExecuteImmediate
     | Deallocate
 )
 """Any statement."""

@@ -1,18 +1,25 @@
 """SHOW and DESCRIBE. Source: Athena user guide, "DDL statements"."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
+from penstock.query.dialect.queries import query
 from penstock.query.dialect.statements.columns import partition_spec
 from penstock.query.dialect.statements.cursor import Cursor, Token
-from penstock.query.dialect.statements.model import Describe, Show
+from penstock.query.dialect.statements.model import Describe, DescribePrepared, Show, ShowStats
+from penstock.query.dialect.statements.trino import statement_name
 from penstock.query.ports import CATALOG_NAME
 
-__all__ = ["describe", "show"]
+__all__ = ["describe", "describe_prepared", "show", "show_stats"]
 
 _SERVED = (
-    "SHOW DATABASES, TABLES, VIEWS, COLUMNS, PARTITIONS, CREATE TABLE, CREATE VIEW, TBLPROPERTIES, FUNCTIONS are supported."
+    "SHOW CATALOGS, DATABASES, TABLES, VIEWS, COLUMNS, PARTITIONS, CREATE TABLE, CREATE VIEW, TBLPROPERTIES, FUNCTIONS, "
+    "STATS FOR are supported."
 )
+
+
+_READ = "TABLE "
 
 
 def show(cursor: Cursor) -> Show:
@@ -26,8 +33,6 @@ def show(cursor: Cursor) -> Show:
 
 def describe(cursor: Cursor) -> Describe:
     """Read what follows DESCRIBE."""
-    if (cursor.at("INPUT") or cursor.at("OUTPUT")) and cursor.peek(1).kind != "end":
-        raise cursor.unsupported(f"DESCRIBE {cursor.peek().word}")
     style: Literal["", "EXTENDED", "FORMATTED"] = ""
     # Each of these words may be the name of a table, too.
     if cursor.peek(1).kind in {"word", "double", "backquoted"}:
@@ -45,6 +50,30 @@ def describe(cursor: Cursor) -> Describe:
         while cursor.accept("."):
             column.append(cursor.string().lower() if cursor.peek().kind == "text" else cursor.name())
     return Describe(table=table, style=style, partition=partition, column=tuple(column))
+
+
+def describe_prepared(cursor: Cursor, what: Literal["INPUT", "OUTPUT"]) -> DescribePrepared:
+    """Read what follows DESCRIBE INPUT or DESCRIBE OUTPUT."""
+    return DescribePrepared(name=statement_name(cursor), what=what)
+
+
+def show_stats(cursor: Cursor) -> ShowStats:
+    """Read what follows SHOW STATS FOR: a table, or a query in brackets."""
+    start = cursor.rest()
+    if cursor.at("("):
+        return ShowStats(query=query(cursor.text, start))
+    cursor.table()
+    end = cursor.rest()
+    cursor.finish()
+    # The query's words take the place of those before the name, so that positions are those of the text.
+    before = re.sub(r"[^\n]", " ", cursor.text[: start - len(_READ)])
+    return ShowStats(query=query(f"{before}{_READ}{cursor.text[start:end]}"))
+
+
+def _catalogs(cursor: Cursor) -> Show:
+    if not cursor.accept("LIKE"):
+        return Show(what="CATALOGS")
+    return Show(what="CATALOGS", like=cursor.string())
 
 
 def _databases(cursor: Cursor) -> Show:
@@ -129,6 +158,7 @@ def _pattern(cursor: Cursor) -> tuple[str | None, str | None]:
 
 
 _SHOWS: Mapping[str, Callable[[Cursor], Show]] = {
+    "CATALOGS": _catalogs,
     "DATABASES": _databases,
     "SCHEMAS": _databases,
     "TABLES": _tables,

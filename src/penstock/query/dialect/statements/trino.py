@@ -20,6 +20,7 @@ from penstock.query.dialect.statements.model import (
     Delete,
     DropView,
     Execute,
+    ExecuteImmediate,
     ExplainFormat,
     ExplainKind,
     Insert,
@@ -46,6 +47,7 @@ __all__ = [
     "merge",
     "optimize",
     "prepare",
+    "statement_name",
     "unload",
     "update",
     "vacuum",
@@ -198,7 +200,7 @@ def explain_options(cursor: Cursor) -> ExplainOptions:
 
 def prepare(cursor: Cursor) -> Prepare:
     """Read what follows PREPARE."""
-    name = _statement_name(cursor)
+    name = statement_name(cursor)
     cursor.expect("FROM")
     start = cursor.rest()
     end = _end(cursor)
@@ -207,9 +209,15 @@ def prepare(cursor: Cursor) -> Prepare:
     return Prepare(name=name, sql=cursor.text[start:end])
 
 
-def execute(cursor: Cursor, parameters: Sequence[str]) -> Execute:
+def execute(cursor: Cursor, parameters: Sequence[str]) -> Execute | ExecuteImmediate:
     """Read what follows EXECUTE. ``parameters`` are the values that came with the statement, in place of USING."""
-    name = _statement_name(cursor)
+    if cursor.at("IMMEDIATE") and cursor.peek(1).kind == "text":
+        cursor.take()
+        return ExecuteImmediate(sql=cursor.string(), parameters=_using(cursor, parameters))
+    return Execute(name=statement_name(cursor), parameters=_using(cursor, parameters))
+
+
+def _using(cursor: Cursor, parameters: Sequence[str]) -> Sequence[str]:
     values = [constant(each) for each in parameters]
     if cursor.at("USING") and parameters:
         raise cursor.unsupported("USING with ExecutionParameters", "Give the values once.")
@@ -217,12 +225,12 @@ def execute(cursor: Cursor, parameters: Sequence[str]) -> Execute:
         values.append(_value(cursor))
         while cursor.accept(","):
             values.append(_value(cursor))
-    return Execute(name=name, parameters=tuple(values))
+    return tuple(values)
 
 
 def deallocate(cursor: Cursor) -> Deallocate:
     """Read what follows DEALLOCATE PREPARE."""
-    return Deallocate(name=_statement_name(cursor))
+    return Deallocate(name=statement_name(cursor))
 
 
 def _explain_option(cursor: Cursor) -> tuple[str, str]:
@@ -232,7 +240,8 @@ def _explain_option(cursor: Cursor) -> tuple[str, str]:
     return "kind", cursor.choose(*get_args(ExplainKind))
 
 
-def _statement_name(cursor: Cursor) -> str:
+def statement_name(cursor: Cursor) -> str:
+    """Read the name of a prepared statement, as it is written."""
     token = cursor.peek()
     if token.kind not in {"word", "double"} or not _STATEMENT_NAME.fullmatch(token.value):
         raise cursor.refused("a prepared statement's name: a letter or _, then letters, digits, _, @ and :")

@@ -1,12 +1,34 @@
 """CREATE, ALTER and DROP of databases."""
 
+from contextlib import suppress
+
 from penstock.errors import AlreadyExists, NotFound
 from penstock.query.dialect.statements.model import AlterDatabase, CreateDatabase, DropDatabase
+from penstock.query.dialect.statements.names import TableName
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl.errors import execution_error, hive_errors, semantic_error
 from penstock.query.execution.ddl.outcome import changed
 
-__all__ = ["alter_database", "create_database", "drop_database"]
+__all__ = ["DEFAULT", "add_default", "alter_database", "create_database", "drop_database"]
+
+
+DEFAULT = "default"
+"""The database that every catalog of Hive has: empty until something is made in it, which adds it to the catalog."""
+
+
+def add_default(context: ExecutionContext, table: TableName) -> None:
+    """Add the database ``default`` if ``table`` is to be made in it, as Glue's client for Hive does.
+
+    Raises :class:`StatementError` if the caller may not.
+    """
+    if (table.database or (context.task.database or "")).lower() != DEFAULT:
+        return
+    try:
+        context.host.database(DEFAULT)
+    except NotFound:
+        with hive_errors(), suppress(AlreadyExists):
+            wanted = {"Name": DEFAULT, "Description": "Default Hive database"}
+            context.host.change("CreateDatabase", {"DatabaseInput": wanted})
 
 
 def create_database(context: ExecutionContext, statement: CreateDatabase) -> Outcome:

@@ -12,10 +12,11 @@ from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.statements.model import Show
 from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext
+from penstock.query.execution.ddl.databases import DEFAULT
 from penstock.query.execution.ddl.errors import home_of, semantic_error, table_of
 from penstock.query.execution.shows.creation import create_table, create_view
 from penstock.query.execution.shows.result import ShowResult
-from penstock.query.ports import CatalogReader
+from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.tables import information_schema
 from penstock.query.tables.views import VIEW_TYPE
 from penstock.wildcards import expression
@@ -26,9 +27,11 @@ __all__ = ["show"]
 def show(context: ExecutionContext, statement: Show) -> ShowResult:
     """Run ``statement``. Raises :class:`StatementError` if the database or table does not exist."""
     catalog, database = context.host, context.task.database
-    if statement.what == "DATABASES":
-        names = [each.name for each in catalog.databases()]
-        return ShowResult(["database_name"], [[name] for name in _matching(names, statement)])
+    if statement.what in {"CATALOGS", "DATABASES"}:
+        is_catalogs = statement.what == "CATALOGS"
+        names = [CATALOG_NAME.lower()] if is_catalogs else [each.name for each in catalog.databases()]
+        heading = "Catalog" if is_catalogs else "database_name"
+        return ShowResult([heading], [[name] for name in _matching(names, statement)])
     if statement.what in {"TABLES", "VIEWS"}:
         return _tables(statement, catalog, statement.database or database)
     if statement.what == "FUNCTIONS":
@@ -52,6 +55,8 @@ def _tables(statement: Show, catalog: CatalogReader, database: str | None) -> Sh
     try:
         tables = catalog.tables(name) if name != information_schema.NAME else information_schema.schema_tables()
     except NotFound:
+        if name == DEFAULT:
+            return ShowResult(["views" if statement.what == "VIEWS" else "tab_name"], [])
         raise semantic_error(f"Database does not exist: {name}", number=10072) from None
     views = statement.what == "VIEWS"
     names = sorted(each.name for each in tables if not views or each.table_type == VIEW_TYPE)
