@@ -5,12 +5,12 @@ the catalog has them, lists sorted, the account's own catalog id left out. Its c
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from penstock.lakeformation.errors import InvalidRequest
 
-__all__ = ["ALLOWED_ON", "KINDS", "canonical", "check_own", "key_of", "kind_of", "shown"]
+__all__ = ["ALLOWED_ON", "KINDS", "canonical", "check_own", "check_permissions", "key_of", "kind_of", "shown"]
 
 Shape = Mapping[str, Any]
 
@@ -32,6 +32,16 @@ ALLOWED_ON: Mapping[str, frozenset[str]] = {
     "LFTagExpression": frozenset({"ALTER", "DROP", "DESCRIBE", "GRANT_WITH_LF_TAG_EXPRESSION"}),
 }
 """The permissions that can be granted on each kind (developer guide, "Lake Formation permissions reference")."""
+
+
+def check_permissions(permissions: Iterable[str], kind: str) -> None:
+    """Raise :class:`InvalidRequest` for permissions that a resource of ``kind`` does not have."""
+    wrong = sorted(set(permissions) - ALLOWED_ON[kind])
+    if wrong:
+        raise InvalidRequest(
+            f"Permissions {', '.join(wrong)} cannot be granted on {kind}.",
+            remedy=f"{kind} has {', '.join(sorted(ALLOWED_ON[kind]))}.",
+        )
 
 
 def kind_of(resource: Shape) -> str:

@@ -12,11 +12,14 @@ from typing import Any
 
 from penstock.lakeformation.decisions import EVERYONE, Grant, Snapshot
 from penstock.lakeformation.errors import Conflict, InvalidRequest, NoSuchEntity, Taken
-from penstock.lakeformation.resources import ALLOWED_ON, canonical, key_of, kind_of
+from penstock.lakeformation.resources import canonical, check_permissions, key_of, kind_of
 from penstock.lakeformation.store import Document, LakeFormationStore
 from penstock.lakeformation.tags import LfTags
 
-__all__ = ["ALL_PRINCIPALS", "LakeFormation", "Settings"]
+__all__ = ["ALL_PRINCIPALS", "Defaults", "LakeFormation", "Settings", "check_defaults"]
+
+Defaults = Sequence[Mapping[str, Any]]
+"""Permissions on new databases or tables, in the shape PrincipalPermissions."""
 
 _SETTINGS, _GRANT, _RESTRICTED = "settings", "grant", "restricted"
 _FILTER, _LOCATION, _EXPRESSION = "filter", "location", "expression"
@@ -36,8 +39,8 @@ class Settings:
 
     admins: Sequence[str] = ()
     read_only_admins: Sequence[str] = ()
-    database_default: Sequence[Mapping[str, Any]] = _ALL
-    table_default: Sequence[Mapping[str, Any]] = _ALL
+    database_default: Defaults = _ALL
+    table_default: Defaults = _ALL
     others: Mapping[str, Any] | None = None
     """Members that are kept and returned, and change nothing here."""
 
@@ -46,24 +49,25 @@ class Settings:
         """Whether IAM_ALLOWED_PRINCIPALS has no permission on new databases."""
         return not _to_everyone(self.database_default)
 
-    @property
-    def restricts_tables(self) -> bool:
-        """Whether IAM_ALLOWED_PRINCIPALS has no permission on new tables."""
-        return not _to_everyone(self.table_default)
-
 
 class LakeFormation:
-    """One account's permissions on its catalog."""
+    """One account's permissions on its catalog.
+
+    ``table_defaults`` returns what a database says of the permissions on new tables in it (Glue's
+    CreateTableDefaultPermissions); None where the settings decide.
+    """
 
     def __init__(
         self,
         store: LakeFormationStore,
         *,
         account: str,
+        table_defaults: Callable[[str], Defaults | None] = lambda _database: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.account = account
+        self._table_defaults = table_defaults
         self.tags = LfTags(store)
         self._store = store
         self._now = now
@@ -78,7 +82,12 @@ class LakeFormation:
         return Settings(**found) if found is not None else Settings()
 
     def put_settings(self, settings: Settings) -> None:
-        """Replace the settings. New databases and tables get the new default permissions; others stay as they are."""
+        """Replace the settings. New databases and tables get the new default permissions; others stay as they are.
+
+        Raises :class:`InvalidRequest` for permissions that databases or tables do not have.
+        """
+        check_defaults(settings.database_default, "Database")
+        check_defaults(settings.table_default, "Table")
         document = {name: getattr(settings, name) for name in Settings.__slots__}
         self._change(_SETTINGS, _ONLY, lambda _: document)
         if settings.restricts_databases:
@@ -145,23 +154,35 @@ class LakeFormation:
 
     # databases and tables that come and go
     def created(self, database: str, table: str | None, *, by: str) -> None:
-        """Give a new database or table the settings' default permissions, and its creator all.
+        """Give a new database or table its default permissions, and its creator all where they leave everybody out.
 
-        ``by`` is empty for the account's root, which needs no permission, and where :meth:`creator_is` follows.
+        A table's are those of its database, where it has some, else the settings'. ``by`` is empty for the account's root,
+        which needs no permission, and where :meth:`creator_is` follows.
         """
-        settings = self.settings()
-        if not (settings.restricts_databases if table is None else settings.restricts_tables):
+        defaults = self._defaults(database, table)
+        resource = _resource(database, table)
+        for each in defaults:
+            principal, permissions = _principal_of(each), list(each.get("Permissions") or ())
+            if principal not in {None, EVERYONE} and permissions:
+                self.grant(str(principal), resource, permissions, (), by=by)
+        if _to_everyone(defaults):
             return
         self._change(_RESTRICTED, LfTags.place(database, table), lambda _: {})
         if by:
             self.creator_is(database, table, by)
 
+    def _defaults(self, database: str, table: str | None) -> Defaults:
+        own = self._table_defaults(database) if table is not None else None
+        if own is not None:
+            return own
+        settings = self.settings()
+        return settings.database_default if table is None else settings.table_default
+
     def creator_is(self, database: str, table: str | None, by: str) -> None:
         """Give the creator of a database or table all permissions on it, if it is restricted."""
         if LfTags.place(database, table) not in self.restricted():
             return
-        resource = {"Database": {"Name": database}} if table is None else _table(database, table)
-        self.grant(by, resource, ["ALL"], ["ALL"], by=by)
+        self.grant(by, _resource(database, table), ["ALL"], ["ALL"], by=by)
 
     def deleted(self, database: str, table: str | None) -> None:
         """Forget a database or table: its grants, filters, tags and restriction. A new one of its name starts anew."""
@@ -317,13 +338,7 @@ class LakeFormation:
 
     def _target(self, resource: Mapping[str, Any], permissions: Sequence[str]) -> dict[str, Any]:
         target = canonical(resource, self.account)
-        kind = kind_of(target)
-        wrong = sorted(set(permissions) - ALLOWED_ON[kind])
-        if wrong:
-            raise InvalidRequest(
-                f"Permissions {', '.join(wrong)} cannot be granted on {kind}.",
-                remedy=f"{kind} has {', '.join(sorted(ALLOWED_ON[kind]))}.",
-            )
+        check_permissions(permissions, kind_of(target))
         return target
 
     def _open(self, target: Mapping[str, Any]) -> None:
@@ -350,14 +365,24 @@ class LakeFormation:
         self.forget_snapshot()
 
 
-def _to_everyone(defaults: Sequence[Mapping[str, Any]]) -> bool:
-    given = [
-        (each.get("Principal", {}).get("DataLakePrincipalIdentifier"), each.get("Permissions", ())) for each in defaults
-    ]
-    return any(principal == EVERYONE and "ALL" in permissions for principal, permissions in given)
+def check_defaults(defaults: Defaults, kind: str) -> None:
+    """Raise :class:`InvalidRequest` for permissions that a new ``Database`` or ``Table`` cannot have."""
+    for each in defaults:
+        check_permissions(each.get("Permissions") or (), kind)
 
 
-def _table(database: str, table: str) -> dict[str, Any]:
+def _principal_of(given: Mapping[str, Any]) -> str | None:
+    found: str | None = (given.get("Principal") or {}).get("DataLakePrincipalIdentifier")
+    return found
+
+
+def _to_everyone(defaults: Defaults) -> bool:
+    return any(_principal_of(each) == EVERYONE and "ALL" in (each.get("Permissions") or ()) for each in defaults)
+
+
+def _resource(database: str, table: str | None) -> dict[str, Any]:
+    if table is None:
+        return {"Database": {"Name": database}}
     return {"Table": {"DatabaseName": database, "Name": table}}
 
 

@@ -17,7 +17,7 @@ from penstock.api.aws.catalog import operations as catalog
 from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.api.aws.catalog.tags import NamedTags, Tagged
 from penstock.api.aws.lakeformation import operations as lakeformation
-from penstock.api.aws.lakeformation.creators import GovernedCatalog, with_lake_formation
+from penstock.api.aws.lakeformation.creators import GovernedCatalog, table_defaults, with_lake_formation
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet
 from penstock.api.aws.registry import operations as registry
@@ -211,7 +211,9 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
     settings, lake = parts.settings, parts.lakes.of(account)
     schemas = RegistryService(SqlRegistryStore(database), region=settings.region, account=account)
     tables = CatalogService(SqlCatalogStore(database), columns_of=_columns_of(schemas))
-    lake_formation = LakeFormation(SqlLakeFormationStore(database), account=account)
+    lake_formation = LakeFormation(
+        SqlLakeFormationStore(database), account=account, table_defaults=partial(table_defaults, tables)
+    )
     wrap = partial(with_lake_formation, lake=lake_formation)
     resources = SqlResourceStore(database)
     kinds = ClassifierService(resources)

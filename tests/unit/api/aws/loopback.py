@@ -4,15 +4,18 @@ import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+import boto3
 import botocore.session
 from botocore.awsrequest import AWSResponse
+from botocore.config import Config
 from botocore.model import ListShape, MapShape, Shape, StringShape, StructureShape
 
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.observer import CompletedRequest
 
-__all__ = ["ACCOUNT", "MODEL", "Body", "Loopback", "Silent", "sample"]
+__all__ = ["ACCOUNT", "MODEL", "Body", "Loopback", "Silent", "loopback_client", "sample"]
 
 ACCOUNT = "000000000000"
 
@@ -48,12 +51,13 @@ class Loopback:
         headers = [
             (str(k).lower().encode(), v if isinstance(v, bytes) else str(v).encode()) for k, v in request.headers.items()
         ]
+        address = urlsplit(request.url)
         scope = {
             "type": "http",
             "method": request.method,
-            "path": "/",
-            "raw_path": b"/",
-            "query_string": b"",
+            "path": address.path or "/",
+            "raw_path": (address.path or "/").encode(),
+            "query_string": address.query.encode(),
             "headers": [*headers, (b"host", b"localhost")],
             "client": ("127.0.0.1", 1),
         }
@@ -69,6 +73,21 @@ class Loopback:
         found: Any = {k.decode(): v.decode() for each in sent if "headers" in each for k, v in each["headers"]}
         data = b"".join(each.get("body", b"") for each in sent)
         return AWSResponse(request.url, status, found, Body(data))
+
+
+def loopback_client(service: str, app: AwsApp) -> Any:
+    """Return a client of boto3 whose requests ``app`` answers, without retries."""
+    config = Config(retries={"max_attempts": 0}, parameter_validation=False)
+    made = boto3.client(
+        service,
+        region_name="us-east-1",
+        endpoint_url="http://localhost",
+        aws_access_key_id="AKIAIOSFODNN7EXAMPLE",
+        aws_secret_access_key="secret",
+        config=config,
+    )
+    made.meta.events.register("before-send.*.*", Loopback(app))
+    return made
 
 
 def sample(shape: Shape, depth: int = 0) -> Any:

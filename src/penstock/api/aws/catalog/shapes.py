@@ -19,6 +19,8 @@ from penstock.catalog.model import (
     Table,
 )
 from penstock.errors import InvalidInput, PenstockError
+from penstock.lakeformation.errors import InvalidRequest
+from penstock.lakeformation.service import check_defaults
 
 __all__ = [
     "database_input",
@@ -32,7 +34,6 @@ __all__ = [
 
 Shape = Mapping[str, Any]
 
-_EVERYBODY = "IAM_ALLOWED_PRINCIPALS"  # the group that leaves permissions to IAM
 _MAX_ERROR = 2_048  # DescriptionString
 _DATABASE = {"Name", "Description", "LocationUri", "Parameters"}
 _TABLE = {
@@ -63,14 +64,11 @@ _PARTITION = {"Values", "LastAccessTime", "LastAnalyzedTime", "StorageDescriptor
 
 
 def database_input(shape: Shape) -> DatabaseInput:
-    """Return the value of a DatabaseInput shape; raise :class:`InvalidInput` for permissions that would have no effect."""
-    for given in shape.get("CreateTableDefaultPermissions") or ():
-        principal = (given.get("Principal") or {}).get("DataLakePrincipalIdentifier")
-        if principal not in (None, _EVERYBODY):
-            raise InvalidInput(
-                f"CreateTableDefaultPermissions of {principal} are not served: there is no Lake Formation.",
-                remedy=f"Leave them out, or give {_EVERYBODY}: IAM policies control access.",
-            )
+    """Return the value of a DatabaseInput shape; raise :class:`InvalidInput` for permissions that no table has."""
+    try:
+        check_defaults(shape.get("CreateTableDefaultPermissions") or (), "Table")
+    except InvalidRequest as error:
+        raise InvalidInput(f"CreateTableDefaultPermissions: {error.message}", remedy=error.remedy) from None
     return DatabaseInput(
         name=shape["Name"],
         description=shape.get("Description"),

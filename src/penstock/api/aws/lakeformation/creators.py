@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
+from penstock.api.aws.iam.sts import caller_in
 from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.indexes import PartitionIndex
@@ -11,9 +13,10 @@ from penstock.catalog.model import Database, Table
 from penstock.catalog.service import CatalogService
 from penstock.catalog.store import CatalogStore
 from penstock.catalog.tables import ColumnSource
-from penstock.lakeformation.service import LakeFormation
+from penstock.errors import NotFound
+from penstock.lakeformation.service import Defaults, LakeFormation
 
-__all__ = ["GovernedCatalog", "with_lake_formation"]
+__all__ = ["GovernedCatalog", "table_defaults", "with_lake_formation"]
 
 After = Callable[[LakeFormation, Request, RequestContext], None]
 
@@ -40,6 +43,15 @@ class GovernedCatalog(CatalogService):
         self._lake.deleted(database, name)
 
 
+def table_defaults(catalog: CatalogService, database: str) -> Defaults | None:
+    """Return what a database of Glue's catalog says of the permissions on new tables; None if it says nothing."""
+    try:
+        found = catalog.database(database).extra.get("CreateTableDefaultPermissions")
+    except NotFound:
+        return None
+    return cast("Defaults | None", found)
+
+
 def with_lake_formation(catalog: OperationSet, lake: LakeFormation) -> OperationSet:
     """Return the catalog's operations, which then tell ``lake`` of databases and tables that were made and deleted."""
     wrapped: dict[str, AnyHandler] = {
@@ -60,7 +72,7 @@ def _then(handler: AnyHandler, after: After, lake: LakeFormation) -> AnyHandler:
 
 
 def _creator(context: RequestContext) -> str:
-    return context.caller.arn_for_policies if context.caller is not None else context.principal
+    return caller_in(context).arn_for_policies
 
 
 def _database_made(lake: LakeFormation, request: Request, context: RequestContext) -> None:

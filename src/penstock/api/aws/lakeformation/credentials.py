@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.access.errors import NotAuthorized
+from penstock.access.principals import ANONYMOUS
 from penstock.api.aws.authorization.lake_permissions import principals_of
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
@@ -64,7 +65,7 @@ def credential_handlers(service: LakeFormation, catalog: CatalogService, vendor:
 
     def credentials(asked: _Asked, context: RequestContext, table: Table, location: str) -> dict[str, Any]:
         caller = context.caller
-        if caller is None:
+        if caller is None or caller.principal == ANONYMOUS:
             raise InvalidRequest("This server authenticates nobody (--no-auth), so it has no credentials to vend.")
         _check_registered(service, location)
         principals = () if caller.is_root else principals_of(caller)

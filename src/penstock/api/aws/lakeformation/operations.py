@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from penstock.api.aws.authorization.lake_permissions import principals_of
+from penstock.api.aws.iam.sts import caller_in
 from penstock.api.aws.lakeformation.credentials import credential_handlers
 from penstock.api.aws.lakeformation.filters import filter_handlers
 from penstock.api.aws.lakeformation.locations import location_handlers
@@ -104,7 +105,7 @@ def _settings_handlers(service: LakeFormation) -> dict[str, Handler]:
         return {}
 
     def principal(_request: Request, context: RequestContext) -> Response:
-        return {"Identity": context.principal}
+        return {"Identity": caller_in(context).principal}
 
     return {"GetDataLakeSettings": get, "PutDataLakeSettings": put, "GetDataLakePrincipal": principal}
 
@@ -116,7 +117,7 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
         grantable = list(request.get("PermissionsWithGrantOption") or ())
         _require_grantor(service, context, request["Resource"], [*permissions, *grantable])
         if grant:
-            service.grant(principal, request["Resource"], permissions, grantable, by=context.principal)
+            service.grant(principal, request["Resource"], permissions, grantable, by=caller_in(context).principal)
         else:
             service.revoke(principal, request["Resource"], permissions, grantable)
 
@@ -134,7 +135,7 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
         return handle
 
     def listed(request: Request, context: RequestContext) -> Response:
-        own = None if _is_admin(service, context) else principals_of(context.caller) if context.caller else ()
+        own = None if _is_admin(service, context) else principals_of(caller_in(context))
         every = [each for each in _every(service) if own is None or each.principal in own]
         asked = _Asked.of(request, service.account)
         found = [each for each in every if asked.has(each)]
@@ -165,8 +166,8 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
 
 
 def _is_admin(service: LakeFormation, context: RequestContext) -> bool:
-    caller = context.caller
-    return caller is None or caller.is_root or not service.snapshot().admins.isdisjoint(principals_of(caller))
+    caller = caller_in(context)
+    return caller.is_root or not service.snapshot().admins.isdisjoint(principals_of(caller))
 
 
 def _require_admin(service: LakeFormation, context: RequestContext, *, first: bool = False) -> None:
@@ -180,8 +181,8 @@ def _require_admin(service: LakeFormation, context: RequestContext, *, first: bo
 
 
 def _require_grantor(service: LakeFormation, context: RequestContext, resource: Any, permissions: Sequence[str]) -> None:
-    caller = context.caller
-    if caller is None or caller.is_root:
+    caller = caller_in(context)
+    if caller.is_root:
         return
     if not service.snapshot().may_grant(principals_of(caller), canonical(resource, service.account), permissions):
         raise AccessDenied(

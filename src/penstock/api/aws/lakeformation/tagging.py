@@ -63,7 +63,8 @@ def _assignments(service: LakeFormation, catalog: CatalogService) -> dict[str, H
                 try:
                     tags.assign(place, {pair["TagKey"].lower(): pair["TagValues"][0].lower()})
                 except PenstockError as error:
-                    failures.append({"LFTag": pair, "Error": {"ErrorCode": error.aws_code, "ErrorMessage": str(error)}})
+                    shown = {"CatalogId": service.account, **pair}
+                    failures.append({"LFTag": shown, "Error": {"ErrorCode": error.aws_code, "ErrorMessage": str(error)}})
         service.forget_snapshot()
         return {"Failures": failures}
 
@@ -78,7 +79,7 @@ def _assignments(service: LakeFormation, catalog: CatalogService) -> dict[str, H
         places = _places(service, catalog, request["Resource"])
         assigned = tags.assignments()
         if kind_of(resource) == "Database":
-            return {"LFTagOnDatabase": _pairs(service, assigned.database(places[0]))}
+            return _without_empty(LFTagOnDatabase=_pairs(service, assigned.database(places[0])))
         shape = next(iter(resource.values()))
         database, table = shape["DatabaseName"], shape["Name"]
         columns = shape.get("ColumnNames") or _columns(catalog, database, table)
@@ -126,7 +127,7 @@ def _searches(service: LakeFormation, catalog: CatalogService) -> dict[str, Hand
             tags = assigned.database(each.name)
             if matches(wanted, tags):
                 shape = database_shape(each, context.account)
-                found.append({"Database": shape, "LFTags": _pairs(service, tags)})
+                found.append({"Database": shape, **_without_empty(LFTags=_pairs(service, tags))})
         return {"DatabaseList": found}
 
     def tables(request: Request, context: RequestContext) -> Response:
@@ -170,13 +171,17 @@ def _columns(catalog: CatalogService, database: str, table: str) -> list[str]:
 def _table_tags(
     service: LakeFormation, assigned: Assignments, database: str, table: str, columns: Sequence[str]
 ) -> dict[str, Any]:
-    return {
-        "LFTagOnDatabase": _pairs(service, assigned.database(database)),
-        "LFTagsOnTable": _pairs(service, assigned.table(database, table)),
-        "LFTagsOnColumns": [
-            {"Name": column, "LFTags": _pairs(service, assigned.column(database, table, column))} for column in columns
-        ],
-    }
+    on_columns = [(column, _pairs(service, assigned.column(database, table, column))) for column in columns]
+    return _without_empty(
+        LFTagOnDatabase=_pairs(service, assigned.database(database)),
+        LFTagsOnTable=_pairs(service, assigned.table(database, table)),
+        LFTagsOnColumns=[{"Name": column, "LFTags": pairs} for column, pairs in on_columns if pairs],
+    )
+
+
+def _without_empty(**lists: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the lists that have members: AWS leaves the others out of its answer."""
+    return {name: each for name, each in lists.items() if each}
 
 
 def _pair(service: LakeFormation, key: str, values: Sequence[str]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ by RE2 in linear time. RE2 has no look-ahead; the few patterns with one are for 
 """
 
 import re
+import sys
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -23,6 +25,9 @@ _MANY = 64  # repetitions from which on a repeat counts as unbounded
 # Java's classes have surrogate pairs as one range, Python's have code points.
 _JAVA_ASTRAL = r"\uD800\uDC00-\uDBFF\uDFFF"
 _PYTHON_ASTRAL = r"\U00010000-\U0010FFFF"
+# Java takes a dash after a class within a class for itself.
+_DASH_AFTER_CLASS = re.compile(r"(\\[wds])-(?=[^\]])")
+_CATEGORY = re.compile(r"\\p\{([LNPZ])\}")
 _ONE_CHARACTER = re.compile(r"\[\^?[^\]]*\]")
 _WITHIN: dict[str, Callable[[Any], Any]] = {
     "SUBPATTERN": lambda value: value[3],
@@ -37,16 +42,16 @@ _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 def matcher(text: str, most: int | None = None) -> Callable[[str], bool] | None:
     """Return a function that says whether a whole text matches; ``most`` is the shape's maximal number of characters.
 
-    Returns None if the pattern cannot be intended (Java-only classes, one bare character class), or if it may take too long
+    Returns None if the pattern cannot be intended (a single character class for longer texts), or if it may take too long
     and RE2 cannot parse it.
     """
-    if _ONE_CHARACTER.fullmatch(text):
+    if _ONE_CHARACTER.fullmatch(text) and most != 1:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         try:
             # AWS accepts definitions and queries of many lines for the pattern ".*", so a dot matches any character.
-            pattern = re.compile(text.replace(_JAVA_ASTRAL, _PYTHON_ASTRAL), re.ASCII | re.DOTALL)
+            pattern = re.compile(_python(text), re.ASCII | re.DOTALL)
         except re.error:
             return None
     if is_harmless(pattern, most):
@@ -56,6 +61,25 @@ def matcher(text: str, most: int | None = None) -> Callable[[str], bool] | None:
     except InvalidInput:
         return None
     return lambda value: linear([value[:_MAX_MATCHED]])[0]
+
+
+def _python(text: str) -> str:
+    """Return a pattern of Java's for Python. Unicode's categories stand within character classes in all of AWS's models."""
+    text = _DASH_AFTER_CLASS.sub(r"\1\\-", text.replace(_JAVA_ASTRAL, _PYTHON_ASTRAL))
+    return _CATEGORY.sub(lambda found: _category(found[1]), text)
+
+
+@cache
+def _category(letter: str) -> str:
+    """Return the characters of one of Unicode's categories as ranges of a character class; takes a tenth of a second."""
+    starts: list[str] = []
+    known = False
+    for number in range(sys.maxunicode + 2):
+        within = number <= sys.maxunicode and unicodedata.category(chr(number))[0] == letter
+        if within != known:
+            starts.append(f"\\U{number - known:08x}")
+            known = within
+    return "".join(f"{first}-{last}" for first, last in zip(starts[::2], starts[1::2], strict=True))
 
 
 def is_harmless(pattern: re.Pattern[str], most: int | None) -> bool:

@@ -15,9 +15,10 @@ def test_every_member_of_a_database_comes_back(glue: Any) -> None:
     wanted = sample(MODEL.shape_for("DatabaseInput"))
     del wanted["FederatedDatabase"]  # refused, as test_input_members.py has it
     (permission,) = wanted["CreateTableDefaultPermissions"]
-    with pytest.raises(glue.exceptions.InvalidInputException, match="no Lake Formation"):
+    permission["Permissions"] = ["CREATE_TABLE"]
+    with pytest.raises(glue.exceptions.InvalidInputException, match="CREATE_TABLE cannot be granted on Table"):
         glue.create_database(DatabaseInput=wanted)
-    permission["Principal"]["DataLakePrincipalIdentifier"] = "IAM_ALLOWED_PRINCIPALS"
+    permission["Permissions"] = ["SELECT"]
     glue.create_database(DatabaseInput=wanted)
     found = glue.get_database(Name=wanted["Name"])["Database"]
     assert {name: found[name] for name in wanted} == wanted

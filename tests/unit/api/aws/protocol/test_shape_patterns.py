@@ -10,6 +10,7 @@ import pytest
 from penstock.api.aws.protocol.models import SERVICES, load_model
 from penstock.api.aws.protocol.shape_patterns import is_harmless, matcher
 from penstock.api.aws.protocol.shapes import ShapeCompiler
+from penstock.wildcards import linear_matcher
 
 UNREAD = "^[a-z0-9]([a-z0-9]|-(?!-)){1,61}[a-z0-9]$"
 """Of IAM's account aliases, which are not served: a look-ahead within a repeat."""
@@ -63,16 +64,32 @@ def test_each_pattern_that_python_reads_is_applied(pattern: str, most: int | Non
     if pattern == UNREAD:
         assert matcher(pattern, most) is None
         return
-    written = pattern.replace(r"\uD800\uDC00-\uDBFF\uDFFF", r"\U00010000-\U0010FFFF")
-    assert (matcher(pattern, most) is not None) == (_is_python(written) and not re.fullmatch(r"\[\^?[^\]]*\]", pattern))
+    assert matcher(pattern, most) is not None
 
 
-def _is_python(pattern: str) -> bool:
-    try:
-        re.compile(pattern, re.ASCII)
-    except re.error:
-        return False
-    return True
+TAGS = [
+    ("iam", "tagKeyType", r"[\p{L}\p{Z}\p{N}_.:/=+\-@]+"),
+    ("logs", "TagKey", r"^([\p{L}\p{Z}\p{N}_.:/=+\-@]+)$"),
+    ("lakeformation", "LFTagKey", r"^([\p{L}\p{Z}\p{N}_.:\/=+\-@%]*)$"),
+    ("lakeformation", "TransactionIdString", r"[\p{L}\p{N}\p{P}]*"),
+]
+
+
+@pytest.mark.parametrize(("service", "shape", "pattern"), TAGS)
+def test_categories_of_unicode_match_what_re2_matches(service: str, shape: str, pattern: str) -> None:
+    """RE2 has Unicode's categories of its own, here on a sample of all planes."""
+    assert load_model(service).shapes[shape]["pattern"] == pattern
+    texts = [chr(each) for each in (*range(0x250), *range(0x2000, 0x2070), *range(0x3000, 0x3100), 0x1F600, 0x20000)]
+    matches = matcher(pattern)
+    assert matches is not None
+    assert [matches(each) for each in texts] == list(linear_matcher(pattern)(texts))
+
+
+def test_a_pattern_of_one_character_holds_for_texts_of_one_character() -> None:
+    matches = matcher(r"[^\r\n]", 1)
+    assert matches is not None
+    assert (matches(";"), matches("\n")) == (True, False)
+    assert matcher("[a-z]", 64) is None
 
 
 def test_a_too_long_text_is_not_matched_by_the_pattern() -> None:
