@@ -12,7 +12,7 @@ from botocore.model import OperationModel, ServiceModel
 
 from penstock.lake.objects.errors import S3Error
 
-__all__ = ["Route", "operation_of", "output_of", "parse_members", "parse_query", "service_model"]
+__all__ = ["Route", "operation_of", "output_of", "parse_members", "parse_query", "service_model", "subresources"]
 
 # Root elements that are not named after the output's shape: Amazon S3 API reference, the response of each operation.
 _ROOTS = {
@@ -35,6 +35,9 @@ _ROOTS = {
     "ListObjectsV2": "ListBucketResult",
     "ListParts": "ListPartsResult",
 }
+# Subresources that botocore's model does not have: Amazon S3 API reference and user guide, also earlier versions of them.
+_OTHER_SUBRESOURCES = frozenset({"append", "partNumber", "torrent", "uploadId", "versionId"})
+_BARE_NAME = re.compile(r"[A-Za-z][A-Za-z-]{0,49}", re.ASCII)
 _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -46,6 +49,8 @@ class Route:
     query: frozenset[tuple[str, str]]
     needed: frozenset[str]
     copies: bool
+    read: frozenset[str] = frozenset()
+    """All parameters of the query that the operation has."""
 
 
 @lru_cache(maxsize=1)
@@ -83,6 +88,11 @@ def _routes() -> Mapping[tuple[str, int], tuple[Route, ...]]:
                 if members[each].serialization.get("location") == "querystring"
             ),
             copies="CopySource" in required,
+            read=frozenset(
+                each.serialization["name"]
+                for each in members.values()
+                if each.serialization.get("location") == "querystring"
+            ),
         )
         found.setdefault((model.http["method"], depth), []).append(route)
     return {
@@ -91,16 +101,51 @@ def _routes() -> Mapping[tuple[str, int], tuple[Route, ...]]:
     }
 
 
+@lru_cache(maxsize=1)
+def subresources() -> frozenset[str]:
+    """Return the names in queries that stand for a part of a bucket or object (``acl``, ``session``), in any operation."""
+    found = set(_OTHER_SUBRESOURCES)
+    for name in service_model().operation_names:
+        query = _model(name).http["requestUri"].partition("?")[2]
+        found |= {given for given, value in parse_qsl(query, keep_blank_values=True) if not value}
+    return frozenset(found)
+
+
 def operation_of(method: str, depth: int, query: Mapping[str, str], headers: Mapping[str, str]) -> OperationModel:
-    """Return the operation; raise :class:`S3Error` if S3 has none for the method."""
+    """Return the operation; raise :class:`S3Error` if S3 has none for the method.
+
+    A subresource that the operation does not have is refused by its name: to answer for the whole object or bucket instead
+    would read, replace or delete something else than what was meant.
+    """
     for route in _routes().get((method, depth), ()):
         if not all(query.get(name) == value if value else name in query for name, value in route.query):
             continue
         if all(name in query for name in route.needed) and (not route.copies or "x-amz-copy-source" in headers):
+            _check_subresources(method, query, route)
             return _model(route.operation)
     raise S3Error(
         "MethodNotAllowed", "The specified method is not allowed against this resource.", details={"Method": method}
     )
+
+
+def _check_subresources(method: str, query: Mapping[str, str], route: Route) -> None:
+    known = route.read | {name for name, _ in route.query}
+    for name, value in query.items():
+        if name in known or not (name in subresources() or (not value and _BARE_NAME.fullmatch(name))):
+            continue
+        if route.query:
+            own = sorted(each for each, _ in route.query)
+            raise S3Error(
+                "InvalidArgument",
+                f"Conflicting query string parameters: {', '.join([*own, name])}",
+                details={"ArgumentName": "ResourceType", "ArgumentValue": name},
+            )
+        raise S3Error(
+            "NotImplemented",
+            f"{method} with the subresource {name} is not implemented.",
+            remedy="See docs/lake/s3.md for the operations that are served.",
+            details={"Header": name},
+        )
 
 
 def parse_query(raw: str) -> dict[str, str]:
