@@ -27,6 +27,7 @@ from penstock.api.s3.identity import AuthenticatedRequest, S3Authenticator
 from penstock.api.s3.model import operation_of, output_of, parse_members, parse_query
 from penstock.api.s3.objects import OBJECT_HANDLERS
 from penstock.api.s3.policies import POLICY_HANDLERS, BucketLakes
+from penstock.api.s3.settings import SETTING_HANDLERS
 from penstock.api.s3.signature import ChunkSigner, Payload, payload_of
 from penstock.api.s3.transfers import TRANSFER_HANDLERS
 from penstock.api.s3.work import Work
@@ -35,7 +36,13 @@ from penstock.lake.objects.errors import S3Error
 
 __all__ = ["HANDLERS", "S3App"]
 
-HANDLERS: Mapping[str, Handler] = {**BUCKET_HANDLERS, **POLICY_HANDLERS, **OBJECT_HANDLERS, **TRANSFER_HANDLERS}
+HANDLERS: Mapping[str, Handler] = {
+    **BUCKET_HANDLERS,
+    **SETTING_HANDLERS,
+    **POLICY_HANDLERS,
+    **OBJECT_HANDLERS,
+    **TRANSFER_HANDLERS,
+}
 
 _log = logging.getLogger("penstock.s3")
 _XML = "application/xml"

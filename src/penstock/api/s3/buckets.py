@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -13,7 +13,7 @@ from penstock.lake.objects.attributes import ObjectInfo
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.listing import LAST, Page
 
-__all__ = ["BUCKET_HANDLERS", "owner_of"]
+__all__ = ["BUCKET_HANDLERS", "full_control", "owner_of"]
 
 _MAX_KEYS = 1_000
 _MAX_ELEMENTS = 1_000
@@ -83,49 +83,10 @@ async def get_bucket_location(call: Call) -> Answer:
     return Answer(document=text.encode())
 
 
-def _reads(action: str, members: Callable[[Call], Mapping[str, Any]]) -> Handler:
-    """Return the handler for reading a setting that cannot be changed here: it answers as AWS does for a new bucket."""
-
-    async def read(call: Call) -> Answer:
-        check_headers(call)
-        await call.check_access(action)
-        await call.run(call.lake.store.bucket, call.bucket)
-        return Answer(members=members(call))
-
-    return read
-
-
-def _lacks(action: str, code: str, message: str) -> Handler:
-    """Return the handler for reading a setting that a new bucket does not have."""
-
-    async def refuse(call: Call) -> Answer:
-        check_headers(call)
-        await call.check_access(action)
-        await call.run(call.lake.store.bucket, call.bucket)
-        raise S3Error(code, message, details={"BucketName": call.bucket})
-
-    return refuse
-
-
 def full_control(call: Call) -> dict[str, Any]:
     """Return the access control list of all buckets and objects: the account has full control."""
     owner = owner_of(call)
     return {"Owner": owner, "Grants": [{"Grantee": {**owner, "Type": "CanonicalUser"}, "Permission": "FULL_CONTROL"}]}
-
-
-_ENCRYPTION = {
-    "ServerSideEncryptionConfiguration": {
-        "Rules": [{"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}, "BucketKeyEnabled": False}]
-    }
-}
-_BLOCKED = {
-    "PublicAccessBlockConfiguration": {
-        "BlockPublicAcls": True,
-        "IgnorePublicAcls": True,
-        "BlockPublicPolicy": True,
-        "RestrictPublicBuckets": True,
-    }
-}
 
 
 async def list_objects_v2(call: Call) -> Answer:
@@ -226,42 +187,10 @@ def _token(token: str | None) -> str:
         ) from None
 
 
-_BLANK: Mapping[str, Any] = {}
-
 BUCKET_HANDLERS: Mapping[str, Handler] = {
     "CreateBucket": create_bucket,
     "DeleteBucket": delete_bucket,
-    "GetBucketAccelerateConfiguration": _reads("GetAccelerateConfiguration", lambda _: _BLANK),
-    "GetBucketAcl": _reads("GetBucketAcl", full_control),
-    "GetBucketCors": _lacks("GetBucketCORS", "NoSuchCORSConfiguration", "The CORS configuration does not exist"),
-    "GetBucketEncryption": _reads("GetEncryptionConfiguration", lambda _: _ENCRYPTION),
-    "GetBucketLifecycleConfiguration": _lacks(
-        "GetLifecycleConfiguration", "NoSuchLifecycleConfiguration", "The lifecycle configuration does not exist"
-    ),
     "GetBucketLocation": get_bucket_location,
-    "GetBucketLogging": _reads("GetBucketLogging", lambda _: _BLANK),
-    "GetBucketNotificationConfiguration": _reads("GetBucketNotification", lambda _: _BLANK),
-    "GetBucketOwnershipControls": _reads(
-        "GetBucketOwnershipControls",
-        lambda _: {"OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}},
-    ),
-    "GetBucketReplication": _lacks(
-        "GetReplicationConfiguration",
-        "ReplicationConfigurationNotFoundError",
-        "The replication configuration was not found",
-    ),
-    "GetBucketRequestPayment": _reads("GetBucketRequestPayment", lambda _: {"Payer": "BucketOwner"}),
-    "GetBucketTagging": _lacks("GetBucketTagging", "NoSuchTagSet", "The TagSet does not exist"),
-    "GetBucketVersioning": _reads("GetBucketVersioning", lambda _: _BLANK),
-    "GetBucketWebsite": _lacks(
-        "GetBucketWebsite", "NoSuchWebsiteConfiguration", "The specified bucket does not have a website configuration"
-    ),
-    "GetObjectLockConfiguration": _lacks(
-        "GetBucketObjectLockConfiguration",
-        "ObjectLockConfigurationNotFoundError",
-        "Object Lock configuration does not exist for this bucket",
-    ),
-    "GetPublicAccessBlock": _reads("GetBucketPublicAccessBlock", lambda _: _BLOCKED),
     "HeadBucket": head_bucket,
     "ListBuckets": list_buckets,
     "ListObjectVersions": list_object_versions,

@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from penstock.access.policies.buckets import is_public, names_caller, parse_bucket_policy, stored_bucket_policy
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.principals import Caller
-from penstock.api.s3.call import Answer, Authorize, BucketLake, Call, Handler, Lake, LakeAccess, not_implemented
+from penstock.api.s3.call import Answer, Authorize, BucketLake, Call, Handler, Lake, LakeAccess
 from penstock.api.s3.request_headers import check_headers
 from penstock.lake.objects.errors import S3Error
 
 __all__ = ["POLICY_HANDLERS", "BucketLakes"]
-
-_BLOCKED = ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets")
 
 
 class BucketLakes:
@@ -100,19 +98,6 @@ async def delete_bucket_policy(call: Call) -> Answer:
     return Answer(status=204)
 
 
-async def put_public_access_block(call: Call) -> Answer:
-    check_headers(call)
-    await call.check_access("PutBucketPublicAccessBlock")
-    await call.run(call.lake.store.bucket, call.bucket)
-    wanted = await call.document("PublicAccessBlockConfiguration", elements=len(_BLOCKED) + 1)
-    allowed = [name for name in _BLOCKED if not wanted.get(name, False)]
-    if allowed:
-        raise not_implemented(
-            f"Public access ({', '.join(allowed)} that is not true)", remedy="Nothing here is public: set all four to true."
-        )
-    return Answer()
-
-
 async def _check(call: Call, action: str) -> None:
     """Raise :class:`S3Error` unless the caller may do ``action`` on the bucket, which has to be its own account's."""
     check_headers(call)
@@ -138,5 +123,4 @@ POLICY_HANDLERS: Mapping[str, Handler] = {
     "GetBucketPolicy": get_bucket_policy,
     "GetBucketPolicyStatus": get_bucket_policy_status,
     "PutBucketPolicy": put_bucket_policy,
-    "PutPublicAccessBlock": put_public_access_block,
 }

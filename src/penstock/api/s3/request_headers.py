@@ -124,10 +124,10 @@ def parse_tags(text: str | None) -> dict[str, str]:
     return tags_of([{"Key": key, "Value": value} for key, value in pairs])
 
 
-def tags_of(given: list[dict[str, Any]]) -> dict[str, str]:
+def tags_of(given: list[dict[str, Any]], *, most: int = _MAX_TAGS, what: str = "Object") -> dict[str, str]:
     """Return the tags of a Tagging document; raise :class:`S3Error` if they break S3's rules."""
-    if len(given) > _MAX_TAGS:
-        raise S3Error("InvalidTag", f"Object tags cannot be greater than {_MAX_TAGS}")
+    if len(given) > most:
+        raise S3Error("InvalidTag", f"{what} tags cannot be greater than {most}")
     found: dict[str, str] = {}
     for each in given:
         key, value = each.get("Key", ""), each.get("Value", "")

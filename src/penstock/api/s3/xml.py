@@ -170,7 +170,7 @@ def scalar_text(value: Any, shape: Any, *, header: bool = False) -> str:
     """Return a number, truth value, time or string as the protocol writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if shape.type_name == "timestamp":
+    if shape.type_name == "timestamp" and not isinstance(value, str):
         moment = value if isinstance(value, datetime) else datetime.fromtimestamp(value, UTC)
         return http_date(moment.timestamp()) if header else moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
     return str(value)

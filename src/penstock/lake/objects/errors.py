@@ -10,6 +10,7 @@ from penstock.errors import PenstockError
 __all__ = ["S3Error"]
 
 _STATUS = {
+    "AccessControlListNotSupported": 400,
     "AccessDenied": 403,
     "AuthorizationHeaderMalformed": 400,
     "AuthorizationQueryParametersError": 400,

@@ -24,7 +24,7 @@ from penstock.lake.objects.attributes import (
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.listing import Page, list_page
 from penstock.lake.objects.names import WORK_FOLDER, check_bucket_name, check_key, file_of, is_hidden
-from penstock.lake.objects.policies import BucketPolicies
+from penstock.lake.objects.policies import BucketPolicies, BucketSettings
 from penstock.lake.objects.writing import Draft, conflict, make_marker, place, prune
 
 __all__ = ["Condition", "LakeStore", "OpenObject", "no_such_key", "precondition_failed"]
@@ -68,6 +68,7 @@ class LakeStore:
         for folder in (self.drafts, self.uploads):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.policies = BucketPolicies(self.root)
+        self.settings = BucketSettings(self.root)
         self._locks = [threading.Lock() for _ in range(_STRIPES)]
         # An empty folder is not removed while it becomes an object: their keys differ, and so do their locks.
         self._folders = threading.Lock()
@@ -98,8 +99,9 @@ class LakeStore:
         """Create a bucket that only its owner can read."""
         check_bucket_name(name)
         if not (self.root / name).exists():
-            # Another program may have removed a bucket and left its policy.
+            # Another program may have removed a bucket and left its policy and settings.
             self.policies.delete(name)
+            self.settings.delete_all(name)
         try:
             (self.root / name).mkdir(mode=0o700)
             durable.sync(self.root)
@@ -126,6 +128,7 @@ class LakeStore:
             ) from None
         durable.sync(self.root)
         self.policies.delete(name)
+        self.settings.delete_all(name)
         shutil.rmtree(self.uploads / name, ignore_errors=True)
 
     # Objects

@@ -14,6 +14,7 @@ from botocore.model import ListShape, MapShape, Shape, StringShape, StructureSha
 
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.observer import CompletedRequest
+from penstock.api.s3.app import S3App
 
 __all__ = ["ACCOUNT", "MODEL", "Body", "Loopback", "Silent", "loopback_client", "sample"]
 
@@ -42,7 +43,7 @@ class Body:
 class Loopback:
     """Answers boto3's prepared requests from an ASGI application."""
 
-    def __init__(self, app: AwsApp) -> None:
+    def __init__(self, app: AwsApp | S3App) -> None:
         self._app = app
 
     def __call__(self, request: Any, **_kwargs: Any) -> AWSResponse:
@@ -75,10 +76,10 @@ class Loopback:
         return AWSResponse(request.url, status, found, Body(data))
 
 
-def loopback_client(service: str, app: AwsApp) -> Any:
+def loopback_client(service: str, app: AwsApp | S3App) -> Any:
     """Return a client of boto3 whose requests ``app`` answers, without retries."""
-    config = Config(retries={"max_attempts": 0}, parameter_validation=False)
-    made = boto3.client(
+    config = Config(retries={"max_attempts": 0}, parameter_validation=False, s3={"addressing_style": "path"})
+    made: Any = boto3.client(  # type: ignore[call-overload] # one overload for each service
         service,
         region_name="us-east-1",
         endpoint_url="http://localhost",

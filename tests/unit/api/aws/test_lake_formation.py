@@ -31,7 +31,7 @@ def test_without_authentication_nobody_locks_itself_out(client: Client) -> None:
     lake.put_data_lake_settings(DataLakeSettings={"DataLakeAdmins": [_principal(ADMIN)]})
     assert lake.get_data_lake_principal()["Identity"] == f"arn:aws:iam::{ACCOUNT}:root"
     lake.create_lf_tag(TagKey="team", TagValues=["ops"])
-    resource = {"Catalog": {}}
+    resource: dict[str, Any] = {"Catalog": {}}
     lake.grant_permissions(Principal=_principal(READER), Resource=resource, Permissions=["DESCRIBE"])
     assert [each["LastUpdatedBy"] for each in lake.list_permissions()["PrincipalResourcePermissions"]] == [
         f"arn:aws:iam::{ACCOUNT}:root"

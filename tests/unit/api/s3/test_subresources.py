@@ -30,10 +30,8 @@ def _operation(method: str, depth: int, query: Mapping[str, str]) -> str:
     try:
         return operation_of(method, depth, query, {}).name
     except S3Error as error:
-        assert 400 <= error.status < 600
-        if error.code == "NotImplemented":
-            assert [name for name in query if name in str(error)]
-        return error.code
+        named = error.code != "NotImplemented" or any(name in str(error) for name in query)
+        return error.code if named and error.status >= 400 else str(error)
 
 
 @pytest.mark.parametrize("value", ["", "1"])
