@@ -47,7 +47,7 @@ def matches(text: str, row: tuple[str, ...] = ROW) -> bool:
         "d = date '2013-01-31'",
         "d between '2013-01-01' and '2013-02-01' and i = 2013",
         "t > timestamp '2013-01-31 05:16:59.999'",
-        "t < '2013-02-01'",
+        "t < '2013-02-01 00:00:00'",
         "NOT (s = 'EWR' OR i = 1)",
         "not not s = 'JFK'",
         "s in ('EWR', 'JFK')",
@@ -218,6 +218,16 @@ def test_agrees_with_duckdb() -> None:
         agrees()
 
 
+@pytest.mark.parametrize("form", ["t = {}", "{} < t", "t IN ('2013-01-31 05:17:00', {})", "t BETWEEN {} AND {}"])
+@pytest.mark.parametrize("literal", ["'2013-01-31'", "date '2013-01-31'", "'2013-01-31T05:17:00'", "'2013-01-31 05:17'"])
+def test_a_timestamp_is_written_with_its_time_as_at_aws(form: str, literal: str) -> None:
+    """moto's tests, which were verified at AWS, expect this format; stored values may be dates."""
+    key = [Column(name="t", type="timestamp")]
+    with pytest.raises(InvalidInput, match=r"Timestamp format must be yyyy-mm-dd hh:mm:ss\[\.fffffffff\]"):
+        PartitionExpression.parse(form.format(literal, literal), key)
+    assert PartitionExpression.parse("t = '2013-01-31 00:00:00'", key).matches(["2013-01-31"])
+
+
 @pytest.mark.parametrize(
     ("expression", "taken"),
     [
@@ -226,7 +236,7 @@ def test_agrees_with_duckdb() -> None:
         ("t = '2013-01-31 05:17:00.123456'", False),
         ("t < '2013-01-31 05:17:00.12345679'", True),
         ("t in ('2013-01-31 05:17:00.123456788', '2013-01-31 05:17:00.123456787')", False),
-        ("t between '2013-01-31 05:17:00.123456789' and '2013-01-31T05:17:00.123456789'", True),
+        ("t between '2013-01-31 05:17:00.123456789' and '2013-01-31 05:17:00.123456789'", True),
     ],
 )
 def test_timestamps_are_compared_to_the_nanosecond(expression: str, taken: bool) -> None:

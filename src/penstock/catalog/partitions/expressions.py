@@ -28,7 +28,7 @@ from typing import NamedTuple, TypeAlias
 
 from penstock.catalog.model import Column
 from penstock.catalog.partitions.conditions import Branch, Condition, Span, Test, all_of, any_of, branches, negation
-from penstock.catalog.partitions.values import NULL_VALUE, Scalar, article, family, order_text, reader
+from penstock.catalog.partitions.values import NULL_VALUE, Scalar, article, family, literal_reader, order_text, reader
 from penstock.errors import InvalidInput
 
 __all__ = ["PartitionExpression"]
@@ -203,7 +203,7 @@ class _Parser:
         self._expect("symbol", ")")
         if left.column < 0 or any(item.column >= 0 for item in items):
             return any_of([self._compared("=", left, item) for item in items])
-        read, convert = self._column(left), reader(left.name, left.kind)
+        read, convert = self._column(left), literal_reader(left.name, left.kind)
         wanted = {convert(item.name) for item in items}
 
         def test(row: _Row) -> bool | None:
@@ -256,7 +256,7 @@ class _Parser:
                 raise self._refuse(f"{left.name} is {article(left.kind)} and {right.name} {article(right.kind)}")
             return self._column(left), self._column(right), None
         column = left if left.column >= 0 else right
-        literal = reader(column.name, column.kind)((right if left.column >= 0 else left).name)
+        literal = literal_reader(column.name, column.kind)((right if left.column >= 0 else left).name)
         read, constant = self._column(column), _constant(literal)
         return (read, constant, literal) if left.column >= 0 else (constant, read, literal)
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from penstock.errors import InvalidInput
 
-__all__ = ["KINDS", "NULL_VALUE", "Scalar", "article", "family", "kind_of", "order_text", "reader"]
+__all__ = ["KINDS", "NULL_VALUE", "Scalar", "article", "family", "kind_of", "literal_reader", "order_text", "reader"]
 
 NULL_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The text of a null partition value, as in Hive."""
@@ -38,6 +38,7 @@ _INTEGER = re.compile(r"[+-]?\d{1,40}")
 _DECIMAL = re.compile(r"[+-]?(\d{1,60}(\.\d{0,60})?|\.\d{1,60})([eE][+-]?\d{1,2})?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?)?")
+_WHOLE_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,9})?")
 
 
 _MOST_PLACES = 500  # more than any number has on either side of its point
@@ -77,6 +78,22 @@ def reader(name: str, kind: str) -> Callable[[str], Scalar]:
             ) from None
 
     return read
+
+
+def literal_reader(name: str, kind: str) -> Callable[[str], Scalar]:
+    """Return a parser of an expression's literals, as :func:`reader` for values: a timestamp has its time of day there."""
+    read = reader(name, kind)
+
+    def read_literal(text: str) -> Scalar:
+        if kind == "timestamp" and not _WHOLE_TIMESTAMP.fullmatch(text):
+            raise InvalidInput(
+                f"'{text[:100]}' is not a timestamp, which partition key {name} is. "
+                "Timestamp format must be yyyy-mm-dd hh:mm:ss[.fffffffff]",
+                remedy="Write the time of day, too: of a date 00:00:00.",
+            )
+        return read(text)
+
+    return read_literal
 
 
 def kind_of(text: str) -> tuple[str, str]:
