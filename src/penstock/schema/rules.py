@@ -25,7 +25,8 @@ class JsonRules:
     names that are not among them. ``keywords_imply_type``: if the keywords of a writer without ``type`` are about one type,
     the reader's ``type`` must accept only that one. Alternatives imply no type, and all other keywords of the reader apply
     to every value. ``lenient_content_models``: properties may be added to open objects, and additional properties may be
-    limited (Confluent's compatibility policy LENIENT).
+    limited (Confluent's compatibility policy LENIENT). ``keywords_alone``: schemas of dependencies, and ``additionalItems``
+    without a list of items, are compared with the writer's by themselves, even where no value can show a difference.
     """
 
     defaults_fill_required: bool = False
@@ -33,6 +34,7 @@ class JsonRules:
     listed_required_only: bool = False
     keywords_imply_type: bool = False
     lenient_content_models: bool = False
+    keywords_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,11 @@ GLUE_RULES = CompatibilityRules()
 CONFLUENT_RULES = CompatibilityRules(
     avro=AvroRules(top_level_names=True),
     json=JsonRules(
-        defaults_fill_required=True, exclusive_branches=False, listed_required_only=True, keywords_imply_type=True
+        defaults_fill_required=True,
+        exclusive_branches=False,
+        listed_required_only=True,
+        keywords_imply_type=True,
+        keywords_alone=True,
     ),
     protobuf=ProtobufRules(services=False, reserved=False, required_made=False, required_removed=True, written_labels=True),
 )

@@ -162,6 +162,11 @@ class Node:
         """The schema of the items after the listed ones."""
         return self.child(self.rest_keyword) or self._unevaluated("unevaluatedItems")
 
+    @property
+    def has_additional_items(self) -> bool:
+        """Whether the schema has ``additionalItems`` and its draft, too; they limit arrays behind a list of items alone."""
+        return "additionalItems" in self.raw and self.location is not None and self.location.draft.year < 2020
+
     @cached_property
     def dependent_required(self) -> dict[str, tuple[str, ...]]:
         """Names that are required if another is present."""

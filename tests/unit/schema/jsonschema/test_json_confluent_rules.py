@@ -73,6 +73,54 @@ def test_confluents_rules_are_no_laxer_than_its_classes(new: dict[str, Any], old
     assert found(new, old, CONFLUENT_RULES) != []
 
 
+LATEST = "https://json-schema.org/draft/2020-12/schema"
+LISTED_ADDITIONAL: dict[str, Any] = {"items": STRING, "additionalItems": True}
+# ObjectSchemaDiff and ArraySchemaDiff compare these keywords by themselves: cases 52, 88 and 89 of draft 7 and 50 of draft
+# 2020-12 in Confluent's own test data, and what follows from the classes. By name: new, old, rule and path, or None.
+KEYWORDS_ALONE: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str] | None]] = {
+    "52 of draft 7: a dependency's schema": (
+        *({"dependencies": {"a": NUMBER}}, {"dependencies": {"a": STRING}}, ("TYPE_CHANGED", "/dependencies/a")),
+    ),
+    "50 of draft 2020-12: a dependency's schema": (
+        {"$schema": LATEST, "dependentSchemas": {"a": NUMBER}},
+        {"$schema": LATEST, "dependentSchemas": {"a": STRING}},
+        ("TYPE_CHANGED", "/dependentSchemas/a"),
+    ),
+    "a dependency's wider schema": ({"dependencies": {"a": NUMBER}}, {"dependencies": {"a": INTEGER}}, None),
+    "a dependency less": ({"dependencies": {}}, {"dependencies": {"a": STRING}}, None),
+    "a dependency more, which no value can break": (
+        *({"dependencies": {"a": {}}}, objects({"b": STRING}), ("DEPENDENCY_SCHEMA_ADDED", "/dependencies/a")),
+    ),
+    "88 of draft 7: additional items refused": (
+        *({"additionalItems": False}, {"additionalItems": True}, ("ADDITIONAL_ITEMS_REMOVED", "/additionalItems")),
+    ),
+    "89 of draft 7: additional items changed": (
+        *({"additionalItems": NUMBER}, {"additionalItems": STRING}, ("TYPE_CHANGED", "/additionalItems")),
+    ),
+    "additional items narrowed": (
+        *({"additionalItems": NUMBER}, {"additionalItems": True}, ("ADDITIONAL_ITEMS_NARROWED", "/additionalItems")),
+    ),
+    "additional items widened": ({"additionalItems": NUMBER}, {"additionalItems": INTEGER}, None),
+    "additional items allowed": ({"additionalItems": True}, {"additionalItems": False}, None),
+    "additional items beside one schema of all items": (
+        {**LISTED_ADDITIONAL, "additionalItems": False},
+        LISTED_ADDITIONAL,
+        ("ADDITIONAL_ITEMS_REMOVED", "/additionalItems"),
+    ),
+    "a keyword that draft 2020-12 does not have": (
+        *({"$schema": LATEST, "additionalItems": False}, {"$schema": LATEST, "additionalItems": True}, None),
+    ),
+}
+
+
+@pytest.mark.parametrize(("new", "old", "expected"), KEYWORDS_ALONE.values(), ids=KEYWORDS_ALONE)
+def test_keywords_that_confluent_compares_by_themselves(
+    new: dict[str, Any], old: dict[str, Any], expected: tuple[str, str] | None
+) -> None:
+    assert found(new, old, CONFLUENT_RULES) == ([] if expected is None else [expected])
+    assert found(new, old) == [], "no value shows a difference, so Glue's rules accept it"
+
+
 LAX_UNDER_CONFLUENTS_RULES = {
     "an implied type said": ({"type": "array", "items": NUMBER}, {"items": INTEGER}),
     "an implied type widened": ({"type": ["array", "null"], "items": NUMBER}, {"items": INTEGER}),

@@ -8,6 +8,8 @@ from penstock.schema.jsonschema.model import FALSE, TRUE, Node, describe_types
 
 __all__ = ["array_findings"]
 
+_ADDITIONAL = "additionalItems"
+
 
 def array_findings(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
     """Return the requirements of ``part`` on arrays that the writer's arrays may break."""
@@ -19,8 +21,19 @@ def array_findings(comparison: Comparison, part: Node, facts: Facts, path: str) 
         found.append(finding(f"{path}/uniqueItems", "UNIQUE_ITEMS_ADDED", "uniqueItems", "no uniqueItems", message))
     if part.prefix or part.rest is not TRUE:
         found.extend((yield from _items(comparison, part, facts, path, most)))
+    if comparison.rules.keywords_alone and part.rest_keyword != _ADDITIONAL and part.has_additional_items:
+        found.extend((yield from _additional_alone(part, facts, f"{path}/{_ADDITIONAL}")))
     found.extend((yield from _contains(part, facts, path)))
     return found
+
+
+def _additional_alone(part: Node, facts: Facts, where: str) -> Rule:
+    """Compare ``additionalItems`` without a list of items before them, which limit no array."""
+    node = part.child(_ADDITIONAL) or TRUE
+    theirs = [other.child(_ADDITIONAL) or TRUE for other in facts.nodes if other.has_additional_items]
+    written = tuple(each for each in theirs if each is not TRUE)
+    inner = yield Ask("covers", node, written, where, inside=True)
+    return _less_additional(node, written, where, _ADDITIONAL) if inner and not written else list(inner)
 
 
 def _most(facts: Facts) -> int | None:
@@ -84,19 +97,24 @@ def _rest(part: Node, facts: Facts, path: str) -> Rule:
     behind_list = bool(part.prefix) or keyword != "items"
     if not inner or (written and not behind_list):
         return list(inner)
+    if part.rest is FALSE or (behind_list and not written):
+        return _less_additional(part.rest, written, where, keyword)
     theirs = " and ".join(map(describe_types, written[:3])) or "any item"
-    if part.rest is FALSE:
-        message = f"the writer's arrays may continue with {theirs} and the reader's end there. Keep {keyword} as it was."
-        return [finding(where, "ADDITIONAL_ITEMS_REMOVED", "no further items", theirs, message)]
-    if behind_list and not written:
-        text = describe_types(part.rest)
-        message = f"the writer's arrays may continue with any items and the reader accepts {text} only. Remove {keyword}."
-        return [finding(where, "ADDITIONAL_ITEMS_NARROWED", text, theirs, message)]
     if not written:
         text = describe_types(part.rest)
         message = f"the writer's items may be of any type and the reader accepts {text} only. Remove items."
         return [finding(where, "SCHEMA_ADDED", text, theirs, message)]
     return list(inner)
+
+
+def _less_additional(node: Node, written: tuple[Node, ...], where: str, keyword: str) -> list[Incompatibility]:
+    theirs = " and ".join(map(describe_types, written[:3])) or "any item"
+    if node is FALSE:
+        message = f"the writer's arrays may continue with {theirs} and the reader's end there. Keep {keyword} as it was."
+        return [finding(where, "ADDITIONAL_ITEMS_REMOVED", "no further items", theirs, message)]
+    text = describe_types(node)
+    message = f"the writer's arrays may continue with any items and the reader accepts {text} only. Remove {keyword}."
+    return [finding(where, "ADDITIONAL_ITEMS_NARROWED", text, theirs, message)]
 
 
 def _contains(part: Node, facts: Facts, path: str) -> Rule:

@@ -240,14 +240,17 @@ def _dependent_required(comparison: Comparison, part: Node, facts: Facts, path: 
 
 def _dependent_schemas(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
     found: list[Incompatibility] = []
+    alone = comparison.rules.keywords_alone
     for name, (keyword, node) in part.dependent_schemas.items():
-        if facts.property(name) == (FALSE,):
+        if facts.property(name) == (FALSE,) and not alone:
             continue
         theirs = tuple(other.dependent_schemas[name][1] for other in facts.nodes if name in other.dependent_schemas)
         where = ask.path + step(keyword, name)
-        inner = yield Ask("covers", node, (*ask.nodes, comparison.presence(name), *theirs), where)
-        if inner and not theirs:
-            message = f"if '{name}' is present, the reader requires more than the writer: {inner[0]}. Remove the dependency."
+        written = theirs if alone else (*ask.nodes, comparison.presence(name), *theirs)
+        inner = (yield Ask("covers", node, written, where)) if written else ()
+        if not theirs and (inner or alone):
+            more = f" more than the writer: {inner[0]}" if inner else " what the writer does not say"
+            message = f"if '{name}' is present, the reader requires{more}. Remove the dependency."
             found.append(
                 finding(where, "DEPENDENCY_SCHEMA_ADDED", f"{name} needs a schema", f"{name} needs nothing", message)
             )
