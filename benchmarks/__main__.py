@@ -6,13 +6,15 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 
-_SUITES = ("serdes", "registry", "durability", "scale", "catalog", "sql", "tpch", "decode", "pipeline", "compact")
+__all__ = ["SUITES", "main", "table"]
+
+SUITES = ("serdes", "registry", "durability", "scale", "catalog", "sql", "tpch", "decode", "pipeline", "compact")
 
 
 def main() -> None:
     """Print each row as it is measured, and write the table."""
     rows: list[Row] = []
-    for suite in sys.argv[1:] or _SUITES:
+    for suite in sys.argv[1:] or SUITES:
         for row in import_module(f"benchmarks.{suite}").run():
             print(f"{row.what}: {row.ours} against {row.other}, ratio {row.ratio:.2f} (aim: {row.aim})", flush=True)
             rows.append(row)

@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.load import measure, sign
+from benchmarks.sizes import size
 from benchmarks.timing import Row
 from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import Column, SerDeInfo, StorageDescriptor
@@ -29,13 +30,13 @@ from penstock.testing.server import RunningServer, start_server
 
 __all__ = ["run"]
 
-PARTITIONS = int(os.environ.get("PENSTOCK_BENCH_PARTITIONS", "1000000"))
+PARTITIONS = size("PARTITIONS", 1_000_000, 200)
 POSTGRESQL = os.environ.get("PENSTOCK_BENCH_STORE") == "postgresql"
 
 _BATCH = 100
 _SHOPS = 1_000  # a day
 _FIRST_DAY = date(2015, 1, 1)
-_ROUNDS = 5
+_ROUNDS = size(None, 5, 1)
 _PAGE_AIM, _MEMORY_AIM = 100.0, 50.0
 _HIVE = "org.apache.hadoop.hive.ql.io.parquet"
 

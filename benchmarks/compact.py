@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.sizes import size
 from benchmarks.timing import Row, in_turn
 from penstock.cli.platform.fetch import spark_archive
 from penstock.client.catalog import CatalogClient
@@ -28,8 +29,8 @@ from penstock.testing.server import RunningServer, running_server
 
 __all__ = ["run"]
 
-DAYS = 7
-FILES = int(os.environ.get("PENSTOCK_BENCH_FILES", "200"))
+DAYS = size(None, 7, 4)
+FILES = size("FILES", 200, 3)
 ROWS = 2_000
 
 _QUERIES = {

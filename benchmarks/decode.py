@@ -7,11 +7,11 @@ is the part of a pipeline's batch before its transform: checks of the frame, rea
 """
 
 import io
-import os
 import random
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pandas as pd
@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql.functions import udf
 
 from benchmarks.definitions import definition
+from benchmarks.sizes import size
 from benchmarks.timing import Row, in_turn
 from penstock.client.broker import BrokerSettings
 from penstock.client.secrets import BrokerCredentials
@@ -35,12 +36,12 @@ from penstock.spark.decode.records import decoded
 from penstock.spark.decode.rows import good_rows
 from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.session import SessionSettings, open_session
-from penstock.spark.sources.kafka import kafka_options
+from penstock.spark.sources.kafka import kafka_reads
 from penstock.spark.sources.port import METADATA
 
 __all__ = ["run"]
 
-RECORDS = int(os.environ.get("PENSTOCK_BENCH_RECORDS", "1000000"))
+RECORDS = size("RECORDS", 1_000_000, 200)
 
 _DISTINCT = 5_000
 _PASSWORD = "bench-password"
@@ -146,18 +147,18 @@ def _produce(broker: Broker, versions: _Versions) -> None:
 def _measure(spark: SparkSession, broker: Broker, versions: _Versions) -> dict[str, float]:
     source = KafkaSource(
         brokers=broker.bootstrap,
-        topic="bench",
+        topics=("bench",),
         security_protocol="SASL_PLAINTEXT",
         username="penstock",
         password=_PASSWORD,
         min_partitions=2,
     )
-    options = kafka_options(source, lambda _: ("", ""))
+    topic = kafka_reads(source, lambda _: ("", ""))
     schema = SchemaVersions(versions, Decode(registry="bench", schema="reading"))
     schema.refresh()
 
     def read() -> DataFrame:
-        return spark.read.format("kafka").options(**options).load()
+        return topic.rows(spark)
 
     def decode() -> None:
         plan = schema.plan()
@@ -189,7 +190,7 @@ _NAMES = ["id", "device", "reading_0", "ok", "at", *(f"extra_{n}" for n in range
 
 def _row_decoder(versions: _Versions):  # type: ignore[no-untyped-def]
     definitions = {version.id.bytes: version.definition for version in versions.all}
-    schemas: dict[bytes, object] = {}
+    schemas: dict[bytes, Any] = {}
     names = _NAMES
 
     def decode(value):  # type: ignore[no-untyped-def]  # Spark reads type hints as another kind of UDF
@@ -199,7 +200,7 @@ def _row_decoder(versions: _Versions):  # type: ignore[no-untyped-def]
 
         if not schemas:
             schemas.update({key: fastavro.parse_schema(json.loads(text)) for key, text in definitions.items()})
-        row = fastavro.schemaless_reader(io.BytesIO(value[18:]), schemas[bytes(value[2:18])], None)
+        row: Any = fastavro.schemaless_reader(io.BytesIO(value[18:]), schemas[bytes(value[2:18])], None)
         row["at"] = int(row["at"].timestamp() * 1000)
         return tuple(row.get(name) for name in names)
 

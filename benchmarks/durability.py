@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from benchmarks.definitions import definition
 from benchmarks.load import measure, sign
+from benchmarks.sizes import size
 from benchmarks.timing import Row
 from penstock import durable
 from penstock.interpreter import python_module
@@ -29,11 +30,11 @@ from penstock.testing.server import RunningServer, start_server
 
 __all__ = ["run"]
 
-_SECONDS = 3.0
-_ROUNDS = 5
+_SECONDS = size(None, 3.0, 0.2)
+_ROUNDS = size(None, 5, 1)
 _SCHEMAS = 40
-_ROWS = 200_000
-_BATCHES = 20
+_ROWS = size(None, 200_000, 100)
+_BATCHES = size(None, 20, 1)
 _MANY_AIM, _ONE_AIM, _BATCH_AIM = 0.7, 0.2, 0.8
 
 

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,6 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from benchmarks.consumer import consume
 from benchmarks.evolving import VERSIONS, nested, plain, with_history
 from benchmarks.site import Site, Topic, open_site
+from benchmarks.sizes import SMALL, size
 from benchmarks.timing import Row
 from penstock.retries import wait_until
 from penstock.spark.metrics import BatchMetrics
@@ -31,15 +33,15 @@ from penstock.spark.runner import run as run_pipeline
 
 __all__ = ["run"]
 
-RECORDS = int(os.environ.get("PENSTOCK_BENCH_RECORDS", "2000000"))
-ROUNDS = int(os.environ.get("PENSTOCK_BENCH_ROUNDS", "3"))
-BATCHES = int(os.environ.get("PENSTOCK_BENCH_BATCHES", "1000"))
+RECORDS = size("RECORDS", 2_000_000, 200)
+ROUNDS = size("ROUNDS", 3, 1)
+BATCHES = size("BATCHES", 1_000, 4)
 PARTS = os.environ.get("PENSTOCK_BENCH_PARTS", "throughput nested micro latency memory consumer").split()
 
-_KNOWN = 1_000
-_MICRO, _MICRO_BATCHES, _MICRO_WARM = 1_000, 30, 5
+_KNOWN = size(None, 1_000, 12)
+_MICRO, _MICRO_BATCHES, _MICRO_WARM = size(None, 1_000, 20), size(None, 30, 3), size(None, 5, 1)
 _MEMORY_RECORDS = 100
-_SAMPLES = 20
+_SAMPLES = size(None, 20, 1)
 _ONE_AIM, _TWO_AIM, _FLAT_AIM, _MICRO_AIM, _LATENCY_AIM, _MEMORY_AIM, _CONSUMER_AIM = 0.95, 0.85, 0.95, 0.95, 1.5, 1.1, 10.0
 
 
@@ -66,9 +68,9 @@ def _note(text: str) -> None:
 
 
 def _rounds(candidates: dict[str, Callable[[], StreamingQuery]], spent: Callable[[StreamingQuery], float]) -> Seconds:
-    """Return what each candidate ``spent`` by round, in seconds, after one round that does not count."""
+    """Return what each candidate ``spent`` by round, in seconds, after one that does not count; small sizes have none."""
     seconds: Seconds = {name: [] for name in candidates}
-    for number in range(ROUNDS + 1):
+    for number in range(SMALL, ROUNDS + 1):
         for name, job in candidates.items():
             query = job()
             if number:
@@ -85,8 +87,8 @@ def _ratio(ours: list[float], other: list[float]) -> float:
 def _row(what: str, seconds: Seconds, names: tuple[str, str], aim: float, records: int) -> Row:
     ours, other = names
     ratio = _ratio(seconds[ours], seconds[other])
-    rates = [f"{records / median(seconds[name]):,.0f}/s" for name in (ours, other)]
-    return Row(what, *rates, ratio, f"{aim} or more", ratio >= aim)
+    mine, theirs = (f"{records / median(seconds[name]):,.0f}/s" for name in (ours, other))
+    return Row(what, mine, theirs, ratio, f"{aim} or more", ratio >= aim)
 
 
 def _throughput(site: Site) -> list[Row]:
@@ -100,8 +102,8 @@ def _throughput(site: Site) -> list[Row]:
         "nine of 9": site.topic("nine-of-9", "nine", nine, RECORDS),
         "one of 1,000": site.topic("one-of-1000", "many", many[-1:], RECORDS),
     }
-    jobs: dict[str, Callable[[], StreamingQuery]] = {"hand-written": lambda: site.hand_written(topics["one of 2"])}
-    jobs |= {name: (lambda topic=topic: site.ours(topic)) for name, topic in topics.items()}
+    jobs: dict[str, Callable[[], StreamingQuery]] = {"hand-written": partial(site.hand_written, topics["one of 2"])}
+    jobs |= {name: partial(site.ours, topic) for name, topic in topics.items()}
     seconds = _rounds(jobs, _all_batches)
     peer = "hand-written"
     return [
@@ -145,9 +147,9 @@ def _micro(site: Site) -> list[Row]:
     for name in last[0].seconds:
         _note(f"  {name}: {median(each.seconds.get(name, 0.0) for each in last) * 1000:.0f} ms")
     ratio = _ratio(ours, other)
-    times = [f"{median(each):.3f} s" for each in (ours, other)]
+    mine, theirs = (f"{median(each):.3f} s" for each in (ours, other))
     what = "a batch of 1,000 records, against the hand-written stream"
-    return [Row(what, *times, ratio, f"{_MICRO_AIM} or more", ratio >= _MICRO_AIM)]
+    return [Row(what, mine, theirs, ratio, f"{_MICRO_AIM} or more", ratio >= _MICRO_AIM)]
 
 
 def _small(site: Site, name: str, records: int) -> Topic:
@@ -198,7 +200,7 @@ def _delays(site: Site, topic: Topic, table: str) -> Iterator[float]:
             record = {"id": wanted, "device": "d", "reading": 1.0, "ok": True, "at": 0, "a": 1.0, "b": 2.0, "c": 3.0}
             producer.send(record | {f"extra_{n}": None for n in range(4)})
             producer.flush()
-            wait_until(lambda wanted=wanted: _has(athena, table, wanted), seconds=60, every=0.02)
+            wait_until(partial(_has, athena, table, wanted), seconds=60, every=0.02)
             if number >= 0:
                 yield time.perf_counter() - began
 
@@ -245,8 +247,8 @@ def _memory(site: Site) -> list[Row]:
         _note(f"  {name}: {', '.join(f'{each:.0f}' for each in found)} MB")
         growth = median(found[-2:]) / median(found[1:3])
         what = f"memory of {name} after {BATCHES:,} batches, against a fifth of them"
-        sizes = [f"{median(part):.0f} MB" for part in (found[-2:], found[1:3])]
-        rows.append(Row(what, *sizes, growth, f"{_MEMORY_AIM} or less", growth <= _MEMORY_AIM))
+        late, early = (f"{median(part):.0f} MB" for part in (found[-2:], found[1:3]))
+        rows.append(Row(what, late, early, growth, f"{_MEMORY_AIM} or less", growth <= _MEMORY_AIM))
     return rows
 
 
@@ -261,7 +263,7 @@ def _consumer(site: Site) -> list[Row]:
     glue: Any = site.server.client("glue")
     ours: list[float] = []
     other: list[float] = []
-    for number in range(ROUNDS + 1):
+    for number in range(SMALL, ROUNDS + 1):
         began = time.perf_counter()
         site.ours(topic)
         middle = time.perf_counter()
@@ -270,6 +272,6 @@ def _consumer(site: Site) -> list[Row]:
             ours.append(RECORDS / (middle - began))
             other.append(some / (time.perf_counter() - middle))
     ratio = median(mine / theirs for mine, theirs in zip(ours, other, strict=True))
-    rates = [f"{median(each):,.0f}/s" for each in (ours, other)]
+    mine, theirs = (f"{median(each):,.0f}/s" for each in (ours, other))
     what = "topic to Parquet, against a Python consumer with AWS's community serde"
-    return [Row(what, *rates, ratio, f"{_CONSUMER_AIM:g} or more", ratio >= _CONSUMER_AIM)]
+    return [Row(what, mine, theirs, ratio, f"{_CONSUMER_AIM:g} or more", ratio >= _CONSUMER_AIM)]

@@ -6,7 +6,6 @@ A server is ready when /readyz says so.
 """
 
 import contextlib
-import os
 import socket
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import psutil
 
 from benchmarks.definitions import definition
 from benchmarks.load import Rate, measure, sign
+from benchmarks.sizes import size
 from benchmarks.timing import Row
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.registry.schemas import NewSchema
@@ -33,10 +33,10 @@ from penstock.testing.server import RunningServer, start_server
 
 __all__ = ["await_ready", "run"]
 
-SCHEMAS = int(os.environ.get("PENSTOCK_BENCH_SCHEMAS", "100000"))
+SCHEMAS = size("SCHEMAS", 100_000, 20)
 
-_SAMPLE = 2_000  # different schemas that are read
-_SECONDS = 8.0
+_SAMPLE = size(None, 2_000, 20)  # different schemas that are read
+_SECONDS = size(None, 8.0, 0.2)
 _CONNECTIONS = 16
 _ADDED_TO = 500  # schemas that get new versions, in turn
 _COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}

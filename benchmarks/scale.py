@@ -5,7 +5,6 @@ rows of the store's tables, because registering them would take most of the time
 """
 
 import json
-import os
 import tempfile
 import time
 import uuid
@@ -19,6 +18,7 @@ from sqlalchemy import Table, insert, update
 from benchmarks.definitions import definition
 from benchmarks.load import measure, sign
 from benchmarks.registry import await_ready
+from benchmarks.sizes import size
 from benchmarks.timing import Row
 from penstock.registry.model import AVAILABLE, SchemaKey
 from penstock.registry.schemas import NewSchema
@@ -32,14 +32,14 @@ from penstock.testing.server import RunningServer, start_server
 
 __all__ = ["run"]
 
-VERSIONS = int(os.environ.get("PENSTOCK_BENCH_VERSIONS", "1000000"))
+VERSIONS = size("VERSIONS", 1_000_000, 100)
 
 _A_SCHEMA = 10  # versions
-_SAMPLE = 2_000  # different versions that are read
-_ROUNDS = 3
-_SECONDS = 4.0
+_SAMPLE = size(None, 2_000, 20)  # different versions that are read
+_ROUNDS = size(None, 3, 1)
+_SECONDS = size(None, 4.0, 0.2)
 _CONNECTIONS = 16
-_HISTORY = 10_000  # versions of one schema
+_HISTORY = size(None, 10_000, 120)  # versions of one schema
 _WINDOW = 100  # registrations that are timed at each end
 _COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 _READ_AIM, _READY_AIM, _MEMORY_AIM, _HISTORY_AIM = 0.8, 2.0, 400.0, 2.0

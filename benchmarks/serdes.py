@@ -24,6 +24,7 @@ from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSe
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
+from benchmarks.sizes import size
 from benchmarks.timing import Row, in_turn
 from penstock.demo.flights import SECOND_SCHEMA, load_flights
 from penstock.schema.version import SchemaText
@@ -33,7 +34,7 @@ from penstock.serdes.protobuf.decoder import ProtobufSchema
 
 __all__ = ["run"]
 
-_RECORDS = 2_000
+_RECORDS = size(None, 2_000, 20)
 _BARE = 0.85  # of a bare library's rate: within 15 %
 _COMMUNITY = 3.0
 _AHEAD = 1.0
@@ -199,9 +200,11 @@ def _rows(data_format: str, writers: dict[str, Work], readers: dict[str, Work], 
         for peer in list(works)[1:]:
             ratio = seconds[peer] / seconds["ours"]
             aim = aims.get(peer)
-            rates = [f"{_RECORDS / seconds[side]:,.0f}/s" for side in ("ours", peer)]
+            ours, theirs = (f"{_RECORDS / seconds[side]:,.0f}/s" for side in ("ours", peer))
             wanted = f"{aim:g} or more" if aim is not None else "none: for comparison"
-            rows.append(Row(f"{what} {data_format}, against {peer}", *rates, ratio, wanted, aim is None or ratio >= aim))
+            rows.append(
+                Row(f"{what} {data_format}, against {peer}", ours, theirs, ratio, wanted, aim is None or ratio >= aim)
+            )
     return rows
 
 

@@ -32,7 +32,7 @@ from penstock.schema.version import SchemaVersion
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, run
 from penstock.spark.session import SessionSettings, open_session
-from penstock.spark.sources.kafka import kafka_options
+from penstock.spark.sources.kafka import kafka_reads
 from penstock.testing.server import RunningServer, running_server
 
 __all__ = ["Site", "Topic", "open_site"]
@@ -147,7 +147,7 @@ trigger: {{processingTime: {trigger}}}
             password=_PASSWORD,
             max_offsets_per_trigger=per_trigger,
         )
-        records = self.spark.readStream.format("kafka").options(**kafka_options(source, lambda _: ("", ""))).load()
+        records = kafka_reads(source, lambda _: ("", "")).stream(self.spark)
         payload = F.expr(f"substring(value, {_HEADER + 1})")
         rows = records.select(from_avro(payload, topic.versions[-1].definition).alias("row")).select("row.*")
         folder = f"s3://{_BUCKET}/run_{self._runs}"

@@ -5,7 +5,6 @@ a million). A statement counts from the request to the answer that it is done, a
 a second where many run. DuckDB runs in this process, on one connection with as many threads as a statement of the server.
 """
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -17,16 +16,17 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.sizes import size
 from benchmarks.timing import Row, in_turn
 from penstock.demo.flights import load_flights
 from penstock.testing.server import RunningServer, running_server
 
 __all__ = ["asked", "created", "run"]
 
-ROWS = int(os.environ.get("PENSTOCK_BENCH_ROWS", "1000000"))
+ROWS = size("ROWS", 1_000_000, 1_000)
 
 _THREADS = 2
-_AT_ONCE = 50
+_AT_ONCE = size(None, 50, 4)
 _LOCATION = {"OutputLocation": "s3://lake/results/"}
 _SMALL = {
     "one row": "SELECT 1",

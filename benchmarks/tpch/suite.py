@@ -1,12 +1,12 @@
 """Runs TPC-H's questions on both sides."""
 
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from benchmarks.sizes import size
 from benchmarks.sql import asked, created
 from benchmarks.timing import Row, in_turn
 from benchmarks.tpch.answers import same
@@ -16,10 +16,10 @@ from penstock.testing.server import running_server
 
 __all__ = ["run"]
 
-SCALE = float(os.environ.get("PENSTOCK_BENCH_SCALE", "1"))
+SCALE = size("SCALE", 1.0, 0.001)
 
 _THREADS = 2
-_ROUNDS = 3
+_ROUNDS = size(None, 3, 1)
 _AIM = 1.2
 
 

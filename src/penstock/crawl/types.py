@@ -5,11 +5,12 @@ Only widenings that Parquet readers support (Spark's and DuckDB's) are made; any
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from penstock.errors import DataProblem
+from penstock.hive_types import HiveType, TypeUnreadable, parse_type, type_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -110,109 +111,54 @@ def _is_date(value: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Type:
-    """A parsed Hive type: ``int``; ``decimal`` with numbers; ``array``, ``map``, ``struct`` with members."""
-
-    name: str
-    numbers: tuple[int, ...] = ()
-    members: "tuple[tuple[str, _Type], ...]" = ()
-
-    def __str__(self) -> str:
-        if self.numbers:
-            return f"{self.name}({','.join(map(str, self.numbers))})"
-        if self.members:
-            return f"{self.name}<{','.join(f'{name}:{each}' if name else str(each) for name, each in self.members)}>"
-        return self.name
-
-
 def widen(first: str, second: str) -> str | None:
     """Return the common type of both, None if readers support none. Structs merge by field."""
     if first == second:
         return first
     try:
-        merged = _widen(_parse(first), _parse(second))
-    except (ValueError, RecursionError):
+        merged = _widen(parse_type(first.lower()), parse_type(second.lower()))
+    except TypeUnreadable:
         return None
-    return None if merged is None else str(merged)
+    return None if merged is None else type_text(merged)
 
 
-def _widen(first: _Type, second: _Type) -> _Type | None:
+def _widen(first: HiveType, second: HiveType) -> HiveType | None:
     if first == second:
         return first
-    if first.name == second.name and first.members and second.members:
-        return _widen_members(first, second)
+    if "void" in (first.name, second.name):
+        return second if first.name == "void" else first
+    if first.name == second.name and first.inner:
+        return _widen_struct(first, second) if first.name == "struct" else _widen_members(first, second)
+    return _widen_numbers(first, second)
+
+
+def _widen_numbers(first: HiveType, second: HiveType) -> HiveType | None:
     names = {first.name, second.name}
     if names <= set(_INTEGERS):
         return max(first, second, key=lambda each: _INTEGERS.index(each.name))
     if names == {"float", "double"} or ("double" in names and names <= {"double", "tinyint", "smallint", "int"}):
-        return _Type("double")
+        return HiveType("double")
     if "decimal" in names and names <= {"decimal", *_INTEGERS}:
         return _widen_decimals(first, second)
     return None
 
 
-def _widen_members(first: _Type, second: _Type) -> _Type | None:
-    other = dict(second.members)
-    members: list[tuple[str, _Type]] = []
-    if first.name != "struct":
-        pairs = zip(first.members, second.members, strict=True)
-        both = [(name, _widen(left, right)) for (name, left), (_, right) in pairs]
-    else:
-        both = [(name, _widen(left, other.pop(name, left))) for name, left in first.members]
-        both.extend(other.items())
-    for name, merged in both:
+def _widen_members(first: HiveType, second: HiveType) -> HiveType | None:
+    merged = list(map(_widen, first.inner, second.inner))
+    return None if None in merged else replace(first, inner=tuple(filter(None, merged)))
+
+
+def _widen_struct(first: HiveType, second: HiveType) -> HiveType | None:
+    members: dict[str, HiveType] = dict(zip(first.fields, first.inner, strict=True))
+    for name, kind in zip(second.fields, second.inner, strict=True):
+        merged = _widen(members[name], kind) if name in members else kind
         if merged is None:
             return None
-        members.append((name, merged))
-    return replace(first, members=tuple(members))
+        members[name] = merged
+    return HiveType("struct", inner=tuple(members.values()), fields=tuple(members))
 
 
-def _widen_decimals(first: _Type, second: _Type) -> _Type | None:
-    (p1, s1), (p2, s2) = (_precision(each) for each in (first, second))
+def _widen_decimals(first: HiveType, second: HiveType) -> HiveType | None:
+    (p1, s1), (p2, s2) = (each.numbers or (_DIGITS[each.name], 0) for each in (first, second))
     scale, whole = max(s1, s2), max(p1 - s1, p2 - s2)
-    return _Type("decimal", (whole + scale, scale)) if whole + scale <= _MAX_PRECISION else None
-
-
-def _precision(each: _Type) -> tuple[int, int]:
-    if each.name != "decimal":
-        return _DIGITS[each.name], 0
-    return (each.numbers[0], each.numbers[1] if len(each.numbers) > 1 else 0) if each.numbers else (10, 0)
-
-
-def _parse(text: str) -> _Type:
-    parsed, rest = _parse_type(text, 0)
-    if rest != len(text):
-        raise ValueError(text)
-    return parsed
-
-
-_NAME = re.compile(r"\s*([a-z_]+)\s*")
-_NUMBERS = re.compile(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)\s*")
-_FIELD = re.compile(r"\s*([^<>,:]+?)\s*:")
-
-
-def _parse_type(text: str, at: int) -> tuple[_Type, int]:
-    match = _NAME.match(text, at)
-    if match is None:
-        raise ValueError(text)
-    name, at = match[1], match.end()
-    if numbers := _NUMBERS.match(text, at):
-        return _Type(name, tuple(int(each) for each in numbers.groups() if each)), numbers.end()
-    if at >= len(text) or text[at] != "<":
-        return _Type(name), at
-    members: list[tuple[str, _Type]] = []
-    while text[at : at + 1] in {"<", ","}:
-        at += 1
-        label = ""
-        if name == "struct":
-            field = _FIELD.match(text, at)
-            if field is None:
-                raise ValueError(text)
-            label, at = field[1].lower(), field.end()
-        member, at = _parse_type(text, at)
-        members.append((label, member))
-    if text[at : at + 1] != ">":
-        raise ValueError(text)
-    closing = re.compile(r">\s*").match(text, at)
-    return _Type(name, members=tuple(members)), closing.end() if closing else at + 1
+    return HiveType("decimal", (whole + scale, scale)) if whole + scale <= _MAX_PRECISION else None

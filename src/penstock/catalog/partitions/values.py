@@ -10,6 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
 from penstock.errors import InvalidInput
+from penstock.hive_types import SYNONYMS
 
 __all__ = ["KINDS", "NULL_VALUE", "Scalar", "article", "family", "kind_of", "literal_reader", "order_text", "reader"]
 
@@ -21,10 +22,10 @@ Scalar: TypeAlias = str | int | Decimal | date | tuple[datetime, int]
 
 _FAMILIES = {
     **dict.fromkeys(("string", "char", "varchar"), "string"),
-    **dict.fromkeys(("tinyint", "smallint", "int", "integer", "bigint", "long"), "integer"),
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
     "decimal": "decimal",
     "date": "date",
-    "timestamp": "timestamp",
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "timestamp"),
 }
 KINDS: Mapping[str, Sequence[str]] = {
     "integer": ("integer",),
@@ -50,7 +51,8 @@ def family(name: str, hive_type: str | None) -> str:
 
     Raises :class:`InvalidInput` for a type that expressions cannot compare.
     """
-    base = (hive_type or "string").strip().lower().partition("(")[0].strip()
+    base = " ".join((hive_type or "string").lower().partition("(")[0].split())
+    base = SYNONYMS.get(base, base)
     if base not in _FAMILIES:
         raise InvalidInput(
             f"Partition key {name} is a {base}, which an expression cannot compare.",

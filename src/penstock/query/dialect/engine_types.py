@@ -48,6 +48,7 @@ _TRINO = {
     "binary": "varbinary",
     "timestamp": "timestamp(3)",
     "timestamptz": "timestamp(3) with time zone",
+    "void": "unknown",
 }
 _AS_IN_HIVE = frozenset({"boolean", "tinyint", "smallint", "bigint", "double", "date"})
 # What Hive has no type for is a string in the catalog; a view's own text keeps Trino's type.

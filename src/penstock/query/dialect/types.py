@@ -26,6 +26,7 @@ _DUCKDB = {
     "date": "DATE",
     "timestamp": "TIMESTAMP",
     "timestamptz": "TIMESTAMPTZ",
+    "void": '"NULL"',  # its values are all NULL, and of any type beside others, as Trino's unknown
 }
 
 # DuckDB's type id -> (Athena's name, precision).

@@ -27,6 +27,7 @@ _SIMPLE: dict[str, Any] = {
     "date": {"type": "int", "logicalType": "date"},
     "timestamp": {"type": "long", "logicalType": "timestamp-micros"},
     "timestamptz": {"type": "long", "logicalType": "timestamp-micros"},
+    "void": "null",
 }
 
 
@@ -40,17 +41,21 @@ def _record(name: str, columns: Sequence[tuple[str, HiveType]]) -> Any:
     for column, kind in columns:
         if not _NAME.fullmatch(column):
             raise StatementError("NOT_SUPPORTED", f"'{column}' is not a name that Avro has.", remedy="Rename the column.")
-        fields.append({"name": column, "type": ["null", _type(f"{name}_{column}", kind)], "default": None})
+        fields.append({"name": column, "type": _nullable(_type(f"{name}_{column}", kind)), "default": None})
     return {"type": "record", "name": name, "fields": fields}
+
+
+def _nullable(kind: Any) -> Any:
+    return kind if kind == "null" else ["null", kind]
 
 
 def _type(name: str, kind: HiveType) -> Any:
     if kind.name == "array":
-        return {"type": "array", "items": ["null", _type(f"{name}_item", kind.inner[0])]}
+        return {"type": "array", "items": _nullable(_type(f"{name}_item", kind.inner[0]))}
     if kind.name == "map":
         if kind.inner[0].name not in {"string", "varchar", "char"}:
             raise StatementError("NOT_SUPPORTED", "Avro's maps have texts as keys.", remedy="CAST the keys to varchar.")
-        return {"type": "map", "values": ["null", _type(f"{name}_value", kind.inner[1])]}
+        return {"type": "map", "values": _nullable(_type(f"{name}_value", kind.inner[1]))}
     if kind.name == "struct":
         return _record(name, list(zip(kind.fields, kind.inner, strict=True)))
     if kind.name == "decimal":

@@ -29,6 +29,7 @@ from pyspark.sql.types import (
 )
 
 from penstock.errors import DataProblem
+from penstock.hive_types import HiveType, TypeUnreadable, parse_type
 
 __all__ = ["hive_type", "spark_columns", "spark_type"]
 
@@ -37,12 +38,9 @@ _PRIMITIVES: Mapping[str, DataType] = {
     "tinyint": ByteType(),
     "smallint": ShortType(),
     "int": IntegerType(),
-    "integer": IntegerType(),
     "bigint": LongType(),
     "float": FloatType(),
-    "real": FloatType(),
     "double": DoubleType(),
-    "double precision": DoubleType(),
     "string": StringType(),
     "varchar": StringType(),
     "char": StringType(),
@@ -50,21 +48,17 @@ _PRIMITIVES: Mapping[str, DataType] = {
     "date": DateType(),
     "timestamp": TimestampType(),
     "timestamptz": TimestampType(),
-    "timestamp with local time zone": TimestampType(),
-    "timestamp_ltz": TimestampType(),
     "timestamp_ntz": TimestampNTZType(),
     "void": NullType(),
 }
-_WORD = re.compile(r"\s*([a-z][a-z_ ]*?)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?\s*(?=[<,>]|$)", re.IGNORECASE)
-_NAME = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([^:,<>`]+?))\s*:")
-_MAX_DEPTH = 60
+_QUOTED = re.compile(r"[:,<>`]")
 
 
 def hive_type(kind: DataType) -> str:
     """Return the catalog's type of a column. A timestamp without a zone is Hive's ``timestamp``, too."""
     match kind:
         case StructType():
-            return f"struct<{','.join(f'{field.name}:{hive_type(field.dataType)}' for field in kind.fields)}>"
+            return f"struct<{','.join(f'{_name(field.name)}:{hive_type(field.dataType)}' for field in kind.fields)}>"
         case ArrayType():
             return f"array<{hive_type(kind.elementType)}>"
         case MapType():
@@ -82,63 +76,29 @@ def spark_columns(columns: Mapping[str, str]) -> StructType:
 
 def spark_type(text: str) -> DataType:
     """Return Spark's type for a type of the catalog. Raises :class:`DataProblem` if it is not one of Hive's."""
-    kind, end = _read(text, 0, 0)
-    if text[end:].strip():
-        raise _wrong(text, end)
-    return kind
+    try:
+        return _spark_type(parse_type(text))
+    except TypeUnreadable as error:
+        raise DataProblem(
+            f"'{text[:200]}' is not a type of the catalog that Spark has: {error.message}", remedy=error.remedy
+        ) from None
 
 
-def _read(text: str, at: int, depth: int) -> tuple[DataType, int]:
-    found = _WORD.match(text, at)
-    if found is None or depth > _MAX_DEPTH:
-        raise _wrong(text, at)
-    word, end = found[1].lower(), found.end()
-    if text[end : end + 1] == "<":
-        return _read_nested(word, text, end + 1, depth + 1)
-    if word in ("decimal", "numeric", "dec"):
-        return DecimalType(int(found[2] or 10), int(found[3] or 0)), end
-    if word not in _PRIMITIVES:
-        raise _wrong(text, at)
-    return _PRIMITIVES[word], end
+def _spark_type(kind: HiveType) -> DataType:
+    inner = [_spark_type(each) for each in kind.inner]
+    match kind.name:
+        case "array":
+            return ArrayType(inner[0])
+        case "map":
+            return MapType(inner[0], inner[1])
+        case "struct":
+            return StructType([StructField(name, each) for name, each in zip(kind.fields, inner, strict=True)])
+        case "decimal":
+            return DecimalType(*kind.numbers)
+        case name:
+            return _PRIMITIVES[name]
 
 
-def _read_nested(word: str, text: str, at: int, depth: int) -> tuple[DataType, int]:
-    if word == "array":
-        element, at = _read(text, at, depth)
-        return ArrayType(element), _expect(text, at, ">")
-    if word == "map":
-        key, at = _read(text, at, depth)
-        value, at = _read(text, _expect(text, at, ","), depth)
-        return MapType(key, value), _expect(text, at, ">")
-    if word != "struct":
-        raise _wrong(text, at)
-    fields: list[StructField] = []
-    while True:
-        name = _NAME.match(text, at)
-        if name is None:
-            raise _wrong(text, at)
-        kind, at = _read(text, name.end(), depth)
-        fields.append(StructField(name[1].replace("``", "`") if name[1] is not None else name[2], kind))
-        if not text.startswith(",", _skip(text, at)):
-            return StructType(fields), _expect(text, at, ">")
-        at = _expect(text, at, ",")
-
-
-def _expect(text: str, at: int, mark: str) -> int:
-    at = _skip(text, at)
-    if not text.startswith(mark, at):
-        raise _wrong(text, at)
-    return at + 1
-
-
-def _skip(text: str, at: int) -> int:
-    while text.startswith(" ", at):
-        at += 1
-    return at
-
-
-def _wrong(text: str, at: int) -> DataProblem:
-    return DataProblem(
-        f"'{text[:200]}' is not a type of the catalog that Spark has (at character {at + 1}).",
-        remedy="Correct the column's type in the catalog.",
-    )
+def _name(name: str) -> str:
+    """Return a field's name, quoted where it has a mark of the grammar."""
+    return f"`{name.replace('`', '``')}`" if _QUOTED.search(name) else name

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import orc
 
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
-from tests.unit.query.tables.files_of_formats import AVRO, ORC, TEXT, formatted, write
+from tests.unit.query.tables.files_of_formats import AVRO, CSV, HCATALOG, OPENX, ORC, REGEX, TEXT, formatted, write
 
 KINDS = {
     "b": "boolean", "i": "int", "l": "bigint", "d": "double", "m": "decimal(10,2)", "v": "varchar(3)", "s": "string",
@@ -187,3 +187,39 @@ def test_a_count_by_file_of_text(lake: Lake, rows: Rows) -> None:
         ["s3://lake/t/b", "1", "3"],
     ]
     assert rows("WITH a AS (SELECT x FROM t) SELECT count(*) FROM a, a AS b") == [["9"]]
+
+
+_ALL_NULL = {"n": "void", "i": "bigint", "l": "array<void>", "r": "struct<x:void,y:timestamp_ntz>"}
+
+
+@pytest.mark.parametrize("kind", ["avro", "parquet", "orc", "hcatalog", "openx", "text", "csv", "regex"])
+def test_a_column_whose_values_are_all_null_is_read(lake: Lake, rows: Rows, kind: str) -> None:
+    """Avro's type ``null``, and columns that Spark never had a value for, are ``void`` in the catalog."""
+    plain = {"n": "void", "i": "bigint"}
+    if kind == "avro":
+        formatted(lake, "t", _ALL_NULL, AVRO)
+        inner = {"type": "record", "name": "r", "fields": [{"name": "x", "type": "null"}]}
+        fields = [("n", "null"), ("i", "long"), ("l", {"type": "array", "items": "null"}), ("r", inner)]
+        schema = {"type": "record", "name": "t", "fields": [{"name": name, "type": each} for name, each in fields]}
+        data = io.BytesIO()
+        fastavro.writer(data, schema, [{"n": None, "i": 7, "l": [None], "r": {"x": None}}])
+        write(lake, "t/a", data.getvalue())
+    elif kind == "parquet":
+        lake.table("t", _ALL_NULL)
+        lake.write("t/a", pa.table({"n": pa.nulls(1), "i": [7], "l": [[None]], "r": [{"x": None}]}))
+        lake.write("t/b", pa.table({"n": ["lost"], "i": [8]}))
+    elif kind == "orc":
+        formatted(lake, "t", plain, ORC)
+        write_orc(lake, "t/a", pa.table({"n": pa.array([None], pa.int32()), "i": [7]}))
+    else:
+        library, text = {
+            "hcatalog": (HCATALOG, '{"n":null,"i":7}\n'), "openx": (OPENX, '{"n":1,"i":7}\n'), "text": (TEXT, "\\N\x017\n"),
+            "csv": (CSV, '"","7"\n'), "regex": (REGEX, "-:7\n"),
+        }[kind]  # fmt: skip
+        formatted(lake, "t", plain, library, serde={"input.regex": "(.*):(.*)"})
+        write(lake, "t/a", text)
+    assert rows("SELECT n, i FROM t WHERE i = 7") == [[None, "7"]]
+    assert rows("SELECT count(n), count(*) FROM t WHERE n IS NULL AND i = 7") == [["0", "1"]]
+    assert rows("SELECT coalesce(n, 'x'), n || 'a', n = 1, cast(n AS date) FROM t WHERE i = 7") == [["x", None, None, None]]
+    if kind in {"avro", "parquet"}:
+        assert rows("SELECT l, r FROM t WHERE i = 7") == [["[null]", "{x=null, y=null}"]]

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from penstock.catalog.model import Column, SerDeInfo, StorageDescriptor, Table
+from penstock.hive_types import type_text
 from penstock.lake.iceberg.glue_tables import current_columns
 from penstock.query.dialect.hive_types import HiveType, parse_hive_type
 from penstock.query.dialect.statements.model import Describe
@@ -60,7 +61,7 @@ def _column(columns: Sequence[Column], path: Sequence[str]) -> Row:
         raise semantic_error(f"Invalid column reference {path[0]}", number=10002)
     text = column.type or "string"
     if len(path) > 1:
-        text = _text(_inside(parse_hive_type(text), path))
+        text = type_text(_inside(parse_hive_type(text), path))
     comment = column.comment if len(path) == 1 and column.comment else "from deserializer"
     return [path[-1].ljust(_WIDTH), text.ljust(_WIDTH), comment.ljust(_WIDTH)]
 
@@ -82,15 +83,6 @@ def _inside(kind: HiveType, path: Sequence[str]) -> HiveType:
             )
         kind = parts[part]
     return kind
-
-
-def _text(kind: HiveType) -> str:
-    inner = [_text(each) for each in kind.inner]
-    if kind.name == "struct":
-        return f"struct<{','.join(f'{name}:{each}' for name, each in zip(kind.fields, inner, strict=True))}>"
-    if inner:
-        return f"{kind.name}<{','.join(inner)}>"
-    return f"{kind.name}({','.join(map(str, kind.numbers))})" if kind.numbers else kind.name
 
 
 def _described(column: Column) -> Row:

@@ -21,6 +21,7 @@ _SIMPLE = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     "timestamptz": pa.timestamp("us", "UTC"),
+    "void": pa.null(),
 }
 
 

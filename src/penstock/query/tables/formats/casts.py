@@ -15,6 +15,7 @@ _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT"
 _NUMBERS = {*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL"}
 _TIMES = {"TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"}
 _TEXTS = {"VARCHAR", "BLOB", "ENUM", "UUID", "JSON"}
+_NULL = '"NULL"'  # the type of columns whose values are all NULL
 _FAMILIES = (_NUMBERS, _TIMES, _TEXTS, {"BOOLEAN"})
 
 
@@ -31,6 +32,8 @@ def nothing(column: Column) -> str:
 def converted(column: Column, found: str, expression: str, *, where: str) -> str:
     """Return ``expression``, of the engine's type ``found``, in the column's type. ``where`` names the files in an error."""
     wanted = column_type(column)
+    if _NULL in (found, wanted):
+        return nothing(column)
     if _family(found) != _family(wanted):
         raise StatementError(
             "HIVE_BAD_DATA",

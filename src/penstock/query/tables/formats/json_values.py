@@ -49,6 +49,7 @@ def converter(kind: HiveType, *, openx: bool) -> Converter:
         "timestamp": lambda: _openx_timestamp if openx else _timestamp,
         "timestamptz": lambda: _openx_timestamp if openx else _timestamp,
         "binary": lambda: _binary if openx else _bytes,
+        "void": lambda: lambda _: None,
         "array": lambda: _array(converter(kind.inner[0], openx=openx), openx=openx),
         "map": lambda: _map(*(converter(each, openx=openx) for each in kind.inner), openx=openx),
         "struct": lambda: _struct(kind, openx=openx),

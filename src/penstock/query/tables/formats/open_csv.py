@@ -102,6 +102,8 @@ def _decoded(lenient: bool, kind: HiveType, text: str) -> str:
             remedy="Declare it as string.",
         )
     value = _value(kind, text)
+    if kind.name == "void":
+        return value
     if lenient:
         return value
     failure = carry_sql(
@@ -124,5 +126,7 @@ def _value(kind: HiveType, text: str) -> str:
             if kind.name == "date"
             else f"make_timestamp({number} * 1000)"
         )
+    if kind.name == "void":
+        return f"CAST(NULL AS {target})"
     pattern = _REAL if kind.name in {"float", "double", "decimal"} else _WHOLE
     return f"TRY_CAST(regexp_extract({text}, '{pattern}', 1) AS {target})"

@@ -195,6 +195,8 @@ def scalar(kind: HiveType, text: str) -> str:
         # Digits after a point are left out, as in Hive.
         zero = f"CASE WHEN regexp_full_match({text}, '[+-]?[.][0-9]*') THEN 0 END"
         return f"coalesce({matched('^([+-]?[0-9]+)(?:[.][0-9]*)?$')}, {zero})"
+    if kind.name == "void":
+        return f"CAST(NULL AS {target})"
     if kind.name == "binary":
         # Bytes are Base64; a text that is not is taken as it stands.
         return f"coalesce(TRY(from_base64({text})), encode({text}))"
