@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.trino import Trino
 from sqlglot.parsers.trino import TrinoParser
+from sqlglot.tokenizer_core import TokenType
 
 __all__ = ["TrinoCalls"]
 
@@ -62,6 +63,14 @@ class _Parser(TrinoParser):
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _CALLS
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _WORDS
+    SUBQUERY_TOKENS: ClassVar[Any] = {*TrinoParser.SUBQUERY_TOKENS, TokenType.VALUES}  # ALL (VALUES 1, 2)
+
+    def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
+        found = super()._parse_in(this, alias=alias)
+        if len(found.expressions) == 1 and isinstance(found.expressions[0], exp.Values):
+            # Sqlglot takes the rows of VALUES for one item of a list.
+            found = exp.In(this=found.this, query=exp.Subquery(this=found.expressions[0]))
+        return found
 
 
 class TrinoCalls(Trino):

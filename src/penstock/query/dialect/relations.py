@@ -12,7 +12,7 @@ from penstock.query.dialect.kinds import BIGINT, Type
 from penstock.query.dialect.positions import position_of
 from penstock.query.errors import StatementError
 
-__all__ = ["check_map_keys", "check_relations", "unnested", "unnested_columns", "with_ties"]
+__all__ = ["check_map_keys", "check_relations", "expand_rows", "name_values", "unnested", "unnested_columns", "with_ties"]
 
 TypeOf = Callable[[exp.Expr], Type | None]
 _Columns = list[tuple[str, Type | None]]
@@ -97,6 +97,31 @@ _CHECKS: dict[type[exp.Expr], Callable[[exp.Expr], tuple[str, str | None] | None
     exp.Aliases: _always("* AS (names)", "Name the columns."),
     exp.Lock: _always("FOR UPDATE"),
 }
+
+
+def expand_rows(node: exp.Values) -> None:
+    """Make the fields of ``VALUES ROW(1, 2)`` columns, as those of ``VALUES (1, 2)`` are."""
+    for line in node.expressions:
+        only = line.expressions[0].unnest() if isinstance(line, exp.Tuple) and len(line.expressions) == 1 else line
+        if isinstance(only, exp.Anonymous) and only.name.lower() == "row":
+            line.replace(exp.Tuple(expressions=only.expressions))
+
+
+def name_values(tree: exp.Expr) -> None:
+    """Give names to the columns of each VALUES that stands where a query does, and not behind FROM."""
+    for node in list(tree.find_all(exp.Values)):
+        above = node.parent.parent if isinstance(node.parent, exp.Subquery) else node.parent
+        if node.alias or above is None or isinstance(above, exp.From | exp.Join | exp.Lateral | exp.CTE | exp.SetOperation):
+            continue
+        expand_rows(node)
+        first = node.expressions[0]
+        count = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+        names = [exp.to_identifier(f"trino_value_{at}") for at in range(count)]
+        place = node.parent if isinstance(node.parent, exp.Subquery) else node
+        alias = exp.TableAlias(this=exp.to_identifier("trino_values"), columns=names)
+        rows = exp.Values(expressions=[each.copy() for each in node.expressions], alias=alias)
+        query = exp.select(*(exp.column(each.copy()) for each in names)).from_(rows)
+        place.replace(exp.Subquery(this=query))
 
 
 # UNNEST

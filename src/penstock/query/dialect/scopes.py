@@ -10,10 +10,13 @@ from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import unnested_columns
 from penstock.query.errors import StatementError
 
-__all__ = ["Columns", "Scopes", "field_type"]
+__all__ = ["CORRELATED", "Columns", "Scopes", "field_type"]
 
 Columns = Callable[[exp.Table], Mapping[str, Type | None] | None]
 """Returns a table's columns (in lower case) with their types, or None if they are not known."""
+
+CORRELATED = "penstock_correlated"
+"""In the ``meta`` of a subquery that uses a column from around it."""
 
 _Named = Sequence[tuple[str, Type | None]]
 
@@ -46,17 +49,23 @@ class Scopes:
         return found[1] if found is not None else None
 
     def scalar(self, query: exp.Expr) -> Type | None:
-        """Return the type of a scalar subquery."""
+        """Return the type of a scalar subquery; of several columns it is a row."""
         named = self.result(query)
+        if named is not None and len(named) > 1:
+            return Type.row((None, kind) for _, kind in named)
         return named[0][1] if named else None
 
     def column(self, node: exp.Column, scope: Scope | None) -> Type | None:
         """Return the type of the column that ``node`` names in ``scope`` or around it, None if it is not known."""
         name, table = node.name.lower(), node.table.lower()
+        inside: list[exp.Expr] = []
         while scope is not None:
             for known in self._sources(scope, table):
                 if name in known:
+                    for each in inside:
+                        each.meta[CORRELATED] = True
                     return known[name]
+            inside.append(scope.expression)
             if table and table not in map(str.lower, scope.sources):
                 row = next((known[table] for known in self._sources(scope) if table in known), None)
                 if row is not None:
@@ -65,7 +74,10 @@ class Scopes:
         return None
 
     def _sources(self, scope: Scope, alias: str = "") -> Iterator[Mapping[str, Type | None]]:
+        selected = scope.selected_sources
         for name, source in scope.sources.items():
+            if isinstance(source, Scope) and source.is_cte and name not in selected:
+                continue  # a WITH that this query does not read
             known = self._source(source) if not alias or alias == name.lower() else None
             if known is not None:
                 yield known

@@ -10,12 +10,13 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from penstock.query.dialect.functions.rows import Call, Row, Types
+from penstock.query.dialect.functions.scalars.subqueries import as_records
 from penstock.query.dialect.functions.table import row_of
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
 from penstock.query.dialect.once import Costly, written_once
 from penstock.query.dialect.parameters import infer
 from penstock.query.dialect.positions import position_of
-from penstock.query.dialect.relations import check_map_keys, check_relations, unnested, with_ties
+from penstock.query.dialect.relations import check_map_keys, check_relations, expand_rows, name_values, unnested, with_ties
 from penstock.query.dialect.scopes import Columns, Scopes, field_type
 from penstock.query.dialect.zone_keys import guard_zones
 from penstock.query.errors import StatementError
@@ -57,6 +58,7 @@ class Translation:
 
     def run(self, tree: exp.Query) -> Sequence[Type | None]:
         check_relations(tree)
+        name_values(tree)
         for scope in list(traverse_scope(tree)):
             self._scope = scope
             self._visit(scope.expression)
@@ -89,12 +91,14 @@ class Translation:
         mark = self._costly.mark()
         if self._scopes.is_finished(node):
             self._set(node, self._scopes.scalar(node))
+            if isinstance(node, exp.Subquery):
+                self._as_record(node)
             return
         inside: exp.Expr = node
         while isinstance(inside, _AROUND) and isinstance(inside.this, exp.Expr):
             inside = inside.this
         if isinstance(inside, exp.Values):
-            _expand_rows(inside)
+            expand_rows(inside)
         row = row_of(inside)
         if isinstance(inside, exp.Anonymous) or row is not None:
             self._call(node, inside, row)
@@ -104,6 +108,7 @@ class Translation:
             self._check_condition(node)
             self._set(node, self._plain_type(node))
             if isinstance(node, exp.Subquery):
+                self._as_record(node)
                 self._costly.add(node, mark)
         else:
             raise StatementError(
@@ -112,6 +117,15 @@ class Translation:
                 position=position_of(node),
                 remedy="The documentation's page on SQL functions lists what is served.",
             )
+
+    def _as_record(self, node: exp.Subquery) -> None:
+        """Make one value of the columns of a scalar subquery that has several."""
+        kind = self._type(node)
+        used_as_rows = (exp.From, exp.Join, exp.Lateral, exp.CTE, exp.In, exp.Any, exp.All, exp.Exists, exp.SetOperation)
+        if kind is None or kind.name != "row" or isinstance(node.parent, used_as_rows):
+            return
+        if node.alias == "" and len(self._scopes.result(node) or ()) > 1:
+            node.set("this", as_records(node.this, len(kind.inner)))
 
     def _check_condition(self, node: exp.Expr) -> None:
         """Raise Trino's error for a condition that is not a boolean; the engine would cast it."""
@@ -260,14 +274,6 @@ def _reads_rows(node: exp.Expr) -> bool:
     return isinstance(node, exp.Exists | exp.Any | exp.All) or (
         isinstance(node, exp.In) and node.args.get("query") is not None
     )
-
-
-def _expand_rows(node: exp.Values) -> None:
-    """Make the fields of ``VALUES ROW(1, 2)`` columns, as those of ``VALUES (1, 2)`` are."""
-    for line in node.expressions:
-        only = line.expressions[0].unnest() if isinstance(line, exp.Tuple) and len(line.expressions) == 1 else line
-        if isinstance(only, exp.Anonymous) and only.name.lower() == "row":
-            line.replace(exp.Tuple(expressions=only.expressions))
 
 
 def _served(node: exp.Expr, row: Row | None) -> Row:

@@ -8,7 +8,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from penstock.query.dialect.functions.rows import Call, Row
 from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.positions import position_of
-from penstock.query.dialect.relations import check_relations
+from penstock.query.dialect.relations import check_relations, name_values
 from penstock.query.dialect.scopes import Columns
 from penstock.query.dialect.translate import Translation
 from penstock.query.errors import StatementError
@@ -40,6 +40,7 @@ def to_spark(tree: exp.Query, columns: Columns) -> Sequence[OutputColumn]:
 class _Translation(Translation):
     def columns(self, tree: exp.Query) -> Sequence[OutputColumn]:
         check_relations(tree)
+        name_values(tree)
         for node in tree.walk():
             self._check(node)
         for scope in list(traverse_scope(tree)):

@@ -5,7 +5,7 @@ the types array, map and row. Two values with NULL inside are equal, unequal or 
 takes NULL for a value and looks at the order of a map's entries.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -18,6 +18,8 @@ __all__ = ["DEFINITIONS", "NESTED", "ROWS", "compared", "equal", "is_in"]
 
 NESTED = frozenset({"array", "map", "row"})
 
+_STRICT: Mapping[type[exp.Binary], type[exp.Binary]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
+_WITH_NULL = {"row": "fields with null elements", "array": "arrays with null elements"}
 _ORDERED = {exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 
 
@@ -29,12 +31,43 @@ def compared(call: Call, kind: Type) -> exp.Expr:
     if isinstance(node, exp.EQ | exp.NEQ):
         result = equal(kind, node.this, node.expression)
         return exp.Paren(this=exp.Not(this=result)) if isinstance(node, exp.NEQ) else result
-    if type(node) in _ORDERED and kind.name in {"array", "row"}:
-        unknown = exp.or_(*(_has_null(kind, each) for each in (node.this, node.expression)), copy=True)
-        wrong = fail("NOT_SUPPORTED", f"{kind.name.upper()} comparison not supported for elements that are null", "BOOLEAN")
-        case = exp.Case(ifs=[exp.If(this=unknown, true=exp.maybe_parse(wrong, dialect="duckdb"))], default=node.copy())
+    if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE) and kind.name == "row":
+        return exp.paren(_ordered(kind, type(node), node.this, node.expression), copy=False)
+    if type(node) in _ORDERED and kind.name == "array":
+        unknown = call_engine("trino_null_decides", node.this.copy(), node.expression.copy())
+        case = exp.Case(ifs=[exp.If(this=unknown, true=_not_ordered(kind))], default=node.copy())
         return exp.Paren(this=case)
     raise call.wrong(f"Cannot apply operator: {kind} {call.name} {kind}", code="TYPE_MISMATCH")
+
+
+def _ordered(kind: Type, sign: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Compare the fields of two rows from the first to the first that differs; a NULL among them is an error."""
+    absent = [exp.Is(this=exp.paren(each.copy()), expression=exp.Null()) for each in (left, right) if not _is_written(each)]
+    ifs = [exp.If(this=exp.or_(*absent, copy=False), true=exp.Null())] if absent else []
+    strict: type[exp.Binary] = _STRICT.get(sign, sign)
+    for inner, one, other in zip(kind.inner, _fields(kind, left), _fields(kind, right), strict=True):
+        differs: exp.Expr
+        unknown = exp.or_(*(exp.Is(this=exp.paren(each.copy()), expression=exp.Null()) for each in (one, other)), copy=False)
+        ifs.append(exp.If(this=unknown, true=_not_ordered(kind)))
+        if inner is not None and inner.name == "row":
+            differs, order = exp.Not(this=equal(inner, one, other)), _ordered(inner, strict, one, other)
+        else:
+            if inner is not None and inner.name == "timestamp with time zone":
+                one, other = instant(one), instant(other)  # noqa: PLW2901 - compared as what they are
+            differs = exp.paren(exp.NEQ(this=one.copy(), expression=other.copy()), copy=False)
+            order = strict(this=one.copy(), expression=other.copy())
+        ifs.append(exp.If(this=differs, true=order))
+    return exp.Case(ifs=ifs, default=exp.true() if strict is not sign else exp.false())
+
+
+def _is_written(value: exp.Expr) -> bool:
+    """Whether ``value`` is a row whose fields stand in the query, so that it is not NULL."""
+    return isinstance(value.unnest(), exp.Tuple)
+
+
+def _not_ordered(kind: Type) -> exp.Expr:
+    wrong = fail("NOT_SUPPORTED", f"{kind.name.upper()} comparison not supported for {_WITH_NULL[kind.name]}", "BOOLEAN")
+    return exp.maybe_parse(wrong, dialect="duckdb")
 
 
 def is_in(kind: Type, node: exp.In) -> exp.Expr:
@@ -93,12 +126,6 @@ def _fields(kind: Type, value: exp.Expr) -> Sequence[exp.Expr]:
     return [call_engine("struct_extract_at", value.copy(), exp.Literal.number(at + 1)) for at in range(len(kind.inner))]
 
 
-def _has_null(kind: Type, value: exp.Expr) -> exp.Expr:
-    if kind.name == "row":
-        return exp.or_(*(exp.Is(this=exp.paren(each), expression=exp.Null()) for each in _fields(kind, value)), copy=False)
-    return call_engine("trino_has_null", value.copy())
-
-
 def _row_type(types: Types) -> Type:
     return Type.row((None, each) for each in types)
 
@@ -109,7 +136,16 @@ ROWS: Sequence[Row] = [
 
 DEFINITIONS: Sequence[Definition] = [
     Macro("trino_nan_beside", ["(a, b) AS trino_is_nan(a) AND b IS NOT NULL"]),
-    Macro("trino_has_null", ["(a) AS len(a) > list_count(a)"]),
+    Macro(
+        "trino_null_decides",
+        [
+            "(a, b) AS a IS NOT NULL AND b IS NOT NULL AND coalesce(list_transform(list_filter("
+            "list_zip(a[1:least(len(a), len(b))], b[1:least(len(a), len(b))]), "
+            "lambda trino_x: struct_extract_at(trino_x, 1) IS NULL OR struct_extract_at(trino_x, 2) IS NULL "
+            "OR struct_extract_at(trino_x, 1) <> struct_extract_at(trino_x, 2))[1:1], "
+            "lambda trino_x: struct_extract_at(trino_x, 1) IS NULL OR struct_extract_at(trino_x, 2) IS NULL)[1], false)"
+        ],
+    ),
     Macro("trino_same_length", ["(a, b) AS len(a) = len(b)"]),
     Macro("trino_pairs", ["(a, b) AS CASE WHEN len(a) = len(b) THEN list_zip(a, b) END"]),
     Macro("trino_all_equal", ["(a) AS list_reduce(a, lambda trino_state, trino_x: trino_state AND trino_x, true)"]),

@@ -4,6 +4,7 @@ Source: Trino's documentation, "Comparison functions and operators", "Logical op
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -11,8 +12,9 @@ from penstock.query.dialect.functions.build import cast_to, text
 from penstock.query.dialect.functions.nested.lambdas import applied, function
 from penstock.query.dialect.functions.nested.records import NESTED, compared, is_in
 from penstock.query.dialect.functions.rows import STAND_IN, Call, Definition, Macro, Row, Types, call_engine
+from penstock.query.dialect.functions.scalars.subqueries import in_subquery, is_quantified, quantified
 from penstock.query.dialect.functions.times.zones import instant
-from penstock.query.dialect.kinds import BOOLEAN, Type, common
+from penstock.query.dialect.kinds import BOOLEAN, Type
 
 __all__ = ["DEFINITIONS", "ROWS", "check_comparable", "without_nan"]
 
@@ -31,13 +33,21 @@ def _family(kind: Type) -> object:
 
 def check_comparable(call: Call, left: Type | None, right: Type | None, sign: str) -> None:
     """Raise Trino's error for two values that it refuses to compare and the engine would cast."""
-    if left is None or right is None or "unknown" in {left.name, right.name}:
-        return
-    if _family(left) != _family(right):
+    if not _is_comparable(left, right):
         raise call.wrong(f"Cannot apply operator: {left} {sign} {right}", code="TYPE_MISMATCH")
 
 
+def _is_comparable(left: Type | None, right: Type | None) -> bool:
+    if left is None or right is None or "unknown" in {left.name, right.name}:
+        return True
+    if left.name == right.name == "row":
+        return len(left.inner) == len(right.inner) and all(map(_is_comparable, left.inner, right.inner))
+    return _family(left) == _family(right)
+
+
 def _compared(call: Call) -> exp.Expr:
+    if is_quantified(call.node) or call.node.args.get("query") is not None:
+        return _with_rows(call)
     first, *others = call.types
     for other in others:
         check_comparable(call, first, other, call.name)
@@ -51,6 +61,17 @@ def _compared(call: Call) -> exp.Expr:
     if any(kind is not None and kind.is_floating for kind in call.types):
         return _NAN_FORMS.get(type(call.node), without_nan)(call)
     return call.node
+
+
+def _with_rows(call: Call) -> exp.Expr:
+    """Return a comparison with the rows of a subquery."""
+    value, rows = call.types
+    if not _is_comparable(value, rows):
+        message = f"Value expression and result of subquery must be of the same type: {value} vs {rows}"
+        raise call.wrong(message, code="TYPE_MISMATCH")
+    if isinstance(call.node, exp.In):
+        return in_subquery(call, call.node.this, call.node.args["query"])
+    return quantified(call, _compared)
 
 
 # For each comparison, the operands of which the engine's answer is wrong if they are NaN: it sorts NaN above all numbers.
@@ -181,7 +202,12 @@ def _nested(call: Call, kind: Type) -> exp.Expr:
     if isinstance(call.node, exp.In):
         return is_in(kind, call.node) if call.node.expressions else call.node
     if isinstance(call.node, exp.Between):
-        raise call.wrong(f"BETWEEN is not supported for {kind}", code="NOT_SUPPORTED", remedy="Use >= and <=.")
+        value = call.node.this
+        bounds = (
+            exp.GTE(this=value, expression=call.node.args["low"]),
+            exp.LTE(this=value, expression=call.node.args["high"]),
+        )
+        return exp.paren(exp.and_(*(compared(replace(call, node=each), kind) for each in bounds), copy=False), copy=False)
     return compared(call, kind)
 
 
@@ -214,8 +240,8 @@ def _operator(name: str, *nodes: type[exp.Expr]) -> Row:
     return Row(name=name, nodes=nodes, returns=BOOLEAN, write=_compared)
 
 
-def _same(types: Types) -> Type | None:
-    return common(types)
+def _first(types: Types) -> Type | None:
+    return types[0]
 
 
 ROWS: Sequence[Row] = [
@@ -231,8 +257,8 @@ ROWS: Sequence[Row] = [
     Row(name="IS NULL", nodes=(exp.Is,), returns=BOOLEAN),
     _operator("IN", exp.In),
     Row(name="EXISTS", nodes=(exp.Exists,), returns=BOOLEAN),
-    Row(name="ALL", nodes=(exp.All,)),
-    Row(name="ANY", nodes=(exp.Any,)),
+    Row(name="ALL", nodes=(exp.All,), returns=_first),
+    Row(name="ANY", nodes=(exp.Any,), returns=_first),
     Row(name="AND", nodes=(exp.And,), returns=BOOLEAN, write=_conditions),
     Row(name="OR", nodes=(exp.Or,), returns=BOOLEAN, write=_conditions),
     Row(name="NOT", nodes=(exp.Not,), returns=BOOLEAN, write=_conditions),
