@@ -40,7 +40,8 @@ Source: Trino's documentation, "Hive connector".
 """
 
 _MAX_SCATTERED = 100  # partitions that Spark reads one by one
-_BUCKET = re.compile(r"0*(\d{1,9})_\d+|.*_(\d{5})(?:\.\w+)*", re.ASCII)  # Hive's names of a bucket's files, and Spark's
+# Names of a bucket's files: Presto's, Hive's and Trino's, Spark's.
+_BUCKET = re.compile(r".*_bucket-(\d{1,9})(?:[-_.].*)?|(\d{1,9})_\d+.*|.*_(\d{5})(?:\.\w+)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +200,7 @@ class HiveScan:
 
     def _bucket(self, file: DataFile) -> int:
         match = _BUCKET.fullmatch(Path(file.path).name)
-        number = int(match[1] or match[2]) if match else -1
+        number = int(match[match.lastindex or 0]) if match else -1
         if not 0 <= number < int(str(self.table.storage.extra.get("NumberOfBuckets", 0))):
             raise StatementError(
                 "HIVE_INVALID_BUCKET_FILES",

@@ -9,6 +9,7 @@ from penstock.query.dialect.statements.model import CreateTableAs, PropertyValue
 from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl.errors import home_of
+from penstock.query.writing.bucketing import read_buckets
 from penstock.query.writing.commit import change, marked, outcome, placed
 from penstock.query.writing.options import WriteOptions, read_options
 from penstock.query.writing.partitioned import PartitionedWriter, WrittenFile
@@ -48,11 +49,18 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
         kinds = hive_types(columns, batches.schema)
         _check_names(columns)
         own, keys = _split([(each.name.lower(), kind) for each, kind in zip(columns, kinds, strict=True)], statement)
-        writer = PartitionedWriter(context, columns_of(own), columns_of(keys), options)
+        buckets = read_buckets(statement.properties, dict(columns_of(own)))
+        writer = PartitionedWriter(context, columns_of(own), columns_of(keys), options, buckets)
         if statement.with_data:
             writer.write_all(iter(batches))
         files = writer.finish(empty=False)
     table = _table(statement, options, own, keys, location)
+    if buckets is not None:
+        table = {
+            **table,
+            "Parameters": {**table["Parameters"], "bucketing_version": "1"},
+            "StorageDescriptor": {**table["StorageDescriptor"], **buckets.storage},
+        }
     commit = _commit(context, home, table, keys, files)
     return outcome(context, replace(computed.statistics, output_rows=0), writer.rows, commit)
 
@@ -67,12 +75,6 @@ def _options(properties: Mapping[str, PropertyValue]) -> WriteOptions:
         )
     if str(properties.get("table_type", "HIVE")).upper() != "HIVE":
         raise StatementError("NOT_SUPPORTED", f"CREATE TABLE AS of table type {properties['table_type']} is not supported.")
-    if "bucketed_by" in properties or "bucket_count" in properties:
-        raise StatementError(
-            "NOT_SUPPORTED",
-            "Bucketed tables are not written: Hive's hash of the rows is not computed.",
-            remedy="Leave out bucketed_by and bucket_count.",
-        )
     external = properties.get("is_external", True)
     if external not in {True, "true"}:
         raise StatementError("INVALID_TABLE_PROPERTY", "is_external is true for tables that are not Iceberg's.")

@@ -14,6 +14,7 @@ from penstock.query.dialect.hive_types import HiveType
 from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext
 from penstock.query.tables.formats.arrow_types import arrow_type
+from penstock.query.writing.bucketing import Buckets, file_name
 from penstock.query.writing.files import Columns, FileWriter, open_file
 from penstock.query.writing.options import WriteOptions
 from penstock.query.writing.types import cast_column
@@ -41,6 +42,9 @@ class _Open:
     """A partition's rows in memory, and the file that they go to."""
 
     values: Values
+    bucket: int | None = None
+    files: int = 0
+    """How many files the target has had."""
     buffered: list[pa.Table] = field(default_factory=list)
     bytes: int = 0
     writer: FileWriter | None = None
@@ -50,7 +54,14 @@ class _Open:
 class PartitionedWriter:
     """Writes the rows of one statement. ``columns`` are the table's, ``keys`` the last columns of the rows."""
 
-    def __init__(self, context: ExecutionContext, columns: Columns, keys: Columns, options: WriteOptions) -> None:
+    def __init__(
+        self,
+        context: ExecutionContext,
+        columns: Columns,
+        keys: Columns,
+        options: WriteOptions,
+        buckets: Buckets | None = None,
+    ) -> None:
         self._folder = context.task.folder / "data"
         self._folder.mkdir(parents=True, exist_ok=True)
         self.rows = 0
@@ -59,7 +70,8 @@ class PartitionedWriter:
         self._keys = keys
         self._options = options
         self._settings = context.task.settings
-        self._open: dict[Values, _Open] = {}
+        self._buckets = buckets
+        self._open: dict[tuple[Values, int | None], _Open] = {}
         self._done: list[WrittenFile] = []
         self._number = 0
         self._written = 0
@@ -80,8 +92,8 @@ class PartitionedWriter:
     def finish(self, *, empty: bool) -> Sequence[WrittenFile]:
         """Complete all files and return them; with ``empty``, one file without rows if there are none."""
         if empty and not self._done and not self._open and not self._keys:
-            self._open[()] = _Open(())
-            self._flush(self._open[()], self._schema().empty_table())
+            self._open[(), None] = _Open(())
+            self._flush(self._open[(), None], self._schema().empty_table())
         for each in list(self._open.values()):
             self._flush(each)
             self._close(each)
@@ -97,26 +109,29 @@ class PartitionedWriter:
         described = (*self._columns, *self._keys)
         cast = [cast_column(name, rows.column(at), kind) for at, (name, kind) in enumerate(described)]
         table = pa.table(cast[: len(self._columns)], schema=self._schema())
-        for values, part in self._divided(table, cast[len(self._columns) :]):
-            self._add(values, part)
+        for values, bucket, part in self._divided(table, cast[len(self._columns) :]):
+            self._add(values, bucket, part)
         while sum(each.bytes for each in self._open.values()) > _BUFFER:
             self._flush(max(self._open.values(), key=lambda each: each.bytes))
         # The rows of each partition come and go in pieces, between which the allocator keeps more than they take.
         pa.default_memory_pool().release_unused()
 
-    def _divided(self, table: pa.Table, keys: Sequence[Any]) -> Iterator[tuple[Values, pa.Table]]:
-        if not keys:
-            yield (), table
+    def _divided(self, table: pa.Table, keys: Sequence[Any]) -> Iterator[tuple[Values, int | None, pa.Table]]:
+        """Yield the rows of each partition, or of each bucket of a partition."""
+        if not keys and self._buckets is None:
+            yield (), None, table
             return
+        buckets = [self._buckets.numbers(table, dict(self._columns))] if self._buckets is not None else []
         names = [f"k{number}" for number in range(len(keys))]
-        numbered = pa.table([*keys, pa.array(range(table.num_rows), pa.int64())], names=[*names, "row"])
-        groups = numbered.group_by(names, use_threads=False).aggregate([("row", "list")])
+        by = [*names, "bucket"] if buckets else names
+        numbered = pa.table([*keys, *buckets, pa.array(range(table.num_rows), pa.int64())], names=[*by, "row"])
+        groups = numbered.group_by(by, use_threads=False).aggregate([("row", "list")])
         for group in groups.to_pylist():
             values = tuple(_key_text(group[name], kind) for name, (_, kind) in zip(names, self._keys, strict=True))
-            yield values, table.take(pa.array(group["row_list"], pa.int64()))
+            yield values, group.get("bucket"), table.take(pa.array(group["row_list"], pa.int64()))
 
-    def _add(self, values: Values, rows: pa.Table) -> None:
-        found = self._open.get(values)
+    def _add(self, values: Values, bucket: int | None, rows: pa.Table) -> None:
+        found = self._open.get((values, bucket))
         if found is None:
             limit = self._settings.max_written_partitions
             if len(self._open) == limit:
@@ -125,7 +140,7 @@ class PartitionedWriter:
                     f"Exceeded limit of {limit} open writers for partitions/buckets",
                     remedy="Write fewer partitions in one statement.",
                 )
-            found = self._open[values] = _Open(values)
+            found = self._open[values, bucket] = _Open(values, bucket)
         found.buffered.append(rows)
         found.bytes += rows.nbytes
 
@@ -136,8 +151,7 @@ class PartitionedWriter:
             return
         if target.writer is None:
             self._make_room()
-            target.path = self._folder / final_name(self._query, 0, self._number, self._options.suffix)
-            self._number += 1
+            target.path = self._new_path(target)
             target.writer = open_file(target.path, self._columns, rows.schema, self._options)
         target.writer.write(rows)
         size = target.writer.size()
@@ -149,6 +163,16 @@ class PartitionedWriter:
             )
         if size >= self._settings.target_file_bytes:
             self._close(target)
+
+    def _new_path(self, target: _Open) -> Path:
+        self._number += 1
+        if target.bucket is None:
+            return self._folder / final_name(self._query, 0, self._number - 1, self._options.suffix)
+        # Each partition has a file of each bucket, under the same name.
+        folder = self._folder / f"p{self._number}"
+        folder.mkdir()
+        target.files += 1
+        return folder / file_name(target.bucket, target.files - 1, self._query, self._options.suffix)
 
     def _make_room(self) -> None:
         """Complete a file if the format's writers keep rows in memory and many are open."""

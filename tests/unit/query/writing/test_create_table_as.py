@@ -115,7 +115,6 @@ def test_no_data_makes_an_empty_table(done: Ask, rows: Rows, lake: Lake) -> None
 @pytest.mark.parametrize(
     ("sql", "reason"),
     [
-        ("CREATE TABLE t WITH (bucketed_by=ARRAY['x'], bucket_count=2) AS SELECT 1 x", "NOT_SUPPORTED: Bucketed tables"),
         ("CREATE TABLE t WITH (table_type='DELTA') AS SELECT 1 x", "NOT_SUPPORTED"),
         ("CREATE TABLE t WITH (format='ION') AS SELECT 1 x", "INVALID_TABLE_PROPERTY: Format 'ION' is not written"),
         ("CREATE TABLE t WITH (format='ORC', write_compression='LZO') AS SELECT 1 x", "INVALID_TABLE_PROPERTY"),

@@ -1,0 +1,168 @@
+"""Hive's buckets: which file of a bucketed table a row belongs to, and the names of such files.
+
+The hash is Hive's first (``bucketing_version`` 1), which CREATE TABLE AS of Athena and Trino writes. Sources: Apache Hive,
+ObjectInspectorUtils; Trino's HiveBucketingV1; Athena user guide, "Use partitioning and bucketing".
+"""
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.query.dialect.hive_types import HiveType
+from penstock.query.dialect.statements.model import PropertyValue
+from penstock.query.errors import StatementError
+
+__all__ = ["Buckets", "bucket_hashes", "file_name", "read_buckets"]
+
+_MAX_BUCKETS = 1_000_000  # Trino's MAX_BUCKET_COUNT
+_BITS = 0xFFFFFFFF
+_POSITIVE = 0x7FFFFFFF
+_EPOCH = date(1970, 1, 1).toordinal()
+_INTEGERS = frozenset({"tinyint", "smallint", "int"})
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """The columns that a table is bucketed by, and the number of its buckets."""
+
+    columns: Sequence[str]
+    count: int
+
+    @property
+    def storage(self) -> Mapping[str, object]:
+        """The members of the catalog's StorageDescriptor."""
+        return {"BucketColumns": list(self.columns), "NumberOfBuckets": self.count, "SortColumns": []}
+
+    def numbers(self, rows: pa.Table, kinds: Mapping[str, HiveType]) -> pa.ChunkedArray:
+        """Return the number of each row's bucket."""
+        hashes = bucket_hashes([(rows.column(name), kinds[name]) for name in self.columns])
+        positive = pc.bit_wise_and(hashes, _POSITIVE)
+        return pc.subtract(positive, pc.multiply(pc.divide(positive, self.count), self.count))
+
+
+def file_name(bucket: int, number: int, query: str, suffix: str) -> str:
+    """Return the name of a bucket's file as Hive and Trino read it: ``000003_0_QUERY.gz.parquet``."""
+    return f"{bucket:06d}_{number}_{query}{suffix}"
+
+
+def read_buckets(properties: Mapping[str, PropertyValue], columns: Mapping[str, HiveType]) -> Buckets | None:
+    """Return the buckets that WITH asks for, of a table with ``columns`` (partition keys excepted).
+
+    Raises :class:`StatementError`.
+    """
+    given, count = properties.get("bucketed_by", ()), properties.get("bucket_count", 0)
+    names = [str(each).lower() for each in (given if isinstance(given, tuple) else (given,))]
+    if isinstance(count, str) and count.isascii() and count.isdigit():
+        count = int(count)
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        raise _invalid("bucket_count must be greater than zero")
+    if not names and not count:
+        return None
+    if not names or not count:
+        raise _invalid("bucketed_by and bucket_count must be specified together")
+    if count > _MAX_BUCKETS:
+        raise _invalid(f"bucket_count should be no more than {_MAX_BUCKETS}")
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise _invalid(f"Bucketing columns [{', '.join(missing)}] not present in schema")
+    if len(set(names)) != len(names):
+        raise _invalid("Bucketing columns are named more than once")
+    if not all(_is_hashed(columns[name]) for name in names):
+        raise StatementError(
+            "NOT_SUPPORTED",
+            "Cannot create a table bucketed on an unsupported type",
+            remedy="Hive's hash is that of booleans, integers, real numbers, texts, dates, arrays and maps.",
+        )
+    return Buckets(names, count)
+
+
+def bucket_hashes(columns: Sequence[tuple[pa.ChunkedArray, HiveType]]) -> pa.ChunkedArray:
+    """Return Hive's hash of each row over ``columns``, as 32 bits in an int64."""
+    result: Any = None
+    for values, kind in columns:
+        found = _hashes(values, kind)
+        result = found if result is None else pc.bit_wise_and(pc.add(pc.multiply(result, 31), found), _BITS)
+    return result
+
+
+def _hashes(values: pa.ChunkedArray, kind: HiveType) -> pa.ChunkedArray:
+    if kind.name in _INTEGERS or kind.name == "boolean":
+        found = values.cast(pa.int64())
+    elif kind.name == "date":
+        found = values.cast(pa.int32()).cast(pa.int64())
+    elif kind.name == "bigint":
+        found = pc.bit_wise_xor(pc.shift_right(values, 32), values)
+    elif kind.inner:
+        write = _of(kind)
+        return pa.chunked_array([pa.array([write(each) & _BITS for each in values.to_pylist()], pa.int64())])
+    else:
+        write = _of(kind)
+        encoded = values.combine_chunks().dictionary_encode()
+        known = pa.array([write(each) & _BITS for each in encoded.dictionary.to_pylist()], pa.int64())
+        found = pa.chunked_array([pc.take(known, encoded.indices)])
+    return pc.bit_wise_and(pc.fill_null(found, 0), _BITS)
+
+
+def _of(kind: HiveType) -> Callable[[Any], int]:
+    """Return the function that hashes a value of ``kind``, as any number that is equal to Hive's in its last 32 bits."""
+    if kind.name == "array":
+        inner = _of(kind.inner[0])
+        return lambda value: _joined(map(inner, value)) if value is not None else 0
+    if kind.name == "map":
+        keys, values = map(_of, kind.inner)
+        return lambda value: sum((keys(k) ^ values(v)) & _BITS for k, v in value) if value is not None else 0
+    of_value = _SCALARS[kind.name]
+    return lambda value: of_value(value) if value is not None else 0
+
+
+def _joined(parts: Any, start: int = 0) -> int:
+    result = start
+    for each in parts:
+        result = (result * 31 + each) & _BITS
+    return result
+
+
+def _bytes(text: str, start: int) -> int:
+    """Hash the bytes of UTF-8, each of which has a sign in Java."""
+    return _joined((each - 256 if each > 127 else each for each in text.encode()), start)
+
+
+def _long(value: int) -> int:
+    return (value >> 32) ^ value
+
+
+def _double(value: float) -> int:
+    bits = 0x7FF8000000000000 if value != value else int(struct.unpack(">q", struct.pack(">d", value))[0])  # noqa: PLR0124 NaN
+    return _long(bits)
+
+
+def _float(value: float) -> int:
+    return 0x7FC00000 if value != value else int(struct.unpack(">i", struct.pack(">f", value))[0])  # noqa: PLR0124 NaN
+
+
+_SCALARS: Mapping[str, Callable[[Any], int]] = {
+    "boolean": int,
+    "tinyint": int,
+    "smallint": int,
+    "int": int,
+    "bigint": _long,
+    "float": _float,
+    "double": _double,
+    "string": lambda value: _bytes(value, 0),
+    "varchar": lambda value: _bytes(value, 1),
+    "date": lambda value: value.toordinal() - _EPOCH,
+}
+"""The hash of a value of each type that Trino buckets by."""
+
+
+def _is_hashed(kind: HiveType) -> bool:
+    return all(map(_is_hashed, kind.inner)) if kind.name in {"array", "map"} else kind.name in _SCALARS
+
+
+def _invalid(message: str) -> StatementError:
+    return StatementError("INVALID_TABLE_PROPERTY", message)
