@@ -3,10 +3,11 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from penstock.access.context_keys import Origin, RequestContextKeys
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
-from penstock.access.identities.entities import EntityKind, Group, ManagedPolicy, Principal, User
+from penstock.access.identities.entities import EntityKind, Group, Identity, ManagedPolicy, Principal, User, kind_of
 from penstock.access.keys import AccessStore
 from penstock.access.policies.aws_managed import AWS_MANAGED
 from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
@@ -15,7 +16,7 @@ from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.caching import SharedCache
 
-__all__ = ["Authorizer", "CallerPolicies", "denial"]
+__all__ = ["Authorizer", "CallerPolicies", "PolicySource", "denial"]
 
 _MAX_CACHED = 2_000  # callers; one with session policies may take 100 kB
 _MAX_DECIDED = 1_000  # cached decisions of a caller
@@ -33,6 +34,14 @@ class CallerPolicies:
     session: Sequence[Policy] | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     decided: dict[tuple[str, str, str], Decision] | None = None
+
+
+class PolicySource(NamedTuple):
+    """One policy of an identity: its name or ARN, and where it is from (``user``, ``group``, ``aws-managed``, ...)."""
+
+    name: str
+    kind: str
+    text: str
 
 
 _ROOT = CallerPolicies()
@@ -98,15 +107,23 @@ class Authorizer:
             decided[action, resource, owner] = decision
         return decision
 
+    def sources(self, identity: Identity) -> Sequence[PolicySource]:
+        """Return the policies of a user, role or group, those of a user's groups too; reads the store."""
+        kind = kind_of(identity).value
+        found = [PolicySource(name, kind, text) for name, text in identity.inline.items()]
+        for arn, text in self.managed(identity.attached):
+            found.append(PolicySource(arn, "aws-managed" if arn in AWS_MANAGED else "user-managed", text))
+        for group in self._groups(identity):
+            found += self.sources(group)
+        return found
+
     def _load(self, caller: Caller) -> CallerPolicies:
         if caller.federated_by == root_arn(caller.account):
             return CallerPolicies(identity=_parsed([AWS_MANAGED[_EVERYTHING]]), session=self._session(caller))
         principal = self._principal(caller)
-        texts = [*principal.inline.values(), *self._managed(principal.attached)]
-        for group in self._groups(principal):
-            texts += [*group.inline.values(), *self._managed(group.attached)]
+        texts = [each.text for each in self.sources(principal)]
         # A boundary that does not exist allows nothing.
-        boundary = None if principal.boundary is None else _parsed(self._managed([principal.boundary]))
+        boundary = None if principal.boundary is None else _parsed(self._texts([principal.boundary]))
         bounds = self._session(caller)
         identity = _parsed(texts)
         constant = all(policy.constant for policy in (*identity, *(boundary or ()), *(bounds or ())))
@@ -119,9 +136,9 @@ class Authorizer:
             return None
         # Parsed without the shared cache: each session may have other texts.
         own = [parse_policy(text, Kind.IDENTITY, stored=True) for text in session.policies]
-        return [*own, *_parsed(self._managed(session.policy_arns))]
+        return [*own, *_parsed(self._texts(session.policy_arns))]
 
-    def _groups(self, principal: Principal) -> Sequence[Group]:
+    def _groups(self, principal: Identity) -> Sequence[Group]:
         names = principal.groups if isinstance(principal, User) else ()
         found = [self._store.get_entity(EntityKind.GROUP, principal.account, name) for name in names]
         return [group for group in found if isinstance(group, Group)]
@@ -138,18 +155,22 @@ class Authorizer:
             raise UnrecognizedClient(UNRECOGNIZED, remedy=f"{caller.principal} does not exist any more.")
         return found
 
-    def _managed(self, arns: Sequence[str]) -> list[str]:
-        texts: list[str] = []
+    def _texts(self, arns: Sequence[str]) -> Sequence[str]:
+        return [text for _, text in self.managed(arns)]
+
+    def managed(self, arns: Sequence[str]) -> Sequence[tuple[str, str]]:
+        """Return the texts in force of the managed policies that exist, each with its ARN; reads the store."""
+        found: list[tuple[str, str]] = []
         for arn in arns:
             text = AWS_MANAGED.get(arn)
             if text is None:
                 account, name = arn.split(":")[4], arn.rpartition("/")[2]
-                found = self._store.get_entity(EntityKind.POLICY, account, name)
-                if not isinstance(found, ManagedPolicy) or found.arn != arn:
+                policy = self._store.get_entity(EntityKind.POLICY, account, name)
+                if not isinstance(policy, ManagedPolicy) or policy.arn != arn:
                     continue
-                text = found.document
-            texts.append(text)
-        return texts
+                text = policy.document
+            found.append((arn, text))
+        return found
 
 
 def denial(caller: Caller, action: str, resource: str, reason: str = "") -> NotAuthorized:

@@ -82,6 +82,8 @@ class Directory:
             groups=Groups(store, identities),
             profiles=InstanceProfiles(store),
             providers=OidcProviders(store),
+            store=store,
+            authorizer=authorizer,
         )
         tokens = TokenService(store, authorizer, sessions)
         return cls(

@@ -11,7 +11,9 @@ from penstock.access.principals import role_arn, user_arn
 from penstock.errors import AlreadyExists, NotFound
 
 __all__ = [
+    "SERVICE_PATH",
     "Account",
+    "AccountAlias",
     "AccountExists",
     "DeleteConflict",
     "Entity",
@@ -26,12 +28,16 @@ __all__ = [
     "PolicyVersion",
     "Principal",
     "Role",
+    "UnmodifiableEntity",
     "User",
     "kind_of",
     "missing",
     "new_id",
     "taken",
 ]
+
+SERVICE_PATH = "/aws-service-role/"
+"""The path of service-linked roles; a service's name follows."""
 
 _ID_LETTERS = string.ascii_uppercase + "234567"
 
@@ -54,6 +60,12 @@ class DeleteConflict(AlreadyExists):
     aws_code = "DeleteConflict"
 
 
+class UnmodifiableEntity(AlreadyExists):
+    """The role is a service's own, which alone changes it."""
+
+    aws_code = "UnmodifiableEntity"
+
+
 class AccountExists(AlreadyExists):
     """The account id is taken."""
 
@@ -69,6 +81,7 @@ class EntityKind(Enum):
     GROUP = "group"
     PROFILE = "profile"
     OIDC = "oidc"
+    ALIAS = "alias"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +146,11 @@ class Role(Principal):
     max_session: int = 3600
 
     @property
+    def is_service_linked(self) -> bool:
+        """Whether the role is a service's own."""
+        return self.path.startswith(SERVICE_PATH)
+
+    @property
     def arn(self) -> str:
         return role_arn(self.account, self.path, self.name)
 
@@ -175,6 +193,15 @@ class OidcProvider(Entity):
     def issuer(self) -> str:
         """The URL that its tokens have as ``iss``."""
         return f"https://{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountAlias(Entity):
+    """Another name of an account, which no two accounts share."""
+
+    @property
+    def arn(self) -> str:
+        return f"arn:aws:iam::{self.account}:alias/{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +249,8 @@ def missing(kind: EntityKind, name: str) -> NoSuchEntity:
         return NoSuchEntity(f"Instance Profile {name[:200]} cannot be found.")
     if kind is EntityKind.OIDC:
         return NoSuchEntity(f"OpenIDConnect Provider not found for https://{name[:200]}")
+    if kind is EntityKind.ALIAS:
+        return NoSuchEntity(f"The Account Alias cannot be found: {name[:200]}.")
     return NoSuchEntity(f"The {kind.value} with name {name[:200]} cannot be found.")
 
 
@@ -231,6 +260,8 @@ def taken(kind: EntityKind, name: str) -> EntityExists:
         return EntityExists(f"Instance Profile {name} already exists.")
     if kind is EntityKind.OIDC:
         return EntityExists(f"Provider with url https://{name} already exists.")
+    if kind is EntityKind.ALIAS:
+        return EntityExists(f"The account alias {name} already exists.")
     return EntityExists(f"{kind.value.capitalize()} with name {name} already exists.")
 
 
@@ -241,4 +272,5 @@ _KINDS: Mapping[type[Entity], EntityKind] = {
     Group: EntityKind.GROUP,
     InstanceProfile: EntityKind.PROFILE,
     OidcProvider: EntityKind.OIDC,
+    AccountAlias: EntityKind.ALIAS,
 }

@@ -12,6 +12,8 @@ from penstock.access.identities.entities import (
     ManagedPolicy,
     NoSuchEntity,
     Principal,
+    Role,
+    UnmodifiableEntity,
     missing,
 )
 from penstock.access.identities.tags import changed_tags
@@ -134,10 +136,19 @@ class Identities:
 
         def checked(entity: Entity) -> Entity | None:
             assert isinstance(entity, Identity)
+            if isinstance(entity, Role) and entity.is_service_linked and operation not in _OF_LINKED_ROLES:
+                raise UnmodifiableEntity(
+                    f"Cannot perform the operation on the protected role '{entity.name}' - "
+                    "this role is only modifiable by AWS"
+                )
             return change(entity)
 
         self._store.change_entity(kind, account, name, operation, checked, check=check)
         self._authorizer.forget()
+
+
+# What callers may do with a service's own role (IAM user guide, "Create a service-linked role").
+_OF_LINKED_ROLES = frozenset({"DeleteServiceLinkedRole", "TagRole", "UntagRole", "UpdateRole"})
 
 
 def policy_exists(entities: EntityReader, account: str, arn: str) -> bool:

@@ -1,21 +1,51 @@
 """Roles. Source: IAM API reference."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import DeleteConflict, EntityKind, Identity, InstanceProfile, Role, new_id
+from penstock.access.identities.entities import (
+    SERVICE_PATH,
+    DeleteConflict,
+    EntityKind,
+    Identity,
+    InstanceProfile,
+    Role,
+    missing,
+    new_id,
+)
 from penstock.access.identities.identities import Identities, check_boundary, check_empty, dense_length
 from penstock.access.identities.lookup import entities_below, entity_named
 from penstock.access.identities.tags import checked_tags
 from penstock.access.keys import AccessStore, EntityReader
 from penstock.access.policies.documents import Kind, parse_policy
-from penstock.errors import LimitExceeded
+from penstock.errors import InvalidInput, LimitExceeded
 
-__all__ = ["Roles"]
+__all__ = ["InvalidServiceName", "Roles"]
+
+# The services that have roles of their own and that this server's users set up: "Using service-linked roles" of each.
+_LINKED = {
+    "athena.amazonaws.com": "AmazonAthena",
+    "autoscaling.amazonaws.com": "AutoScaling",
+    "cloudtrail.amazonaws.com": "CloudTrail",
+    "elasticmapreduce.amazonaws.com": "EMRCleanup",
+    "kafka.amazonaws.com": "Kafka",
+    "kafkaconnect.amazonaws.com": "KafkaConnect",
+    "lakeformation.amazonaws.com": "LakeFormationDataAccess",
+    "organizations.amazonaws.com": "Organizations",
+    "redshift.amazonaws.com": "Redshift",
+}
+_WITH_SUFFIX = frozenset({"autoscaling.amazonaws.com"})
 
 _MAX_ROLES = 1_000
 _MAX_TRUST = 2_048  # characters without white space
+
+
+class InvalidServiceName(InvalidInput):
+    """The service has no role of its own, or none with a suffix."""
+
+    aws_code = "InvalidInput"
 
 
 class Roles:
@@ -45,6 +75,11 @@ class Roles:
         Raises :class:`EntityExists`, :class:`LimitExceeded`, :class:`MalformedPolicy`; :class:`NoSuchEntity` for the
         boundary.
         """
+        if path.startswith(SERVICE_PATH):
+            raise InvalidServiceName(
+                f"The specified path is reserved: {SERVICE_PATH} is of service-linked roles.",
+                remedy="CreateServiceLinkedRole makes those.",
+            )
         check_boundary(self._store, account, boundary)
         role = Role(
             account=account,
@@ -59,6 +94,44 @@ class Roles:
             boundary=boundary,
         )
         self._store.add_entity(role, "CreateRole", limit=_MAX_ROLES)
+        return role
+
+    def create_linked(self, account: str, service: str, *, suffix: str = "", description: str | None = None) -> Role:
+        """Create the role of a service, which nobody but the service may assume.
+
+        Raises :class:`InvalidServiceName`, also if the role is there already, and :class:`LimitExceeded`.
+        """
+        known = _LINKED.get(service)
+        if known is None:
+            raise InvalidServiceName(
+                f"{service[:100]} has no service-linked role here.", remedy=f"Known are {', '.join(sorted(_LINKED))}."
+            )
+        if suffix and service not in _WITH_SUFFIX:
+            raise InvalidServiceName(f"Custom suffix is not allowed for {service}.", remedy="Leave CustomSuffix out.")
+        name = f"AWSServiceRoleFor{known}{'_' if suffix else ''}{suffix}"
+        if self._store.get_entity(EntityKind.ROLE, account, name) is not None:
+            raise InvalidServiceName(
+                f"Service role name {name} has been taken in this account, please try a different suffix."
+            )
+        trusted = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
+        role = Role(
+            account=account,
+            name=name,
+            id=new_id("AROA"),
+            created=self._now().replace(microsecond=0),
+            path=f"{SERVICE_PATH}{service}/",
+            trust=json.dumps({"Version": "2012-10-17", "Statement": [trusted]}),
+            description=description,
+        )
+        self._store.add_entity(role, "CreateServiceLinkedRole", limit=_MAX_ROLES)
+        return role
+
+    def delete_linked(self, account: str, name: str) -> Role:
+        """Delete a service's role, and return it; raise :class:`NoSuchEntity` for all other roles."""
+        role = self.get(account, name)
+        if not role.is_service_linked:
+            raise missing(EntityKind.ROLE, name)
+        self._identities.change(EntityKind.ROLE, account, name, "DeleteServiceLinkedRole", lambda _: None)
         return role
 
     def get(self, account: str, name: str) -> Role:

@@ -13,7 +13,7 @@ from penstock.access.policies.conditions import ContextKeys
 from penstock.access.policies.documents import Policy, Statement
 from penstock.access.principals import Caller, Match
 
-__all__ = ["AccessRequest", "Decision", "decide"]
+__all__ = ["AccessRequest", "Decision", "applying", "decide"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +84,11 @@ def decide(
     if missing is None:
         return _ALLOWED
     return Decision(allowed=False, reason=f"because no {missing} allows the {request.action} action")
+
+
+def applying(policy: Policy, request: AccessRequest) -> Sequence[Statement]:
+    """Return the statements of a policy that allow or deny the request."""
+    return [statement for statement in policy.statements if _applies(statement, request)]
 
 
 def _missing(

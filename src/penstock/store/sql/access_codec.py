@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from penstock.access.identities.entities import (
+    AccountAlias,
     Entity,
     EntityKind,
     Group,
@@ -28,6 +29,7 @@ _CLASSES: Mapping[EntityKind, type[Entity]] = {
     EntityKind.GROUP: Group,
     EntityKind.PROFILE: InstanceProfile,
     EntityKind.OIDC: OidcProvider,
+    EntityKind.ALIAS: AccountAlias,
 }
 
 

@@ -25,7 +25,10 @@ WITHOUT = {
         *(f"{verb}Classifier" for verb in ("Create", "Delete", "Get", "Update")),
         "GetClassifiers",
     },
-    "iam": {"ListPolicies", "ListVirtualMFADevices"},
+    "iam": {
+        *("ListPolicies", "ListVirtualMFADevices", "GetAccountSummary", "GetAccountAuthorizationDetails"),
+        *("CreateAccountAlias", "DeleteAccountAlias", "ListAccountAliases", "SimulateCustomPolicy"),
+    },
     # Its permissions on resources are its own: IAM's policies name no resources of it.
     "lakeformation": {name for service, name in SERVED if service == "lakeformation"},
     "logs": set(),
@@ -79,6 +82,7 @@ SAMPLE = {
     "OpenIDConnectProviderArn": "arn:o",
     "Url": "https://oidc.example.com",
     "AccountId": "111122223333",
+    "PolicySourceArn": "arn:aws:iam::111122223333:user/ana",
     "ResourceARN": "arn:aws:athena:us-east-1:111122223333:workgroup/team",
 }
 

@@ -352,6 +352,12 @@ def _role(request: Request, context: ResourceContext) -> Sequence[str]:
     return (_entity("role", request.get("RoleName"), request, context),)
 
 
+def _linked_role(request: Request, context: ResourceContext) -> Sequence[str]:
+    task = str(request.get("DeletionTaskId", "")).split("/")
+    service = request.get("AWSServiceName") or (task[2] if len(task) > 2 else "*")
+    return (arn("iam", "", context.account, f"role/aws-service-role/{service}/*"),)
+
+
 def _group(request: Request, context: ResourceContext) -> Sequence[str]:
     return (_entity("group", request.get("GroupName"), request, context),)
 
@@ -527,6 +533,9 @@ _IAM: dict[str, Builder] = {
     "CreateOpenIDConnectProvider": _new_oidc,
     "ListOpenIDConnectProviders": _all_oidc,
     **_each(_policy, "TagPolicy", "UntagPolicy", "ListPolicyTags"),
+    **_each(_linked_role, "CreateServiceLinkedRole", "GetServiceLinkedRoleDeletionStatus"),
+    "DeleteServiceLinkedRole": _role,
+    "SimulatePrincipalPolicy": lambda request, _context: (request["PolicySourceArn"],),
 }
 _NAMING_ACCOUNTS = ("AccountId", "ChildId", "CreateAccountRequestId", "ResourceId", "TargetId")
 _ORGANIZATIONS: dict[str, Builder] = {

@@ -226,6 +226,12 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
     ("logs", "FilterLogEvents"): [
         ListedMembers(member="events", resources=_log_event, action="logs:FilterLogEvents", single="logs:GetLogEvents")
     ],
+    ("iam", "GetAccountAuthorizationDetails"): [
+        _iam("GetAccountAuthorizationDetails", "UserDetailList", _by("Arn"), "GetUser"),
+        _iam("GetAccountAuthorizationDetails", "GroupDetailList", _by("Arn"), "GetGroup"),
+        _iam("GetAccountAuthorizationDetails", "RoleDetailList", _by("Arn"), "GetRole"),
+        _iam("GetAccountAuthorizationDetails", "Policies", _by("Arn"), "GetPolicy"),
+    ],
     ("iam", "ListUsers"): [_iam("ListUsers", "Users", _by("Arn"), "GetUser")],
     ("iam", "ListRoles"): [_iam("ListRoles", "Roles", _by("Arn"), "GetRole")],
     ("iam", "ListPolicies"): [_iam("ListPolicies", "Policies", _by("Arn"), "GetPolicy")],

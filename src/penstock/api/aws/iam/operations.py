@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.access.authorize import Authorizer
 from penstock.access.federation.oidc_providers import OidcProviders
 from penstock.access.identities.accounts import Accounts
+from penstock.access.identities.aliases import Aliases
 from penstock.access.identities.groups import Groups
 from penstock.access.identities.identities import Identities
 from penstock.access.identities.instance_profiles import InstanceProfiles
 from penstock.access.identities.roles import Roles
 from penstock.access.identities.users import Users
+from penstock.access.keys import AccessStore
 from penstock.access.policies.managed import ManagedPolicies
+from penstock.api.aws.iam.account import account_handlers
 from penstock.api.aws.iam.groups import group_handlers
 from penstock.api.aws.iam.identities import identity_handlers
 from penstock.api.aws.iam.instance_profiles import instance_profile_handlers
@@ -18,6 +22,7 @@ from penstock.api.aws.iam.oidc import oidc_handlers
 from penstock.api.aws.iam.other_credentials import other_credential_handlers
 from penstock.api.aws.iam.policies import policy_handlers
 from penstock.api.aws.iam.roles import role_handlers
+from penstock.api.aws.iam.simulation import simulation_handlers
 from penstock.api.aws.iam.users import user_handlers
 from penstock.api.aws.protocol.operations import Handler, OperationSet
 
@@ -36,6 +41,8 @@ class Administration:
     groups: Groups
     profiles: InstanceProfiles
     providers: OidcProviders
+    store: AccessStore
+    authorizer: Authorizer
 
 
 def operations(administration: Administration) -> OperationSet:
@@ -49,5 +56,9 @@ def operations(administration: Administration) -> OperationSet:
         **group_handlers(administration.groups),
         **instance_profile_handlers(administration.profiles),
         **oidc_handlers(administration.providers),
+        **account_handlers(
+            administration.store, Aliases(administration.store), administration.roles, administration.policies
+        ),
+        **simulation_handlers(administration.store, administration.authorizer),
     }
     return OperationSet(service="iam", handlers=handlers)

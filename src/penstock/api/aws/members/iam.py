@@ -1,6 +1,6 @@
 """The members of IAM's requests."""
 
-from penstock.api.aws.members.declared import Members
+from penstock.api.aws.members.declared import Harmless, Members
 
 __all__ = ["MEMBERS"]
 
@@ -101,5 +101,24 @@ MEMBERS = Members(
         "TagOpenIDConnectProviderRequest": "OpenIDConnectProviderArn Tags",
         "UntagOpenIDConnectProviderRequest": "OpenIDConnectProviderArn TagKeys",
         "UpdateOpenIDConnectProviderThumbprintRequest": "OpenIDConnectProviderArn ThumbprintList",
+        "CreateAccountAliasRequest": "AccountAlias",
+        "DeleteAccountAliasRequest": "AccountAlias",
+        "ListAccountAliasesRequest": "Marker MaxItems",
+        "GetAccountAuthorizationDetailsRequest": "Filter Marker MaxItems",
+        "CreateServiceLinkedRoleRequest": "AWSServiceName Description CustomSuffix",
+        "DeleteServiceLinkedRoleRequest": "RoleName",
+        "GetServiceLinkedRoleDeletionStatusRequest": "DeletionTaskId",
+        "ContextEntry": "ContextKeyName ContextKeyValues",
+        "SimulatePrincipalPolicyRequest": (
+            "PolicySourceArn PolicyInputList PermissionsBoundaryPolicyInputList ActionNames ResourceArns ResourcePolicy "
+            "ResourceOwner CallerArn ContextEntries MaxItems Marker"
+        ),
+        "SimulateCustomPolicyRequest": (
+            "PolicyInputList PermissionsBoundaryPolicyInputList ActionNames ResourceArns ResourcePolicy ResourceOwner "
+            "CallerArn ContextEntries MaxItems Marker"
+        ),
+    },
+    harmless={
+        "ContextEntry": {"ContextKeyType": Harmless("A key's values are compared as the condition's operator says.")},
     },
 )

@@ -1,0 +1,201 @@
+"""IAM's operations on a whole account: aliases, counts, all entities at once, service-linked roles."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock.access.identities.aliases import Aliases
+from penstock.access.identities.entities import (
+    Entity,
+    EntityKind,
+    Group,
+    Identity,
+    InstanceProfile,
+    ManagedPolicy,
+    NoSuchEntity,
+    Role,
+    User,
+)
+from penstock.access.identities.roles import Roles
+from penstock.access.keys import AccessStore
+from penstock.access.policies.managed import ManagedPolicies, PolicyUsage
+from penstock.api.aws.iam.roles import role_shape
+from penstock.api.aws.iam.shapes import boundary_shape, document, named, paged, tags_shape
+from penstock.api.aws.protocol.operations import Handler, RequestContext
+from penstock.api.aws.protocol.values import Request, present
+
+__all__ = ["account_handlers"]
+
+# IAM user guide, "IAM and AWS STS quotas": those that hold here.
+_QUOTAS = {
+    "AccessKeysPerUserQuota": 2,
+    "AssumeRolePolicySizeQuota": 2_048,
+    "AttachedPoliciesPerGroupQuota": 10,
+    "AttachedPoliciesPerRoleQuota": 10,
+    "AttachedPoliciesPerUserQuota": 10,
+    "GroupPolicySizeQuota": 5_120,
+    "PolicySizeQuota": 6_144,
+    "RolePolicySizeQuota": 10_240,
+    "UserPolicySizeQuota": 2_048,
+    "VersionsPerPolicyQuota": 5,
+}
+_COUNTED = {
+    "Users": EntityKind.USER,
+    "Roles": EntityKind.ROLE,
+    "Groups": EntityKind.GROUP,
+    "Policies": EntityKind.POLICY,
+    "InstanceProfiles": EntityKind.PROFILE,
+    "Providers": EntityKind.OIDC,
+}
+
+
+def account_handlers(store: AccessStore, aliases: Aliases, roles: Roles, policies: ManagedPolicies) -> dict[str, Handler]:
+    """Return the handlers by operation name."""
+    return {**_alias_handlers(aliases), **_whole_account_handlers(store, policies), **_linked_role_handlers(roles)}
+
+
+def _alias_handlers(aliases: Aliases) -> dict[str, Handler]:
+    def create(request: Request, context: RequestContext) -> Request:
+        aliases.create(context.account, request["AccountAlias"])
+        return {}
+
+    def list_all(request: Request, context: RequestContext) -> Request:
+        return paged(request, "aliases", "AccountAliases", aliases.list(context.account), key=str, shape=str)
+
+    def delete(request: Request, context: RequestContext) -> Request:
+        aliases.delete(context.account, request["AccountAlias"])
+        return {}
+
+    return {"CreateAccountAlias": create, "ListAccountAliases": list_all, "DeleteAccountAlias": delete}
+
+
+def _whole_account_handlers(store: AccessStore, policies: ManagedPolicies) -> dict[str, Handler]:
+    def summary(_request: Request, context: RequestContext) -> Request:
+        found = {name: store.list_entities(kind, context.account) for name, kind in _COUNTED.items()}
+        own = [each for each in found["Policies"] if isinstance(each, ManagedPolicy)]
+        root = any(key.principal.endswith(":root") for key in store.list(context.account))
+        counts = {
+            **{name: len(entities) for name, entities in found.items()},
+            "AccountAccessKeysPresent": int(root),
+            "AccountMFAEnabled": 0,
+            "AccountSigningCertificatesPresent": 0,
+            "MFADevices": 0,
+            "MFADevicesInUse": 0,
+            "PolicyVersionsInUse": sum(len(each.versions) for each in own),
+            "ServerCertificates": 0,
+        }
+        return {"SummaryMap": counts | _QUOTAS}
+
+    def details(request: Request, context: RequestContext) -> Request:
+        wanted = set(request.get("Filter") or ("User", "Role", "Group", "LocalManagedPolicy", "AWSManagedPolicy"))
+        entities = [each for each in _details(store, policies, context.account) if each[0] in wanted]
+        page = paged(request, f"details:{sorted(wanted)}", "All", entities, key=lambda each: each[1], shape=_of_entity)
+        answer: dict[str, Any] = {"UserDetailList": [], "GroupDetailList": [], "RoleDetailList": [], "Policies": []}
+        for kind, shape in page["All"]:
+            answer["Policies" if kind.endswith("Policy") else f"{kind}DetailList"].append(shape)
+        return answer | {name: value for name, value in page.items() if name != "All"}
+
+    return {"GetAccountSummary": summary, "GetAccountAuthorizationDetails": details}
+
+
+_Described = tuple[str, str, Callable[[], dict[str, Any]]]
+
+
+def _of_entity(described: _Described) -> tuple[str, dict[str, Any]]:
+    return described[0], described[2]()
+
+
+def _details(store: AccessStore, policies: ManagedPolicies, account: str) -> list[_Described]:
+    """Return the kind, the ARN and what makes the shape of every entity."""
+    profiles = [each for each in store.list_entities(EntityKind.PROFILE, account) if isinstance(each, InstanceProfile)]
+    usage = policies.usage(account)
+    found: list[_Described] = []
+    for identity in store.list_identities(account):
+        kind = type(identity).__name__
+        found.append((kind, identity.arn, lambda each=identity: _identity_detail(each, profiles)))  # type: ignore[misc]
+    for policy in policies.list(account):
+        kind = "LocalManagedPolicy" if policy.account == account else "AWSManagedPolicy"
+        if kind == "LocalManagedPolicy" or usage.attached.get(policy.arn) or usage.bounding.get(policy.arn):
+            # Of AWS's policies, those that are used: as AWS answers.
+            found.append((kind, policy.arn, lambda each=policy: _policy_detail(each, usage)))  # type: ignore[misc]
+    return found
+
+
+def _identity_detail(identity: Identity, profiles: Sequence[InstanceProfile]) -> dict[str, Any]:
+    kind = type(identity).__name__
+    shape = named(kind, identity) | {
+        f"{kind}PolicyList": [
+            {"PolicyName": name, "PolicyDocument": document(text)} for name, text in sorted(identity.inline.items())
+        ],
+        "AttachedManagedPolicies": [
+            {"PolicyName": arn.rpartition("/")[2], "PolicyArn": arn} for arn in sorted(identity.attached)
+        ],
+    }
+    if isinstance(identity, User):
+        return shape | present(
+            GroupList=list(identity.groups), PermissionsBoundary=boundary_shape(identity), Tags=tags_shape(identity) or []
+        )
+    if isinstance(identity, Role):
+        own = [each for each in profiles if (each.role or "").lower() == identity.name.lower()]
+        return shape | present(
+            AssumeRolePolicyDocument=document(identity.trust),
+            InstanceProfileList=[named("InstanceProfile", each) | {"Roles": [role_shape(identity)]} for each in own],
+            PermissionsBoundary=boundary_shape(identity),
+            Tags=tags_shape(identity) or [],
+            RoleLastUsed={},
+        )
+    assert isinstance(identity, Group)
+    return shape
+
+
+def _policy_detail(policy: ManagedPolicy, usage: PolicyUsage) -> dict[str, Any]:
+    return present(
+        **_policy_names(policy),
+        DefaultVersionId=f"v{policy.default}",
+        AttachmentCount=usage.attached.get(policy.arn, 0),
+        PermissionsBoundaryUsageCount=usage.bounding.get(policy.arn, 0),
+        IsAttachable=True,
+        Description=policy.description,
+        UpdateDate=policy.updated,
+        PolicyVersionList=[
+            {
+                "Document": document(version.document),
+                "VersionId": f"v{version.number}",
+                "IsDefaultVersion": version.number == policy.default,
+                "CreateDate": version.created,
+            }
+            for version in policy.versions
+        ],
+    )
+
+
+def _policy_names(policy: Entity) -> Mapping[str, Any]:
+    return named("Policy", policy)
+
+
+def _linked_role_handlers(roles: Roles) -> dict[str, Handler]:
+    def create(request: Request, context: RequestContext) -> Request:
+        role = roles.create_linked(
+            context.account,
+            request["AWSServiceName"],
+            suffix=request.get("CustomSuffix", ""),
+            description=request.get("Description"),
+        )
+        return {"Role": role_shape(role)}
+
+    def delete(request: Request, context: RequestContext) -> Request:
+        role = roles.delete_linked(context.account, request["RoleName"])
+        return {"DeletionTaskId": f"task{role.path}{role.name}/{role.id}"}
+
+    def status(request: Request, context: RequestContext) -> Request:
+        parts = request["DeletionTaskId"].split("/")
+        if len(parts) != 5 or parts[:2] != ["task", "aws-service-role"]:
+            raise NoSuchEntity(f"There is no deletion task {request['DeletionTaskId'][:200]}.")
+        # Nothing here uses such a role, so that it is deleted at once.
+        gone = all(role.id != parts[4] for role in roles.list(context.account))
+        return {"Status": "SUCCEEDED" if gone else "IN_PROGRESS"}
+
+    return {
+        "CreateServiceLinkedRole": create,
+        "DeleteServiceLinkedRole": delete,
+        "GetServiceLinkedRoleDeletionStatus": status,
+    }
