@@ -352,6 +352,25 @@ def test_a_denied_resource_is_not_in_lists(world: World, service: str, operation
     assert hidden not in as_user
 
 
+def test_denied_identities_are_not_in_an_accounts_details(world: World) -> None:
+    def names(client: Any) -> list[str]:
+        found = client.get_account_authorization_details()
+        lists = {kind: found[f"{kind}DetailList"] for kind in ("User", "Group", "Role")} | {"Policy": found["Policies"]}
+        own = [each[f"{kind}Name"] for kind, entities in lists.items() for each in entities]
+        attached = [
+            policy["PolicyName"]
+            for kind in ("User", "Group", "Role")
+            for each in lists[kind]
+            for policy in each["AttachedManagedPolicies"]
+        ]
+        groups = [name for each in lists["User"] for name in each["GroupList"]]
+        profiles = [each["InstanceProfileName"] for role in lists["Role"] for each in role["InstanceProfileList"]]
+        return [*own, *attached, *groups, *profiles]
+
+    assert sum(HIDDEN in name for name in names(world.target.client("iam"))) >= 4
+    assert not [name for name in names(world.client("iam")) if HIDDEN in name]
+
+
 def _all_pages(client: Any, operation: str, arguments: Arguments) -> str:
     answers: list[Any] = []
     more: dict[str, Any] = {}

@@ -89,6 +89,10 @@ def _identity(kind: str) -> Callable[[Item, Request, ResourceContext], Sequence[
     return resources
 
 
+def _group_named(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+    return (context.lookup.entity_arn("group", item) or arn("iam", "", context.account, f"group/{item}"),)
+
+
 def _account(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
     return lambda item, _request, context: (account_resource(item[key], context),)
 
@@ -119,6 +123,10 @@ def _glue(operation: str, member: str, resources: Any, single: str, *, allowed: 
 
 def _iam(operation: str, member: str, resources: Any, single: str) -> ListedMembers:
     return ListedMembers(member=member, resources=resources, action=f"iam:{operation}", single=f"iam:{single}")
+
+
+def _details(member: str, resources: Any, single: str) -> ListedMembers:
+    return _iam("GetAccountAuthorizationDetails", member, resources, single)
 
 
 def _accounts(operation: str, member: str, key: str = "Id") -> ListedMembers:
@@ -227,10 +235,18 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
         ListedMembers(member="events", resources=_log_event, action="logs:FilterLogEvents", single="logs:GetLogEvents")
     ],
     ("iam", "GetAccountAuthorizationDetails"): [
-        _iam("GetAccountAuthorizationDetails", "UserDetailList", _by("Arn"), "GetUser"),
-        _iam("GetAccountAuthorizationDetails", "GroupDetailList", _by("Arn"), "GetGroup"),
-        _iam("GetAccountAuthorizationDetails", "RoleDetailList", _by("Arn"), "GetRole"),
-        _iam("GetAccountAuthorizationDetails", "Policies", _by("Arn"), "GetPolicy"),
+        _details("UserDetailList", _by("Arn"), "GetUser"),
+        _details("GroupDetailList", _by("Arn"), "GetGroup"),
+        _details("RoleDetailList", _by("Arn"), "GetRole"),
+        _details("Policies", _by("Arn"), "GetPolicy"),
+        _details("UserDetailList.GroupList", _group_named, "GetGroup"),
+        _details("RoleDetailList.InstanceProfileList", _by("Arn"), "GetInstanceProfile"),
+        *(
+            _iam(
+                "GetAccountAuthorizationDetails", f"{kind}DetailList.AttachedManagedPolicies", _by("PolicyArn"), "GetPolicy"
+            )
+            for kind in ("User", "Group", "Role")
+        ),
     ],
     ("iam", "ListUsers"): [_iam("ListUsers", "Users", _by("Arn"), "GetUser")],
     ("iam", "ListRoles"): [_iam("ListRoles", "Roles", _by("Arn"), "GetRole")],
