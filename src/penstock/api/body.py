@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import parse_qsl
 
-import orjson
-
 from penstock.api.errors import RequestTooLarge, UnreadableRequest
 from penstock.api.inflight import SMALL_BODY
+from penstock.bounded_json import JsonTooDeep, JsonTooLarge, read_json
 
 __all__ = [
     "MAX_BYTES",
     "MAX_DEPTH",
+    "MAX_VALUES",
     "ClientGone",
     "Unread",
     "body_size",
@@ -24,6 +24,8 @@ __all__ = [
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_DEPTH = 100
+MAX_VALUES = 500_000
+"""Values of a JSON body, by :func:`penstock.bounded_json.count_marks`: those of 100 partitions with 1,000 columns."""
 # Bytes of an oversize body that are read and discarded, so that the client gets its answer and not a broken connection.
 _DRAINED = 8 * MAX_BYTES
 # Bytes of an unread body that are discarded after its answer: closing at once would reset the connection of a client that is
@@ -111,36 +113,37 @@ async def read_body(receive: Receive, declared: int | None) -> bytes:
 
 
 def parse_json(body: bytes) -> Any:
-    """Return the JSON value of ``body``, ``{}`` if empty; raise :class:`UnreadableRequest` if it is invalid or too deep."""
+    """Return the JSON value of ``body``, ``{}`` if empty. A body of over 64 KB is parsed on a thread, not on the event loop.
+
+    Raises :class:`UnreadableRequest` if it is invalid or too deep, :class:`RequestTooLarge` if it has too many values.
+    """
     if not body:
         return {}
+    if len(body) > SMALL_BODY and _is_on_loop():
+        raise RuntimeError("a large body was to be parsed on the event loop")
     try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        return read_json(body, most=MAX_VALUES, deepest=MAX_DEPTH)
+    except JsonTooLarge:
+        raise RequestTooLarge(
+            f"The request body has more than {MAX_VALUES:,} values.", remedy="Send it as several requests."
+        ) from None
+    except JsonTooDeep:
+        raise UnreadableRequest(f"The request body is nested more than {MAX_DEPTH} levels deep.") from None
+    except ValueError as error:
         raise UnreadableRequest(f"The request body is not JSON: {error}.") from None
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
-        raise UnreadableRequest(f"The request body is nested more than {MAX_DEPTH} levels deep.")
-    return value
+
+
+def _is_on_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def query_members(query: str) -> Mapping[str, str]:
     """Return the members of a presigned request: signers put a body's string members into the query."""
     return {name: value for name, value in parse_qsl(query, keep_blank_values=True) if not name.startswith("X-Amz-")}
-
-
-def _deeper(value: Any, limit: int) -> bool:
-    level = [value]
-    for _ in range(limit + 1):
-        below: list[Any] = []
-        for item in level:
-            if type(item) is dict:
-                below.extend(item.values())
-            elif type(item) is list:
-                below.extend(item)
-        if not below:
-            return False
-        level = [item for item in below if type(item) is dict or type(item) is list]
-    return bool(level)
 
 
 def _too_large() -> RequestTooLarge:

@@ -18,6 +18,7 @@ FAILURES_PER_SECOND = 20.0
 _BURST = 10  # seconds of failures at once
 _OF_A_KEY = 10  # times as many failures for a key id, from all addresses
 _MAX_PROVEN = 10_000
+_ROLES_PER_SECOND = 100  # limit of AssumeRole calls per account, each of which is stored
 _IPV6_NETWORK = 64  # bits of the prefix that one household or machine has
 
 
@@ -68,6 +69,16 @@ class Limits:
     account_throttle: Throttle | None = None
     failures: FailedLogins = field(default_factory=FailedLogins)
     bodies: BodyBudget = field(default_factory=BodyBudget)
+
+    @classmethod
+    def of_process(cls, rate: float | None, *, processes: int) -> "Limits":
+        """Return one process's share of a server's limits; ``rate`` is the requests a second of a key, None no limit."""
+        failures = FAILURES_PER_SECOND if rate is None else min(FAILURES_PER_SECOND, rate)
+        return cls(
+            throttle=None if rate is None else Throttle(rate / processes),
+            account_throttle=Throttle(_ROLES_PER_SECOND / processes, whose="An account", what="calls of AssumeRole"),
+            failures=FailedLogins(failures / processes),
+        )
 
     def count(self, key_id: str) -> None:
         """Count a request of an authenticated key; raise :class:`Throttled` if it had too many."""

@@ -11,6 +11,7 @@ from penstock.access.keys import AccessKey
 from penstock.access.principals import Caller
 from penstock.access.sessions import TemporaryKey
 from penstock.access.sigv4 import Claim, SignedRequest, read_claim
+from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
@@ -82,16 +83,20 @@ class Login:
             self._limits.throttle.check(key_id)
         return PresentedKey(claim, key, caller, declared)
 
-    def authenticate(self, presented: PresentedKey, request: SignedRequest, model: SignedService, client: str) -> Caller:
+    async def authenticate(
+        self, presented: PresentedKey, request: SignedRequest, model: SignedService, client: str, workers: Workers
+    ) -> Caller:
         """Return the caller of ``request``, now with its body, to the service of ``model``; count it for its key."""
         claim = presented.claim
+        # Ten megabytes take as long as hundred requests.
+        digest = await workers.run(_digest, request.body) if len(request.body) > SMALL_BODY else _digest(request.body)
         try:
             if claim.service != model.signing_name:
                 raise InvalidSignature(f"Credential should be scoped to correct service: '{model.signing_name}'.")
             caller = presented.caller
             if caller is None:
-                caller = self._authenticator.authenticate(claim, request, presented.key)
-            elif not hmac.compare_digest(hashlib.sha256(request.body).hexdigest(), presented.payload_hash):
+                caller = self._authenticator.authenticate(claim, request, presented.key, payload_hash=digest)
+            elif not hmac.compare_digest(digest, presented.payload_hash):
                 raise InvalidSignature("The value passed in as x-amz-content-sha256 does not match the payload.")
         except AccessDenied:
             self._limits.failures.failed(client, presented.key_id)
@@ -100,6 +105,10 @@ class Login:
         # After authentication: a caller without the secret cannot use up the key's rate.
         self._limits.count(presented.key_id)
         return caller
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
 
 
 def named_key(head: SignedRequest) -> str:

@@ -60,7 +60,7 @@ def parts_of(
         tls=tls,
         allowed_hosts=config.allowed_host_names,
         insecure_plain_http=config.insecure_plain_http,
-        arguments=config.audit_arguments,
+        arguments=(*config.audit_arguments, *config.rate_arguments),
     )
     server = ServerProcess(
         home=home.root,

@@ -23,8 +23,7 @@ from penstock.api.confluent.app import ConfluentApp
 from penstock.api.confluent.auth import BasicLogin, check_private
 from penstock.api.confluent.errors import render
 from penstock.api.iceberg.routes import ROOT
-from penstock.api.limits import FAILURES_PER_SECOND, FailedLogins, Limits
-from penstock.api.throttle import Throttle
+from penstock.api.limits import Limits
 from penstock.errors import AccessDenied, PenstockError
 from penstock.server.auditing import open_audit
 from penstock.server.iceberg import build_iceberg
@@ -37,7 +36,6 @@ from penstock.settings.server import ServerSettings
 __all__ = ["build_app"]
 
 _FLUSH_SECONDS = 0.5
-_ROLES_PER_SECOND = 100  # limit of AssumeRole calls per account, each of which is stored
 _ICEBERG = f"{ROOT}/"
 _BESIDE = frozenset({"/healthz", "/readyz", "/metrics"})
 
@@ -51,7 +49,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     authenticator = Authenticator(keys=keys, region=settings.region, sessions=directory.sessions)
     lakes = Lakes.under(settings)
     access_checker = AccessChecker(directory.authorizer, region=settings.region, bucket_policy=lakes.bucket_policy)
-    limits = _limits(settings)
+    limits = Limits.of_process(settings.requests_per_second, processes=settings.workers)
     audit, close_audit = open_audit(settings)
     authorizer = PolicyAuthorizer(access_checker, services.tenants, directory.store, region=settings.region, audit=audit)
     services.crawl_access.of = authorizer.crawl_access
@@ -106,17 +104,6 @@ def build_app(settings: ServerSettings) -> ASGIApp:
             await operational(scope, receive, send)
 
     return app
-
-
-def _limits(settings: ServerSettings) -> Limits:
-    """Return the limits of one process: its share of the whole server's."""
-    workers, rate = settings.workers, settings.requests_per_second
-    failures = FAILURES_PER_SECOND if rate is None else min(FAILURES_PER_SECOND, rate)
-    return Limits(
-        throttle=None if rate is None else Throttle(rate / workers),
-        account_throttle=Throttle(_ROLES_PER_SECOND / workers, whose="An account", what="calls of AssumeRole"),
-        failures=FailedLogins(failures / workers),
-    )
 
 
 def _is_aws(scope: Scope) -> bool:

@@ -15,6 +15,7 @@ from penstock.access.authorize import Authorizer
 from penstock.access.keys import AccessKey, AccessStore
 from penstock.access.principals import root_arn
 from penstock.access.sessions import Sessions
+from penstock.api.limits import Limits
 from penstock.api.s3.call import Lake
 from penstock.api.s3.identity import S3Authenticator
 from penstock.api.s3.work import Work
@@ -121,6 +122,7 @@ def build_s3_app(settings: ServerSettings) -> ASGIApp:
     s3 = S3App(
         known.of,
         authenticator,
+        limits=Limits.of_process(settings.requests_per_second, processes=1),
         work=work,
         first=settings.account,
         region=settings.region,

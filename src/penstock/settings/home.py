@@ -27,6 +27,7 @@ from penstock import durable
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.settings.server import DEFAULT_REQUESTS_PER_SECOND
 
 __all__ = ["Home", "PlatformConfig"]
 
@@ -64,7 +65,7 @@ class PlatformConfig:
     insecure_plain_http: bool = False
     insecure_basic_auth: bool = False
     metrics_without_key: bool = False
-    requests_per_second: float = 0.0
+    requests_per_second: float = DEFAULT_REQUESTS_PER_SECOND
     """Limit of one access key; 0 is no limit."""
     min_free_mb: int = 64
     """Free disk space that the server needs to be ready."""
@@ -121,10 +122,15 @@ class PlatformConfig:
         )
 
     @property
+    def rate_arguments(self) -> tuple[str, ...]:
+        """The option of ``penstock serve`` and ``serve-s3`` about the rate of a key."""
+        return (f"--requests-per-second={self.requests_per_second}",)
+
+    @property
     def caller_arguments(self) -> tuple[str, ...]:
         """The options of ``penstock serve`` about callers and disk."""
         return (
-            f"--requests-per-second={self.requests_per_second}",
+            *self.rate_arguments,
             f"--min-free-mb={self.min_free_mb}",
             "--access-log" if self.access_log else "--no-access-log",
             *(f"--oidc-keys={issuer}={file}" for issuer, file in self.oidc_keys.items()),

@@ -9,7 +9,10 @@ from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.settings.spark_sql import SparkSqlSettings
 from penstock.settings.tls import TlsFiles
 
-__all__ = ["BootstrapKey", "ServerSettings"]
+__all__ = ["DEFAULT_REQUESTS_PER_SECOND", "BootstrapKey", "ServerSettings"]
+
+DEFAULT_REQUESTS_PER_SECOND = 2_000.0
+"""Requests of one access key: a third of what one process answers when they are small."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +80,7 @@ class ServerSettings:
     minimum_free: int = 64_000_000
     """Free bytes that the disks of store and lake need for the server to be ready."""
     requests_per_second: float | None = None
-    """Limit of one access key; None is no limit."""
+    """Limit of one access key, at the APIs and, counted separately, at the S3 endpoint; None is no limit."""
     oidc_keys: Mapping[str, Path] = field(default_factory=dict)
     """Files of the public keys (JWKS) that verify web identity tokens, by issuer."""
     audit_folder: Path | None = None

@@ -87,8 +87,8 @@ def start_server(
 ) -> RunningServer:
     """Start ``penstock serve`` over ``home`` and wait until it listens. The caller stops it.
 
-    ``arguments`` are further options of the command, ``program`` runs it. Raises :class:`EnvironmentProblem` with the
-    server's output if it ends or does not listen in time.
+    ``arguments`` are further options of the command, ``program`` runs it; keys have no limit of requests. Raises
+    :class:`EnvironmentProblem` with the server's output if it ends or does not listen in time.
     """
     home.mkdir(parents=True, exist_ok=True)
     key_id = access_key_id or "AKIA" + secrets.token_hex(8).upper()
@@ -98,7 +98,7 @@ def start_server(
     keys = {"PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": key_id, "PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY": secret}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*program, "serve", "--home", str(home), "--port", "0", *arguments],
+            [*program, "serve", "--home", str(home), "--port", "0", "--requests-per-second", "0", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -24,6 +24,7 @@ from penstock.api.confluent.requests import Query, Request
 from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
 from penstock.api.exchanges import Frame, Receive, Scope, Send
+from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
 from penstock.api.observer import Observer
 from penstock.api.tenants import Tenants
@@ -249,7 +250,7 @@ class ConfluentApp:
             parts=exchange.match.parts,
             context=exchange.match.context,
             query=Query(scope["query_string"].decode("latin-1")),
-            raw=parse_json(body) if scope["method"] in _WITH_BODY else None,
+            raw=await self._parsed(exchange, body) if scope["method"] in _WITH_BODY else None,
             extras=exchange.extras,
         )
         if api.permissions is not None:
@@ -257,11 +258,16 @@ class ConfluentApp:
             retained = request if len(body) <= _LARGE else replace(request, raw=None)
             exchange.named = partial(api.permissions.named, exchange.match.route.name, retained)
         work = partial(_work, exchange.match, request, api.permissions, caller, _origin(exchange, scope))
-        inline = exchange.match.route.inline and not request.query.text("format")
+        inline = exchange.match.route.inline and not request.query.text("format") and len(body) <= SMALL_BODY
         if inline and api.is_cached(caller, exchange.match.route):
             return Rendered(status=200, code=200, body=work())
         answered: bytes = await self._workers.run(work, owner=exchange.key_id or exchange.client)
         return Rendered(status=200, code=200, body=answered)
+
+    async def _parsed(self, exchange: _Exchange, body: bytes) -> Any:
+        if len(body) <= SMALL_BODY:
+            return parse_json(body)
+        return await self._workers.run(parse_json, body, owner=exchange.key_id or exchange.client)
 
     def _start(self, account: str) -> _RegistryApi:
         tenant = self._tenants.get(account) if self._tenants is not None else None

@@ -163,7 +163,7 @@ class IcebergApp:
                 self._limits.count("")
                 caller = self._anonymous
             else:
-                caller = login.caller(presented, request, exchange.client)
+                caller = await login.caller(presented, request, exchange.client)
             exchange.caller = caller
             work = partial(self._work, exchange, match, caller, request)
             answered: Rendered = await self._workers.run(work, owner=exchange.key_id or exchange.client)
@@ -211,7 +211,7 @@ class IcebergApp:
         exchange.unread = False
         request = head._replace(body=await read_body(receive, declared_length(exchange.headers)))
         if presented is not None:
-            exchange.caller = login.caller(presented, request, exchange.client)
+            exchange.caller = await login.caller(presented, request, exchange.client)
         return await login.endpoint.answer(request.body, exchange.headers, exchange.client, login.signer(presented))
 
     def _note_failed_login(self, exchange: Exchange, error: AccessDenied) -> None:

@@ -55,7 +55,7 @@ class IcebergLogin:
         self._limits = limits
         self._workers = workers
         self._insecure = insecure
-        self.endpoint = TokenEndpoint(tokens, authenticator.keys, limits.failures, self._fetch)
+        self.endpoint = TokenEndpoint(tokens, authenticator.keys, limits, self._fetch)
 
     async def present(self, head: SignedRequest, client: str, scope: Scope) -> PresentedKey | PresentedToken:
         """Return the key or token of a request whose body has not been read; raise an :class:`AccessDenied`."""
@@ -78,11 +78,11 @@ class IcebergLogin:
         self._limits.count(opened.access_key_id)
         return PresentedToken(caller=caller, key_id=opened.access_key_id)
 
-    def caller(self, presented: PresentedKey | PresentedToken, request: SignedRequest, client: str) -> Caller:
+    async def caller(self, presented: PresentedKey | PresentedToken, request: SignedRequest, client: str) -> Caller:
         """Return the caller, now that the body is known; raise an :class:`AccessDenied`."""
         if isinstance(presented, PresentedToken):
             return presented.caller
-        return self._login.authenticate(presented, request, _GLUE, client)
+        return await self._login.authenticate(presented, request, _GLUE, client, self._workers)
 
     def signer(self, presented: PresentedKey | PresentedToken | None) -> AccessKey | TemporaryKey | None:
         """Return the key that signed a request, None if it is not signed."""

@@ -21,7 +21,7 @@ from penstock.access.errors import ExpiredToken, UnrecognizedClient
 from penstock.access.keys import AccessKey
 from penstock.access.sessions import TemporaryKey
 from penstock.api.iceberg.errors import Rendered
-from penstock.api.limits import FailedLogins
+from penstock.api.limits import Limits
 
 __all__ = ["TokenEndpoint", "basic_credentials"]
 
@@ -48,12 +48,13 @@ class TokenEndpoint:
         self,
         tokens: BearerTokens,
         keys: KeyCache,
-        failures: FailedLogins,
+        limits: Limits,
         fetch: Callable[[str], Awaitable[AccessKey | None]],
     ) -> None:
         self._tokens = tokens
         self._keys = keys
-        self._failures = failures
+        self._limits = limits
+        self._failures = limits.failures
         self._fetch = fetch
 
     async def answer(
@@ -65,6 +66,8 @@ class TokenEndpoint:
             key = await self._key(fields, headers, client, signer)
         except _Refused as error:
             return _answer(error.status, error.code, {"error": error.code, "error_description": str(error)})
+        if signer is None:
+            self._limits.count(key.access_key_id)
         token, seconds = self._tokens.issue(key)
         body: dict[str, Any] = {
             "access_token": token,

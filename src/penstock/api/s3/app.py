@@ -18,7 +18,7 @@ from penstock.access.context_keys import Origin
 from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sigv4 import Claim, SignedRequest
 from penstock.api.errors import Throttled
-from penstock.api.limits import FailedLogins
+from penstock.api.limits import Limits
 from penstock.api.s3.audit import UNDECIDED, AuditedRequest, named_key
 from penstock.api.s3.body import BodyReader
 from penstock.api.s3.buckets import BUCKET_HANDLERS
@@ -86,7 +86,7 @@ class S3App:
         region: str,
         domains: tuple[str, ...] = (".localhost",),
         audit: AuditSink | None = None,
-        failures: FailedLogins | None = None,
+        limits: Limits | None = None,
         close: Callable[[], None] | None = None,
         accounts: Callable[[], Iterable[str]] | None = None,
     ) -> None:
@@ -97,7 +97,7 @@ class S3App:
         self._region = region
         self._domains = domains
         self._audit: AuditSink = audit or NullAuditSink()
-        self._failures = failures or FailedLogins()
+        self._limits = limits or Limits()
         self._close = close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -220,16 +220,18 @@ class S3App:
         """Return who signed the request. Failures are counted by address and key id, as by the other APIs."""
         key_id = named_key(request)
         try:
-            self._failures.check(client, key_id)
+            self._limits.failures.check(client, key_id)
             try:
                 authenticated = await authenticator.authenticate(request)
             except S3Error as error:
                 if error.code not in UNDECIDED:
-                    self._failures.failed(client, key_id)
+                    self._limits.failures.failed(client, key_id)
                 raise
+            self._limits.failures.succeeded(client, key_id)
+            # After authentication: a caller without the secret cannot use up the key's rate.
+            self._limits.count(key_id)
         except Throttled as error:
             raise S3Error("SlowDown", "Please reduce your request rate.", remedy=error.remedy) from None
-        self._failures.succeeded(client, key_id)
         return authenticated
 
     def _target(self, scope: Scope, headers: Mapping[str, str]) -> _Target:
@@ -370,5 +372,7 @@ async def _send_error(scope: Scope, send: Send, error: S3Error, request_id: str)
     }
     if error.status == 304 or scope["method"] == "HEAD":
         document = b""
+    if error.status == 503:
+        headers["retry-after"] = "1"
     await send({"type": "http.response.start", "status": error.status, "headers": _encoded(headers)})
     await send({"type": "http.response.body", "body": document})

@@ -11,7 +11,7 @@ from penstock.cli.server.listen_options import tls_files
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 from penstock.settings.addresses import is_loopback
 from penstock.settings.home import Home
-from penstock.settings.server import BootstrapKey, ServerSettings
+from penstock.settings.server import DEFAULT_REQUESTS_PER_SECOND, BootstrapKey, ServerSettings
 
 __all__ = [
     "audit_options",
@@ -19,6 +19,7 @@ __all__ = [
     "issuer_keys",
     "kept_audit_options",
     "kept_caller_options",
+    "rate_option",
     "settings_of",
     "state_options",
 ]
@@ -31,8 +32,14 @@ _AUDIT: tuple[tuple[str, Any, object, str], ...] = (
     ("--audit-keep-days", click.IntRange(1), 90, "Days to keep records."),
     ("--audit-keep-mb", click.IntRange(16), 1024, "MB of records to keep."),
 )
+_RATE: tuple[str, Any, object, str] = (
+    "--requests-per-second",
+    click.FloatRange(0),
+    DEFAULT_REQUESTS_PER_SECOND,
+    "Limit per access key; 0 means no limit.",
+)
 _CALLERS: tuple[tuple[str, Any, object, str], ...] = (
-    ("--requests-per-second", click.FloatRange(0), 0.0, "Limit per access key; 0 means no limit."),
+    _RATE,
     ("--min-free-mb", click.IntRange(0), 64, "Free disk space, in MB, that /readyz requires."),
     ("--access-log/--no-access-log", bool, True, "Write one JSON line per request to standard error."),
 )
@@ -119,6 +126,11 @@ def kept_audit_options(command: F) -> F:
 def caller_options(command: F) -> F:
     """Add ``requests_per_second``, ``min_free_mb``, ``access_log`` and ``oidc_keys``, which :func:`issuer_keys` reads."""
     return _with(_oidc_keys(command), _CALLERS, kept=False)
+
+
+def rate_option(command: F) -> F:
+    """Add ``requests_per_second`` alone."""
+    return _with(command, (_RATE,), kept=False)
 
 
 def kept_caller_options(command: F) -> F:

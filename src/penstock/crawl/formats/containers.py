@@ -8,6 +8,7 @@ from penstock.catalog.model import Column
 from penstock.crawl.formats.port import PARQUET, FileFormat, Recognized
 from penstock.crawl.types import hive_type
 from penstock.errors import DataProblem, PenstockError
+from penstock.lake.avro_blocks import AvroBlocks, AvroFileError
 from penstock.lake.statistics import read_parquet_footer
 from penstock.schema.avro.hive import columns as avro_columns
 from penstock.schema.avro.parse import parse_registered
@@ -70,15 +71,12 @@ def _avro(path: Path) -> Recognized:
 
 def _avro_header(path: Path) -> tuple[str, int]:
     """Return the schema of an Avro file, and its rows, from the counts of its blocks."""
-    import fastavro  # noqa: PLC0415 - only for files of Avro
-
     try:
         with path.open("rb") as file:
-            reader = fastavro.block_reader(file)
-            text = json.dumps(json.loads(reader.metadata["avro.schema"]), separators=(",", ":"))
-            rows = sum(block.num_records for block in reader)
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # noqa: BLE001 - the library raises whatever a damaged file leads to
-        raise DataProblem(f"it is not a complete Avro file ({str(error)[:200]})") from None
+            blocks = AvroBlocks(file)
+            text = json.dumps(blocks.schema, separators=(",", ":"))
+            # From what the blocks state, without inflating them.
+            rows = sum(block.records for block in blocks)
+    except AvroFileError as error:
+        raise DataProblem(f"it is not a complete Avro file ({error})") from None
     return text, rows

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from penstock import durable
+from penstock.bounded_json import JsonTooDeep, JsonTooLarge, read_json
 from penstock.errors import DataProblem, NotFound
 from penstock.lake.etags import tag_file
 from penstock.lake.iceberg.errors import BadDocument
@@ -21,7 +22,13 @@ from penstock.lake.locations import LakeFolder
 
 __all__ = ["MetadataFiles", "encode"]
 
-_MAX_BYTES = 256 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
+# 10,000 snapshots have 300,000 values, a schema of 1,000 columns has 9,000.
+_MAX_VALUES = 1_000_000
+_MAX_DEPTH = 200
+# Real metadata files shrink to a tenth or a thirtieth. Deflate's most is 1,032.
+_MOST_RATIO = 200
+_ANY_RATIO = 4 * 1024 * 1024  # bytes up to which no ratio is too high
 _NUMBER = re.compile(r"(\d{1,9})-[^/]*", re.ASCII)
 _FOLDER = "write.metadata.path"
 _CODEC = "write.metadata.compression-codec"
@@ -53,8 +60,10 @@ class MetadataFiles:
         if content[:2] == b"\x1f\x8b":
             content = _inflate(content, location)
         try:
-            return orjson.loads(content)
-        except orjson.JSONDecodeError as error:
+            return read_json(content, most=_MAX_VALUES, deepest=_MAX_DEPTH)
+        except (JsonTooLarge, JsonTooDeep) as error:
+            raise DataProblem(f"The metadata file {location} {error}.", remedy="Expire old snapshots.") from None
+        except ValueError as error:
             raise DataProblem(f"The metadata file {location} is not JSON: {error}.") from None
 
     def write(self, document: Mapping[str, Any], *, previous: str | None) -> str:
@@ -104,11 +113,16 @@ def _next_number(previous: str | None) -> int:
 
 
 def _inflate(content: bytes, location: str) -> bytes:
+    most = min(_MAX_BYTES, max(_ANY_RATIO, len(content) * _MOST_RATIO))
     unpacker = zlib.decompressobj(wbits=31)
     try:
-        text = unpacker.decompress(content, _MAX_BYTES)
+        text = unpacker.decompress(content, most)
+        # What is left may be no more than the stream's end.
+        rest = unpacker.decompress(unpacker.unconsumed_tail, 1)
     except zlib.error as error:
         raise DataProblem(f"The metadata file {location} cannot be decompressed: {error}.") from None
-    if unpacker.unconsumed_tail:
-        raise DataProblem(f"The metadata file {location} has more than {_MAX_BYTES:,} bytes.")
+    if rest:
+        raise DataProblem(f"The metadata file {location} of {len(content):,} bytes inflates to more than {most:,} bytes.")
+    if not unpacker.eof:
+        raise DataProblem(f"The metadata file {location} is cut off.")
     return text

@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-import fastavro
-
 from penstock.errors import PenstockError
+from penstock.lake.avro_blocks import read_rows
 from penstock.lake.iceberg.documents import Document
 from penstock.lake.iceberg.files import MetadataFiles
 
 __all__ = ["remove_files"]
 
+_MOST_BYTES = 64 * 1024 * 1024  # of one manifest, inflated
 _log = logging.getLogger("penstock.server")
 
 
@@ -66,7 +66,7 @@ def _rows(files: MetadataFiles, location: str) -> list[Any]:
     with contextlib.ExitStack() as stack:
         try:
             path: Path = files.path(location)
-            return list(fastavro.reader(stack.enter_context(path.open("rb"))))
-        except (OSError, PenstockError, ValueError, EOFError, KeyError) as error:
+            return list(read_rows(stack.enter_context(path.open("rb")), most_bytes=_MOST_BYTES))
+        except (OSError, PenstockError, ValueError, EOFError, KeyError, IndexError, TypeError) as error:
             _log.warning("the files that %s refers to stay, because it cannot be read: %s", location, error)
             return []

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 
+from tests.unit.lake.bombs import EMPTY, avro_file, varint
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 from tests.unit.query.tables.files_of_formats import AVRO, CSV, HCATALOG, OPENX, ORC, REGEX, TEXT, formatted, write
 
@@ -113,6 +114,30 @@ def test_avro_files_are_resolved_to_the_tables_schema(lake: Lake, rows: Rows, as
     assert rows("SELECT * FROM t") == [["1", "none"]]
     formatted(lake, "t", {"x": "string"}, AVRO)
     assert "Column 'x' cannot be read as the table's type" in (ask("SELECT * FROM t").reason or "")
+
+
+@pytest.mark.parametrize(
+    ("schema", "blocks"),
+    [
+        # 113 bytes.
+        (EMPTY, [(2_000_000_000, b"")]),
+        # No block alone is too much.
+        (EMPTY, [(900_000, b"")] * 2),
+        (
+            {"type": "record", "name": "R", "fields": [{"name": "a", "type": {"type": "array", "items": "null"}}]},
+            [(1, varint(2_000_000_000) + varint(0))],
+        ),
+        (
+            {"type": "record", "name": "R", "fields": [{"name": "next", "type": ["null", "R"]}]},
+            [(1, b"\x02" * 1_000_000 + b"\0")],
+        ),
+    ],
+    ids=["records", "blocks", "nulls", "nesting"],
+)
+def test_an_avro_file_that_states_more_than_it_has_is_refused(lake: Lake, ask: Ask, schema: Any, blocks: Any) -> None:
+    formatted(lake, "t", {"n": "string"}, AVRO)
+    write(lake, "t/a.avro", avro_file(schema, *blocks))
+    assert (ask("SELECT count(*) FROM t").reason or "").startswith("HIVE_BAD_DATA: s3://lake/t/a.avro: ")
 
 
 @pytest.mark.parametrize("library", [ORC, AVRO])

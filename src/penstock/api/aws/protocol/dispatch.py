@@ -24,7 +24,7 @@ from penstock.api.aws.protocol.models import QUERY, REST
 from penstock.api.aws.protocol.operations import BatchHandler, OperationAuthorizer, RequestContext, RunOnThread, Trace
 from penstock.api.aws.protocol.query import XML_TYPE, read_fields, write_error
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
-from penstock.api.errors import Throttled, UnreadableRequest
+from penstock.api.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
 from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
 from penstock.api.login import Login, named_key, named_service
@@ -41,6 +41,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 _JSON_TYPES = (b"application/x-amz-json-1.1", b"application/x-amz-json-1.0")
 _FORM_TYPE = "application/x-www-form-urlencoded"
+_MAX_FORM = 1024 * 1024  # bytes: the largest document of IAM has 131,072 characters, of which a form makes three each
 
 
 _THROTTLED_RECORDS = 10.0  # audit events of throttled requests a second
@@ -61,6 +62,7 @@ class _Exchange:
         "operation",
         "presumed",
         "request_id",
+        "retried",
         "service",
         "size",
         "target",
@@ -85,6 +87,8 @@ class _Exchange:
         self.key_id = ""
         self.unread = True
         """Whether nothing of the body has been read."""
+        self.retried = False
+        """Whether the answer tells the client to send the request again."""
 
 
 class AwsApp:
@@ -135,6 +139,7 @@ class AwsApp:
             return
         except Exception as error:  # noqa: BLE001 -- the one place that renders errors
             rendered = self._render(exchange, error)
+            exchange.retried = isinstance(error, Throttled | Overloaded)
             status, code, answered = rendered.status, rendered.code, rendered.body
         finally:
             unread = Unread(exchange.headers) if exchange.unread else None
@@ -236,12 +241,18 @@ class AwsApp:
         exchange.key_id = "" if presented is None else presented.key_id
         owner = exchange.client if presented is None else f"{exchange.client} {presented.key_id}"
         size = body_size(exchange.headers)
+        if exchange.fields is not None and (declared_length(exchange.headers) or 0) > _MAX_FORM:
+            raise _large_form()
         await self._limits.bodies.acquire(owner, size)
         try:
             exchange.unread = False
             request = head._replace(body=await read_body(receive, declared_length(exchange.headers)))
             exchange.size = len(request.body)
-            if exchange.fields is not None:
+            if exchange.fields is not None and exchange.size > _MAX_FORM:
+                raise _large_form()
+            if exchange.fields is not None and exchange.size > SMALL_BODY:
+                await self._workers.run(self._read_form, exchange, request, owner=exchange.key_id or exchange.client)
+            elif exchange.fields is not None:
                 self._read_form(exchange, request)
             service = exchange.service
             assert service is not None
@@ -251,7 +262,7 @@ class AwsApp:
                 self._limits.count("")
                 caller = self._anonymous
             else:
-                caller = login.authenticate(presented, request, service.model, exchange.client)
+                caller = await login.authenticate(presented, request, service.model, exchange.client, self._workers)
             exchange.caller = caller
             return await self._call(exchange, request, caller, service, secure=scope.get("scheme") == "https")
         finally:
@@ -310,9 +321,15 @@ class AwsApp:
         if endpoint.bounded and self._limits.account_throttle is not None:
             # Without a signature there is no account yet: the address is counted, and uses up no account's rate.
             self._limits.account_throttle.take(caller.account or exchange.client)
+        owner = exchange.key_id or exchange.client
         raw: Any = exchange.fields
-        if raw is None:
-            raw = query_members(request.query) if request.query and not request.body else parse_json(request.body)
+        if raw is None and request.query and not request.body:
+            raw = query_members(request.query)
+        elif raw is None and exchange.size <= SMALL_BODY:
+            raw = parse_json(request.body)
+        elif raw is None:
+            raw = await self._workers.run(parse_json, request.body, owner=owner)
+        inline = endpoint.inline and exchange.size <= SMALL_BODY
         if not is_reading(endpoint.operation):
             self._audit.check()
         context = exchange.context = RequestContext(
@@ -323,20 +340,19 @@ class AwsApp:
             principal=caller.principal,
             request_id=exchange.request_id,
             client=exchange.client,
-            on_loop=endpoint.inline,
+            on_loop=inline,
             caller=caller,
             secure=secure,
             user_agent=exchange.headers.get("user-agent", ""),
             trace=Trace(),
         )
-        if endpoint.inline:
+        if inline:
             [answer] = endpoint.answer([(raw, context)], self._authorizer)
             if not isinstance(answer, RunOnThread):
                 return _returned(answer)
             context = context._replace(on_loop=False)
         if isinstance(endpoint.handler, BatchHandler):
             return await self._coalescer(endpoint).run((raw, context))
-        owner = exchange.key_id or exchange.client
         [answer] = await self._workers.run(endpoint.answer, [(raw, context)], self._authorizer, owner=owner)
         return _returned(answer)
 
@@ -362,6 +378,10 @@ class AwsApp:
 
 def _no_signature() -> MissingAuthentication:
     return MissingAuthentication("Missing Authentication Token")
+
+
+def _large_form() -> RequestTooLarge:
+    return RequestTooLarge(f"The form is larger than {_MAX_FORM} bytes.")
 
 
 def _new_id() -> str:
@@ -423,6 +443,8 @@ async def _send(send: Send, exchange: _Exchange, *, status: int, code: str, body
     ]
     if status != 200:
         answer.append((b"x-amzn-errortype", code.encode()))
+    if exchange.retried:
+        answer.append((b"retry-after", b"1"))
     if unread is not None and unread.closes:
         answer.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": answer})

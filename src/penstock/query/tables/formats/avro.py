@@ -21,10 +21,14 @@ from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.tables.formats.faults import bad_data
 from penstock.query.tables.formats.port import FILE_COLUMN, NumberedFile, Relation
 from penstock.query.tables.formats.streams import register_stream
+from penstock.schema.avro.parse import parse_registered
+from penstock.serdes.avro.limits import Kind, Limits, Node, analyse, check, needs_check
+from penstock.serdes.errors import PayloadTooLarge
 
 __all__ = ["AvroFormat"]
 
 _ROWS = 4_096
+_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +56,9 @@ class AvroFormat:
         reader = self._reader()
 
         def batches() -> Iterator[pa.RecordBatch]:
+            spare = _Spare()
             for number, file in files:
-                for rows in _records(file.path, reader):
+                for rows in _records(file.path, reader, spare):
                     folded = [{key.lower(): value for key, value in row.items()} for row in rows]
                     arrays = [
                         _array(file.path, name, kind, [shape(row.get(name)) for row in folded])
@@ -77,11 +82,24 @@ class AvroFormat:
             ) from None
 
 
-def _records(path: str, reader: Any) -> Iterator[list[dict[str, Any]]]:
+class _Spare:
+    """Counts the records without bytes in the files of one scan: a file of 113 bytes may state any number of them."""
+
+    def __init__(self) -> None:
+        self._left = _LIMITS.empty_items
+
+    def take(self, records: int) -> None:
+        """Raise :class:`PayloadTooLarge` beyond the bound."""
+        self._left -= records
+        if self._left < 0:
+            raise PayloadTooLarge(f"More than {_LIMITS.empty_items:,} records have no bytes.")
+
+
+def _records(path: str, reader: Any, spare: _Spare) -> Iterator[list[dict[str, Any]]]:
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a name, not a Path
             rows: list[dict[str, Any]] = []
-            for row in fastavro.reader(file, reader_schema=reader):
+            for row in _rows(fastavro.block_reader(file, reader_schema=reader), spare):
                 if not isinstance(row, dict):
                     raise bad_data(path, "Its schema is not a record.")
                 rows.append(row)
@@ -95,6 +113,33 @@ def _records(path: str, reader: Any) -> Iterator[list[dict[str, Any]]]:
     except Exception as error:
         # fastavro raises errors of many kinds for damaged data.
         raise bad_data(path, f"The file cannot be read as Avro: {error}.") from error
+
+
+def _rows(blocks: Any, spare: _Spare) -> Iterator[Any]:
+    """Yield the records of all blocks, each of which is checked before fastavro believes its counts."""
+    layout = _layout(blocks)
+    for block in blocks:
+        size = len(block.bytes_.getbuffer())
+        spare.take(max(0, block.num_records - size))
+        if layout is not None and block.num_records:
+            # A block has the bytes of an array of its records.
+            check(layout, _varint(block.num_records) + block.bytes_.getvalue() + b"\0", 0, _LIMITS)
+        yield from block
+
+
+def _layout(blocks: Any) -> Node | None:
+    """Return the layout of an array of the file's records, None if fastavro reads those safely."""
+    text = json.loads(blocks.metadata["avro.schema"])
+    root = Node(Kind.ARRAY, inside=[analyse(parse_registered(text))])
+    return root if needs_check(root) else None
+
+
+def _varint(value: int) -> bytes:
+    zigzag, found = value << 1, bytearray()
+    while zigzag >= 0x80:
+        found.append(zigzag & 0x7F | 0x80)
+        zigzag >>= 7
+    return bytes([*found, zigzag])
 
 
 def _array(path: str, name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:

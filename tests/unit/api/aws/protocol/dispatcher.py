@@ -89,6 +89,7 @@ class World:
                 bounded=frozenset({"RegisterSchemaVersion"}),
             ),
             OperationSet(service="athena", handlers={"GetQueryExecution": self.handlers}),
+            OperationSet(service="iam", handlers={"GetUser": self.handlers}),
             OperationSet(service="secretsmanager", handlers={"GetSecretValue": self.handlers}),
         ]
         authenticator = Authenticator(keys=KeyCache(store), region="us-east-1") if authenticated else None
@@ -132,7 +133,8 @@ class World:
         answered = b"".join(message["body"] for message in rest)
         headers_sent = {name.decode(): value.decode() for name, value in start["headers"]}
         assert int(headers_sent["content-length"]) == len(answered)
-        return Answer(start["status"], headers_sent, orjson.loads(answered))
+        is_xml = answered.startswith(b"<")
+        return Answer(start["status"], headers_sent, {"xml": answered} if is_xml else orjson.loads(answered))
 
     def call(self, target: str, body: Any = None, *, service: str = "glue", **headers: str) -> Answer:
         """The answer to a signed request."""

@@ -1,5 +1,7 @@
 """What the dispatcher bounds: bodies, threads, requests of a key."""
 
+import asyncio
+import threading
 from typing import Any
 
 import orjson
@@ -15,6 +17,7 @@ from penstock.access.sts import TokenService
 from penstock.api import body as bodies
 from penstock.api import workers
 from penstock.api.aws.iam import sts
+from penstock.api.aws.protocol import dispatch, query
 from penstock.api.limits import Limits
 from penstock.api.throttle import Throttle
 from penstock.store.memory.access import MemoryAccessStore
@@ -27,6 +30,55 @@ def test_bounds_how_deep_a_body_goes(world: World, depth: int) -> None:
     answer = world.call("AWSGlue.GetSchemaVersion", b'{"a":' + b"[" * depth + b"]" * depth + b"}")
     assert answer.body["__type"] == "SerializationException"
     assert world.call("AWSGlue.GetSchemaVersion", orjson.dumps(ID | {"Wide": [[]] * 5_000})).status == 200
+
+
+@pytest.mark.parametrize("item", [b"[]", b"{}", b"0", b'{"a":0}'])
+def test_a_body_of_too_many_values_is_refused(world: World, item: bytes) -> None:
+    answer = world.call("AWSGlue.GetSchemaVersion", b'{"x":[' + b",".join([item] * 600_000) + b"]}")
+    assert (answer.status, answer.body["__type"]) == (413, "RequestEntityTooLargeException")
+    assert "500,000 values" in answer.message
+
+
+def test_a_large_body_is_parsed_on_a_thread_also_for_operations_of_the_event_loop(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    parse = bodies.parse_json
+
+    def noted(body: bytes) -> Any:
+        parsed.append(threading.current_thread().name)
+        return parse(body)
+
+    monkeypatch.setattr(dispatch, "parse_json", noted)
+    for size in (10, 100_000):
+        assert world.call("AWSGlue.GetSchemaVersion", ID | {"Unknown": "x" * size}).status == 200
+    threads = [thread for _, _, thread in world.handlers.seen]
+    assert [[name.startswith("penstock-api") for name in names] for names in (parsed, threads)] == [[False, True]] * 2
+    with pytest.raises(RuntimeError, match="event loop"):
+        asyncio.run(_parsed(b" " * 100_000))
+
+
+async def _parsed(body: bytes) -> Any:
+    return bodies.parse_json(body)
+
+
+def test_a_form_is_bounded_and_a_large_one_is_read_on_a_thread(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    read_fields = query.read_fields
+
+    def noted(text: str) -> dict[str, str]:
+        read.append(threading.current_thread().name)
+        return read_fields(text)
+
+    monkeypatch.setattr(dispatch, "read_fields", noted)
+    start = b"Action=GetUser&Version=2010-05-08&UserName=a&Unknown="
+    for size in (100, 100_000, 1024 * 1024 + 1):
+        form = start + b"a" * (size - len(start))
+        made = AWSRequest("POST", "http://localhost/", {"Content-Type": "application/x-www-form-urlencoded"}, form)
+        SigV4Auth(CREDENTIALS, "iam", "us-east-1").add_auth(made)
+        answer = world.send(made)
+        assert answer.status == (413 if size > 1024 * 1024 else 200)
+    assert [name.startswith("penstock-api") for name in read] == [False, True]
 
 
 def test_bounds_the_body_and_still_answers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,6 +121,7 @@ def test_an_access_key_over_its_rate_is_throttled(world: World) -> None:
     assert world.call("AWSGlue.GetSchemaVersion", request).status == 200
     answer = world.call("AWSGlue.GetSchemaVersion", request)
     assert (answer.status, answer.body["__type"]) == (400, "ThrottlingException")
+    assert answer.headers["retry-after"] == "1"
 
 
 def test_recorded_operations_have_a_rate_for_all_keys_of_an_account(world: World) -> None:
