@@ -71,6 +71,8 @@ class CrawlService:
     As in Glue, a waiting crawl is RUNNING already. A crawl belongs to the process that started it, which stores a heartbeat
     every five seconds. If that process is gone (no such process id on this host, no heartbeat for 20 seconds on others),
     the next read of the crawler marks the crawl as failed.
+
+    ``access`` says what crawls may do; None is for a catalog that one program has for itself: nobody is asked.
     """
 
     def __init__(
@@ -83,10 +85,10 @@ class CrawlService:
         classifiers: ClassifierService | None = None,
         sources: SourceFinder | None = None,
         account: str = DEFAULT_ACCOUNT,
-        access: LateAccess | None = None,
+        access: LateAccess | None,
     ) -> None:
         self._account = account
-        self._access = access or LateAccess()
+        self._access = access
         self._starters: dict[str, Starter] = {}
         self._sources = sources
         self._classifiers = classifiers
@@ -413,7 +415,7 @@ class CrawlService:
         """Return what checks the crawl's changes, and what records them. Raises AccessDenied if it may not start."""
         run_id = crawler.run_id or ""
         given = self._operation_checks.get(run_id)
-        if self._access.of is None:
+        if self._access is None:
             return given, None
         # Crawlers of an earlier release have no starter: nobody is asked, and the changes are recorded.
         starter = self._starters.get(run_id) or Starter(caller=None, action="StartCrawler")

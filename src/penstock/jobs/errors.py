@@ -8,6 +8,7 @@ __all__ = [
     "EntryNotFound",
     "IllegalSession",
     "IllegalWorkflow",
+    "JobsOff",
     "SettingNotServed",
     "TooManyEntries",
     "TooManyRuns",
@@ -19,6 +20,13 @@ class EntryNotFound(NotFound):
 
     def __init__(self, what: str, name: str) -> None:
         super().__init__(f"{what.capitalize()} {name[:300]} was not found.")
+
+
+class JobsOff(InvalidInput):
+    """This server runs no jobs: a request of its caller, who is not to try again."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"This server runs no {what}.", remedy="Its operator starts it with --jobs.")
 
 
 class EntryExists(AlreadyExists):

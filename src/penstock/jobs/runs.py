@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
+from penstock.errors import InvalidInput, PenstockError
 from penstock.jobs.definitions import check_arguments, check_settings
-from penstock.jobs.errors import EntryNotFound, TooManyEntries, TooManyRuns
+from penstock.jobs.errors import EntryNotFound, JobsOff, TooManyEntries, TooManyRuns
 from penstock.jobs.model import ENDED, JOB_RUN, JOBS, RUNS, Job, JobRun, RunState
 from penstock.jobs.store import JobStore
 from penstock.paging import Page, page
@@ -56,10 +56,10 @@ class RunService:
         """Start a run, or let it wait if the job queues its runs and as many as allowed are running.
 
         A request whose id is taken changes nothing and returns the stored run. Raises :class:`EntryNotFound`,
-        :class:`TooManyRuns`, :class:`InvalidInput`; :class:`EnvironmentProblem` if this server runs no jobs.
+        :class:`TooManyRuns`, :class:`InvalidInput`; :class:`JobsOff` if this server runs no jobs.
         """
         if not self._enabled:
-            raise EnvironmentProblem("This server runs no jobs.", remedy="Start it with --jobs.")
+            raise JobsOff("jobs")
         check_arguments(request.arguments)
 
         def make(found: Job, active: Sequence[JobRun]) -> JobRun:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput
+from penstock.errors import AccessDenied, InvalidInput
 from penstock.jobs.definitions import check_settings
-from penstock.jobs.errors import EntryExists, EntryNotFound, IllegalSession
+from penstock.jobs.errors import EntryExists, EntryNotFound, IllegalSession, JobsOff
 from penstock.jobs.model import RUNS, JobRun
 from penstock.jobs.store import JobStore, Kind
 from penstock.paging import Page, page
@@ -137,9 +137,9 @@ class SessionService:
         self._now = now
 
     def create(self, session_id: str, settings: Mapping[str, Any], tags: Mapping[str, str]) -> Session:
-        """Start a session. Raises :class:`EntryExists`, :class:`InvalidInput`, :class:`EnvironmentProblem`."""
+        """Start a session. Raises :class:`EntryExists`, :class:`InvalidInput`, :class:`JobsOff`."""
         if not self._enabled:
-            raise EnvironmentProblem("This server runs no sessions.", remedy="Start it with --jobs.")
+            raise JobsOff("sessions")
         if (settings.get("Command") or {}).get("Name") not in {"glueetl", "gluestreaming"}:
             raise InvalidInput("A session's command is glueetl or gluestreaming.")
         check_tags(tags)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from penstock.errors import InvalidInput
-from penstock.jobs.errors import EntryNotFound, IllegalWorkflow, TooManyRuns
+from penstock.jobs.errors import EntryNotFound, IllegalWorkflow, JobsOff, TooManyRuns
 from penstock.jobs.named import TaggedEntries
 from penstock.jobs.store import JobStore, Kind
 from penstock.jobs.triggers import STARTS, TRIGGERS, WORKFLOWS, Trigger, Workflow, triggers_of
@@ -74,16 +74,21 @@ WORKFLOW_RUNS = Kind("workflow run", WorkflowRun)
 
 
 class WorkflowService(TaggedEntries[Workflow]):
-    """The workflows of an account and their runs; ``wake`` tells the runner of a new run."""
+    """The workflows of an account and their runs.
+
+    ``enabled`` says whether this server runs jobs at all; ``wake`` tells the runner of a new run.
+    """
 
     def __init__(
         self,
         store: JobStore,
         *,
+        enabled: bool = True,
         wake: Callable[[], None] = lambda: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         super().__init__(store, WORKFLOWS, "workflow", quota=_QUOTA)
+        self._enabled = enabled
         self._wake = wake
         self._now = now
 
@@ -115,8 +120,11 @@ class WorkflowService(TaggedEntries[Workflow]):
     def start(self, name: str, properties: Mapping[str, str], *, run_id: str | None = None) -> WorkflowRun:
         """Start a run by the workflow's start trigger, which is on demand or scheduled.
 
-        Raises :class:`EntryNotFound`, :class:`TooManyRuns`, :class:`InvalidInput` if it has no start trigger.
+        Raises :class:`EntryNotFound`, :class:`TooManyRuns`, :class:`InvalidInput` if it has no start trigger;
+        :class:`JobsOff` if this server runs no jobs.
         """
+        if not self._enabled:
+            raise JobsOff("workflows")
         _check_properties(properties)
         self.get(name)
         starts = [each.name for each in self.triggers(name) if each.type in STARTS]

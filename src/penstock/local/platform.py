@@ -78,7 +78,7 @@ def parts_of(
         insecure_plain_http=config.insecure_plain_http,
         insecure_basic_auth=config.insecure_basic_auth,
         metrics_without_key=config.metrics_without_key,
-        arguments=(*config.audit_arguments, *config.caller_arguments),
+        arguments=(*config.audit_arguments, *config.caller_arguments, *config.jobs_arguments),
     )
     mutual = PortClaim(port=config.mtls_port, part="Kafka broker's mutual TLS", option="--mtls-port")
     return (

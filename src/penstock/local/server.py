@@ -43,7 +43,6 @@ class ServerProcess:
         command += ["--account", self.account, "--s3-endpoint-url", self.s3_endpoint_url]
         command += listen_arguments(self.tls, self.allowed_hosts, insecure_plain_http=self.insecure_plain_http)
         flags = {
-            "--jobs": True,
             "--no-auth": not self.signed,
             "--insecure-basic-auth": self.insecure_basic_auth,
             "--metrics-without-key": self.metrics_without_key,

@@ -9,13 +9,18 @@ Layout::
     stop          written by the server: the run is to end
     ended.json    how the run ended: written by the supervisor, synced before it lets the lock go
     output/       what the process wrote to standard output, as events; error/ the same of standard error
-    work/         the process's working directory, with the script
+    work/         the process's working directory, with the script; tmp/ its folder of temporary files
+    spark/        spark.log, the log of its Spark
+
+The run itself reaches only what it writes: ``work``, ``tmp`` and ``spark``. Where it has a system user of its own,
+which cannot enter the server's home, these and its arguments are in a folder of that user.
 """
 
 import contextlib
 import hashlib
 import os
 import secrets
+import shutil
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,6 +70,8 @@ class RunFolder:
     """The folder of one run."""
 
     root: Path
+    scratch: Path | None = None
+    """The folder of what the run itself reads and writes, if that is not in ``root``."""
 
     @property
     def lock(self) -> Path:
@@ -74,12 +81,26 @@ class RunFolder:
     @property
     def work(self) -> Path:
         """The process's working directory."""
-        return self.root / "work"
+        return self._own / "work"
+
+    @property
+    def tmp(self) -> Path:
+        """The process's folder of temporary files."""
+        return self._own / "tmp"
+
+    @property
+    def log(self) -> Path:
+        """The log of the process's Spark."""
+        return self._own / "spark" / "spark.log"
+
+    @property
+    def _own(self) -> Path:
+        return self.root if self.scratch is None else self.scratch
 
     @property
     def command(self) -> Path:
         """What the run's process reads its arguments from."""
-        return self.root / "command.json"
+        return self._own / "command.json"
 
     @property
     def exists(self) -> bool:
@@ -101,7 +122,8 @@ class RunFolder:
 
     def prepare(self, plan: Mapping[str, Any]) -> None:
         """Create the folder, and write what is to be run; once, however often it is called."""
-        durable.make_folder(self.work, mode=0o700)
+        for folder in (self.root, self.work, self.tmp, self.log.parent):
+            durable.make_folder(folder, mode=0o700)
         self.lock.touch(mode=0o600)
         if not self.exists:
             self._write("run.json", plan)
@@ -146,8 +168,23 @@ class RunFolder:
             return None
         return found
 
+    def give(self, uid: int, gid: int) -> None:
+        """Make what the run reads and writes another user's."""
+        assert self.scratch is not None
+        for path in (self.scratch, self.work, self.tmp, self.log.parent):
+            os.chown(path, uid, gid, follow_symlinks=False)
+
     def remove_inputs(self) -> None:
         """Remove what only the run itself needed; its logs and its end stay."""
-        for folder, _, names in os.walk(self.work, topdown=False):
-            for name in names:
-                Path(folder, name).unlink(missing_ok=True)
+        for place in (self.work, self.tmp):
+            for each in os.scandir(place) if place.is_dir() else ():
+                if each.is_dir(follow_symlinks=False):
+                    shutil.rmtree(each.path, ignore_errors=True)
+                else:
+                    Path(each.path).unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove everything of the run."""
+        for folder in (self.root, self.scratch):
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)

@@ -1,20 +1,23 @@
 """What a run reads before it starts: its script and extra files, from the lake by the rights of its role, or from files.
 
-``python -m penstock.runs.inputs FOLDER`` reads what ``run.json`` of the folder names, and becomes the run's process: a stop
-and a timeout end both alike.
+``python -m penstock.runs.inputs FOLDER`` confines itself as ``run.json`` of the folder says, reads what that names, and
+becomes the run's process: a stop and a timeout end both alike. Inputs, too, are only read where the run itself may read.
 """
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import InvalidInput, NotFound, PenstockError
-from penstock.interpreter import with_hidden_arguments
+from penstock.errors import AccessDenied, InvalidInput, NotFound, PenstockError
+from penstock.interpreter import python_module, with_hidden_arguments
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.runs.folders import RunFolder
+from penstock.sandbox.confinement import Confinement, confine
+from penstock.sandbox.privileges import end_with_parent
 
 __all__ = ["LAKE", "fetch", "main"]
 
@@ -25,17 +28,29 @@ _MAX_BYTES = 500_000_000
 
 def main(arguments: Sequence[str]) -> None:
     """Fetch the inputs of the run in the folder, and replace this process by the run's; exit if that fails."""
-    folder = RunFolder(Path(arguments[0]))
-    plan = folder.plan()
+    parent = os.getppid()
+    plan = RunFolder(Path(arguments[0])).plan()
+    folder = RunFolder(Path(arguments[0]), Path(plan["scratch"]) if plan.get("scratch") else None)
+    command = with_hidden_arguments(folder.command, **plan["command"])
     try:
+        if plan.get("prepare"):
+            # What all runs share is fetched with the server's rights, which may write it.
+            subprocess.run(python_module("penstock", *plan["prepare"]), check=True)
+        if plan.get("confinement"):
+            confinement = Confinement.of(plan["confinement"])
+            if confinement.user is not None:
+                os.chown(folder.command, *confinement.user)
+            confine(confinement)
+            end_with_parent(parent)
         fetch(plan["inputs"], folder.work, os.environ)
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)  # it has said why
     except PenstockError as error:
         print(f"penstock: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except OSError as error:
         print(f"penstock: The run's files cannot be copied: {error}.", file=sys.stderr)
         sys.exit(1)
-    command = with_hidden_arguments(folder.command, **plan["command"])
     os.execve(command[0], command, {**os.environ, **plan["environment"]})  # noqa: S606
 
 
@@ -59,7 +74,13 @@ def _copy(source: Path, target: Path, name: str) -> None:
         raise NotFound(f"{name} does not exist.", remedy="Write it first, or change the job's location of it.")
     if source.stat().st_size > _MAX_BYTES:
         raise InvalidInput(f"{name} has more than {_MAX_BYTES:,} bytes.")
-    shutil.copyfile(source, target)
+    try:
+        shutil.copyfile(source, target)
+    except PermissionError:
+        raise AccessDenied(
+            f"{name} is a file of the server's machine that runs of jobs may not read.",
+            remedy="Write it to the lake, or start the server with --jobs-read FOLDER.",
+        ) from None
 
 
 def _download(source: str, target: Path) -> None:

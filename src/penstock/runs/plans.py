@@ -17,6 +17,7 @@ from penstock.interpreter import SAFE_PATH
 from penstock.jobs.definitions import WORKERS
 from penstock.jobs.model import JobRun
 from penstock.jobs.settings import split_settings
+from penstock.runs.folders import RunFolder
 from penstock.runs.inputs import LAKE
 
 __all__ = ["RUN_TOKEN", "RUN_URL", "RunSettings", "clean_environment", "plan"]
@@ -47,7 +48,7 @@ class RunSettings:
     """How one server runs the jobs of one account.
 
     ``folder`` has a folder for each run. ``endpoint_url`` is the server's own; ``s3_endpoint_url`` that of the lake, None if
-    none serves it: runs then read its ``lake`` folder. ``master`` is Spark's, ``at_once`` the greatest number of runs that
+    none serves it: runs then get the folder ``lake``. ``master`` is Spark's, ``at_once`` the greatest number of runs that
     have a process on this machine.
     """
 
@@ -55,7 +56,7 @@ class RunSettings:
     endpoint_url: str
     account: str
     region: str
-    lake: Path
+    lake: Path | None = None
     s3_endpoint_url: str | None = None
     bucket: str = "lake"
     master: str = "local[*]"
@@ -63,6 +64,8 @@ class RunSettings:
     authenticate: bool = True
     environment: tuple[str, ...] = ()
     """Further variables of the server's environment that runs inherit."""
+    cache: Path | None = None
+    """Folder of the JVM's artefacts (``PENSTOCK_CACHE``), which runs read; None for that of the environment."""
 
     @property
     def renews(self) -> bool:
@@ -70,7 +73,7 @@ class RunSettings:
         return self.endpoint_url.startswith("http://")
 
 
-def plan(run: JobRun, settings: RunSettings, *, folder: Path) -> Mapping[str, Any]:
+def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[str, Any]:
     """Return what the supervisor of ``run`` does in ``folder``; raise :class:`InvalidInput` if it cannot be done."""
     arguments = dict(run.all_arguments)
     script = run.settings["Command"]["ScriptLocation"]
@@ -79,9 +82,16 @@ def plan(run: JobRun, settings: RunSettings, *, folder: Path) -> Mapping[str, An
     libraries = [inputs.add(each) for each in _listed(arguments, "--extra-py-files")]
     for each in _listed(arguments, "--extra-files"):
         inputs.add(each)
-    work = folder / "work"
+    work = folder.work
     python_path = [str(work), *(str(work / each) for each in libraries if each.endswith(_LIBRARIES))]
-    environment = {"PYTHONPATH": os.pathsep.join(python_path), "PYTHONUNBUFFERED": "1", **SAFE_PATH}
+    tmp = str(folder.tmp)
+    environment = {
+        "PYTHONPATH": os.pathsep.join(python_path),
+        "PYTHONUNBUFFERED": "1",
+        **dict.fromkeys(("HOME", "TMPDIR", "SPARK_LOCAL_DIRS"), tmp),
+        **SAFE_PATH,
+    }
+    prepare: list[str] = []
     kind = run.settings["Command"].get("Name") or "glueetl"
     if kind == "pythonshell":
         command = {"script": str(work / name), "arguments": _command_line(arguments)}
@@ -102,6 +112,7 @@ def plan(run: JobRun, settings: RunSettings, *, folder: Path) -> Mapping[str, An
             "--JOB_RUN_ID": run.id,
             "--TempDir": f"s3://{settings.bucket}/glue-temporary/{run.job}/",
         }
+        prepare = ["glue", "fetch", *_formats(arguments), *(["--with-s3"] if settings.lake is None else [])]
         given = _command_line({**defaults, **arguments})
         command = {"module": "penstock", "arguments": ["glue", "run", *options, str(work / name), *given]}
     timeout = run.settings.get("Timeout")
@@ -109,6 +120,8 @@ def plan(run: JobRun, settings: RunSettings, *, folder: Path) -> Mapping[str, An
         "command": command,
         "environment": environment,
         "inputs": inputs.wanted,
+        "prepare": prepare,
+        "scratch": None if folder.scratch is None else str(folder.scratch),
         "seconds": None if timeout is None else timeout * 60,
         # The first request ends streams after their batch; a script that has none ends at the second.
         "requests": 1 if kind == "gluestreaming" else 2,
@@ -139,8 +152,10 @@ def clean_environment(settings: RunSettings, inherited: Mapping[str, str], *, to
     }
     if settings.s3_endpoint_url is not None:
         own["AWS_ENDPOINT_URL_S3"] = settings.s3_endpoint_url
-    else:
+    elif settings.lake is not None:
         own |= {LAKE: str(settings.lake), "PENSTOCK_LAKE": str(settings.lake)}
+    if settings.cache is not None:
+        own["PENSTOCK_CACHE"] = str(settings.cache)
     if settings.renews:
         # The way of containers: every client of AWS asks again before the credentials end.
         own |= {
@@ -169,7 +184,12 @@ class _Inputs:
 
 
 def _spark_options(
-    run: JobRun, settings: RunSettings, arguments: Mapping[str, str], *, folder: Path, files: Mapping[str, Sequence[str]]
+    run: JobRun,
+    settings: RunSettings,
+    arguments: Mapping[str, str],
+    *,
+    folder: RunFolder,
+    files: Mapping[str, Sequence[str]],
 ) -> list[str]:
     cores, gigabytes, count = _resources(run)
     conf = {name: ",".join(paths) for name, paths in files.items() if paths}
@@ -180,6 +200,8 @@ def _spark_options(
         # One machine stands for all workers, as far as it goes.
         cores = max(1, min(cores * count, os.cpu_count() or 1))
         master = f"local[{cores}]"
+        # Other runs of the machine find its ports; Spark makes the secret itself.
+        conf["spark.authenticate"] = "true"
     else:
         conf |= {
             "spark.executor.instances": str(max(1, count - 1)),
@@ -188,7 +210,7 @@ def _spark_options(
         }
         gigabytes = gigabytes * 10 // 16
     heap = max(1, min(gigabytes, share))
-    options = ["--master", master, "--log", str(folder / "spark.log"), "--driver-memory", f"{heap}g"]
+    options = ["--master", master, "--log", str(folder.log), "--driver-memory", f"{heap}g"]
     given = dict(split_settings(arguments.get("--conf", "")))
     return [*options, *(part for key, value in {**conf, **given}.items() for part in ("--conf", f"{key}={value}"))]
 
@@ -202,6 +224,12 @@ def _resources(run: JobRun) -> tuple[int, int, int]:
 
 def _machine_gigabytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _GB
+
+
+def _formats(arguments: Mapping[str, str]) -> list[str]:
+    """Return the argument by which a script has further table formats."""
+    value = arguments.get("--datalake-formats")
+    return ["--datalake-formats", value] if value else []
 
 
 def _listed(arguments: Mapping[str, str], name: str) -> list[str]:

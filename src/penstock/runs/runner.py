@@ -10,7 +10,6 @@ import hashlib
 import logging
 import os
 import secrets
-import shutil
 import subprocess
 import threading
 import time
@@ -27,6 +26,7 @@ from penstock.jobs.model import ENDED, RUNNING, RUNS, JobRun, RunState
 from penstock.jobs.store import JobStore
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.runs.folders import RunFolder, same_machine
+from penstock.runs.isolation import Isolation
 from penstock.runs.plans import RunSettings, clean_environment, plan
 from penstock.runs.retention import KEPT, forget_old
 from penstock.runs.strays import kill_strays
@@ -61,6 +61,7 @@ class JobRunner:
         *,
         host: str,
         check: Callable[[JobRun], None],
+        isolation: Isolation | None = None,
         credentials: Callable[[JobRun], Mapping[str, str]] = lambda _run: {},
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         monotonic: Callable[[], float] = time.monotonic,
@@ -68,6 +69,7 @@ class JobRunner:
         self._store = store
         self._settings = settings
         self._check = check
+        self._isolation = isolation or Isolation(account=settings.account)
         self._credentials = credentials
         self._on_end: list[RunEnded] = []
         self._on_tick: list[Callable[[], float]] = []
@@ -84,7 +86,7 @@ class JobRunner:
 
     def folder(self, run_id: str) -> RunFolder:
         """Return the folder of a run."""
-        return RunFolder(self._settings.folder / run_id)
+        return RunFolder(self._settings.folder / run_id, self._isolation.place(run_id))
 
     def on_end(self, deal: RunEnded) -> None:
         """Call ``deal`` with each run that has ended."""
@@ -143,7 +145,7 @@ class JobRunner:
             if folder.supervised:
                 folder.request_stop()
             elif run is None:
-                shutil.rmtree(path, ignore_errors=True)
+                self.folder(path.name).remove()
 
     def tick(self) -> float:
         """Do what is to be done for each run now; return the seconds until the next look."""
@@ -212,11 +214,12 @@ class JobRunner:
         return True
 
     def _start(self, run: JobRun, token: str) -> None:
-        folder = self.folder(run.id)
         try:
             self._check(run)
-            folder.prepare(plan(run, self._settings, folder=folder.root))
+            self._isolation.check()
+            folder = self.folder(run.id)
             environment = {**clean_environment(self._settings, os.environ, token=token), **self._credentials(run)}
+            self._prepare(run, folder, environment)
         except PenstockError as error:
             self._finish(run, "FAILED", error=str(error))
             return
@@ -231,6 +234,18 @@ class JobRunner:
             umask=PRIVATE_UMASK,
         )
         _LOG.info("run %s of job %s started", run.id, run.job)
+
+    def _prepare(self, run: JobRun, folder: RunFolder, environment: Mapping[str, str]) -> None:
+        """Write what the run's supervisor does, with what the run may reach."""
+        planned = plan(run, self._settings, folder=folder)
+        urls = [self._settings.endpoint_url, self._settings.s3_endpoint_url or "", self._settings.master]
+        confinement = self._isolation.confinement(run, folder, environment, urls=urls, spark=bool(planned["prepare"]))
+        self._isolation.prepare(folder)
+        user = self._isolation.system_user()
+        names = {} if user is None else {"environment": {**planned["environment"], "USER": user.name, "LOGNAME": user.name}}
+        folder.prepare({**planned, **names, "confinement": confinement.document() if confinement.confines else None})
+        if user is not None:
+            folder.give(user.uid, user.gid)
 
     def _adopt(self, run: JobRun) -> bool:
         """Take over a run whose server process is gone; fail it if its machine is."""

@@ -24,7 +24,8 @@ from penstock.locks import file_lock
 from penstock.runs.folders import RunFolder
 from penstock.runs.logs import STREAMS, LogWriter
 from penstock.runs.plans import RUN_TOKEN
-from penstock.runs.strays import kill_strays
+from penstock.runs.strays import kill_children, kill_strays, reap
+from penstock.sandbox.privileges import adopt_orphans
 
 __all__ = ["main"]
 
@@ -81,10 +82,11 @@ class _Supervisor:
         }
 
     def _process(self) -> int:
+        adopt_orphans()
         logs = {name: LogWriter(self._folder.root / name) for name in STREAMS}
         child = subprocess.Popen(
             python_module("penstock.runs.inputs", str(self._folder.root)),
-            cwd=self._folder.work,
+            cwd=RunFolder(self._folder.root, _scratch(self._plan)).work,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -101,6 +103,7 @@ class _Supervisor:
             while child.poll() is None:
                 self._copy(selector, logs, _TICK)
                 self._check(child.pid)
+                reap(child.pid)
             _signal_group(child.pid, signal.SIGKILL)
             self._kill_strays()
             # What it wrote last may still be in the pipes.
@@ -116,6 +119,7 @@ class _Supervisor:
         run_id = rest.partition(".")[0]
         if run_id:
             kill_strays(account, run_id)
+        kill_children()
 
     def _copy(self, selector: selectors.BaseSelector, logs: Mapping[str, LogWriter], seconds: float) -> bool:
         """Copy what can be read; return whether anything could."""
@@ -158,6 +162,10 @@ class _Supervisor:
         if told and status < 128:  # a signal is no message of the script
             return told[-1].removeprefix("penstock: ")[:_MAX_CAUSE]
         return f"Command failed with exit code {status}"
+
+
+def _scratch(plan: Mapping[str, Any]) -> Path | None:
+    return Path(plan["scratch"]) if plan.get("scratch") else None
 
 
 def _die_with_parent() -> None:

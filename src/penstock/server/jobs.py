@@ -38,11 +38,11 @@ from penstock.jobs.sessions import SessionService
 from penstock.jobs.store import JobStore
 from penstock.jobs.triggers import TriggerService
 from penstock.jobs.workflows import WorkflowService
-from penstock.lake.locations import LakeFolder
 from penstock.runs.firing import TriggerRunner
 from penstock.runs.folders import machine_of
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
+from penstock.server.isolation import JobSurroundings, isolation_of
 from penstock.server.tenants import ServedTenants
 from penstock.settings.server import ServerSettings
 
@@ -71,17 +71,16 @@ class TenantJobs:
         cls,
         store: JobStore,
         settings: ServerSettings,
-        account: str,
-        lake: LakeFolder,
+        around: JobSurroundings,
         *,
         tokens: TokenService,
         crawls: CrawlService,
     ) -> "TenantJobs":
-        """Return the jobs of ``account`` over ``store``; nothing runs before :meth:`begin`."""
-        runner = _runner(store, settings, account, lake, tokens)
+        """Return the jobs of an account over ``store``; nothing runs before :meth:`begin`."""
+        runner = _runner(store, settings, around, tokens)
         wake = runner.wake if runner is not None else lambda: None
         runs = RunService(store, enabled=runner is not None, wake=wake)
-        flows = WorkflowService(store, wake=wake)
+        flows = WorkflowService(store, enabled=runner is not None, wake=wake)
         crawlers = _CrawlsOfService(crawls)
         firing = TriggerRunner(store, runs, flows, crawlers)
         interactive = SessionService(store, script=_SESSION, enabled=runner is not None, wake=wake)
@@ -91,7 +90,7 @@ class TenantJobs:
             runner.on_end(firing.ended)
             runner.on_tick(firing.tick)
         jobs = JobService(store)
-        folder = None if settings.jobs_folder is None else settings.jobs_folder / account
+        folder = None if settings.jobs is None else settings.jobs.folder / around.account
         return cls(
             store=store,
             tokens=tokens,
@@ -152,23 +151,22 @@ class _CrawlsOfService:
             return None
 
 
-def _runner(
-    store: JobStore, settings: ServerSettings, account: str, lake: LakeFolder, tokens: TokenService
-) -> JobRunner | None:
-    if settings.jobs_folder is None:
+def _runner(store: JobStore, settings: ServerSettings, around: JobSurroundings, tokens: TokenService) -> JobRunner | None:
+    if settings.jobs is None:
         return None
+    account = around.account
     how = RunSettings(
-        folder=settings.jobs_folder / account,
+        folder=settings.jobs.folder / account,
         endpoint_url=settings.url,
-        # The endpoint serves the first account's lake.
         s3_endpoint_url=settings.s3_endpoint_url,
         account=account,
         region=settings.region,
-        lake=lake.root,
+        lake=around.lake.root if settings.jobs.lake_folder and settings.s3_endpoint_url is None else None,
         bucket=settings.results_location.removeprefix("s3://").partition("/")[0],
-        master=settings.jobs_master,
-        at_once=settings.jobs_at_once,
-        environment=settings.jobs_environment,
+        master=settings.jobs.master,
+        at_once=settings.jobs.at_once,
+        environment=settings.jobs.environment,
+        cache=settings.jobs.cache,
     )
 
     def credentials(run: JobRun) -> Mapping[str, str]:
@@ -181,8 +179,9 @@ def _runner(
     def check(run: JobRun) -> None:
         _credentials(settings, tokens, run, account)
 
-    host = machine_of(settings.jobs_folder)
-    return JobRunner(store, how, host=host, check=check, credentials=credentials)
+    host = machine_of(settings.jobs.folder)
+    isolation = isolation_of(settings, settings.jobs, around)
+    return JobRunner(store, how, host=host, check=check, isolation=isolation, credentials=credentials)
 
 
 def _credentials(settings: ServerSettings, tokens: TokenService, run: JobRun, account: str) -> dict[str, str]:

@@ -43,6 +43,7 @@ from penstock.query.settings import QuerySettings
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.server.directory import Directory, connect_store
+from penstock.server.isolation import JobSurroundings, check_jobs
 from penstock.server.jobs import TenantJobs
 from penstock.server.lakes import Lakes
 from penstock.server.readiness import Readiness
@@ -119,6 +120,7 @@ def prepare(settings: ServerSettings) -> None:
     lakes.check_apart()
     IssuerKeys(settings.oidc_keys).check()
     lakes.make(settings.account)
+    check_jobs(settings)
     services = wire(settings)
     try:
         migrate(services.database)
@@ -157,7 +159,13 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         oidc_keys=settings.oidc_keys,
     )
     parts = _Parts(
-        settings=settings, lakes=lakes, sealer=sealer, children=ChildPool(), tokens=directory.tokens, access=LateAccess()
+        settings=settings,
+        lakes=lakes,
+        sealer=sealer,
+        children=ChildPool(),
+        tokens=directory.tokens,
+        access=LateAccess(),
+        accounts=lambda: len(directory.accounts.list()),
     )
     first = _tenant(parts, settings.account, database)
 
@@ -205,6 +213,7 @@ class _Parts:
     children: ChildPool
     tokens: TokenService
     access: LateAccess
+    accounts: Callable[[], int]
 
 
 def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
@@ -240,7 +249,8 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         resources=resources,
         cluster=cluster,
     )
-    jobs = TenantJobs.of(SqlJobStore(database), settings, account, lake, tokens=parts.tokens, crawls=crawls)
+    around = JobSurroundings(account=account, lake=lake, connections=kept, accounts=parts.accounts)
+    jobs = TenantJobs.of(SqlJobStore(database), settings, around, tokens=parts.tokens, crawls=crawls)
     tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls, **jobs.tagged}
     owners = tuple(NamedTags(kind, each, region=settings.region, account=account) for kind, each in tagged.items())
     operations = (

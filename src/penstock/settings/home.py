@@ -74,6 +74,11 @@ class PlatformConfig:
     audit_reads: bool = True
     audit_keep_days: int = 90
     audit_keep_mb: int = 1024
+    jobs: bool = False
+    """Whether the server runs Glue's jobs."""
+    jobs_connect: str = ""
+    """Further TCP ports that jobs may connect to, separated by commas."""
+    jobs_without_sandbox: bool = False
     oidc_keys: dict[str, str] = field(default_factory=dict)
     """Files of the public keys (JWKS) that verify web identity tokens, by issuer."""
 
@@ -135,6 +140,15 @@ class PlatformConfig:
             "--access-log" if self.access_log else "--no-access-log",
             *(f"--oidc-keys={issuer}={file}" for issuer, file in self.oidc_keys.items()),
         )
+
+    @property
+    def jobs_arguments(self) -> tuple[str, ...]:
+        """The options of ``penstock serve`` about jobs, which may use the broker; none if it runs no jobs."""
+        if not self.jobs:
+            return ()
+        ports = (self.kafka_port, self.mtls_port, *filter(None, self.jobs_connect.split(",")))
+        unconfined = ("--jobs-without-sandbox",) if self.jobs_without_sandbox else ()
+        return ("--jobs", *(f"--jobs-connect={port}" for port in ports if port), *unconfined)
 
     @property
     def brokers(self) -> str:

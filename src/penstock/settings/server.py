@@ -6,6 +6,7 @@ from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.settings.jobs import JobsSettings
 from penstock.settings.spark_sql import SparkSqlSettings
 from penstock.settings.tls import TlsFiles
 
@@ -94,13 +95,7 @@ class ServerSettings:
     bootstrap_key: BootstrapKey | None = None
     url: str = ""
     """The server's own URL, for the jobs that it runs; known once it listens."""
-    jobs_folder: Path | None = None
-    """Folder of the runs of jobs; None runs none: a job has the rights of the server's user on this machine."""
-    jobs_master: str = "local[*]"
-    """Spark's master for jobs; ``local`` runs them on this machine."""
-    jobs_at_once: int = 4
-    """How many runs of jobs have a process on this machine at once."""
-    jobs_environment: tuple[str, ...] = ()
-    """Variables of this process's environment that jobs inherit, beside those that no secret is in."""
+    jobs: JobsSettings | None = None
+    """How jobs are run; None runs none."""
     metrics_folder: Path | None = None
     """Folder in which worker processes share their counters; the parent sets it if there are several."""

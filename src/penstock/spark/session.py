@@ -182,6 +182,8 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # Arrow batches of zlib payloads stay small, also after inflation.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+        # Hadoop's own default is below /tmp.
+        **({"spark.hadoop.hadoop.tmp.dir": f"{os.environ['TMPDIR']}/hadoop"} if os.environ.get("TMPDIR") else {}),
         # Its Python workers are started with -m.
         **{f"spark.executorEnv.{key}": value for key, value in SAFE_PATH.items()},
         **{f"spark.hadoop.{key}": value for key, value in lake_configuration(settings.lake, locations).items()},
@@ -225,6 +227,8 @@ def _java_options(settings: SessionSettings, log4j: Path) -> Iterator[str]:
     yield "-XX:+UseParallelGC"
     # After an OutOfMemoryError some of Spark's threads may be gone: the runner starts another JVM instead.
     yield "-XX:+ExitOnOutOfMemoryError"
+    if os.environ.get("TMPDIR"):
+        yield f'"-Djava.io.tmpdir={os.environ["TMPDIR"]}"'  # Java does not read it
     if settings.truststore is not None:
         yield f'"-Djavax.net.ssl.trustStore={settings.truststore}"'
         yield "-Djavax.net.ssl.trustStoreType=PKCS12"

@@ -77,7 +77,7 @@ def world(tmp_path: Path, place: tuple[str, str], dynamodb: DynamoDBLocal) -> It
         hosts=(place[0],),
         dynamodb=dynamodb.client,
     )
-    made.crawls = CrawlService(made.store, made.catalog, made.lake, sources=sources)
+    made.crawls = CrawlService(made.store, made.catalog, made.lake, sources=sources, access=None)
     yield made
     made.crawls.close()
 

@@ -135,6 +135,23 @@ def test_both_servers_are_started_with_the_remembered_options(start: Callable[..
             assert (read["requests_per_second"], read["oidc_keys"]) == (7.0, (f"https://cluster.example.com={keys}",))
 
 
+def test_jobs_are_off_unless_asked_for_and_may_use_the_broker(start: Callable[..., Any], tmp_path: Path) -> None:
+    def server(config: PlatformConfig) -> dict[str, Any]:
+        (part,) = [part.service for part in parts_of(Home(tmp_path / "home"), config) if part.service.name == "server"]
+        arguments = list(part.command())
+        return serve.command.make_context("server", arguments[arguments.index("--home") :]).params
+
+    assert server(start())["jobs"] is False
+    start("--jobs", "--jobs-connect", "443", "--jobs-connect", "5439")
+    again = server(start())
+    assert (again["jobs"], again["jobs_connect"], again["jobs_without_sandbox"]) == (True, (8752, 443, 5439), False)
+    off = start("--no-jobs")
+    assert (off.jobs, off.jobs_connect) == (False, "")
+    given = {"jobs": True, "jobs_connect": "443,5439", "jobs_without_sandbox": True}
+    told = ["--jobs", "--jobs-connect=443", "--jobs-connect=5439", "--jobs-without-sandbox"]
+    assert list(up._options(given)) == told
+
+
 @pytest.mark.parametrize("named", ["https://cluster.example.com=/nowhere/keys.json", "https://cluster.example.com"])
 def test_keys_that_are_not_there_are_refused_before_anything_starts(
     start: Callable[..., Any], named: str, tmp_path: Path

@@ -30,7 +30,7 @@ class World:
         self.lake = LakeFolder(root)
         self.catalog = catalog
         self.store = store
-        self.crawls = CrawlService(store, catalog, self.lake)
+        self.crawls = CrawlService(store, catalog, self.lake, access=None)
         (root / "lake").mkdir()
 
     def write(self, key: str, **columns: Any) -> Path:

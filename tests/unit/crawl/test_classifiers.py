@@ -150,7 +150,7 @@ def test_rules_of_delimited_text() -> None:
 def classifiers(world: World) -> ClassifierService:
     made = ClassifierService(MemoryResourceStore())
     world.crawls.close()
-    world.crawls = CrawlService(world.store, world.catalog, world.lake, classifiers=made)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, classifiers=made, access=None)
     return made
 
 

@@ -18,7 +18,7 @@ def crowd(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.E
     monkeypatch.setattr("penstock.crawl.service._MAX_CRAWLS", 4)
     monkeypatch.setattr("penstock.crawl.service._POLL_SECONDS", 0.0)
     monkeypatch.setattr("penstock.crawl.service._HEARTBEAT_SECONDS", 0.01)
-    world.crawls = CrawlService(world.store, world.catalog, world.lake)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, access=None)
     entered, go = threading.Event(), threading.Event()
     held_up(monkeypatch, entered, lambda: go.wait(30))
     for number in range(7):
@@ -57,7 +57,7 @@ def test_a_crawl_that_waits_is_stopped_at_once_and_its_place_is_free(world: Worl
 
 
 def test_a_crawl_that_waits_elsewhere_is_stopped_through_the_store(world: World, crowd: threading.Event) -> None:
-    other = CrawlService(world.store, world.catalog, world.lake)
+    other = CrawlService(world.store, world.catalog, world.lake, access=None)
     other.stop("c3")
     wait(lambda: world.crawls.get("c3").state == "READY")
     other.close()
@@ -77,7 +77,7 @@ def test_closing_cancels_what_waits(world: World, crowd: threading.Event) -> Non
 
 def test_an_end_that_the_store_cannot_take_is_recorded_once_it_can(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.crawl.service._HEARTBEAT_SECONDS", 0.01)
-    world.crawls = CrawlService(world.store, world.catalog, world.lake)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, access=None)
     world.write("f/x.parquet")
     world.crawler("s3://lake/f/")
     refused, change = threading.Event(), world.store.change

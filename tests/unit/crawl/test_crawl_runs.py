@@ -57,7 +57,7 @@ def test_what_a_dead_server_left_running_has_failed(world: World) -> None:
     started = datetime(2026, 11, 20, tzinfo=UTC)
     dead = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     running_elsewhere(world, f"{new_owner().partition(':')[0]}:{dead.pid}:x", started=started)
-    other = CrawlService(world.store, world.catalog, world.lake)
+    other = CrawlService(world.store, world.catalog, world.lake, access=None)
     other.recover()
     assert other.get("c").state == "RUNNING", "its process lives"
     dead.communicate()
@@ -86,7 +86,7 @@ def test_the_crawl_of_another_host_fails_after_its_silence(world: World, look: s
     world.crawler()
     running_elsewhere(world, "other-host:1:x", started=NOW)
     moment = datetime.now(UTC)
-    other = CrawlService(world.store, world.catalog, world.lake, now=lambda: moment)
+    other = CrawlService(world.store, world.catalog, world.lake, now=lambda: moment, access=None)
     calls: dict[str, Callable[[], object]] = {
         "get": lambda: other.get("c"),
         "all": other.all,
@@ -123,7 +123,7 @@ def test_a_crawl_says_that_it_lives_and_another_server_lets_it(world: World, mon
     assert entered.wait(30)
     first = world.crawls.get("c")
     wait(lambda: world.crawls.get("c").heartbeat != first.heartbeat)
-    CrawlService(world.store, world.catalog, world.lake).recover()
+    CrawlService(world.store, world.catalog, world.lake, access=None).recover()
     running = world.crawls.get("c")
     assert (running.state, running.run_id) == ("RUNNING", first.run_id)
     go.set()

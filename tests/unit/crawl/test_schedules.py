@@ -80,7 +80,7 @@ class Clock:
 def clock(world: World) -> Clock:
     made = Clock()
     world.crawls.close()
-    world.crawls = CrawlService(world.store, world.catalog, world.lake, now=made)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, now=made, access=None)
     return made
 
 
@@ -92,7 +92,7 @@ def ended(world: World) -> LastCrawl | None:
 def test_a_crawl_starts_when_it_is_due_and_on_one_server(world: World, clock: Clock) -> None:
     world.write("flights/a.parquet")
     world.crawler(schedule="cron(15 12 * * ? *)")
-    other = CrawlService(world.store, world.catalog, world.lake, now=clock)
+    other = CrawlService(world.store, world.catalog, world.lake, now=clock, access=None)
     assert world.crawls.run_due() == []
     clock.now = datetime(2026, 11, 22, 12, 15, 3, tzinfo=UTC)
     assert (world.crawls.run_due(), other.run_due()) == (["c"], [])
@@ -157,7 +157,7 @@ def test_a_server_that_is_killed_leaves_no_crawl_of_a_schedule_out(world: World,
     clock.now = due = datetime(2026, 11, 22, 12, 15, tzinfo=UTC)
     # It had started the crawl, and not yet moved the schedule.
     world.crawls.start("c", run_id=scheduled_crawl("c", due))
-    other = CrawlService(world.store, world.catalog, world.lake, now=clock)
+    other = CrawlService(world.store, world.catalog, world.lake, now=clock, access=None)
     assert other.run_due() == []
     assert ended(world) is not None
     assert [each.run_id for each in world.crawls.get("c").history] == [scheduled_crawl("c", due)]

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
@@ -10,6 +11,8 @@ from penstock.jobs.definitions import JobService
 from penstock.jobs.errors import TooManyEntries, TooManyRuns
 from penstock.jobs.model import RUNS
 from penstock.jobs.runs import RunRequest, RunService
+from penstock.jobs.sessions import SessionService
+from penstock.jobs.workflows import WorkflowService
 from penstock.store.memory.jobs import MemoryJobStore
 
 
@@ -35,6 +38,19 @@ def test_an_argument_that_no_process_can_be_given_is_refused_before_a_run() -> N
     jobs.create("j", {"Role": "r", "Command": command, "DefaultArguments": {"--text": longest}}, {})
     with pytest.raises(InvalidInput, match="'--text' has more than 131,071 bytes"):
         jobs.create("k", {"Role": "r", "Command": command, "DefaultArguments": {"--text": "\u00e9" * 65_536}}, {})
+
+
+def test_a_server_without_jobs_refuses_what_starts_one_as_the_caller_s_error() -> None:
+    store = MemoryJobStore()
+    starts: list[Callable[[], object]] = [
+        lambda: RunService(store, enabled=False).start("j", RunRequest()),
+        lambda: SessionService(store, script="s.py", enabled=False).create("s", {}, {}),
+        lambda: WorkflowService(store, enabled=False).start("w", {}),
+    ]
+    for start in starts:
+        with pytest.raises(InvalidInput, match="--jobs") as refused:
+            start()
+        assert (refused.value.http_status, refused.value.aws_code) == (400, "InvalidInputException")
 
 
 def test_a_job_has_no_endless_queue(monkeypatch: pytest.MonkeyPatch) -> None:

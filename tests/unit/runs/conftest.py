@@ -1,5 +1,6 @@
 """A store of jobs, and runners of several machines over it."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from penstock.jobs.model import JOBS, RUNS, Job, JobRun
 from penstock.jobs.runs import RunService
 from penstock.retries import wait_until
+from penstock.runs.isolation import Isolation
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
 from penstock.store.memory.jobs import MemoryJobStore
@@ -43,6 +45,7 @@ class World:
             self.settings(host, **members),
             host=host,
             check=lambda _run: None,
+            isolation=Isolation(account="111122223333", readable=(self.folder / "script.py",)),
             now=lambda: self.now + self.skew,
             monotonic=self.monotonic,
         )
@@ -65,6 +68,12 @@ class World:
 
         assert wait_until(ticked, seconds=30, every=0.05), self.run(run_id)
         return self.run(run_id)
+
+
+def printed(runner: JobRunner, run_id: str, stream: str = "output") -> list[str]:
+    """Return the lines that a run has written so far."""
+    files = sorted((runner.folder(run_id).root / stream).glob("*.jsonl"))
+    return [json.loads(line)[1] for file in files for line in file.read_text().splitlines()]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from penstock.jobs.model import JobRun
+from penstock.runs.folders import RunFolder
 from penstock.runs.plans import RunSettings, plan
 
 _NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -20,7 +21,7 @@ def _run(**settings: object) -> JobRun:
 
 
 def _options(run: JobRun, settings: RunSettings) -> tuple[dict[str, str], list[str]]:
-    found = plan(run, settings, folder=Path("/runs/jr"))
+    found = plan(run, settings, folder=RunFolder(Path("/runs/jr")))
     arguments = found["command"]["arguments"]
     pairs = list(zip(arguments[2::2], arguments[3::2], strict=False))
     conf = dict(value.split("=", 1) for name, value in pairs if name == "--conf")

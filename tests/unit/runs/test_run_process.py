@@ -11,15 +11,9 @@ from penstock.jobs.model import JOBS, RUNS
 from penstock.jobs.runs import RunRequest
 from penstock.runs.folders import RunFolder
 from penstock.runs.plans import clean_environment
-from penstock.runs.runner import JobRunner
-from tests.unit.runs.conftest import World
+from tests.unit.runs.conftest import World, printed
 
 LOGIN = "user:hush" + "@"
-
-
-def printed(runner: JobRunner, run_id: str, stream: str = "output") -> list[str]:
-    files = sorted((runner.folder(run_id).root / stream).glob("*.jsonl"))
-    return [json.loads(line)[1] for file in files for line in file.read_text().splitlines()]
 
 
 def test_a_script_sees_no_variable_of_the_server_that_may_be_a_secret(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

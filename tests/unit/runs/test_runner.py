@@ -20,7 +20,7 @@ from penstock.jobs.workflows import WORKFLOW_RUNS, WorkflowRun
 from penstock.retries import wait_until
 from penstock.runs.folders import RunFolder
 from penstock.runs.runner import JobRunner
-from tests.unit.runs.conftest import NOW, World
+from tests.unit.runs.conftest import NOW, World, printed
 
 
 def test_a_run_of_a_machine_without_a_sign_of_life_has_failed(world: World) -> None:
@@ -167,27 +167,27 @@ def test_a_trigger_or_a_retry_that_is_refused_keeps_no_run_from_being_attended(w
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["its script ends", "its supervisor is killed"])
-def test_no_process_of_a_run_is_left(world: World, tmp_path: Path, killed: bool) -> None:
-    pids = tmp_path / "pids"
+def test_no_process_of_a_run_is_left(world: World, killed: bool) -> None:
     wait = "time.sleep(600)" if killed else ""
+    # One without the run's environment is found by its supervisor alone.
+    environment = "" if killed else ", env={}"
     script = f"""import subprocess, time
 from pathlib import Path
-found = [subprocess.Popen(["sleep", "600"], start_new_session=own).pid for own in (False, True)]
-Path({str(pids)!r} + ".new").write_text(" ".join(map(str, found)))
-Path({str(pids)!r} + ".new").rename({str(pids)!r})
+found = [subprocess.Popen(["sleep", "600"], start_new_session=own{environment}).pid for own in (False, True)]
+print(*found, flush=True)
 {wait}
 """
     (world.folder / "script.py").write_text(script)
     here = world.runner("here")
     run = world.runs.start("j", RunRequest())
     here.tick()
-    assert wait_until(pids.exists, seconds=30)
+    assert wait_until(lambda: printed(here, run.id), seconds=30)
     if killed:
         begun = here.folder(run.id).begun()
         assert begun is not None
         os.kill(begun["pid"], signal.SIGKILL)
     world.until(here, run.id, "FAILED" if killed else "SUCCEEDED")
-    left = [int(each) for each in pids.read_text().split()]
+    left = [int(each) for each in printed(here, run.id)[0].split()]
     assert wait_until(lambda: not any(_lives(each) for each in left), seconds=10)
 
 

@@ -74,6 +74,14 @@ def _region(_context: click.Context, _option: click.Parameter, value: str | None
 )
 @click.option("--insecure-basic-auth", is_flag=True, default=None, help="Accept passwords without TLS on a network.")
 @click.option("--metrics-without-key", is_flag=True, default=None, help="Serve /metrics without authentication.")
+@click.option("--jobs/--no-jobs", default=None, help="Run Glue's jobs and sessions, each in a sandbox. [default: off]")
+@click.option("--jobs-connect", type=_PORT, multiple=True, help="A further TCP port that jobs may connect to.")
+@click.option(
+    "--jobs-without-sandbox",
+    is_flag=True,
+    default=None,
+    help="Where this machine has no sandbox, give jobs the rights of this user; for one account.",
+)
 @kept_caller_options
 @click.option("--no-oidc-keys", is_flag=True, help="Remove the issuers' keys from the home.")
 @kept_audit_options
@@ -114,7 +122,8 @@ def command(  # noqa: PLR0917 - click passes options by name
         "s3_port": s3_port,
         "kafka_port": kafka_port,
         "controller_port": controller_port,
-        **{name: _setting(value) for name, value in kept.items() if name != "allowed_host"},
+        **{name: _setting(value) for name, value in kept.items() if name not in {"allowed_host", "jobs_connect"}},
+        "jobs_connect": ",".join(map(str, kept["jobs_connect"])) or None,
         "allowed_hosts": ",".join(kept["allowed_host"]) or None,
         "oidc_keys": _issuers(oidc_keys, forget=no_oidc_keys),
     }
@@ -150,10 +159,11 @@ def _setting(value: object) -> object:
 
 
 def _forgotten(given: Mapping[str, object]) -> dict[str, object]:
-    """Return the TLS settings to reset: all with --no-tls, the former authority with another certificate."""
+    """Return the settings to reset: TLS's with --no-tls, the former authority with another certificate; those of jobs."""
     if given["tls"] is False:
         return {"tls_certificate": "", "tls_key": "", "tls_authority": "", "mtls_port": 0, "mtls_authority": ""}
-    return {"tls_authority": ""} if given["tls_certificate"] else {}
+    off = {"jobs_connect": "", "jobs_without_sandbox": False} if given.get("jobs") is False else {}
+    return {**off, **({"tls_authority": ""} if given["tls_certificate"] else {})}
 
 
 def _options(given: Mapping[str, object]) -> Iterator[str]:
@@ -162,6 +172,8 @@ def _options(given: Mapping[str, object]) -> Iterator[str]:
         option = name.replace("_", "-")
         if name == "allowed_hosts":
             yield from (f"--allowed-host={host}" for host in str(value or "").split(",") if host)
+        elif name == "jobs_connect":
+            yield from (f"--jobs-connect={port}" for port in str(value or "").split(",") if port)
         elif isinstance(value, dict):
             yield from (f"--oidc-keys={issuer}={file}" for issuer, file in value.items())
             yield from () if value else ("--no-oidc-keys",)

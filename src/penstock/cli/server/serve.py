@@ -1,15 +1,14 @@
 """``penstock serve``: runs the server alone, in the foreground."""
 
-import os
 from typing import Any
 
 import click
 
+from penstock.cli.server.jobs_options import jobs_options, jobs_settings
 from penstock.cli.server.listen_options import listen_options
 from penstock.cli.server.options import audit_options, caller_options, issuer_keys, settings_of, state_options
 from penstock.cli.server.spark_options import spark_sql_options, spark_sql_settings
 from penstock.server.run import serve
-from penstock.settings.home import Home
 
 __all__ = ["command"]
 
@@ -23,23 +22,7 @@ __all__ = ["command"]
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Number of worker processes.")
 @click.option("--s3-endpoint-url", envvar="AWS_ENDPOINT_URL_S3", help="URL of the S3 endpoint over the same lake.")
 @caller_options
-@click.option(
-    "--jobs/--no-jobs",
-    default=False,
-    show_default=True,
-    help="Run Glue's jobs, with the rights of this user on the machine.",
-)
-@click.option("--jobs-master", default="local[*]", show_default=True, help="Spark's master for jobs.")
-@click.option(
-    "--jobs-at-once", type=click.IntRange(1, 1000), default=4, show_default=True, help="Job runs with a process at once."
-)
-@click.option(
-    "--jobs-environment",
-    multiple=True,
-    envvar="PENSTOCK_JOBS_ENVIRONMENT",
-    metavar="NAME",
-    help="Variable of this process that jobs inherit. Repeatable.",
-)
+@jobs_options
 @click.option(
     "--crawl-host",
     "crawl_hosts",
@@ -67,17 +50,13 @@ def command(
     crawl_hosts: tuple[str, ...],
     crawl_dynamodb: bool,
     access_log: bool,
-    jobs: bool,
-    jobs_master: str,
-    jobs_at_once: int,
-    jobs_environment: tuple[str, ...],
     **shared: Any,
 ) -> None:
     """Run the server alone.
 
     It first stores the access key in PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID and PENSTOCK_BOOTSTRAP_SECRET_ACCESS_KEY, if set.
     """
-    spark_sql = spark_sql_settings(shared)
+    spark_sql, jobs = spark_sql_settings(shared), jobs_settings(shared)
     settings = settings_of(
         shared,
         spark_sql=spark_sql,
@@ -91,10 +70,7 @@ def command(
         requests_per_second=requests_per_second or None,
         minimum_free=min_free_mb * 1_000_000,
         oidc_keys=issuer_keys(oidc_keys),
-        jobs_folder=Home.at(shared["home"], os.environ).jobs.absolute() if jobs else None,
-        jobs_master=jobs_master,
-        jobs_at_once=jobs_at_once,
-        jobs_environment=jobs_environment,
+        jobs=jobs,
     )
     where = f"({settings.region}, account {settings.account})"
     serve(settings, announce=lambda url: click.echo(f"Penstock listens on {url} {where}."))

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from penstock.cli.platform.fetch import spark_archive
+from penstock.cli.platform.fetch import fetch_shown, spark_archive
 from penstock.cli.platform.homes import home_option
 from penstock.cli.streams.spark_options import (
     configuration_option,
@@ -23,7 +23,7 @@ from penstock.cli.streams.spark_options import (
 )
 from penstock.errors import InvalidInput
 from penstock.interpreter import SAFE_PATH, with_hidden_arguments
-from penstock.local.artefacts import class_path
+from penstock.local.artefacts import cache_folder, class_path
 from penstock.local.java import find_java
 from penstock.settings.home import Home
 from penstock.spark.catalog_session import catalog_configuration
@@ -226,6 +226,16 @@ def _process_environment(
         ONCE: "1" if once else "0",
         METASTORE: ("s3" if start.lake is None else str(start.lake)) if start.catalog else "",
     }
+
+
+@command.command("fetch", hidden=True)
+@click.option("--datalake-formats", "formats", default="", help="Those of the job.")
+@click.option("--with-s3", is_flag=True, help="Fetch the connector to an S3 endpoint, too.")
+def fetch_command(formats: str, with_s3: bool) -> None:
+    """Fetch what a job's process reads of the cache, which it may not write."""
+    named = datalake_formats(["--datalake-formats", formats] if formats else [])
+    groups = ("spark", "postgresql", "msk-iam", *datalake_groups(named), *(["s3a"] if with_s3 else []))
+    fetch_shown(groups, cache=cache_folder(os.environ))
 
 
 def _job_arguments(start: _Start) -> list[str]:

@@ -135,6 +135,16 @@ def test_a_crawl_whose_starter_is_denied_its_connection_does_not_connect(world: 
     assert "not authorized to perform: glue:GetConnection" in str(world.next_run().message)
 
 
+def test_no_crawl_passes_before_the_policies_are_loaded(world: Scheduled) -> None:
+    world.crawls.close()
+    access = LateAccess()
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, now=lambda: world.now, account=A, access=access)
+    world.crawler(schedule="cron(0 12 * * ? *)", starter=Starter(caller=BEN, action="CreateCrawler"))
+    last = world.next_run()
+    assert (last.status, "the policies are not loaded yet" in str(last.message)) == ("FAILED", True)
+    assert not world.events
+
+
 def test_changes_of_a_crawler_without_a_starter_are_recorded(world: Scheduled) -> None:
     world.crawler(schedule="cron(0 12 * * ? *)")
     assert world.next_run().status == "SUCCEEDED"

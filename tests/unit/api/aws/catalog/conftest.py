@@ -47,7 +47,7 @@ def glue(client: Any, tmp_path: Path, lake: Path) -> Iterator[Any]:
     sql.create_all()
     tables = CatalogService(SqlCatalogStore(sql))
     kinds = ClassifierService(SqlResourceStore(sql))
-    crawls = CrawlService(SqlCrawlStore(sql), tables, LakeFolder(lake), classifiers=kinds)
+    crawls = CrawlService(SqlCrawlStore(sql), tables, LakeFolder(lake), classifiers=kinds, access=None)
     endpoints = EndpointTable([catalog.operations(tables), crawlers.operations(crawls), classifiers.operations(kinds)])
     app = AwsApp(endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
     loopback = Loopback(app)

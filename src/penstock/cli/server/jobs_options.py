@@ -1,0 +1,120 @@
+"""Options of ``penstock serve`` about the runs of jobs."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from penstock.local.artefacts import cache_folder
+from penstock.settings.home import Home
+from penstock.settings.jobs import JobsSettings
+
+__all__ = ["jobs_options", "jobs_settings"]
+
+F = TypeVar("F", bound=Callable[..., object])
+_PATH = click.Path(path_type=Path)
+_OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--jobs/--no-jobs", {"default": False, "show_default": True, "help": "Run Glue's jobs, each in a sandbox."}),
+    ("--jobs-master", {"default": "local[*]", "show_default": True, "help": "Spark's master for jobs."}),
+    (
+        "--jobs-at-once",
+        {"type": click.IntRange(1, 1000), "default": 4, "show_default": True, "help": "Job runs with a process at once."},
+    ),
+    (
+        "--jobs-environment",
+        {
+            "multiple": True,
+            "envvar": "PENSTOCK_JOBS_ENVIRONMENT",
+            "metavar": "NAME",
+            "help": "Variable of this process that jobs inherit. Repeatable.",
+        },
+    ),
+    (
+        "--jobs-connect",
+        {
+            "type": click.IntRange(1, 65535),
+            "multiple": True,
+            "metavar": "PORT",
+            "help": "TCP port that jobs may connect to, beside the server's, the S3 endpoint's and those of their "
+            "connections. Repeatable.",
+        },
+    ),
+    (
+        "--jobs-read",
+        {"type": _PATH, "multiple": True, "help": "File or folder of this machine that jobs may read. Repeatable."},
+    ),
+    (
+        "--jobs-user",
+        {
+            "multiple": True,
+            "metavar": "ACCOUNT=NAME",
+            "help": "System user of an account's jobs; needs root. Repeatable. [one is made for each account]",
+        },
+    ),
+    (
+        "--jobs-users/--no-jobs-users",
+        {"default": True, "help": "Let jobs of each account be a system user of its own, where this process is root."},
+    ),
+    (
+        "--jobs-scratch",
+        {"type": _PATH, "default": "/var/tmp", "show_default": True, "help": "Parent folder of the files of such users."},  # noqa: S108
+    ),
+    (
+        "--jobs-lake-folder",
+        {
+            "is_flag": True,
+            "help": "Without an S3 endpoint, give jobs the lake's folder, whatever their roles; for one account.",
+        },
+    ),
+    (
+        "--jobs-without-sandbox",
+        {
+            "is_flag": True,
+            "help": "Where this machine has neither a sandbox nor system users, give jobs this user's rights.",
+        },
+    ),
+)
+
+
+def jobs_options(command: F) -> F:
+    """Add the options that :func:`jobs_settings` reads."""
+    for name, about in reversed(_OPTIONS):
+        command = click.option(name, **about)(command)
+    return command
+
+
+def jobs_settings(given: dict[str, Any]) -> JobsSettings | None:
+    """Take the values of :func:`jobs_options` out of ``given``, and return the settings; None without ``--jobs``."""
+    own = {name: given.pop(name) for name in [*given] if name == "jobs" or name.startswith("jobs_")}
+    if not own["jobs"]:
+        return None
+    home = Home.at(given["home"], os.environ)
+    kept = (home.config_file, home.root / "store", home.audit, home.kafka, home.tls, home.logs, home.run)
+    lakes = (given["lake"] or home.lake, given["account_lakes"] or home.account_lakes)
+    return JobsSettings(
+        folder=home.jobs.absolute(),
+        master=own["jobs_master"],
+        at_once=own["jobs_at_once"],
+        environment=own["jobs_environment"],
+        connect=own["jobs_connect"],
+        readable=tuple(each.absolute() for each in own["jobs_read"]),
+        private=tuple(each.absolute() for each in (*kept, *lakes, given["master_key_file"] or home.master_key_file)),
+        users=_users(own["jobs_user"]),
+        own_users=own["jobs_users"],
+        scratch=own["jobs_scratch"].absolute(),
+        cache=cache_folder(os.environ).parent,
+        lake_folder=own["jobs_lake_folder"],
+        without_sandbox=own["jobs_without_sandbox"],
+    )
+
+
+def _users(texts: tuple[str, ...]) -> Mapping[str, str]:
+    found = {}
+    for text in texts:
+        account, equals, name = text.partition("=")
+        if not equals or not account.isdigit() or not name:
+            raise click.BadParameter(f"'{text}' does not have the form ACCOUNT=NAME", param_hint="--jobs-user")
+        found[account] = name
+    return found
