@@ -34,7 +34,9 @@ def test_a_job_runs_on_a_cluster_and_can_be_stopped_when_its_worker_is_lost(tmp_
     inherited = {"PYTHONPATH": python["PYTHONPATH"]}
     with (
         standalone_cluster(tmp_path / "cluster", workers=1, environment=inherited) as cluster,
-        running_server(tmp_path / "home", arguments=["--jobs", "--jobs-master", cluster.url]) as server,
+        running_server(
+            tmp_path / "home", arguments=["--jobs", "--jobs-lake-folder", "--jobs-master", cluster.url]
+        ) as server,
     ):
         make_role(server)
         jobs = Jobs(server=server, glue=server.client("glue"))

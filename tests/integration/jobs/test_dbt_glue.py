@@ -35,7 +35,7 @@ SERDE = {
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    with running_server(tmp_path / "home", arguments=["--jobs"]) as server:
+    with running_server(tmp_path / "home", arguments=["--jobs", "--jobs-lake-folder"]) as server:
         make_role(server, {"Effect": "Allow", "Action": "glue:*", "Resource": "*"})
         yield Jobs(server=server, glue=server.client("glue"))
 

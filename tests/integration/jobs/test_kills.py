@@ -25,7 +25,7 @@ class Restarted:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.server = start_server(home, arguments=["--jobs"])
+        self.server = start_server(home, arguments=["--jobs", "--jobs-lake-folder"])
 
     def jobs(self) -> Jobs:
         return Jobs(server=self.server, glue=self.server.client("glue"))
@@ -33,7 +33,9 @@ class Restarted:
     def again(self) -> Jobs:
         self.server.stop(signal.SIGKILL)
         key, secret = self.server.access_key_id, self.server.secret_access_key
-        self.server = start_server(self.home, arguments=["--jobs"], access_key_id=key, secret_access_key=secret)
+        self.server = start_server(
+            self.home, arguments=["--jobs", "--jobs-lake-folder"], access_key_id=key, secret_access_key=secret
+        )
         return self.jobs()
 
 
