@@ -72,6 +72,12 @@ class _Parser(TrinoParser):
             found = exp.In(this=found.this, query=exp.Subquery(this=found.expressions[0]))
         return found
 
+    def _parse_escape(self, this: exp.Expr | None) -> exp.Expr | None:
+        """Read ESCAPE with any value behind it, as Trino does."""
+        if not self._match(TokenType.ESCAPE):
+            return this
+        return self.expression(exp.Escape(this=this, expression=self._parse_bitwise()))
+
 
 class TrinoCalls(Trino):
     """Sqlglot's Trino with calls as they were written (:class:`sqlglot.exp.Anonymous`)."""

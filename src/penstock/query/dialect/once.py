@@ -3,9 +3,12 @@
 A row may write an operand several times: the engine computes equal expressions of a row's columns once, but not a subquery,
 and a call such as ``random()`` has another value each time. So a row gets a stand-in for an operand with one of them inside.
 If the stand-in is in the row's expression more than once, the operand becomes the argument of a lambda around it.
+
+An aggregate or a window's value is such an operand too: the engine chooses a macro's overload before it knows their types,
+and refuses them inside TRY. The parameter of a lambda has its type, and is an ordinary value.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -13,7 +16,10 @@ from sqlglot import exp
 from penstock.query.dialect.functions.nested.lambdas import applied, fresh, function
 from penstock.query.dialect.functions.rows import STAND_IN, Call, Write, call_engine
 
-__all__ = ["Costly", "written_once"]
+__all__ = ["Costly", "has_rows_value", "note_rows_value", "tried", "written_once"]
+
+_OF_ROWS = "penstock_of_rows"
+"""In the ``meta`` of the engine's expression of an aggregate or a window: a value of several rows."""
 
 
 class Costly:
@@ -54,17 +60,59 @@ def written_once(write: Write, call: Call, costly: Sequence[exp.Expr]) -> exp.Ex
     numbers = [node.meta[STAND_IN] for node in uses]
     if len(set(numbers)) == len(numbers) and not any(_is_repeated(node) for node in uses):
         return _filled(result, uses, dict(enumerate(costly)))
-    name = fresh("once", exp.Tuple(expressions=[each.copy() for each in (result, *costly)]))
-    if len(costly) == 1:
-        values: Mapping[int, exp.Expr] = {0: exp.to_identifier(name)}
-        given = costly[0]
+    return _given(result, uses, costly, "once")
+
+
+def _given(result: exp.Expr, uses: Sequence[exp.Expr], values: Sequence[exp.Expr], name: str) -> exp.Expr:
+    """Return ``result`` in a lambda over ``values``: its parameter is in the places of the stand-ins ``uses``."""
+    name = fresh(name, exp.Tuple(expressions=[each.copy() for each in (result, *values)]))
+    if len(values) == 1:
+        parameters: Mapping[int, exp.Expr] = {0: exp.to_identifier(name)}
+        given = values[0]
     else:
-        values = {
+        parameters = {
             at: call_engine("struct_extract_at", exp.to_identifier(name), exp.Literal.number(at + 1))
-            for at in range(len(costly))
+            for at in range(len(values))
         }
-        given = call_engine("row", *costly)
-    return applied(function(name, _filled(result, uses, values)), given)
+        given = call_engine("row", *values)
+    return applied(function(name, _filled(result, uses, parameters)), given)
+
+
+def note_rows_value(node: exp.Expr) -> None:
+    """Note that ``node`` is the engine's expression of an aggregate or of a window's value."""
+    node.meta[_OF_ROWS] = True
+
+
+def has_rows_value(node: exp.Expr) -> bool:
+    """Return whether an aggregate or a window's value is in ``node``, and not in a subquery of its own."""
+    return next(_rows_values(node), None) is not None
+
+
+def tried(node: exp.Expr) -> exp.Expr:
+    """Return ``node``; if it is TRY, in a lambda, with its aggregates, windows and subqueries computed outside of it.
+
+    So they are in Trino, which plans them before the expression; the engine refuses them inside. Parts that TRY has twice
+    the engine computes once, before TRY and in spite of it, but not those of a lambda.
+    """
+    if not (isinstance(node, exp.Anonymous) and node.name == "try"):
+        return node
+    found = list(_rows_values(node, subqueries=True))
+    if not found:
+        return _given(node, [], [exp.Literal.number(1)], "tried") if node.find(exp.Column) is not None else node
+    uses = [_stand_in(number) for number in range(len(found))]
+    for each, stand_in in zip(found, uses, strict=True):
+        each.replace(stand_in)
+    return _given(node, uses, found, "tried")
+
+
+def _rows_values(node: exp.Expr, *, subqueries: bool = False) -> Iterator[exp.Expr]:
+    """Yield the aggregates and windows, and the ``subqueries``, in a translated expression, without what is in them."""
+    query = isinstance(node, exp.Query | exp.Exists) or (isinstance(node, exp.In) and node.args.get("query") is not None)
+    if _OF_ROWS in node.meta or (query and subqueries):
+        yield node
+    elif not query:
+        for child in node.iter_expressions():
+            yield from _rows_values(child, subqueries=subqueries)
 
 
 def _stand_in(number: int) -> exp.Expr:

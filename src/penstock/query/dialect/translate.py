@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from penstock.query.dialect.functions.rows import Call, Row, Types
+from penstock.query.dialect.functions.rows import Call, Row, Types, call_engine
 from penstock.query.dialect.functions.scalars.subqueries import as_records
 from penstock.query.dialect.functions.table import row_of
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
-from penstock.query.dialect.once import Costly, written_once
+from penstock.query.dialect.once import Costly, has_rows_value, note_rows_value, tried, written_once
 from penstock.query.dialect.parameters import infer
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import check_map_keys, check_relations, expand_rows, name_values, unnested, with_ties
@@ -110,6 +110,8 @@ class Translation:
             if isinstance(node, exp.Subquery):
                 self._as_record(node)
                 self._costly.add(node, mark)
+            elif self._parameters:
+                self._field(node)
         else:
             raise StatementError(
                 "NOT_SUPPORTED",
@@ -126,6 +128,19 @@ class Translation:
             return
         if node.alias == "" and len(self._scopes.result(node) or ()) > 1:
             node.set("this", as_records(node.this, len(kind.inner)))
+
+    def _field(self, node: exp.Expr) -> None:
+        """Write the field of a row in a lambda as a call: in HAVING the engine takes its name for a column's."""
+        if isinstance(node, exp.Dot):
+            row, name = node.this, node.expression.name
+        elif isinstance(node, exp.Column) and self._parameter(node.table) is not None:
+            row, name = exp.to_identifier(node.table), node.name
+        else:
+            return
+        kind = self._parameter(row.name) if isinstance(row, exp.Identifier) else self._type(row)
+        new = call_engine("struct_extract", row, exp.Literal.string(name))
+        node.replace(new)
+        self._set(new, field_type(kind, name))
 
     def _check_condition(self, node: exp.Expr) -> None:
         """Raise Trino's error for a condition that is not a boolean; the engine would cast it."""
@@ -214,6 +229,7 @@ class Translation:
         self._parameters.append({name: kinds[at] if at < len(kinds) else None for at, name in enumerate(names)})
         self._visit(node.this)
         self._parameters.pop()
+        _check_lambda(node)
         self._costly.forget(mark)
         self._set(node, self._type(node.this))
 
@@ -259,12 +275,15 @@ class Translation:
         parent, key, index = place.parent, place.arg_key, place.index
         kind = row.result(call)
         costly = self._costly.since(mark)
-        new = self._written(row, call, kind, costly) or place
+        new = tried(self._written(row, call, kind, costly) or place)
         if new is not place and parent is not None and key is not None:
             parent.set(key, new, index)
         self._set(new, kind)
-        if row.kind != "scalar" or isinstance(new, exp.Any | exp.All):
-            self._costly.forget(mark)  # they are not values, or not of one row
+        if row.kind != "scalar":
+            note_rows_value(new)
+            self._costly.add(new, mark)
+        elif isinstance(new, exp.Any | exp.All):
+            self._costly.forget(mark)  # they are not values
         elif (costly or row.volatile) and not (isinstance(new, exp.If) and isinstance(parent, exp.Case)):
             self._costly.add(new, mark)
 
@@ -274,6 +293,16 @@ def _reads_rows(node: exp.Expr) -> bool:
     return isinstance(node, exp.Exists | exp.Any | exp.All) or (
         isinstance(node, exp.In) and node.args.get("query") is not None
     )
+
+
+def _check_lambda(node: exp.Lambda) -> None:
+    """Raise Trino's errors for what a lambda may not have inside."""
+    query = node.this.find(exp.Query)
+    if query is not None:
+        raise StatementError("NOT_SUPPORTED", "Lambda expression cannot contain subqueries", position=position_of(query))
+    if has_rows_value(node.this):
+        message = "Lambda expression cannot contain aggregations, window functions or grouping operations"
+        raise StatementError("EXPRESSION_NOT_SCALAR", message, position=position_of(node.this))
 
 
 def _served(node: exp.Expr, row: Row | None) -> Row:

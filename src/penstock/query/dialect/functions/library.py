@@ -12,7 +12,7 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from penstock.query.dialect.functions.rows import Definition, Macro
 from penstock.query.dialect.functions.table import DEFINITIONS
 
-__all__ = ["install"]
+__all__ = ["definitions_of", "install"]
 
 _NAME = re.compile(r"\btrino_\w+", re.IGNORECASE)
 
@@ -22,7 +22,7 @@ def install(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
 
     Those that are there already are left as they are.
     """
-    for definition in _needed(sql, set()):
+    for definition in definitions_of(sql):
         if isinstance(definition, Macro):
             connection.execute(definition.sql)
             continue
@@ -35,6 +35,11 @@ def install(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
                 type=PythonUDFType.ARROW,
                 null_handling=FunctionNullHandling.SPECIAL,
             )
+
+
+def definitions_of(sql: str) -> Iterator[Definition]:
+    """Yield the macros and functions that ``sql`` names, and before each of them those that it names in turn."""
+    return _needed(sql, set())
 
 
 def _needed(sql: str, seen: set[str]) -> Iterator[Definition]:

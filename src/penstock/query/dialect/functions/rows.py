@@ -28,6 +28,7 @@ __all__ = [
     "refuse",
     "renamed",
     "same",
+    "strict",
 ]
 
 Types = Sequence[Type | None]
@@ -202,6 +203,12 @@ def refuse(names: str, why: str, remedy: str | None = None, **others: Any) -> It
 def call_engine(name: str, *arguments: exp.Expr) -> exp.Expr:
     """Return the call of the engine's scalar function, or of a macro."""
     return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def strict(parameters: str, expression: str) -> str:
+    """Return a macro's overload whose result is NULL if one of its arguments is, as that of Trino's functions is."""
+    given = " AND ".join(f"{each.split()[0]} IS NOT NULL" for each in parameters.split(","))
+    return f"({parameters}) AS CASE WHEN {given} THEN {expression} END"
 
 
 def fail(code: str, message: str, kind: str = "INTEGER") -> str:

@@ -134,14 +134,15 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_counts",
         [
             "(m) AS map_from_entries(list_transform(map_entries(m), lambda trino_m: "
-            "row(trino_m.key, CAST(trino_m.value AS BIGINT))))"
+            "row(struct_extract(trino_m, 'key'), CAST(struct_extract(trino_m, 'value') AS BIGINT))))"
         ],
     ),
     Macro(
         "trino_most_frequent",
         [
             "(m, n) AS map_from_entries(list_transform(list_sort(list_transform(map_entries(m), lambda trino_m: "
-            "row(-trino_m.value, trino_m.key)))[:n], lambda trino_m: row(trino_m[2], -trino_m[1])))"
+            "row(-struct_extract(trino_m, 'value'), struct_extract(trino_m, 'key'))))[:n], "
+            "lambda trino_m: row(trino_m[2], -trino_m[1])))"
         ],
     ),
 ]

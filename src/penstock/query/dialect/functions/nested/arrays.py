@@ -20,6 +20,7 @@ from penstock.query.dialect.functions.rows import (
     fail,
     refuse,
     renamed,
+    strict,
 )
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, VARCHAR, Type, common
 
@@ -183,7 +184,8 @@ def _join(call: Call) -> exp.Expr:
             remedy="Cast the elements first: transform(x, e -> CAST(e AS varchar)).",
         )
     texts = exp.cast(call.arguments[0], "TEXT[]", dialect="duckdb")
-    return call_engine("trino_array_join", texts, *call.arguments[1:])
+    macro = "trino_array_join" if call.text(1) is not None else "trino_array_join_by"
+    return call_engine(macro, texts, *call.arguments[1:])
 
 
 def _subscript(call: Call) -> exp.Expr:
@@ -192,6 +194,12 @@ def _subscript(call: Call) -> exp.Expr:
     if kind is not None and kind.name == "map":
         return call_engine("trino_map_subscript", base, index)
     if kind is not None and kind.name == "row":
+        if not (isinstance(index, exp.Literal) and index.name.isdigit()):
+            raise call.wrong("Subscript expression on ROW requires a constant index", code="EXPRESSION_NOT_CONSTANT")
+        if not 0 < int(index.name) <= len(kind.inner):
+            raise call.wrong(
+                f"Invalid subscript index: {index.name}. ROW indices start at 1", code="INVALID_FUNCTION_ARGUMENT"
+            )
         return call_engine("struct_extract_at", base, index)
     if kind is not None and kind.name != "array":
         raise call.wrong(f"Cannot use {kind} for subscript of {call.types[1]}", code="TYPE_MISMATCH")
@@ -411,6 +419,18 @@ DEFINITIONS: Sequence[Definition] = [
             "array_to_string(list_transform(a, lambda trino_x: coalesce(trino_x, missing)), separator) END",
         ],
     ),
+    # The engine's own function accepts a constant separator only.
+    Macro(
+        "trino_array_join_by",
+        [
+            "(a, separator) AS CASE WHEN separator IS NULL OR a IS NULL THEN NULL WHEN list_count(a) = 0 THEN '' ELSE "
+            "list_reduce(list_filter(a, lambda trino_x: trino_x IS NOT NULL), "
+            "lambda trino_x, trino_y: trino_x || separator || trino_y) END",
+            "(a, separator, missing) AS CASE WHEN separator IS NULL OR a IS NULL OR missing IS NULL THEN NULL "
+            "WHEN len(a) = 0 THEN '' ELSE list_reduce(list_transform(a, lambda trino_x: coalesce(trino_x, missing)), "
+            "lambda trino_x, trino_y: trino_x || separator || trino_y) END",
+        ],
+    ),
     Macro("trino_array_max", ["(a) AS CASE WHEN len(a) = list_count(a) THEN list_max(a) END"]),
     Macro(
         "trino_array_max_number",
@@ -500,9 +520,9 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_sequence",
         [
-            f"(a BIGINT, b BIGINT, step BIGINT) AS list_transform({_NUMBERS}, lambda trino_i: a + trino_i * step)",
-            f"(a DATE, b DATE, step INTERVAL) AS {_DATES}",
-            f"(a TIMESTAMP, b TIMESTAMP, step INTERVAL) AS {_STAMPS}",
+            strict("a BIGINT, b BIGINT, step BIGINT", f"list_transform({_NUMBERS}, lambda trino_i: a + trino_i * step)"),
+            strict("a DATE, b DATE, step INTERVAL", _DATES),
+            strict("a TIMESTAMP, b TIMESTAMP, step INTERVAL", _STAMPS),
         ],
     ),
     Macro(
@@ -517,18 +537,18 @@ DEFINITIONS: Sequence[Definition] = [
         [
             "(a) AS list_transform(list_sort(list_transform(a, "
             "lambda trino_x: {'place': random(), 'value': trino_x})), "
-            "lambda trino_x: trino_x.value)"
+            "lambda trino_x: struct_extract(trino_x, 'value'))"
         ],
     ),
     Macro(
         "trino_slice",
         [
-            "(a, start, size) AS list_slice(a, "
+            "(a, start, size) AS CASE WHEN start IS NOT NULL AND size IS NOT NULL THEN list_slice(a, "
             f"CASE {_bounded('size < 0', 'length must be greater than or equal to 0')} "
             f"{_bounded('start = 0', 'SQL array indices start at 1')} "
             "WHEN start > 0 THEN CAST(start AS BIGINT) WHEN start + len(a) >= 0 THEN start + len(a) + 1 ELSE 1 END, "
             "CASE WHEN start > 0 THEN CAST(start AS BIGINT) + size - 1 WHEN start + len(a) >= 0 "
-            "THEN start + len(a) + size ELSE 0 END)"
+            "THEN start + len(a) + size ELSE 0 END) END"
         ],
     ),
     Macro(

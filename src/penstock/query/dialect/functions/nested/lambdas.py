@@ -82,5 +82,5 @@ def _field_of(node: exp.Column, names: Mapping[str, exp.Expr]) -> exp.Expr:
     first, *fields = node.parts
     result: exp.Expr = names[first.name.lower()].copy()
     for each in fields:
-        result = exp.Dot(this=exp.Paren(this=result), expression=each.copy())
+        result = exp.Anonymous(this="struct_extract", expressions=[result, exp.Literal.string(each.name)])
     return result

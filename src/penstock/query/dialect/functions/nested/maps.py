@@ -52,7 +52,7 @@ def _with_entry(call: Call, parameters: int = 2) -> tuple[exp.Expr, str, exp.Lam
 
 
 def _field(name: str, field: str) -> exp.Expr:
-    return exp.Dot(this=exp.to_identifier(name), expression=exp.to_identifier(field))
+    return call_engine("struct_extract", exp.to_identifier(name), exp.Literal.string(field))
 
 
 def _filter(call: Call) -> exp.Expr:

@@ -157,7 +157,7 @@ ROWS: Sequence[Row] = [
     Row(name="if", nodes=(exp.If,), returns=_if_type, write=_if),
     Row(name="coalesce", arity=(2, None), returns=common, write=_unified),
     Row(name="nullif", arity=(2, 2), returns=_first, write=_nullif),
-    Row(name="try", arity=(1, 1), returns=_first, write=_try, note="Not around aggregates and subqueries."),
+    Row(name="try", arity=(1, 1), returns=_first, write=_try),
     Row(name="greatest", arity=(1, None), returns=common, write=_extreme),
     Row(name="least", arity=(1, None), returns=common, write=_extreme),
     Row(name="typeof", arity=(1, 1), returns=Type("varchar"), write=_typeof),

@@ -338,9 +338,11 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_json_map",
         [
             "(items) AS CASE WHEN items IS NOT NULL THEN CAST('{' || array_to_string(list_transform("
-            "list_sort(list_transform(map_entries(items), lambda item: {'key': CAST(item.key AS VARCHAR), "
-            "'value': CAST(item.value AS VARCHAR)})), lambda item: CAST(to_json(item.key) AS VARCHAR) || ':' || "
-            "coalesce(item.value, 'null')), ',') || '}' AS JSON) END"
+            "list_sort(list_transform(map_entries(items), lambda item: "
+            "{'key': CAST(struct_extract(item, 'key') AS VARCHAR), "
+            "'value': CAST(struct_extract(item, 'value') AS VARCHAR)})), "
+            "lambda item: CAST(to_json(struct_extract(item, 'key')) AS VARCHAR) || ':' || "
+            "coalesce(struct_extract(item, 'value'), 'null')), ',') || '}' AS JSON) END"
         ],
     ),
     Macro(

@@ -25,6 +25,7 @@ from penstock.query.dialect.functions.rows import (
     refuse,
     renamed,
     same,
+    strict,
 )
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, VARCHAR, Type
 
@@ -342,12 +343,15 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_width_bucket",
         [
-            f"(x, low, high, n) AS CASE WHEN n <= 0 THEN {_BUCKETS} WHEN low = high THEN {_BOUNDS} "
-            f"WHEN trino_is_nan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
-            "WHEN low < high THEN CASE WHEN x < low THEN 0 WHEN x >= high THEN CAST(n AS BIGINT) + 1 "
-            "ELSE CAST(floor(n * (CAST(x AS DOUBLE) - low) / (CAST(high AS DOUBLE) - low)) AS BIGINT) + 1 END "
-            "ELSE CASE WHEN x > low THEN 0 WHEN x <= high THEN CAST(n AS BIGINT) + 1 "
-            "ELSE CAST(floor(n * (CAST(low AS DOUBLE) - x) / (CAST(low AS DOUBLE) - high)) AS BIGINT) + 1 END END",
+            strict(
+                "x, low, high, n",
+                f"CASE WHEN n <= 0 THEN {_BUCKETS} WHEN low = high THEN {_BOUNDS} "
+                f"WHEN trino_is_nan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
+                "WHEN low < high THEN CASE WHEN x < low THEN 0 WHEN x >= high THEN CAST(n AS BIGINT) + 1 "
+                "ELSE CAST(floor(n * (CAST(x AS DOUBLE) - low) / (CAST(high AS DOUBLE) - low)) AS BIGINT) + 1 END "
+                "ELSE CASE WHEN x > low THEN 0 WHEN x <= high THEN CAST(n AS BIGINT) + 1 "
+                "ELSE CAST(floor(n * (CAST(low AS DOUBLE) - x) / (CAST(low AS DOUBLE) - high)) AS BIGINT) + 1 END END",
+            ),
             f"(x, bins) AS CASE WHEN len(bins) = 0 THEN {_BINS} WHEN trino_is_nan(CAST(x AS DOUBLE)) THEN {_NO_NAN} "
             "ELSE CAST(len(list_filter(bins, lambda bin: bin <= x)) AS BIGINT) END",
         ],
@@ -370,10 +374,13 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_bit_count",
         [
-            f"(x BIGINT, bits BIGINT) AS CASE WHEN bits < 2 OR bits > 64 THEN {_BIT_RANGE} "
-            "WHEN bits < 64 AND (x >= pow(2, bits - 1) OR x < -pow(2, bits - 1)) "
-            f"THEN {_RANGE} WHEN x >= 0 THEN CAST(bit_count(x) AS BIGINT) "
-            "ELSE bits - CAST(bit_count(-(x + 1)) AS BIGINT) END"
+            strict(
+                "x BIGINT, bits BIGINT",
+                f"CASE WHEN bits < 2 OR bits > 64 THEN {_BIT_RANGE} "
+                "WHEN bits < 64 AND (x >= pow(2, bits - 1) OR x < -pow(2, bits - 1)) "
+                f"THEN {_RANGE} WHEN x >= 0 THEN CAST(bit_count(x) AS BIGINT) "
+                "ELSE bits - CAST(bit_count(-(x + 1)) AS BIGINT) END",
+            )
         ],
     ),
     Macro("trino_bitwise_and", ["(a, b) AS a & b"]),

@@ -19,6 +19,7 @@ from penstock.query.dialect.functions.rows import (
     fail,
     refuse,
     renamed,
+    strict,
 )
 from penstock.query.dialect.functions.scalars import words
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, INTEGER, VARBINARY, VARCHAR, Type
@@ -253,7 +254,7 @@ DEFINITIONS: Sequence[Definition] = [
     ),
     *words.DEFINITIONS,
     Macro("trino_chr", [f"(n) AS CASE WHEN n < 0 OR n > 1114111 THEN {_POINT} ELSE chr(CAST(n AS INTEGER)) END"]),
-    Macro("trino_codepoint", [f"(x) AS CASE WHEN length(x) = 1 THEN unicode(x) ELSE {_SINGLE} END"]),
+    Macro("trino_codepoint", [f"(x) AS CASE WHEN length(x) = 1 THEN unicode(x) WHEN x IS NOT NULL THEN {_SINGLE} END"]),
     # Java has no capital letter for it; the engine has.
     Macro(
         "trino_upper",
@@ -288,43 +289,64 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_split",
         [
-            f"(x, delimiter) AS CASE WHEN delimiter = '' THEN {_DELIMITER} ELSE string_split(x, delimiter) END",
-            f"(x, delimiter, n) AS CASE WHEN delimiter = '' THEN {_DELIMITER} WHEN n <= 0 THEN {_LIMIT} ELSE "
-            "string_split(x, delimiter)[:n - 1] || CASE WHEN len(string_split(x, delimiter)) >= n THEN "
-            "[array_to_string(string_split(x, delimiter)[n:], delimiter)] ELSE [] END END",
+            strict("x, delimiter", f"CASE WHEN delimiter = '' THEN {_DELIMITER} ELSE string_split(x, delimiter) END"),
+            strict(
+                "x, delimiter, n",
+                f"CASE WHEN delimiter = '' THEN {_DELIMITER} WHEN n <= 0 THEN {_LIMIT} ELSE "
+                "string_split(x, delimiter)[:n - 1] || CASE WHEN len(string_split(x, delimiter)) >= n THEN "
+                "[substring(x, length(array_to_string(string_split(x, delimiter)[:n - 1], '')) "
+                "+ (n - 1) * length(delimiter) + 1)] ELSE [] END END",
+            ),
         ],
     ),
     Macro(
         "trino_split_part",
         [
-            f"(x, delimiter, n) AS CASE WHEN n <= 0 THEN {_INDEX} WHEN delimiter = '' "
-            "THEN substring(x, n, 1) ELSE string_split(x, delimiter)[n] END"
+            strict(
+                "x, delimiter, n",
+                f"CASE WHEN n <= 0 THEN {_INDEX} WHEN delimiter = '' "
+                "THEN substring(x, n, 1) ELSE string_split(x, delimiter)[n] END",
+            )
         ],
     ),
     Macro(
         "trino_split_to_map",
-        [f"(x, entries, pairs) AS map_from_entries(list_transform({_CHECKED_PAIRS}, lambda pair: (pair[1], pair[2])))"],
+        [
+            strict(
+                "x, entries, pairs",
+                f"map_from_entries(list_transform({_CHECKED_PAIRS}, lambda pair: (pair[1], pair[2])))",
+            )
+        ],
     ),
     # The engine counts 0 and starts before the text as Trino does not.
     Macro(
         "trino_substring2",
         [
-            "(x, start) AS CASE WHEN start > 0 THEN substring(x, start) WHEN start < 0 AND -start <= length(x) "
-            "THEN substring(x, length(x) + start + 1) ELSE '' END"
+            strict(
+                "x, start",
+                "CASE WHEN start > 0 THEN substring(x, start) WHEN start < 0 AND -start <= length(x) "
+                "THEN substring(x, length(x) + start + 1) ELSE '' END",
+            )
         ],
     ),
     Macro(
         "trino_substring3",
         [
-            "(x, start, n) AS CASE WHEN n <= 0 THEN '' WHEN start > 0 THEN substring(x, start, n) "
-            "WHEN start < 0 AND -start <= length(x) THEN substring(x, length(x) + start + 1, n) ELSE '' END"
+            strict(
+                "x, start, n",
+                "CASE WHEN n <= 0 THEN '' WHEN start > 0 THEN substring(x, start, n) "
+                "WHEN start < 0 AND -start <= length(x) THEN substring(x, length(x) + start + 1, n) ELSE '' END",
+            )
         ],
     ),
     Macro(
         "trino_overlay",
         [
-            f"(x, other, start, n) AS CASE WHEN start <= 0 THEN {_START} ELSE substring(x, 1, start - 1) || other || "
-            "substring(x, start + greatest(n, 0)) END"
+            strict(
+                "x, other, start, n",
+                f"CASE WHEN start <= 0 THEN {_START} ELSE substring(x, 1, start - 1) || other || "
+                "substring(x, start + greatest(n, 0)) END",
+            )
         ],
     ),
     Macro(

@@ -265,7 +265,7 @@ def _padded(number: str) -> str:
 _PARSED = "VARCHAR", "VARCHAR"
 
 DEFINITIONS: Sequence[Definition] = [
-    Macro("trino_shown_zone", ["(x TIMESTAMPTZ) AS 'UTC'", f'(x {ZONED}) AS x."$zone"']),
+    Macro("trino_shown_zone", ["(x TIMESTAMPTZ) AS 'UTC'", f"(x {ZONED}) AS struct_extract(x, '$zone')"]),
     Macro(
         "trino_offset_text",
         [

@@ -58,9 +58,9 @@ _CHECKED = (
     "CAST(CAST('TRINO[INVALID_CAST_ARGUMENT] Value cannot be cast to timestamp with time zone: ' || x AS INTEGER) "
     "AS VARCHAR) END"
 )
-_WALL = f"CAST(regexp_extract({_CHECKED}, '{_WITH_ZONE}', 1) AS TIMESTAMP)"
-_ZONE = f"trino_zone_name(coalesce(nullif(regexp_extract(x, '{_WITH_ZONE}', 2), ''), 'UTC'))"
-_INSTANT = 'epoch_us(x."$utc")'
+_WALL = f"CAST(regexp_extract({_CHECKED}, '^{_WITH_ZONE}$', 1) AS TIMESTAMP)"
+_ZONE = f"trino_zone_name(coalesce(nullif(regexp_extract(x, '^{_WITH_ZONE}$', 2), ''), 'UTC'))"
+_INSTANT = "epoch_us(struct_extract(x, '$utc'))"
 _FORMAT = "'%Y-%m-%d %H:%M:%S.%f'"
 
 DEFINITIONS: Sequence[Definition] = [
@@ -77,7 +77,8 @@ DEFINITIONS: Sequence[Definition] = [
         [
             "(x TIMESTAMPTZ, n) AS trino_timestamp_text(timezone('UTC', x), n) || ' UTC'",
             f"(x {ZONED}, n) AS list_transform([x], lambda trino_x: "
-            'trino_timestamp_text(trino_wall(trino_x."$utc", trino_x."$zone"), n) || \' \' || trino_x."$zone")[1]',
+            "trino_timestamp_text(trino_wall(struct_extract(trino_x, '$utc'), struct_extract(trino_x, '$zone')), n) "
+            "|| ' ' || struct_extract(trino_x, '$zone'))[1]",
         ],
     ),
     Macro("trino_time_text", ["(x, n) AS substring(trino_timestamp_text(DATE '2000-01-01' + x, n), 12)"]),
@@ -137,7 +138,7 @@ DEFINITIONS: Sequence[Definition] = [
             f"(x TIMESTAMP, step) AS make_timestamp({_floor('step', 'epoch_us(x)')})",
             f"(x TIMESTAMPTZ, step) AS timezone('UTC', make_timestamp({_floor('step', 'epoch_us(x)')}))",
             f"(x TIME, step) AS CAST(make_timestamp({_floor('step', 'epoch_us(x)')}) AS TIME)",
-            f'(x {ZONED}, step) AS trino_zoned(make_timestamp({_floor("step", _INSTANT)}), x."$zone")',
+            f"(x {ZONED}, step) AS trino_zoned(make_timestamp({_floor('step', _INSTANT)}), struct_extract(x, '$zone'))",
         ],
     ),
 ]

@@ -134,7 +134,7 @@ ROWS: Sequence[Row] = [
     *refuse("current_time", "the type time with time zone is not supported", "Use localtime.", nodes=(exp.CurrentTime,)),
 ]
 
-_UTC = 'x."$utc"'
+_UTC = "struct_extract(x, '$utc')"
 _NOT_UTC = fail(
     "NOT_SUPPORTED",
     "Grouping by timestamps is not supported for zones from data that are not UTC: use AT TIME ZONE with a zone first",
@@ -155,7 +155,8 @@ DEFINITIONS: Sequence[Definition] = [
         [
             "(x TIMESTAMPTZ) AS x",
             f"(x {ZONED}) AS list_transform([x], lambda trino_x: CASE WHEN "
-            f"CASE WHEN trino_x.\"$zone\" = 'UTC' OR trino_x IS NULL THEN true ELSE {_NOT_UTC} END THEN trino_x END)[1]",
+            f"CASE WHEN struct_extract(trino_x, '$zone') = 'UTC' OR trino_x IS NULL "
+            f"THEN true ELSE {_NOT_UTC} END THEN trino_x END)[1]",
         ],
     ),
     # The engine names a fixed offset GMT+01:00. The names that are not literals are checked by the engine itself.
@@ -203,7 +204,8 @@ DEFINITIONS: Sequence[Definition] = [
             "(x DATE) AS CAST(x AS TIMESTAMP)",
             "(x TIMESTAMP) AS x",
             "(x TIMESTAMPTZ) AS timezone('UTC', x)",
-            f'(x {ZONED}) AS list_transform([x], lambda trino_l: trino_wall(trino_l."$utc", trino_l."$zone"))[1]',
+            f"(x {ZONED}) AS list_transform([x], lambda trino_l: "
+            "trino_wall(struct_extract(trino_l, '$utc'), struct_extract(trino_l, '$zone')))[1]",
         ],
     ),
     Macro("trino_instant", ["(x) AS x", f"(x {ZONED}) AS timezone('UTC', {_UTC})"]),
@@ -213,7 +215,7 @@ DEFINITIONS: Sequence[Definition] = [
             "(x TIMESTAMPTZ) AS CASE WHEN x IS NOT NULL THEN 0 END",
             f"(x {ZONED}) AS list_transform([x], lambda trino_o: "
             "(epoch_us(trino_local(trino_o)) "
-            '- epoch_us(trino_o."$utc")) // 60000000)[1]',
+            "- epoch_us(struct_extract(trino_o, '$utc'))) // 60000000)[1]",
         ],
     ),
     Macro("trino_timezone_hour", ["(minutes) AS CAST(minutes // 60 AS BIGINT)"]),
