@@ -105,13 +105,7 @@ class Translation:
         elif isinstance(inside, _STRUCTURE):
             for child in list(node.iter_expressions()):
                 self._visit(child)
-            self._check_condition(node)
-            self._set(node, self._plain_type(node))
-            if isinstance(node, exp.Subquery):
-                self._as_record(node)
-                self._costly.add(node, mark)
-            elif self._parameters:
-                self._field(node)
+            self._plain(node, mark)
         else:
             raise StatementError(
                 "NOT_SUPPORTED",
@@ -119,6 +113,16 @@ class Translation:
                 position=position_of(node),
                 remedy="The documentation's page on SQL functions lists what is served.",
             )
+
+    def _plain(self, node: exp.Expr, mark: int) -> None:
+        """Note the type of a node of :data:`_STRUCTURE`; its parts are translated, and were found since ``mark``."""
+        self._check_condition(node)
+        self._set(node, self._plain_type(node))
+        if isinstance(node, exp.Subquery):
+            self._as_record(node)
+            self._costly.add(node, mark)
+        elif self._parameters:
+            self._field(node)
 
     def _as_record(self, node: exp.Subquery) -> None:
         """Make one value of the columns of a scalar subquery that has several."""

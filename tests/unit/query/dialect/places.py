@@ -176,7 +176,7 @@ def _lambdas(expression: str) -> Sequence[slice]:
 def _reads(expression: str) -> bool:
     (tree,) = TrinoCalls().parse(f"SELECT {expression}")
     assert tree is not None
-    return tree.find(exp.From, exp.Subquery) is not None
+    return any(node is not tree for node in tree.find_all(exp.From, exp.Query, exp.Values))
 
 
 def _spans(expression: str) -> Sequence[slice]:
