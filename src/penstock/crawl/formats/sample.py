@@ -1,16 +1,19 @@
 """The beginning of a file, decompressed: as much as a classifier may read of it."""
 
-import gzip
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import DataProblem
+from penstock.lake.packed import BROKEN, open_packed
 
 __all__ = ["Sample", "read_sample"]
 
 _MOST = 1 << 20  # bytes; a file of text has its first records there
-_UNREAD = {b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"\xff\x06\x00\x00sNaPpY": "snappy", b"PK\x03\x04": "zip"}
+_UNREAD = {b"\xff\x06\x00\x00sN": "snappy's frames", b"PK\x03\x04": "zip", b"\xfd7zXZ\x00": "xz"}
+_ENDINGS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "zstd", ".lz4": "lz4", ".snappy": "snappy", ".deflate": "deflate"}
+_NAMES = tuple(_ENDINGS.values())
+_MAGIC = {b"\x1f\x8b": ".gz", b"BZh": ".bz2", b"\x28\xb5\x2f\xfd": ".zst", b"\x04\x22\x4d\x18": ".lz4"}
+_BARE = (".lz4", ".snappy", ".deflate")  # Hadoop's, which begin with no mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +45,34 @@ class Sample:
 def read_sample(path: Path, size: int) -> Sample:
     """Return the beginning of a file. Raises :class:`DataProblem` for a compression that is not read, OSError."""
     with path.open("rb") as file:
-        data = file.read(_MOST + 1)
-    if data.startswith(b"\x1f\x8b"):
-        return _gunzipped(path, size)
+        start = file.read(8)
     for magic, name in _UNREAD.items():
-        if data.startswith(magic):
-            raise DataProblem(f"it is compressed with {name}, which crawlers do not read; gzip they do")
-    return Sample(data[:_MOST], len(data) <= _MOST, size)
-
-
-def _gunzipped(path: Path, size: int) -> Sample:
+        if start.startswith(magic):
+            raise DataProblem(f"it is compressed with {name}, which crawlers do not read; {', '.join(_NAMES)} they do")
+    name, ending = _compression(path, start)
     try:
-        with gzip.open(path, "rb") as file:
-            data = file.read(_MOST + 1)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataProblem(f"its gzip data is damaged or cut off ({error})") from None
-    return Sample(data[:_MOST], len(data) <= _MOST, size, "gzip")
+        data = _beginning(path, ending)
+    except BROKEN as error:
+        if not ending or isinstance(error, FileNotFoundError):
+            raise
+        raise DataProblem(f"its {name} data is damaged or cut off ({str(error)[:200]})") from None
+    return Sample(data[:_MOST], len(data) <= _MOST, size, name)
+
+
+def _compression(path: Path, start: bytes) -> tuple[str, str]:
+    """Return a compression's name and the ending of its files: by the first bytes, or else by the file's name."""
+    for magic, ending in _MAGIC.items():
+        if start.startswith(magic):
+            return _ENDINGS[ending], ending
+    ending = path.suffix.lower()
+    return (_ENDINGS[ending], ending) if ending in _BARE else ("none", "")
+
+
+def _beginning(path: Path, ending: str) -> bytes:
+    parts: list[bytes] = []
+    left = _MOST + 1
+    with open_packed(str(path), ending) as stream:
+        while left > 0 and (part := stream.read(left)):
+            parts.append(part)
+            left -= len(part)
+    return b"".join(parts)[: _MOST + 1]

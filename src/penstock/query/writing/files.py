@@ -101,7 +101,7 @@ class _OrcFile:
 
 class _AvroFile:
     def __init__(self, path: Path, columns: Columns, options: WriteOptions) -> None:
-        codec = {"NONE": "null", "UNCOMPRESSED": "null", "GZIP": "deflate"}.get(
+        codec = {"NONE": "null", "UNCOMPRESSED": "null", "GZIP": "deflate", "ZSTD": "zstandard"}.get(
             options.compression, options.compression.lower()
         )
         self._file = path.open("wb")

@@ -16,7 +16,15 @@ __all__ = ["WriteOptions", "options_of_table", "read_options"]
 _COMPRESSIONS: Mapping[str, Mapping[str, str]] = {
     "PARQUET": {"GZIP": "gz", "SNAPPY": "snappy", "ZSTD": "zstd", "LZ4": "lz4", "NONE": "", "UNCOMPRESSED": ""},
     "ORC": {"ZLIB": "zlib", "SNAPPY": "snappy", "ZSTD": "zstd", "LZ4": "lz4", "NONE": "", "UNCOMPRESSED": ""},
-    "AVRO": {"DEFLATE": "deflate", "GZIP": "deflate", "BZIP2": "bzip2", "NONE": "", "UNCOMPRESSED": ""},
+    "AVRO": {
+        "DEFLATE": "deflate",
+        "GZIP": "deflate",
+        "SNAPPY": "snappy",
+        "ZSTD": "zstd",
+        "BZIP2": "bzip2",
+        "NONE": "",
+        "UNCOMPRESSED": "",
+    },
     "JSON": {"GZIP": "gz", "BZIP2": "bz2", "ZSTD": "zst", "NONE": "", "UNCOMPRESSED": ""},
     "TEXTFILE": {"GZIP": "gz", "BZIP2": "bz2", "ZSTD": "zst", "NONE": "", "UNCOMPRESSED": ""},
 }

@@ -95,7 +95,7 @@ def write_avro(lake: Lake, key: str, schema: Any, records: list[Any], codec: str
     write(lake, key, data.getvalue())
 
 
-@pytest.mark.parametrize("codec", ["null", "deflate", "bzip2"])
+@pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "snappy", "zstandard", "xz"])
 def test_avro_has_the_catalogs_types(lake: Lake, rows: Rows, codec: str) -> None:
     formatted(lake, "t", KINDS, AVRO)
     record = {**ROW, "B": True, "s": "A", "z": ROW["z"].replace(tzinfo=UTC), "p": {"k": 5}, "r": {"X": 1, "y": ["q"]}}
