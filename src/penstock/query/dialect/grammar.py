@@ -11,6 +11,8 @@ from sqlglot.dialects.trino import Trino
 from sqlglot.parsers.trino import TrinoParser
 from sqlglot.tokenizer_core import TokenType
 
+from penstock.query.dialect.functions.json.syntax import PARSERS
+
 __all__ = ["TrinoCalls"]
 
 # Calls that other dialects write with a syntax of their own. In Trino they are ordinary calls, or no functions.
@@ -21,6 +23,7 @@ _ORDINARY = frozenset(
     """.split()  # noqa: SIM905
 )
 _CALLS = {name: read for name, read in TrinoParser.FUNCTION_PARSERS.items() if name not in _ORDINARY}
+_CALLS.update(PARSERS)
 _WORDS = {name: read for name, read in TrinoParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "CONNECT_BY_ROOT"}
 
 
@@ -50,15 +53,7 @@ _LITERALS = {
 }
 
 
-_WRAPPERS = [
-    ("WRAPPER",),
-    ("ARRAY", "WRAPPER"),
-    *((kind, *rest) for kind in ("CONDITIONAL", "UNCONDITIONAL") for rest in (("WRAPPER",), ("ARRAY", "WRAPPER"))),
-]
-
-
 class _Parser(TrinoParser):
-    JSON_QUERY_OPTIONS: ClassVar[dict[str, Any]] = {"WITH": _WRAPPERS, "WITHOUT": _WRAPPERS}
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = _LITERALS
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _CALLS

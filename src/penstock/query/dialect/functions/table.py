@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from penstock.query.dialect.functions.groups import aggregates, collections, windows
 from penstock.query.dialect.functions.json import functions as json_functions
+from penstock.query.dialect.functions.json import standard
 from penstock.query.dialect.functions.nested import arrays, maps, records
 from penstock.query.dialect.functions.rows import Definition, Row
 from penstock.query.dialect.functions.scalars import (
@@ -34,7 +35,7 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Mathematical and bitwise": (arithmetic, numbers),
     "String": (strings, concatenation),
     "Regular expression": (regexp,),
-    "JSON": (json_functions,),
+    "JSON": (json_functions, standard),
     "Binary": (binary,),
     "URL": (urls,),
     "Array": (arrays,),

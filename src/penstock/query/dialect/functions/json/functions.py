@@ -5,7 +5,6 @@ Source: Trino's documentation, "JSON functions and operators".
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
@@ -20,7 +19,6 @@ from penstock.query.dialect.functions.json.documents import (
     scalar_text,
     write,
 )
-from penstock.query.dialect.functions.json.path import PathError, evaluate
 from penstock.query.dialect.functions.python import each_row, invalid
 from penstock.query.dialect.functions.rows import (
     ArrowFunction,
@@ -29,12 +27,11 @@ from penstock.query.dialect.functions.rows import (
     Macro,
     Row,
     call_engine,
-    fail,
     refuse,
     renamed,
 )
 from penstock.query.dialect.functions.scalars.conversion import convert
-from penstock.query.dialect.kinds import BIGINT, BOOLEAN, JSON, VARCHAR, Type
+from penstock.query.dialect.kinds import BIGINT, BOOLEAN, JSON, VARCHAR
 
 __all__ = ["DEFINITIONS", "ROWS"]
 
@@ -79,113 +76,6 @@ def _contains(call: Call) -> exp.Expr:
     return call_engine("trino_json_array_contains", call.arguments[0], value, text(family))
 
 
-def _on(node: exp.Expr, what: str) -> Any:
-    condition = node.args.get("on_condition")
-    return condition.args.get(what) if condition is not None else None
-
-
-def _behaviour(call: Call, what: str, sql: str, kind: Type) -> exp.Expr:
-    """Return what json_value gives ON EMPTY or ON ERROR."""
-    wanted = _on(call.node, what)
-    if isinstance(wanted, exp.Expr):
-        return convert(call, wanted, None, kind)
-    if wanted is not None and str(wanted).upper().startswith("ERROR"):
-        return call_engine("trino_json_path_error", text(sql))
-    return exp.Null()
-
-
-def _returning(node: exp.Expr) -> Type | None:
-    kind = node.args.get("returning")
-    return Type.of(kind) if isinstance(kind, exp.DataType) else VARCHAR
-
-
-def _value(call: Call) -> exp.Expr:
-    kind = _returning(call.node)
-    if kind is None:
-        raise call.wrong("json_value: this type of RETURNING is not supported.", code="NOT_SUPPORTED")
-    source, path = call.node.this, call.node.args["path"]
-    _check_path(call, path)
-    state = call_engine("trino_json_value_state", source, path)
-    value = call_engine("trino_json_value", source.copy(), path.copy())
-    converted = value if kind == VARCHAR else convert(call, value, VARCHAR, kind)
-    error = _behaviour(call, "error", "ON ERROR", kind)
-    if isinstance(error, exp.Null) and kind != VARCHAR:
-        converted = call_engine("try", converted)
-    branches = [
-        exp.If(this=text("EMPTY"), true=_behaviour(call, "empty", "ON EMPTY", kind)),
-        exp.If(this=text("ERROR"), true=error),
-    ]
-    return exp.Paren(this=exp.Case(this=state, ifs=branches, default=converted))
-
-
-def _check_path(call: Call, path: exp.Expr) -> None:
-    if not (isinstance(path, exp.Literal) and path.is_string):
-        raise call.wrong("The JSON path is not a literal.", code="SYNTAX_ERROR")
-    try:
-        evaluate(None, path.name)
-    except PathError:
-        return
-    except ValueError as error:
-        raise call.wrong(str(error).partition("] ")[2]) from None
-
-
-def _query(call: Call) -> exp.Expr:
-    node = call.node
-    if not node.args.get("json_query"):
-        raise call.wrong("This JSON operator is not supported.", code="NOT_SUPPORTED")
-    _check_path(call, node.expression)
-    option = node.args.get("option")
-    words = (option.name if isinstance(option, exp.Expr) else "WITHOUT").upper()
-    wrapper = "CONDITIONAL" if " CONDITIONAL" in words else "WITH" if words.startswith("WITH ") else "WITHOUT"
-    quote = node.args.get("quote")
-    keeps = quote is None or str(quote.args.get("option")).upper() != "OMIT"
-    on = [_query_behaviour(node, what) for what in ("empty", "error")]
-    return call_engine("trino_json_query", node.this, node.expression, text(f"{wrapper} {keeps} {' '.join(on)}"))
-
-
-def _query_behaviour(node: exp.Expr, what: str) -> str:
-    wanted = _on(node, what)
-    words = str(wanted or "NULL").upper()
-    return (
-        "ERROR" if words.startswith("ERROR") else "ARRAY" if "ARRAY" in words else "OBJECT" if "OBJECT" in words else "NULL"
-    )
-
-
-def _exists(call: Call) -> exp.Expr:
-    _check_path(call, call.arguments[1])
-    return call_engine("trino_json_exists", *call.arguments)
-
-
-def _item(call: Call, value: exp.Expr, kind: Type | None) -> exp.Expr:
-    """Return the JSON text of a value in json_array and json_object."""
-    if isinstance(value, exp.Anonymous) and value.name.startswith("trino_json_"):
-        return value  # JSON already
-    if kind is None or kind.inner:
-        raise call.wrong(f"{call.name}: values are numbers, text, booleans or JSON functions.", code="NOT_SUPPORTED")
-    if kind.is_number or kind.name == "boolean":
-        return call_engine("trino_json_number", value)
-    return call_engine("trino_json_string", convert(call, value, kind, VARCHAR))
-
-
-def _array(call: Call) -> exp.Expr:
-    items = [_item(call, value, kind) for value, kind in zip(call.arguments, call.types, strict=True)]
-    return call_engine("trino_json_array_text", exp.Array(expressions=items))
-
-
-def _pairs(node: exp.Expr) -> Sequence[exp.Expr]:
-    return [part for pair in node.expressions for part in (pair.this, pair.expression)]
-
-
-def _object(call: Call) -> exp.Expr:
-    keys = call.arguments[::2]
-    values = [_item(call, value, kind) for value, kind in zip(call.arguments[1::2], call.types[1::2], strict=True)]
-    absent = "ABSENT" in str(call.node.args.get("null_handling") or "").upper()
-    names = [call_engine("trino_json_string", key) for key in keys]
-    return call_engine(
-        "trino_json_object_text", exp.Array(expressions=names), exp.Array(expressions=values), exp.Boolean(this=absent)
-    )
-
-
 _NOT_IN_ATHENA = "Athena engine version 3 has no such function"
 
 ROWS: Sequence[Row] = [
@@ -204,11 +94,6 @@ ROWS: Sequence[Row] = [
     renamed("json_array_length", "trino_json_array_length", 1, BIGINT),
     renamed("json_size", "trino_json_size", 2, BIGINT),
     renamed("is_json_scalar", "trino_is_json_scalar", 1, BOOLEAN),
-    Row(name="json_exists", arity=(2, 2), returns=BOOLEAN, write=_exists, note="No PASSING, no ON ERROR."),
-    Row(name="json_value", nodes=(exp.JSONValue,), node_type=_returning, write=_value, note="No PASSING."),
-    Row(name="json_query", nodes=(exp.JSONExtract,), returns=VARCHAR, write=_query, note="No PASSING, no RETURNING."),
-    Row(name="json_array", arity=(0, None), returns=VARCHAR, write=_array, note="Absent on NULL."),
-    Row(name="json_object", nodes=(exp.JSONObject,), returns=VARCHAR, write=_object, operands=_pairs),
     *refuse("json_scalar json_serialize json json_table", _NOT_IN_ATHENA),
 ]
 
@@ -273,61 +158,6 @@ def _is_scalar(value: str) -> bool:
         raise invalid(f"Invalid JSON value: {value[:100]}") from None
 
 
-def _plain(item: Any) -> Any:
-    """Return an item with the numbers that a path computed as those of a document."""
-    return Number(format(item, "f")) if isinstance(item, Decimal) else item
-
-
-def _items(value: str, path: str) -> list[Any] | None:
-    """Return what the path finds, None for an error."""
-    try:
-        return [_plain(each) for each in evaluate(parse(value), path)]
-    except ValueError:
-        return None
-
-
-def _value_state(value: str, path: str) -> str:
-    items = _items(value, path)
-    if items is None or len(items) > 1 or (items and isinstance(items[0], dict | list)):
-        return "ERROR"
-    return "OK" if items else "EMPTY"
-
-
-def _value_of(value: str, path: str) -> str | None:
-    items = _items(value, path)
-    return scalar_text(items[0]) if items is not None and len(items) == 1 else None
-
-
-def _query_of(value: str, path: str, options: str) -> str | None:
-    wrapper, keeps, on_empty, on_error = options.split()
-    items = _items(value, path)
-    if items is None:
-        return _given(on_error, "ON ERROR")
-    if not items:
-        return _given(on_empty, "ON EMPTY")
-    if wrapper == "WITH" or (wrapper == "CONDITIONAL" and (len(items) > 1 or not isinstance(items[0], dict | list))):
-        return write(items)
-    if len(items) > 1:
-        return _given(on_error, "ON ERROR")
-    if keeps == "False" and isinstance(items[0], str) and not isinstance(items[0], Number):
-        return items[0]
-    return write(items[0])
-
-
-def _given(behaviour: str, when: str) -> str | None:
-    if behaviour == "ERROR":
-        raise invalid(f"cannot extract a value from JSON: ERROR {when}", "JSON_VALUE_RESULT_ERROR")
-    return {"ARRAY": "[]", "OBJECT": "{}"}.get(behaviour)
-
-
-def _exists_in(value: str, path: str) -> bool:
-    return bool(_items(value, path))
-
-
-def _string(value: str | None) -> str | None:
-    return None if value is None else write(value)
-
-
 # The engine fails on text that is not JSON; NULL is what Trino gives.
 _JSON = "CASE WHEN json_valid(x) THEN x END"
 _CASES = f"CASE coalesce(json_type({_JSON}, path), 'NONE') {{}} END"
@@ -358,20 +188,6 @@ DEFINITIONS: Sequence[Definition] = [
     Macro("trino_json_format", ["(x) AS CAST(x AS VARCHAR)"]),
     Macro("trino_json_extract_any", ["(x, path) AS CAST(trino_json_extract_text(x, path) AS JSON)"]),
     Macro("trino_json_array_get", ["(x, n) AS trino_json_array_item(x, n)"]),
-    Macro("trino_json_number", ["(x) AS CAST(to_json(x) AS VARCHAR)"]),
-    Macro("trino_json_array_text", ["(items) AS '[' || array_to_string(items, ',') || ']'"]),
-    Macro(
-        "trino_json_object_text",
-        [
-            "(names, items, absent) AS '{' || array_to_string(list_filter(list_transform(list_zip(names, items), "
-            "lambda p: CASE WHEN p[2] IS NOT NULL THEN p[1] || ':' || p[2] WHEN NOT absent THEN p[1] || ':null' END), "
-            "lambda t: t IS NOT NULL), ',') || '}'"
-        ],
-    ),
-    Macro(
-        "trino_json_path_error",
-        [f"(x) AS {fail('JSON_VALUE_RESULT_ERROR', 'cannot extract SQL scalar from JSON: ERROR', 'VARCHAR')}"],
-    ),
     ArrowFunction("trino_json_canonical", ["VARCHAR"], "VARCHAR", each_row("VARCHAR", _parse)),
     ArrowFunction("trino_json_extract_text", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", extract)),
     ArrowFunction("trino_json_extract_scalar_any", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", extract_scalar)),
@@ -380,9 +196,4 @@ DEFINITIONS: Sequence[Definition] = [
     ArrowFunction("trino_json_array_length", ["VARCHAR"], "BIGINT", each_row("BIGINT", _array_length)),
     ArrowFunction("trino_json_size", ["VARCHAR", "VARCHAR"], "BIGINT", each_row("BIGINT", _size)),
     ArrowFunction("trino_is_json_scalar", ["VARCHAR"], "BOOLEAN", each_row("BOOLEAN", _is_scalar)),
-    ArrowFunction("trino_json_exists", ["VARCHAR", "VARCHAR"], "BOOLEAN", each_row("BOOLEAN", _exists_in)),
-    ArrowFunction("trino_json_value_state", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _value_state)),
-    ArrowFunction("trino_json_value", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _value_of)),
-    ArrowFunction("trino_json_query", ["VARCHAR"] * 3, "VARCHAR", each_row("VARCHAR", _query_of)),
-    ArrowFunction("trino_json_string", ["VARCHAR"], "VARCHAR", each_row("VARCHAR", _string, nulls=True)),
 ]

@@ -1,11 +1,11 @@
 """The SQL standard's JSON path language, as json_value, json_query and json_exists use it.
 
-Source: Trino's documentation, "JSON path language". Variables other than ``$`` are not served.
+Source: Trino's documentation, "JSON path language". Its variables are the values of PASSING.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation, localcontext
 from functools import lru_cache
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from penstock.query.dialect.functions.json.documents import Number
 from penstock.query.dialect.functions.python import invalid
 
-__all__ = ["PathError", "evaluate"]
+__all__ = ["PathError", "evaluate", "variables_of"]
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<string>"(?:[^"\\]|\\.)*")|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"""
@@ -33,24 +33,34 @@ class _Context:
     lax: bool
     item: Any = None
     last: int = 0
+    variables: Mapping[str, list[Any]] = field(default_factory=dict)
 
 
 _Step = Callable[[_Context], list[Any]]
 _Test = Callable[[_Context], bool | None]  # None is unknown
 
 
-def evaluate(document: Any, path: str) -> list[Any]:
-    """Return the items that ``path`` finds. Raises :class:`PathError`, and the error of an argument for a wrong path."""
-    lax, step = _compiled(path)
-    return step(_Context(document, lax))
+def evaluate(document: Any, path: str, variables: Mapping[str, list[Any]] | None = None) -> list[Any]:
+    """Return the items that ``path`` finds; ``variables`` are the items of each variable beside ``$``.
+
+    Raises :class:`PathError`, and the error of an argument for a wrong path.
+    """
+    lax, step, _ = _compiled(path)
+    return step(_Context(document, lax, variables=variables or {}))
+
+
+def variables_of(path: str) -> Sequence[str]:
+    """Return the names of the variables in ``path``. Raises the error of an argument for a wrong path."""
+    return _compiled(path)[2]
 
 
 @lru_cache(maxsize=256)
-def _compiled(path: str) -> tuple[bool, _Step]:
+def _compiled(path: str) -> tuple[bool, _Step, Sequence[str]]:
     mode = re.match(r"\s*(lax|strict)\b", path)
     if mode is None:
         raise invalid(f"Invalid JSON path: '{path[:200]}': it begins with lax or strict")
-    return mode[1] == "lax", _Reader(path, mode.end()).whole()
+    reader = _Reader(path, mode.end())
+    return mode[1] == "lax", reader.whole(), reader.variables
 
 
 class _Reader:
@@ -58,6 +68,7 @@ class _Reader:
 
     def __init__(self, path: str, at: int) -> None:
         self._path = path
+        self.variables: list[str] = []
         self._tokens: list[tuple[str, str]] = []
         while at < len(path.rstrip()):
             token = _TOKEN.match(path, at)
@@ -136,7 +147,10 @@ class _Reader:
             self._expect(")")
             return inner
         if text == "$" and self._peek()[0] == "name":
-            raise self._wrong()  # a variable of PASSING
+            name = self._peek()[1]
+            self._at += 1
+            self.variables.append(name)
+            return lambda context: context.variables.get(name, [])
         step = _VARIABLES.get(text) if kind != "string" else None
         if step is None and kind in {"number", "string"}:
             step = _constant(Decimal(text) if kind == "number" else _string(text))
@@ -327,7 +341,7 @@ def _elements(step: _Step, ranges: Sequence[tuple[_Step, _Step]] | None) -> _Ste
 
 
 def _chosen(items: Sequence[Any], ranges: Sequence[tuple[_Step, _Step]], context: _Context) -> Iterator[Any]:
-    inside = _Context(context.root, context.lax, context.item, len(items) - 1)
+    inside = replace(context, last=len(items) - 1)
     for first, last in ranges:
         low, high = (_index(each, inside) for each in (first, last))
         if not context.lax and not 0 <= low <= high < len(items):
@@ -345,7 +359,7 @@ def _index(step: _Step, context: _Context) -> int:
 def _filtered(step: _Step, test: _Test) -> _Step:
     def apply(context: _Context) -> list[Any]:
         items = _unwrapped(step(context), context)
-        return [each for each in items if test(_Context(context.root, context.lax, each, context.last)) is True]
+        return [each for each in items if test(replace(context, item=each)) is True]
 
     return apply
 

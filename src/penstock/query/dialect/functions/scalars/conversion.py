@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.build import as_type, cast_to, engine_type, integer, text
+from penstock.query.dialect.functions.build import as_type, cast_to, integer, text
+from penstock.query.dialect.functions.json import casts as json_casts
+from penstock.query.dialect.functions.json.casts import nested_from_json, scalar_from_json
 from penstock.query.dialect.functions.nested.casts import cast_nested
 from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, call_engine, fail
 from penstock.query.dialect.functions.times.moments import zoned_literal
@@ -196,16 +198,10 @@ def _nested_as_json(call: Call, value: exp.Expr, source: Type) -> exp.Expr:
 
 def _row_as_json(call: Call, value: exp.Expr, source: Type) -> exp.Expr:
     """Return the object with a row's fields, which the engine's to_json writes in forms of its own."""
-    if None in source.fields:
-        raise call.wrong(
-            "A cast of a row with a field without a name to json is not supported.",
-            code="NOT_SUPPORTED",
-            remedy="Name the fields: CAST(ROW(1) AS ROW(a integer)).",
-        )
     pieces: list[exp.Expr] = [text("{")]
     for at, (name, kind) in enumerate(zip(source.fields, source.inner, strict=True)):
         field = _as_json(call, call_engine("struct_extract_at", value.copy(), integer(at + 1)), kind)
-        pieces += [text(f"{',' if at else ''}{json.dumps(name)}:"), call_engine("trino_json_or_null", field)]
+        pieces += [text(f"{',' if at else ''}{json.dumps(name or '')}:"), call_engine("trino_json_or_null", field)]
     whole = call_engine("concat", *pieces, text("}"))
     absent = exp.Is(this=exp.paren(value.copy()), expression=exp.Null())
     return cast_to(exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Not(this=absent), true=whole)])), "JSON")
@@ -223,12 +219,12 @@ def _is_json_plain(kind: Type) -> bool:
 
 
 def _from_json(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
-    if target.name in {"array", "map", "row"}:
-        engine = engine_type(target)
-        if engine is None:
-            raise call.wrong(f"Cannot cast json to {target}", code="TYPE_MISMATCH")
-        return cast_to(value, engine)
-    return convert(call, call_engine("trino_json_text", value), VARCHAR, target)
+    if target.inner:
+        return nested_from_json(call, value, target)
+    if target.is_number or target.name == "boolean":
+        # Written once: the engine computes what stands twice before TRY, which then does not catch its errors.
+        return as_type(scalar_from_json(value, target), target)
+    return convert(call, scalar_from_json(value, target), VARCHAR, target)
 
 
 def _target(node: exp.Expr) -> Type | None:
@@ -305,6 +301,7 @@ _TRUE = "lower(x) IN ('t', 'true', '1')"
 _UNTYPED = fail("NOT_SUPPORTED", "The type of a value that is cast to varchar is not known", "VARCHAR")
 
 DEFINITIONS: Sequence[Definition] = [
+    *json_casts.DEFINITIONS,
     *(macro for name in _INTEGERS for macro in _to_integer(name)),
     *_to_other("double", "DOUBLE", _FLOAT, _FLOAT_CAST.format("DOUBLE")),
     *_to_other("real", "FLOAT", _FLOAT, _FLOAT_CAST.format("FLOAT")),
@@ -350,13 +347,4 @@ DEFINITIONS: Sequence[Definition] = [
         ["(x) AS CASE WHEN isfinite(x) THEN CAST(trino_double_plain(x) AS JSON) ELSE to_json(trino_double_plain(x)) END"],
     ),
     Macro("trino_bounded_text", [_TEXT_BOUND]),
-    Macro(
-        "trino_json_text",
-        [
-            "(x) AS CASE json_type(x) WHEN 'NULL' THEN NULL WHEN 'OBJECT' THEN "
-            f"{fail('INVALID_CAST_ARGUMENT', 'Cannot cast a JSON object to a scalar type', 'VARCHAR')} WHEN 'ARRAY' THEN "
-            f"{fail('INVALID_CAST_ARGUMENT', 'Cannot cast a JSON array to a scalar type', 'VARCHAR')} "
-            "ELSE json_extract_string(x, '$') END"
-        ],
-    ),
 ]
