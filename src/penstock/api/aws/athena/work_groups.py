@@ -150,7 +150,10 @@ def engine_version(selected: str) -> Mapping[str, str]:
 
 
 def _tags(request: Mapping[str, Any]) -> dict[str, str]:
-    return {each["Key"]: each.get("Value", "") for each in request.get("Tags", ())}
+    given = request.get("Tags", ())
+    if not all(each.get("Key") for each in given):
+        raise InvalidInput("Each tag needs a Key.", remedy="Give tags as Key and Value.")
+    return {each["Key"]: each.get("Value", "") for each in given}
 
 
 def _with_members(settings: WorkGroupSettings, asked: Mapping[str, Any]) -> WorkGroupSettings:

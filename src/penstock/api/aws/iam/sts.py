@@ -10,6 +10,7 @@ from penstock.access.sts import AssumedRole, AssumeRoleRequest, FederationTokenR
 from penstock.api.aws.authorization.actions import account_of
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, present
+from penstock.errors import InvalidInput
 
 __all__ = ["caller_in", "operations", "origin_of"]
 
@@ -77,7 +78,10 @@ def _wanted(request: Request) -> AssumeRoleRequest:
 
 
 def _policy_arns(request: Request) -> tuple[str, ...]:
-    return tuple(each["arn"] for each in request.get("PolicyArns", ()))
+    found = tuple(each.get("arn", "") for each in request.get("PolicyArns", ()))
+    if not all(found):
+        raise InvalidInput("Each of PolicyArns needs arn.", remedy="Give the ARN of a managed policy.")
+    return found
 
 
 def _assumed(made: AssumedRole) -> Request:

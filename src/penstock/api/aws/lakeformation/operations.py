@@ -112,7 +112,7 @@ def _settings_handlers(service: LakeFormation) -> dict[str, Handler]:
 
 def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
     def change(request: Request, context: RequestContext, *, grant: bool) -> None:
-        principal = request["Principal"]["DataLakePrincipalIdentifier"]
+        principal = _principal(request["Principal"])
         permissions = list(request["Permissions"])
         grantable = list(request.get("PermissionsWithGrantOption") or ())
         _require_grantor(service, context, request["Resource"], [*permissions, *grantable])
@@ -281,4 +281,11 @@ def _principals(names: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _names(principals: Sequence[Mapping[str, str]]) -> list[str]:
-    return [each["DataLakePrincipalIdentifier"] for each in principals]
+    return [_principal(each) for each in principals]
+
+
+def _principal(given: Mapping[str, str]) -> str:
+    name = given.get("DataLakePrincipalIdentifier")
+    if not name:
+        raise InvalidRequest("A principal needs DataLakePrincipalIdentifier.", remedy="Give an ARN, or a group's name.")
+    return name

@@ -43,7 +43,7 @@ class Members:
     def permits(self, shape: str, member: str, value: Any) -> bool:
         """Return whether a member that is not served may nevertheless be sent with ``value``."""
         harmless = self.harmless.get(shape, {}).get(member)
-        if harmless is not None and (harmless.values is None or value in harmless.values):
+        if harmless is not None and (harmless.values is None or (isinstance(value, str) and value in harmless.values)):
             return True
         return asks_nothing(value)
 
