@@ -6,6 +6,7 @@ from penstock.access.authorize import Authorizer, denial
 from penstock.access.context_keys import Origin
 from penstock.access.policies.documents import Policy
 from penstock.access.policies.evaluate import Decision
+from penstock.access.policies.secrets import stored_secret_policy
 from penstock.access.principals import Caller
 from penstock.api.tenants import Tenant
 from penstock.names import arn
@@ -87,6 +88,9 @@ class AccessChecker:
             return self._bucket_policy(owner, resource.removeprefix(_OBJECTS).partition("/")[0])
         if tenant is None:
             return None
+        if resource.startswith("arn:aws:secretsmanager:"):
+            text = tenant.secrets.policy(resource)
+            return None if text is None else stored_secret_policy(text)
         prefix = arn("glue", self._region, tenant.account, "")
         if not resource.startswith(prefix):
             return None

@@ -6,8 +6,9 @@ RotateSecret gave them a version with the label AWSPENDING, and the ARN of the f
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from penstock.functions.environment import ExecutionEnvironment, Result
@@ -30,15 +31,27 @@ class Rotated:
 
 
 def pending_rotations(client: Any, function: Function) -> Iterator[tuple[str, str]]:
-    """Yield ARN and version of every secret that waits for ``function``; ``client`` is boto3's for Secrets Manager."""
+    """Yield ARN and version of every secret that waits for ``function``; ``client`` is boto3's for Secrets Manager.
+
+    The rotation of a secret that is due by its rules is begun here.
+    """
     for page in client.get_paginator("list_secrets").paginate():
         for secret in page["SecretList"]:
             named = str(secret.get("RotationLambdaARN", "")).split(":")
             if not secret.get("RotationEnabled") or named[6:7] != [function.name]:
                 continue
+            due = secret.get("NextRotationDate")
+            if due is not None and due <= datetime.now(UTC) and not _is_pending(secret):
+                yield secret["ARN"], client.rotate_secret(SecretId=secret["ARN"])["VersionId"]
+                continue
             for version, stages in secret.get("SecretVersionsToStages", {}).items():
                 if _PENDING in stages and _CURRENT not in stages:
                     yield secret["ARN"], version
+
+
+def _is_pending(secret: Mapping[str, Any]) -> bool:
+    stages = secret.get("SecretVersionsToStages", {}).values()
+    return any(_PENDING in each and _CURRENT not in each for each in stages)
 
 
 def rotate(environment: ExecutionEnvironment, secret: str, version: str, stop: Callable[[], bool]) -> Rotated | None:

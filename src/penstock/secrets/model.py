@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 __all__ = ["Rotation", "Secret", "SecretStore", "SecretValue", "SecretVersion"]
 
@@ -28,11 +28,17 @@ class SecretVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotation:
-    """The function that makes a secret's next values, and the time of the last rotation."""
+    """The function that makes a secret's next values, the time of the last rotation, and when the next ones are due.
+
+    ``rules`` are Secrets Manager's RotationRules: ``AutomaticallyAfterDays`` or ``ScheduleExpression``, ``Duration``.
+    """
 
     function: str
     enabled: bool = True
     rotated: datetime | None = None
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    since: datetime | None = None
+    """When the rules were set: the first rotation is due by them from then on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +60,8 @@ class Secret:
     accessed: datetime | None = None
     deletion: datetime | None = None
     rotation: Rotation | None = None
+    policy: str | None = None
+    """The resource policy's text."""
     versions: Sequence[SecretVersion] = ()
 
 
@@ -68,6 +76,9 @@ class SecretStore(Protocol):
 
     def list(self, account: str) -> Sequence[Secret]:
         """Return the account's secrets by creation time and ARN, oldest first; their versions have no values."""
+
+    def policy(self, arn: str) -> str | None:
+        """Return the resource policy of the secret with that ARN; None without one. Reads nothing else."""
 
     def create(self, secret: Secret) -> None:
         """Store a new secret. Raises ``SecretExists`` if the account has a secret of the name."""

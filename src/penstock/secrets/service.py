@@ -7,6 +7,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 from penstock.errors import InvalidInput, StorageFull
@@ -21,6 +22,7 @@ from penstock.secrets.errors import (
     SecretNotFound,
 )
 from penstock.secrets.model import Rotation, Secret, SecretStore, SecretValue, SecretVersion
+from penstock.secrets.schedules import check_rules
 from penstock.secrets.versions import CURRENT, PENDING, find_version, with_pending, with_stage_moved, with_version
 
 __all__ = ["SecretsService"]
@@ -158,21 +160,36 @@ class SecretsService:
         secret = self._change(account, secret_id, change)
         return secret, None if value is None else find_version(secret, version_id=chosen, stage=None)
 
-    def rotate(self, account: str, secret_id: str, *, function: str | None, token: str | None) -> tuple[Secret, str]:
+    def rotate(
+        self,
+        account: str,
+        secret_id: str,
+        *,
+        function: str | None,
+        token: str | None,
+        rules: Mapping[str, Any] | None = None,
+        now: bool = True,
+    ) -> tuple[Secret, str]:
         """Begin a rotation by ``function`` (an ARN) or the previous one; return the secret and the new version's id.
 
-        The new version has the label AWSPENDING and no value, which the function puts. Raises
-        :class:`InvalidSecretRequest` if no function is known, or during a rotation.
+        The new version has the label AWSPENDING and no value, which the function puts; there is none unless ``now``.
+        ``rules`` say when the next ones are due; without them, those of before go on. Raises
+        :class:`InvalidSecretRequest` if no function is known, or during a rotation, :class:`InvalidSecretParameter`.
         """
         chosen = token or str(uuid4())
+        if rules is not None:
+            check_rules(rules)
 
         def change(secret: Secret) -> Secret:
-            named = function or (secret.rotation.function if secret.rotation else None)
+            known, moment = secret.rotation, self._now()
+            named = function or (known.function if known else None)
             if named is None:
                 raise InvalidSecretRequest("No Lambda rotation function ARN is associated with this secret.")
-            rotated = secret.rotation.rotated if secret.rotation else None
-            begun = with_pending(secret, chosen, now=self._now())
-            return replace(begun, rotation=Rotation(function=named, rotated=rotated))
+            begun = with_pending(secret, chosen, now=moment) if now else replace(secret, changed=moment)
+            rotation = replace(known, function=named, enabled=True) if known else Rotation(function=named)
+            if rules is not None:
+                rotation = replace(rotation, rules=dict(rules), since=moment)
+            return replace(begun, rotation=rotation)
 
         return self._change(account, secret_id, change), chosen
 
@@ -201,6 +218,14 @@ class SecretsService:
             return moved
 
         return self._change(account, secret_id, change)
+
+    def policy(self, arn: str) -> str | None:
+        """Return the resource policy of a secret by its full ARN; None if it has none."""
+        return self._store.policy(arn)
+
+    def put_policy(self, account: str, secret_id: str, text: str | None) -> Secret:
+        """Replace the resource policy, which was checked; None removes it."""
+        return self._change(account, secret_id, lambda secret: replace(secret, policy=text))
 
     def tag(self, account: str, secret_id: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
         """Add or replace tags, and remove some."""

@@ -1,5 +1,6 @@
 """Operations of Secrets Manager besides reading and writing: batches, passwords, labels, policies."""
 
+import json
 import string
 from typing import Any
 
@@ -43,6 +44,36 @@ def test_a_batch_has_values_and_errors_for_secrets_that_cannot_be_read(secrets: 
     assert ([each["Name"] for each in page["SecretValues"]], "NextToken" in page) == (["batch-c"], False)
     for wrong in ({}, {"SecretIdList": ["a"], "Filters": []}, {"SecretIdList": ["batch-a"], "MaxResults": 1}):
         assert refused(secrets.batch_get_secret_value, **wrong)[0] == "InvalidParameterException"
+
+
+def test_a_policy_of_a_secret_decides_across_accounts_and_within(server: RunningServer, secrets: Any) -> None:
+    made = secrets.create_secret(Name="shared", SecretString="value")
+    arn = made["ARN"]
+    organizations, iam = server.client("organizations"), server.client("iam")
+    other = organizations.create_account(Email="o@example.org", AccountName="o")["CreateAccountStatus"]["AccountId"]
+    credentials = server.client("sts").assume_role(
+        RoleArn=f"arn:aws:iam::{other}:role/OrganizationAccountAccessRole", RoleSessionName="session"
+    )["Credentials"]
+    theirs = Identity(server, credentials).client("secretsmanager")
+    assert refused(theirs.get_secret_value, SecretId=arn)[0] == "AccessDeniedException"
+    named = {"Principal": {"AWS": other}}
+    shared = policy(allow("secretsmanager:GetSecretValue", "*", **named))
+    secrets.put_resource_policy(SecretId="shared", ResourcePolicy=shared)
+    assert theirs.get_secret_value(SecretId=arn)["SecretString"] == "value"
+    assert refused(theirs.put_secret_value, SecretId=arn, SecretString="x")[0] == "AccessDeniedException"
+    assert json.loads(secrets.get_resource_policy(SecretId=arn)["ResourcePolicy"])["Statement"][0]["Effect"] == "Allow"
+    iam.create_user(UserName="denied")
+    iam.put_user_policy(UserName="denied", PolicyName="p", PolicyDocument=policy(allow("secretsmanager:*", "*")))
+    own = Identity(server, iam.create_access_key(UserName="denied")["AccessKey"]).client("secretsmanager")
+    assert own.get_secret_value(SecretId="shared")["SecretString"] == "value"
+    user = {"Principal": {"AWS": f"arn:aws:iam::{server.account}:user/denied"}}
+    deny = {**allow("secretsmanager:GetSecretValue", arn, **user), "Effect": "Deny"}
+    secrets.put_resource_policy(SecretId="shared", ResourcePolicy=policy(deny))
+    assert refused(own.get_secret_value, SecretId="shared")[0] == "AccessDeniedException"
+    assert refused(theirs.get_secret_value, SecretId=arn)[0] == "AccessDeniedException"
+    secrets.delete_resource_policy(SecretId="shared")
+    assert "ResourcePolicy" not in secrets.get_resource_policy(SecretId="shared")
+    assert own.get_secret_value(SecretId="shared")["SecretString"] == "value"
 
 
 def test_a_batch_has_the_same_answers_as_single_reads(server: RunningServer, secrets: Any) -> None:

@@ -33,6 +33,10 @@ class MemorySecretStore:
             for secret in sorted(mine, key=lambda secret: (secret.created, secret.arn))
         ]
 
+    def policy(self, arn: str) -> str | None:
+        found = self._secrets.get(arn)
+        return None if found is None else found.policy
+
     def create(self, secret: Secret) -> None:
         with self._lock:
             if self._named(secret.account, secret.name) is not None:

@@ -10,7 +10,7 @@ from penstock.store.sql.database import Database
 
 __all__ = ["HEAD", "migrate", "revision_of"]
 
-HEAD = "0017"  # the newest revision in migrations/versions
+HEAD = "0018"  # the newest revision in migrations/versions
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 

@@ -47,6 +47,7 @@ secrets = Table(
     Column("accessed", DateTime),
     Column("deletion", DateTime),
     Column("rotation", JSON(none_as_null=True)),
+    Column("policy", Text),
     UniqueConstraint("account", "name"),
 )
 
@@ -101,6 +102,10 @@ class SqlSecretStore:
                 versions.setdefault(row.arn, []).append(_version(row, SecretValue()))
             rows = connection.execute(select(secrets).where(mine).order_by(secrets.c.created, secrets.c.arn))
             return [_secret(row, versions.get(row.arn, ())) for row in rows]
+
+    def policy(self, arn: str) -> str | None:
+        with self._database.read() as connection:
+            return connection.execute(select(secrets.c.policy).where(secrets.c.arn == arn)).scalar_one_or_none()
 
     def create(self, secret: Secret) -> None:
         try:
@@ -177,6 +182,7 @@ def _values(secret: Secret) -> dict[str, Any]:
         "accessed": _naive(secret.accessed) if secret.accessed else None,
         "deletion": _naive(secret.deletion) if secret.deletion else None,
         "rotation": None if secret.rotation is None else _rotation_json(secret.rotation),
+        "policy": secret.policy,
     }
 
 
@@ -194,18 +200,22 @@ def _secret(row: Row[*tuple[Any, ...]], versions: Sequence[SecretVersion]) -> Se
         accessed=row.accessed.replace(tzinfo=UTC) if row.accessed else None,
         deletion=row.deletion.replace(tzinfo=UTC) if row.deletion else None,
         rotation=None if row.rotation is None else _rotation(row.rotation),
+        policy=row.policy,
         versions=tuple(versions),
     )
 
 
 def _rotation_json(rotation: Rotation) -> dict[str, Any]:
-    rotated = rotation.rotated.isoformat() if rotation.rotated else None
-    return {"function": rotation.function, "enabled": rotation.enabled, "rotated": rotated}
+    rotated, since = (each.isoformat() if each else None for each in (rotation.rotated, rotation.since))
+    rules = dict(rotation.rules)
+    return {"function": rotation.function, "enabled": rotation.enabled, "rotated": rotated, "rules": rules, "since": since}
 
 
 def _rotation(stored: dict[str, Any]) -> Rotation:
-    rotated = datetime.fromisoformat(stored["rotated"]) if stored["rotated"] else None
-    return Rotation(function=stored["function"], enabled=stored["enabled"], rotated=rotated)
+    # Rules are of a later release than the rest.
+    times = {name: stored.get(name) for name in ("rotated", "since")}
+    read = {name: datetime.fromisoformat(text) if text else None for name, text in times.items()}
+    return Rotation(function=stored["function"], enabled=stored["enabled"], rules=stored.get("rules") or {}, **read)
 
 
 def _version(row: Row[*tuple[Any, ...]], value: SecretValue) -> SecretVersion:

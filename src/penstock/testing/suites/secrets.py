@@ -69,6 +69,16 @@ class SecretStoreSuite:
         store.create(SECRET)
         assert store.by_arn(SECRET.arn) == SECRET
 
+    def test_keeps_a_secrets_policy(self, store: SecretStore) -> None:
+        store.create(replace(SECRET, policy="{}"))
+        assert store.policy(SECRET.arn) == "{}"
+        assert store.policy(f"{SECRET.arn}x") is None
+        found = store.by_arn(SECRET.arn)
+        assert found is not None
+        assert found.policy == "{}"
+        store.replace(replace(found, policy=None))
+        assert store.policy(SECRET.arn) is None
+
     def test_keeps_how_a_secret_is_rotated_and_a_version_without_a_value(self, store: SecretStore) -> None:
         pending = SecretVersion(id="v3", value=SecretValue(), stages=frozenset({"AWSPENDING"}), created=NOW)
         empty = SecretVersion(id="v4", value=SecretValue(binary=b""), stages=frozenset({"y"}), created=NOW)
@@ -77,6 +87,12 @@ class SecretStoreSuite:
         store.create(rotated)
         assert store.by_arn(SECRET.arn) == rotated
         assert store.list(ACCOUNT)[0].rotation == rotated.rotation
+        rules = Rotation(function=function, rules={"AutomaticallyAfterDays": 30, "Duration": "3h"}, since=NOW)
+        store.replace(replace(rotated, rotation=rules))
+        ruled = store.by_arn(SECRET.arn)
+        assert ruled is not None
+        assert ruled.rotation == rules
+        rotated = ruled
         store.replace(replace(rotated, rotation=Rotation(function=function, enabled=False)))
         found = store.by_arn(SECRET.arn)
         assert found is not None

@@ -21,7 +21,7 @@ from tests.unit.api.aws.every_operation import ACCOUNT, World, fill, start, whol
 from tests.unit.api.handlers import called
 
 TEXTS = ("", "../'\"%00 \n{}*?é", "arn:aws:glue:us-east-1:1:x", "9" * 6_000)
-OTHERS = {
+OTHERS: Mapping[str, tuple[Any, ...]] = {
     "string": (7, ["x"], {}, *TEXTS),
     "structure": ("x", [], {}),
     "list": ("x", {}, [None], [[]]),

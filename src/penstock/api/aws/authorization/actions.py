@@ -503,6 +503,8 @@ _SECRETS: dict[str, Builder] = {
     "CreateSecret": _new_secret,
     **_each(_secret, "DeleteSecret", "DescribeSecret", "GetSecretValue", "ListSecretVersionIds", "PutSecretValue"),
     **_each(_secret, "RestoreSecret", "TagResource", "UntagResource", "UpdateSecret"),
+    **_each(_secret, "PutResourcePolicy", "DeleteResourcePolicy"),
+    "ValidateResourcePolicy": lambda request, context: _secret(request, context) if "SecretId" in request else EVERYTHING,
     **_each(_secret, "GetResourcePolicy", "UpdateSecretVersionStage", "RotateSecret", "CancelRotateSecret"),
 }
 _ON_USERS = ("PutUserPolicy", "GetUserPolicy", "ListUserPolicies", "DeleteUserPolicy", "AttachUserPolicy")

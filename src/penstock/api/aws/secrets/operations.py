@@ -6,10 +6,12 @@ from typing import Any
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request
 from penstock.api.aws.secrets.listing import matching, page_of_secrets, page_of_versions
+from penstock.api.aws.secrets.policies import policy_handlers
 from penstock.errors import AccessDenied, InvalidInput, NotFound
-from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretRequest, SecretNotFound
+from penstock.secrets.errors import InvalidSecretParameter, InvalidSecretRequest
 from penstock.secrets.model import Secret, SecretValue, SecretVersion
 from penstock.secrets.passwords import PasswordRules, random_password
+from penstock.secrets.schedules import next_rotation
 from penstock.secrets.service import SecretsService
 
 __all__ = ["operations"]
@@ -44,8 +46,8 @@ def operations(service: SecretsService) -> OperationSet:
             "RotateSecret": handlers.rotate,
             "CancelRotateSecret": handlers.cancel_rotation,
             "GetRandomPassword": handlers.random_password,
-            "GetResourcePolicy": handlers.resource_policy,
             "BatchGetSecretValue": handlers.batch_get,
+            **policy_handlers(service),
         },
     )
 
@@ -110,11 +112,6 @@ class _Handlers:
         return _named(secret)
 
     def rotate(self, request: Request, context: RequestContext) -> Response:
-        if request.get("RotateImmediately") is False:
-            raise InvalidSecretParameter(
-                "RotateImmediately (at 'rotateImmediately') is only served as true.",
-                remedy="There are no rotation schedules: call RotateSecret when the secret is to be rotated.",
-            )
         function = request.get("RotationLambdaARN") or None
         if function is not None and _FUNCTION.fullmatch(function) is None:
             raise InvalidSecretParameter(
@@ -122,9 +119,14 @@ class _Handlers:
                 remedy="Give an ARN such as arn:aws:lambda:REGION:ACCOUNT:function:NAME.",
             )
         secret, version = self._service.rotate(
-            context.account, request["SecretId"], function=function, token=request.get("ClientRequestToken")
+            context.account,
+            request["SecretId"],
+            function=function,
+            token=request.get("ClientRequestToken"),
+            rules=_rules(request.get("RotationRules")),
+            now=request.get("RotateImmediately", True),
         )
-        return _named(secret) | {"VersionId": version}
+        return _named(secret) | {"VersionId": version if request.get("RotateImmediately", True) else None}
 
     def cancel_rotation(self, request: Request, context: RequestContext) -> Response:
         return _named(self._service.cancel_rotation(context.account, request["SecretId"]))
@@ -141,13 +143,6 @@ class _Handlers:
             each=request.get("RequireEachIncludedType", True),
         )
         return {"RandomPassword": random_password(rules)}
-
-    def resource_policy(self, request: Request, context: RequestContext) -> Response:
-        """Answer without a policy: secrets have none here, and AWS leaves the member out for a secret without one."""
-        secret = self._service.describe(context.account, request["SecretId"])
-        if request.get("PolicyName", "default") != "default":
-            raise SecretNotFound("Secrets Manager can't find the specified resource policy.")
-        return _named(secret)
 
     def put_value(self, request: Request, context: RequestContext) -> Response:
         value = _value(request)
@@ -223,6 +218,12 @@ class _Handlers:
         return {}
 
 
+def _rules(given: Request | None) -> Request | None:
+    if given is None:
+        return None
+    return {name: given[name] for name in ("AutomaticallyAfterDays", "ScheduleExpression", "Duration") if name in given}
+
+
 def _value(request: Request) -> SecretValue | None:
     text, binary = request.get("SecretString"), request.get("SecretBinary")
     if text is not None and binary is not None:
@@ -244,6 +245,8 @@ def _rotation(secret: Secret) -> Response:
         "RotationEnabled": secret.rotation.enabled,
         "RotationLambdaARN": secret.rotation.function,
         "LastRotatedDate": secret.rotation.rotated,
+        "RotationRules": dict(secret.rotation.rules) or None,
+        "NextRotationDate": next_rotation(secret.rotation),
     }
 
 
