@@ -46,10 +46,10 @@ def main(arguments: Sequence[str]) -> None:
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)  # it has said why
     except PenstockError as error:
-        print(f"penstock: {error}", file=sys.stderr)
+        print(f"penstock: LAUNCH ERROR | {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except OSError as error:
-        print(f"penstock: The run's files cannot be copied: {error}.", file=sys.stderr)
+        print(f"penstock: LAUNCH ERROR | The run's files cannot be copied: {error}.", file=sys.stderr)
         sys.exit(1)
     os.execve(command[0], command, {**os.environ, **plan["environment"]})  # noqa: S606
 

@@ -119,6 +119,7 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
     return {
         "command": command,
         "environment": environment,
+        "script": name,
         "inputs": inputs.wanted,
         "prepare": prepare,
         "scratch": None if folder.scratch is None else str(folder.scratch),

@@ -10,6 +10,7 @@ import hashlib
 import logging
 import os
 import secrets
+import signal
 import subprocess
 import threading
 import time
@@ -25,6 +26,7 @@ from penstock.interpreter import python_module
 from penstock.jobs.model import ENDED, RUNNING, RUNS, JobRun, RunState
 from penstock.jobs.store import JobStore
 from penstock.owners import forget_owner, is_lost, new_owner
+from penstock.runs.causes import signal_cause
 from penstock.runs.folders import RunFolder, same_machine
 from penstock.runs.isolation import Isolation
 from penstock.runs.plans import RunSettings, clean_environment, plan
@@ -221,7 +223,7 @@ class JobRunner:
             environment = {**clean_environment(self._settings, os.environ, token=token), **self._credentials(run)}
             self._prepare(run, folder, environment)
         except PenstockError as error:
-            self._finish(run, "FAILED", error=str(error))
+            self._finish(run, "FAILED", error=f"Error Category: LAUNCH_ERROR; {error}")
             return
         self._children[run.id] = subprocess.Popen(
             python_module("penstock.runs.supervisor", str(folder.root)),
@@ -374,5 +376,5 @@ def _outcome(run: JobRun, ended: Mapping[str, Any]) -> tuple[RunState, str | Non
     if ended["reason"] == "stop" or run.state == "STOPPING":
         return ("SUCCEEDED", None) if ended["status"] == 0 and run.state != "STOPPING" else ("STOPPED", None)
     if ended["reason"] == "signal":
-        return "FAILED", "The run's process was ended by a signal from outside."
+        return "FAILED", signal_cause(signal.SIGTERM)
     return ("SUCCEEDED", None) if ended["status"] == 0 else ("FAILED", ended["error"])

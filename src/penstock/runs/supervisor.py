@@ -21,6 +21,7 @@ from typing import Any
 from penstock.durable import PRIVATE_UMASK
 from penstock.interpreter import python_module
 from penstock.locks import file_lock
+from penstock.runs.causes import failure_cause
 from penstock.runs.folders import RunFolder
 from penstock.runs.logs import STREAMS, LogWriter
 from penstock.runs.plans import RUN_TOKEN
@@ -32,8 +33,8 @@ __all__ = ["main"]
 _TICK = 0.25  # seconds between two looks at the server's request and the clock
 _AGAIN = 1.0  # seconds until a run that is to end is asked again: a script's stream ends at the first request, others do not
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_KEPT_LINES = 40
-_MAX_CAUSE = 1_000
+_KEPT_LINES = 4_000  # the stacks of Java have hundreds of lines
+_KEPT_BYTES = 4_000  # of a line
 _CHUNK = 1 << 16
 
 
@@ -133,7 +134,7 @@ class _Supervisor:
             if key.data == "error":
                 *lines, self._rest = (self._rest + data).split(b"\n")
                 self._rest = self._rest[-_CHUNK:]
-                self._tail.extend(lines)
+                self._tail.extend(line[:_KEPT_BYTES] for line in lines)
         return bool(ready)
 
     def _check(self, group: int) -> None:
@@ -156,12 +157,9 @@ class _Supervisor:
         self._reason = self._reason or reason
 
     def _cause(self, status: int) -> str:
-        """Return the last line of standard error that says what happened: not one of a traceback's frames."""
-        lines = [each.decode(errors="replace").rstrip() for each in (*self._tail, self._rest)]
-        told = [each for each in lines if each and not each[0].isspace()]
-        if told and status < 128:  # a signal is no message of the script
-            return told[-1].removeprefix("penstock: ")[:_MAX_CAUSE]
-        return f"Command failed with exit code {status}"
+        """Return what standard error and the status say of why the run failed."""
+        lines = [each.decode(errors="replace") for each in (*self._tail, self._rest)]
+        return failure_cause(lines, status, self._plan.get("script"))
 
 
 def _scratch(plan: Mapping[str, Any]) -> Path | None:

@@ -105,7 +105,10 @@ def test_a_failed_run_says_why_and_is_tried_again_as_often_as_its_job_says(jobs:
     assert wait_until(lambda: len(jobs.glue.get_job_runs(JobName="fails")["JobRuns"]) == 2, seconds=60)
     run = jobs.wait("fails", again)
     assert [each["Id"] for each in jobs.glue.get_job_runs(JobName="fails")["JobRuns"]] == [again, first]
-    assert (run["JobRunState"], run["ErrorMessage"]) == ("FAILED", "ValueError: no such day")
+    assert (run["JobRunState"], run["ErrorMessage"]) == (
+        "FAILED",
+        "Error Category: UNCLASSIFIED_ERROR; Failed Line Number: 3; ValueError: no such day (fails.py)",
+    )
     assert (run["Attempt"], run["PreviousRunId"]) == (1, first)
     assert jobs.output(first, "error")[0] == "one"
     page = jobs.glue.get_job_runs(JobName="fails", MaxResults=1)
@@ -157,11 +160,13 @@ def test_what_a_run_cannot_have_is_told(jobs: Jobs) -> None:
     command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/nothing.py"}
     create(Name="nothing", Role="etl", Command=command)
     run = jobs.wait("nothing", jobs.start("nothing"))
-    assert run["ErrorMessage"].startswith("s3://lake/nothing.py does not exist")
+    assert run["ErrorMessage"].startswith("Error Category: LAUNCH_ERROR; s3://lake/nothing.py does not exist")
     jobs.glue.update_job(JobName="nothing", JobUpdate={"Role": "nobody", "Command": command})
     run = jobs.wait("nothing", jobs.start("nothing"))
     assert run["JobRunState"] == "FAILED"
-    assert run["ErrorMessage"].startswith("glue.amazonaws.com may not assume the role nobody, or it does not exist")
+    assert run["ErrorMessage"].startswith(
+        "Error Category: LAUNCH_ERROR; glue.amazonaws.com may not assume the role nobody, or it does not exist"
+    )
 
 
 def test_the_token_of_a_run_ends_with_it(jobs: Jobs) -> None:
@@ -194,7 +199,7 @@ def test_the_command_line_creates_starts_and_follows_jobs(jobs: Jobs, tmp_path: 
     assert (code, printed) == (0, "['--status', '0']")
     code, output, error = penstock("start", "--wait", "lines", "--status=3")
     assert (code, output.splitlines()[1:]) == (4, ["['--status', '3']", "gone"])
-    assert "did not succeed: gone" in error
+    assert "did not succeed: Error Category: UNCLASSIFIED_ERROR; SystemExit: 3 (gone)" in error
     assert penstock("logs", "--error", "lines", run_id)[1] == "gone\n"
     assert penstock("logs", "lines")[1] == "['--status', '3']\n"
     states = [line.split()[1] for line in penstock("runs", "lines")[1].splitlines()]

@@ -76,7 +76,7 @@ def test_the_arguments_of_a_run_are_in_no_list_of_processes(world: World) -> Non
     assert lines[:2] == ["Traceback (most recent call last):", f'  File "{script}", line 12, in <module>']
     found = world.store.get(RUNS, run.id)
     assert found is not None
-    assert found.error == "ValueError: hush"
+    assert found.error == "Error Category: UNCLASSIFIED_ERROR; Failed Line Number: 12; ValueError: hush (script.py)"
 
 
 def test_a_run_is_stopped_and_timed_out_while_its_script_is_fetched(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

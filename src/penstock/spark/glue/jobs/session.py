@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
+from types import TracebackType
 from typing import Any
 
 from botocore.awsrequest import AWSRequest
@@ -67,7 +68,7 @@ class Namespace:
         output: dict[str, Any] = {"Data": {"TextPlain": printed.getvalue()[:_MOST_TEXT]}, "ExecutionCount": self.count}
         if error is None:
             return output
-        frames = traceback.format_exception(type(error), error, error.__traceback__)
+        frames = traceback.format_exception(type(error), error, _own_frames(error.__traceback__))
         told = {"ErrorName": type(error).__name__, "ErrorValue": str(error)[:10_000], "Traceback": frames[-20:]}
         return {**output, **told}
 
@@ -81,6 +82,13 @@ class Namespace:
             value = eval(compile(ast.Expression(last.value), "<statement>", "eval"), self.names)  # noqa: S307
             if value is not None:
                 print(repr(value))
+
+
+def _own_frames(trace: TracebackType | None) -> TracebackType | None:
+    """Return the frames below this file's, which are the statement's."""
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
 
 
 class _Server:
