@@ -29,8 +29,10 @@ _LITERALS = {
     *("round", "truncate"),
     *("current_timestamp", "json_exists", "json_query", "json_value", "localtime", "localtimestamp", "row"),
 }
-# Trino itself refuses a NULL in these: keys of maps, orders of rows and arrays, what a comparator returns.
-_REFUSES_NULL = re.compile(r"MAP\(|_from_entries|array_sort\(.*->|cosine|^(?:ROW|ARRAY|\().* [<>] ", re.IGNORECASE)
+# Trino itself refuses a NULL in these: keys of maps and JSON objects, orders of rows and arrays, what a comparator returns.
+_REFUSES_NULL = re.compile(
+    r"json_object\(|MAP\(|_from_entries|array_sort\(.*->|cosine|^(?:ROW|ARRAY|\().* (?:[<>]=?|BETWEEN) ", re.IGNORECASE
+)
 # What makes a value of NULL: constructors, conditions, texts that skip NULL.
 _TAKES_NULL = re.compile(
     r"ARRAY\[|ROW\(|^\(|->|\bCASE\b|\bif\(|coalesce|nullif|BETWEEN|typeof|format\(|concat_ws|json|repeat\(|nan\(",

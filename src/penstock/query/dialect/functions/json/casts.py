@@ -255,7 +255,7 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_json_string_of",
         [
-            f"(x) AS CASE json_type(x) WHEN 'VARCHAR' THEN {_PLAIN} WHEN 'NULL' THEN NULL WHEN NULL THEN NULL ELSE "
+            f"(x) AS CASE coalesce(json_type(x), 'NULL') WHEN 'VARCHAR' THEN {_PLAIN} WHEN 'NULL' THEN NULL ELSE "
             + fail("INVALID_CAST_ARGUMENT", "Cannot cast JSON that is not a string", "VARCHAR")
             + " END"
         ],

@@ -21,7 +21,6 @@ from penstock.query.dialect.kinds import BOOLEAN, JSON, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 
-_MADE_HERE = frozenset({"trino_json_query", "trino_json_array_text", "trino_json_object_text"})
 _UNCHECKED = "\x01"
 """Before a text of which it is not known yet whether it is JSON."""
 _OUTPUTS = frozenset({"varchar", "char", "varbinary"})
@@ -42,6 +41,8 @@ def _document(call: Call) -> exp.Expr:
 
 def _path(call: Call, options: JsonOptions) -> exp.Expr:
     path = call.arguments[1]
+    if not (isinstance(path, exp.Literal) and path.is_string):
+        raise call.wrong("The JSON path is not a literal.", code="SYNTAX_ERROR")
     try:
         used = variables_of(path.name)
     except ValueError as error:
@@ -69,9 +70,6 @@ def _parameters(call: Call, options: JsonOptions) -> exp.Expr:
 
 def _item(call: Call, value: exp.Expr, kind: Type | None, *, is_json: bool, checked: bool = True) -> exp.Expr:
     """Return the JSON text of a value."""
-    inside = value.unnest()
-    if isinstance(inside, exp.Anonymous) and inside.name in _MADE_HERE:
-        return value
     if is_json or (kind is not None and kind.name == "json"):
         if kind is not None and kind.name == "varbinary":
             value = call_engine("trino_json_decoded", value)

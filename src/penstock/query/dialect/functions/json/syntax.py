@@ -14,6 +14,8 @@ from sqlglot.tokenizer_core import TokenType
 __all__ = ["PARSERS", "JsonOptions", "options_of"]
 
 _META = "penstock_json"
+_MAKE_JSON = frozenset({"JSON_QUERY", "JSON_ARRAY", "JSON_OBJECT"})
+"""Calls whose texts are JSON wherever a JSON function takes one, without FORMAT JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +23,7 @@ class JsonOptions:
     """What a call of a JSON function says beside its arguments."""
 
     is_json: Sequence[bool] = ()
-    """For each argument whether FORMAT JSON follows it."""
+    """For each argument whether FORMAT JSON follows it, or another JSON function has made it."""
     names: Sequence[str] = ()
     """The names of the values of PASSING: as written in quotes, else in upper case."""
     returning: exp.DataType | None = None
@@ -51,7 +53,8 @@ def options_of(node: exp.Expr) -> JsonOptions:
 
 def _value(parser: Any) -> tuple[exp.Expr | None, bool]:
     value = parser._parse_disjunction()
-    return value, _format(parser)
+    made = isinstance(value, exp.Anonymous) and value.name.upper() in _MAKE_JSON
+    return value, _format(parser) or made
 
 
 def _format(parser: Any) -> bool:
@@ -93,7 +96,7 @@ def _invocation(parser: Any, values: list[exp.Expr | None], formats: list[bool])
     add()
     if not parser._match(TokenType.COMMA):
         parser.raise_error("Expecting a path")
-    values.append(parser._parse_string())
+    values.append(parser._parse_disjunction())
     formats.append(False)
     names: list[str] = []
     if parser._match_text_seq("PASSING"):
