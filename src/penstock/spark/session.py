@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,10 +22,12 @@ from penstock.interpreter import SAFE_PATH
 from penstock.lake.locations import parse_uri
 
 __all__ = [
+    "NO_VARIABLES",
     "SessionSettings",
     "cluster_configuration",
     "ignore_sigterm",
     "is_local",
+    "is_secret",
     "lake_configuration",
     "mount_bucket",
     "mute_error_logs",
@@ -65,8 +68,17 @@ logger.scheduler.level = warn
 logger.scheduler.appenderRef.stderr.ref = stderr
 """
 _LIBRARY = "penstock_library"  # where executors find an archive of packages, in their working folder
+# Spark's own default of spark.redaction.regex.
+_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 # What is there already stays there when a user names more.
 _LISTS = {"spark.jars": ",", "spark.archives": ",", "spark.executorEnv.PYTHONPATH": os.pathsep}
+
+
+NO_VARIABLES: Mapping[str, str] = {
+    "spark.sql.variable.substitute": "false",
+    "spark.hadoop.hive.variable.substitute": "false",
+}
+"""Settings with which ``${env:HOME}`` and ``${system:...}`` in a statement are text, and not the process's own values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,9 +263,9 @@ def open_session(settings: SessionSettings, *, name: str, locations: Iterable[st
         log4j = Path(scratch) / "log4j2.properties"
         log4j.write_text(_LOG4J.format(path=settings.log))
         configuration = SparkConf()
-        configuration.setAll(list(_spark_configuration(settings, name, locations, log4j).items()))
+        configuration.setAll(list({**NO_VARIABLES, **_spark_configuration(settings, name, locations, log4j)}.items()))
         try:
-            gateway = _gateway(configuration, output)
+            gateway = _gateway(dict(configuration.getAll()), Path(scratch), output)
             context = SparkContext(conf=configuration, gateway=gateway)
         except Exception as error:
             cause = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
@@ -273,10 +285,19 @@ def submit_arguments(settings: SessionSettings, *, name: str, locations: Iterabl
     log4j, properties = folder / "log4j2.properties", folder / "spark.properties"
     log4j.write_text(_LOG4J.format(path=settings.log) + ("" if is_local(settings.master) else _LOG4J_OF_CLUSTERS))
     configuration = _spark_configuration(settings, name, locations, log4j)
-    lines = (f"{_escaped(key)}={_escaped(value)}\n" for key, value in configuration.items())
-    properties.touch(mode=0o600)
-    properties.write_text("".join(lines))
+    _write_private(properties, configuration)
     return f"--properties-file {shlex.quote(str(properties))} pyspark-shell"
+
+
+def is_secret(key: str) -> bool:
+    """Whether the value of one of Spark's settings is a secret, by the name that Spark itself goes by in its logs."""
+    # Java's options are for the JVM's start, and the libraries' files are, too.
+    return _SECRET.search(key) is not None and not key.startswith(("spark.driver.extra", "spark.jars", "spark.files"))
+
+
+def _write_private(file: Path, configuration: Mapping[str, str]) -> None:
+    file.touch(mode=0o600)
+    file.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in configuration.items()))
 
 
 def _escaped(text: str) -> str:
@@ -302,16 +323,21 @@ def ignore_sigterm(context: SparkContext) -> None:
     jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), jvm.sun.misc.SignalHandler.SIG_IGN)
 
 
-def _gateway(configuration: SparkConf, output: Any) -> Any:
+def _gateway(configuration: Mapping[str, str], scratch: Path, output: Any) -> Any:
+    """Start the JVM. Its command line has no setting, and its system properties no secret: those come with the context."""
+    properties = scratch / "spark.properties"
+    _write_private(properties, {key: value for key, value in configuration.items() if not is_secret(key)})
     # An inherited PYSPARK_SUBMIT_ARGS would override ours, and an inherited SPARK_HOME would start another Spark.
     inherited = {
         name: os.environ.pop(name) for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_CONF_DIR") if name in os.environ
     }
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {shlex.quote(str(properties))} pyspark-shell"
     try:
         return launch_gateway(  # type: ignore[no-untyped-call]
-            configuration, popen_kwargs={"stdout": output, "stderr": output, "umask": PRIVATE_UMASK}
+            popen_kwargs={"stdout": output, "stderr": output, "umask": PRIVATE_UMASK}
         )
     finally:
+        del os.environ["PYSPARK_SUBMIT_ARGS"]
         os.environ.update(inherited)
 
 

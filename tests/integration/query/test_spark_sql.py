@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -14,6 +15,7 @@ import pytest
 
 from penstock.testing.server import start_server
 
+SECRET = "open-sesame-77"
 ENGINE = "Spark SQL engine version 4"
 SETUP = (
     "CREATE EXTERNAL TABLE sales (id int, big bigint, name string, x double, price decimal(10,2), day date, at timestamp, "
@@ -57,6 +59,13 @@ class World:
         )["QueryExecutionId"]
         return self.end(started)
 
+    def is_refused(self, sql: str) -> bool:
+        """Whether a statement of Spark's work group is refused, at once or in its run."""
+        try:
+            return bool(self.execution(sql, "big")["Status"]["State"] == "FAILED")
+        except self.athena.exceptions.InvalidRequestException:
+            return True
+
     def end(self, execution: str) -> dict[str, Any]:
         """Wait for a statement's end."""
         deadline = time.monotonic() + 120
@@ -79,7 +88,12 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     home = tmp_path_factory.mktemp("spark-sql")
-    server = start_server(home, arguments=["--spark-master", "local[1]", "--spark-driver-memory", "700m"])
+    secrets = home / "spark.conf"
+    secrets.touch(mode=0o600)
+    # The operator's own setting does not switch substitution on either.
+    secrets.write_text(f"spark.hadoop.test.password={SECRET}\nspark.sql.variable.substitute=true\n")
+    arguments = ["--spark-master", "local[1]", "--spark-driver-memory", "700m", "--spark-conf", f"@{secrets}"]
+    server = start_server(home, arguments=arguments)
     try:
         server.client("glue").create_database(DatabaseInput={"Name": "db"})
         athena = server.client("athena")
@@ -115,6 +129,41 @@ def _sales(year: int) -> pa.Table:
             "items": pa.array([[1, 2], None, []], pa.list_(pa.int32())),
         }
     )
+
+
+def test_a_statement_reads_no_variable_and_no_file_of_the_process(world: World) -> None:
+    """Texts are texts, in each of Spark's spellings of something else."""
+    names = ("env:HOME", "system:user.home", "system:spark.hadoop.test.password", "hiveconf:spark.hadoop.test.password")
+    for name in names:
+        # Beside a table, so that Spark SQL computes it.
+        sql = f"SELECT DISTINCT '${{{name}}}' || '' FROM sales"
+        assert world.answer(sql, "big")[0][1:] == [[f"${{{name}}}"]], name
+    for sql in (
+        "SELECT reflect('java.lang.System', 'getenv', 'HOME') FROM sales",
+        "SELECT java_method('java.lang.System', 'getProperty', 'user.home') FROM sales",
+        "SELECT try_reflect('java.lang.System', 'getProperty', 'user.home') FROM sales",
+        'SELECT * FROM json."/etc/passwd"',
+        'SELECT * FROM sales JOIN text."/etc/passwd" ON true',
+        "SELECT input_file_name() FROM sales",
+        "SELECT spark_partition_id(), current_user() FROM sales",
+        "SET spark.sql.variable.substitute=true",
+        "ADD JAR '/tmp/x.jar'",
+        "CREATE FUNCTION f AS 'java.lang.Runtime' USING JAR '/tmp/x.jar'",
+        "CREATE TABLE p USING jdbc OPTIONS (url 'jdbc:h2:mem:')",
+        "SELECT /*+ COALESCE(1) */ transform(name) USING 'cat' FROM sales",
+    ):
+        assert world.is_refused(sql), sql
+
+
+def test_a_secret_of_sparks_settings_is_in_no_command_line(world: World) -> None:
+    world.answer("SELECT count(*) FROM sales WHERE id + 1 > 0", "big")
+    processes = psutil.Process(world.server).children(recursive=True)
+    lines = []
+    for each in [psutil.Process(world.server), *processes]:
+        with suppress(psutil.ZombieProcess, psutil.NoSuchProcess):
+            lines.append(" ".join(each.cmdline()))
+    assert any("java" in line for line in lines)
+    assert [line for line in lines if SECRET in line or "--conf" in line.split()] == []
 
 
 def test_both_engines_answer_alike(world: World) -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from penstock.cli.streams.spark_options import spark_setting
+from penstock.cli.streams.spark_options import spark_settings
 from penstock.errors import EnvironmentProblem
 from penstock.settings.home import Home
 from penstock.settings.spark_sql import SparkSqlSettings
@@ -28,7 +28,12 @@ def spark_sql_options(command: F) -> F:
                 help="Spark's master for work groups that select Spark SQL, such as local[*], spark://HOST:PORT. [no Spark]",
             ),
             click.option("--spark-driver-memory", default="1g", show_default=True, help="Heap of Spark's driver."),
-            click.option("--spark-conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark. Repeatable."),
+            click.option(
+                "--spark-conf",
+                multiple=True,
+                metavar="KEY=VALUE|@FILE",
+                help="A setting of Spark, or a file of them. Repeatable.",
+            ),
         )
     ):
         command = option(command)
@@ -58,5 +63,5 @@ def spark_sql_settings(given: dict[str, Any]) -> SparkSqlSettings | None:
         log=str(Home.at(given["home"], os.environ).logs / "spark-sql"),
         archive=str(spark_archive(java_home)),
         driver_memory=memory,
-        configuration=tuple(spark_setting(each) for each in settings),
+        configuration=tuple(spark_settings(settings).items()),
     )

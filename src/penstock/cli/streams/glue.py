@@ -20,6 +20,7 @@ from penstock.cli.streams.spark_options import (
     log_option,
     master_option,
     spark_setting,
+    spark_settings,
 )
 from penstock.errors import InvalidInput
 from penstock.interpreter import SAFE_PATH, with_hidden_arguments
@@ -125,7 +126,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         driver_memory=driver_memory,
         # The archive does not fit with S3A's jars, nor with a cluster's, and the JVM would say so among the script's output.
         archive=spark_archive(java_home) if lake is not None and is_local(master) else None,
-        extra=_spark_settings(start, [*own, *configuration]),
+        extra=_spark_settings(start, [*own, *(f"{key}={value}" for key, value in spark_settings(configuration).items())]),
     )
     environment |= _process_environment(start, settings, java_home=java_home, home=where, once=once)
     environment["PYTHONPATH"] = os.pathsep.join([environment["PYTHONPATH"], *map(str, reserved.python)])

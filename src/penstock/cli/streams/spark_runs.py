@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.cli.platform.fetch import spark_archive
-from penstock.cli.streams.spark_options import spark_setting
+from penstock.cli.streams.spark_options import spark_settings
 from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.pipelines import FileSource, Pipeline
@@ -56,7 +56,7 @@ def run_arguments(
         "archive": spark_archive(java_home),
         "spark_configuration": {
             **(s3a_configuration(os.environ) if lake is None else {}),
-            **needs.configured(dict(spark_setting(each) for each in configuration)),
+            **needs.configured(spark_settings(configuration)),
         },
         "failpoint": Failpoint.from_environment(os.environ),
     }

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pyspark
 
-from penstock.cli.streams.spark_options import configuration_option, spark_setting
+from penstock.cli.streams.spark_options import configuration_option, spark_settings
 from penstock.client.connection import open_client, translated_errors
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.lake.locations import parse_uri
@@ -58,7 +58,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     flags = [flag for flag, given in (("--once", once), ("--resume-from-ledger", resume_from_ledger)) if given]
     settings = {
         **cluster_configuration(pipeline.locations.values()),
-        **dict(spark_setting(each) for each in configuration),
+        **spark_settings(configuration),
     }
     submission = Submission(**prepared, name=pipeline.name, master=master, arguments=flags, configuration=settings)
     if kind == "emr-serverless":

@@ -29,7 +29,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.util import _load_from_socket
 
 from penstock.spark.running.jvm import Jvm
-from penstock.spark.session import SessionSettings, open_session
+from penstock.spark.session import NO_VARIABLES, SessionSettings, open_session
 from penstock.spark.sql.faults import TooLarge, failure, loss
 from penstock.spark.sql.views import make_views
 
@@ -96,6 +96,7 @@ def _session(settings: Mapping[str, Any]) -> SparkSession:
                 **SEMANTICS,
                 "spark.sql.catalog.default_iceberg.warehouse": scratch.as_uri(),
                 **dict(settings["configuration"]),
+                **NO_VARIABLES,
             },
         ),
         name="sql",
