@@ -13,9 +13,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from hive_metastore import ThriftHiveMetastore
-from thrift.protocol import TBinaryProtocol
+from thrift.protocol import TBinaryProtocol, TProtocol
 from thrift.transport import TSocket, TTransport
 
 from penstock.errors import EnvironmentProblem
@@ -27,6 +28,7 @@ _log = logging.getLogger("penstock.metastore")
 
 _LOOPBACK = "127.0.0.1"
 _MAX_MESSAGE = 64 << 20  # bytes
+_MAX_ITEMS = 1_000_000
 _MAX_CONNECTIONS = 64
 
 
@@ -86,14 +88,19 @@ class MetastoreServer:
 
     def _answer(self, connection: socket.socket) -> None:
         try:
-            transport = TTransport.TBufferedTransport(_Bounded(connection))
-            protocol = TBinaryProtocol.TBinaryProtocol(
-                transport, string_length_limit=_MAX_MESSAGE, container_length_limit=_MAX_MESSAGE // 16
+            bounded = _Bounded(connection)
+            protocol = _Protocol(
+                TTransport.TBufferedTransport(bounded),
+                bounded,
+                string_length_limit=_MAX_MESSAGE,
+                container_length_limit=_MAX_ITEMS,
             )
             while True:
                 self._processor.process(protocol, protocol)
         except TTransport.TTransportException:
             pass  # the client went away
+        except (TProtocol.TProtocolException, RecursionError, MemoryError, UnicodeDecodeError, struct.error) as error:
+            _log.warning("a connection to the metastore was closed, because it sent no message of Hive's: %r", error)
         except Exception:  # noqa: BLE001 a client may send anything; the other connections go on
             _log.exception("a connection to the metastore failed")
         finally:
@@ -104,11 +111,48 @@ class MetastoreServer:
 
 
 class _Bounded(TSocket.TSocket):  # type: ignore[misc] # the library has no types
-    """A transport over an accepted connection."""
+    """A transport over an accepted connection, of at most 64 MB for each message."""
 
     def __init__(self, connection: socket.socket) -> None:
         super().__init__()
         self.setHandle(connection)
+        self._left = _MAX_MESSAGE
+
+    def begin(self) -> None:
+        """Take what comes as the next message's."""
+        self._left = _MAX_MESSAGE
+
+    def read(self, sz: int) -> bytes:
+        found: bytes = super().read(sz)
+        self._left -= len(found)
+        if self._left < 0:
+            raise _too_large(f"a message of more than {_MAX_MESSAGE >> 20} MB")
+        return found
+
+
+class _Protocol(TBinaryProtocol.TBinaryProtocol):  # type: ignore[misc] # as above
+    """Hive's protocol; all lists and maps of one message have at most a million items: an empty struct takes one byte."""
+
+    def __init__(self, transport: Any, bounded: _Bounded, **limits: int) -> None:
+        super().__init__(transport, strictRead=True, **limits)
+        self._bounded = bounded
+        self._items = 0
+
+    def readMessageBegin(self) -> Any:  # noqa: N802 the library's name
+        self._items = 0
+        self._bounded.begin()
+        return super().readMessageBegin()
+
+    def _check_container_length(self, length: int) -> None:
+        super()._check_container_length(length)
+        self._items += length
+        if self._items > _MAX_ITEMS:
+            raise _too_large(f"a message of more than {_MAX_ITEMS:,} items")
+
+
+def _too_large(what: str) -> Exception:
+    refused: Exception = TProtocol.TProtocolException(TProtocol.TProtocolException.SIZE_LIMIT, what)
+    return refused
 
 
 @contextmanager

@@ -14,6 +14,8 @@ import pyarrow as pa
 from penstock.catalog.model import Column
 from penstock.query.dialect.hive_types import HiveType
 from penstock.query.errors import StatementError
+from penstock.query.patterns import Pattern, TooSlow
+from penstock.query.tables.formats.faults import bad_data
 from penstock.query.tables.formats.lines import LineOptions
 from penstock.query.tables.formats.port import Layout, NumberedFile, Relation
 from penstock.query.tables.formats.positions import placed_columns, text_relation
@@ -28,7 +30,7 @@ _NAMED = re.compile(r"\(\?<([a-zA-Z]\w*)>")
 class RegexFormat:
     """Lines, and the groups of a pattern."""
 
-    pattern: re.Pattern[str]
+    pattern: Pattern
     lines: LineOptions
     columns: Layout
 
@@ -47,7 +49,7 @@ class RegexFormat:
             with warnings.catch_warnings():
                 # Python warns of classes within classes, which Java reads in another way.
                 warnings.simplefilter("error")
-                made = re.compile(_NAMED.sub(r"(?P<\1>", pattern), re.ASCII | (re.IGNORECASE if fold else 0))
+                made = Pattern(_NAMED.sub(r"(?P<\1>", pattern), narrow=True, fold=fold)
         except (re.error, Warning, RecursionError, OverflowError) as error:
             raise refused(f"input.regex cannot be used: {error}.") from None
         if made.groups != len(columns):
@@ -67,8 +69,11 @@ class RegexFormat:
         found = text_relation(engine, view, files, self.lines, self._split)
         return [replace(found, columns=placed_columns(self.columns, wanted, _decoded))]
 
-    def _split(self, _file: NumberedFile, _first: int, lines: list[str]) -> pa.Array:
-        matches = map(self.pattern.fullmatch, lines)
+    def _split(self, file: NumberedFile, _first: int, lines: list[str]) -> pa.Array:
+        try:
+            matches = list(map(self.pattern.fullmatch, lines))
+        except TooSlow as error:
+            raise bad_data(file[1].path, f"{error}.") from None
         return pa.array([None if each is None else each.groups() for each in matches], pa.list_(pa.string()))
 
 

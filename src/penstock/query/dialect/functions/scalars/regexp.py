@@ -1,9 +1,10 @@
 """Regular expression functions.
 
 ASCII text is matched by the engine (RE2) where both know the pattern; other text, and what RE2 does not have (look-around,
-backreferences, groups that took no part), by Python. Both `\\w` and `\\d` know Unicode's letters and digits in Trino,
-`$` is the end or the place before a last line feed, and `\\s` has the vertical tab: RE2 knows neither, so text with them is
-Python's, too. What RE2, Python and Trino (Joni with Java's syntax) read in three ways is refused.
+backreferences, groups that took no part), by :class:`~penstock.query.patterns.Pattern`: in linear time where the pattern is
+regular. Both `\\w` and `\\d` know Unicode's letters and digits in Trino, `$` is the end or the place before a last line
+feed, and `\\s` has the vertical tab: RE2 knows neither, so text with them is matched there, too. What RE2, Python and
+Trino (Joni with Java's syntax) read in three ways is refused.
 Source: Trino's documentation, "Regular expression functions".
 """
 
@@ -20,6 +21,7 @@ from penstock.query.dialect.functions.build import text
 from penstock.query.dialect.functions.python import each_row, invalid
 from penstock.query.dialect.functions.rows import ArrowFunction, Call, Definition, Macro, Row, Write, call_engine
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, INTEGER, VARCHAR, Type
+from penstock.query.patterns import Pattern, TooSlow
 
 __all__ = ["DEFINITIONS", "ROWS"]
 
@@ -90,9 +92,9 @@ def _python_pattern(pattern: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> Pattern:
     try:
-        return re.compile(_python_pattern(pattern))
+        return Pattern(_python_pattern(pattern))
     except (re.error, OverflowError, RecursionError, ValueError) as error:
         raise invalid(f"Invalid pattern '{pattern[:200]}': {error}") from None
 
@@ -231,7 +233,7 @@ def _count(value: str, pattern: str) -> int:
     return sum(1 for _ in _compiled(pattern).finditer(value))
 
 
-def _check_group(compiled: re.Pattern[str], group: int) -> None:
+def _check_group(compiled: Pattern, group: int) -> None:
     if not 0 <= group <= compiled.groups:
         raise invalid(f"Pattern has {compiled.groups} groups. Cannot access group {group}")
 
@@ -250,7 +252,7 @@ def _extract_all(value: str, pattern: str, group: int) -> list[str | None]:
 
 
 @lru_cache(maxsize=512)
-def _parts(compiled: re.Pattern[str], replacement: str) -> tuple[str | int, ...]:
+def _parts(compiled: Pattern, replacement: str) -> tuple[str | int, ...]:
     """Return a replacement's pieces: text, and numbers of groups."""
     parts: list[str | int] = []
     at = 0
@@ -274,7 +276,7 @@ def _parts(compiled: re.Pattern[str], replacement: str) -> tuple[str | int, ...]
     return tuple(parts)
 
 
-def _group(compiled: re.Pattern[str], found: re.Match[str]) -> tuple[int, int]:
+def _group(compiled: Pattern, found: re.Match[str]) -> tuple[int, int]:
     """Return a group's number, and how many characters of the replacement name it."""
     if found[1] is not None:
         if found[1] not in compiled.groupindex:
@@ -293,7 +295,7 @@ def _replaced(value: str, pattern: str, replacement: str) -> str:
     compiled = _compiled(pattern)
     parts = _parts(compiled, replacement)
 
-    def expand(match: re.Match[str]) -> str:
+    def expand(match: Any) -> str:
         return "".join((match[part] or "") if isinstance(part, int) else part for part in parts)
 
     return compiled.sub(expand, value)
@@ -306,7 +308,7 @@ def _position_of(value: str, pattern: str, start: int, occurrence: int) -> int:
         return -1
     for number, match in enumerate(_compiled(pattern).finditer(value, start - 1), start=1):
         if number == occurrence:
-            return match.start() + 1
+            return int(match.start()) + 1
     return -1
 
 
@@ -338,7 +340,13 @@ def _both(name: str, parameters: str, engine: str, returns: str) -> Sequence[Mac
 
 
 def _python(name: str, others: Sequence[str], returns: str, function: Any) -> Definition:
-    return ArrowFunction(f"trino_{name}", ["VARCHAR", "VARCHAR", *others], returns, each_row(returns, function))
+    def bounded(*values: Any) -> Any:
+        try:
+            return function(*values)
+        except TooSlow as error:
+            raise invalid(str(error)) from None
+
+    return ArrowFunction(f"trino_{name}", ["VARCHAR", "VARCHAR", *others], returns, each_row(returns, bounded))
 
 
 DEFINITIONS: Sequence[Definition] = [
