@@ -18,6 +18,7 @@ from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.api.aws.catalog.tags import NamedTags, Tagged
 from penstock.api.aws.lakeformation import operations as lakeformation
 from penstock.api.aws.lakeformation.creators import GovernedCatalog, table_defaults, with_lake_formation
+from penstock.api.aws.log_groups import with_log_groups
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet
 from penstock.api.aws.registry import operations as registry
@@ -263,7 +264,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         classifiers.operations(kinds),
         athena.operations(statements, tables),
         secretsmanager.operations(secrets),
-        *jobs.operations,
+        *(with_log_groups(each, resources) if each.service == "logs" else each for each in jobs.operations),
     )
     return ServedTenant(
         account=account,

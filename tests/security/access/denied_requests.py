@@ -71,6 +71,7 @@ def make(target: Any) -> World:
             RegistryId={"RegistryName": registry}, SchemaName=name, DataFormat="AVRO", SchemaDefinition='"int"'
         )
     for name in (SHOWN, HIDDEN):
+        target.client("logs").create_log_group(logGroupName=f"{name}-{mark}")
         glue.create_crawler(
             Name=f"{name}-{mark}",
             Role="crawler",
@@ -102,6 +103,7 @@ def make(target: Any) -> World:
                 f"arn:aws:glue:*:*:connection/{HIDDEN}*",
                 *(f"arn:aws:glue:*:*:{kind}/{HIDDEN}*" for kind in ("job", "session", "trigger", "workflow")),
                 f"arn:aws:logs:*:*:log-group:/aws-glue/jobs/output:log-stream:{HIDDEN}*",
+                f"arn:aws:logs:*:*:log-group:{HIDDEN}*",
                 f"arn:aws:athena:*:*:workgroup/{HIDDEN}*",
                 f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",
                 *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("user", "role", "group", "policy")),

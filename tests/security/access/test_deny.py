@@ -74,6 +74,10 @@ def _role(world: World) -> str:
     return f"arn:aws:iam::{world.target.account}:role/etl"
 
 
+def _log_group(world: World) -> str:
+    return f"arn:aws:logs:{world.target.region}:{world.target.account}:log-group:{world.secret}"
+
+
 def _secret(**more: Any) -> Callable[[World], Arguments]:
     return lambda world: {"SecretId": world.secret, **more}
 
@@ -195,6 +199,16 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "UpdateCrawlerSchedule"): lambda world: {"CrawlerName": world.secret, "Schedule": ""},
     ("glue", "BatchGetCrawlers"): lambda world: {"CrawlerNames": [world.secret]},
     ("logs", "GetLogEvents"): lambda world: {"logGroupName": "/aws-glue/jobs/output", "logStreamName": world.secret},
+    **{
+        ("logs", name): lambda world: {"logGroupName": world.secret}
+        for name in ("CreateLogGroup", "DeleteLogGroup", "DeleteRetentionPolicy", "ListTagsLogGroup")
+    },
+    ("logs", "PutRetentionPolicy"): lambda world: {"logGroupName": world.secret, "retentionInDays": 1},
+    ("logs", "TagLogGroup"): lambda world: {"logGroupName": world.secret, "tags": {"a": "b"}},
+    ("logs", "UntagLogGroup"): lambda world: {"logGroupName": world.secret, "tags": ["a"]},
+    ("logs", "TagResource"): lambda world: {"resourceArn": _log_group(world), "tags": {"a": "b"}},
+    ("logs", "UntagResource"): lambda world: {"resourceArn": _log_group(world), "tagKeys": ["a"]},
+    ("logs", "ListTagsForResource"): lambda world: {"resourceArn": _log_group(world)},
     ("logs", "FilterLogEvents"): lambda world: {
         "logGroupName": "/aws-glue/jobs/output",
         "logStreamNames": [world.secret],
@@ -254,6 +268,7 @@ LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "SearchTables"): lambda _: {"SearchText": HIDDEN},
     ("glue", "GetUserDefinedFunctions"): lambda world: {"DatabaseName": world.database, "Pattern": "*"},
     ("glue", "GetDatabases"): lambda _: {},
+    ("logs", "DescribeLogGroups"): lambda _: {},
     ("glue", "GetConnections"): lambda _: {},
     ("glue", "GetCrawlers"): lambda _: {},
     ("glue", "ListCrawlers"): lambda _: {},
@@ -281,8 +296,7 @@ NEITHER = {
     ("glue", "GetSecurityConfigurations"),
     # A session to list would need a process: a denied one cannot be named.
     ("glue", "ListSessions"),
-    # The same holds for the streams of a group; of groups there are two, always.
-    ("logs", "DescribeLogGroups"),
+    # The same holds for the streams of a group.
     ("logs", "DescribeLogStreams"),
     ("glue", "GetResourcePolicies"),
     # Classifiers have no resource types in policies.
@@ -381,10 +395,10 @@ def _all_pages(client: Any, operation: str, arguments: Arguments) -> str:
         answer = getattr(client, xform_name(operation))(**arguments, **more)
         answer.pop("ResponseMetadata")
         answers.append(answer)
-        token = answer.get("NextToken") or answer.get("Marker")
+        token = answer.get("NextToken") or answer.get("Marker") or answer.get("nextToken")
         if not token:
             return json.dumps(answers, default=str)
-        more = {"Marker" if "Marker" in answer else "NextToken": token}
+        more = {next(name for name in ("Marker", "NextToken", "nextToken") if name in answer): token}
 
 
 def test_denied_subjects_and_contexts_are_not_in_lists(world: World) -> None:

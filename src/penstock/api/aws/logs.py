@@ -22,9 +22,10 @@ from penstock.paging import InvalidToken, Page, page
 from penstock.runs.folders import RunFolder
 from penstock.runs.logs import STREAMS, LogEvent, log_changed, log_events, log_written, read_log
 
-__all__ = ["operations"]
+__all__ = ["GROUPS", "describe_groups", "operations", "run_group"]
 
-_GROUPS = {f"/aws-glue/jobs/{stream}": stream for stream in STREAMS}
+GROUPS = {f"/aws-glue/jobs/{stream}": stream for stream in STREAMS}
+"""The groups of job runs, and the stream of a run's output that each has."""
 _MOST = 10_000
 _STREAM = re.compile(r"[A-Za-z0-9_-]{1,200}")
 _MOST_LISTED = 50
@@ -77,12 +78,18 @@ def operations(folder: Path | None) -> OperationSet:
 
 
 def _groups(request: Request, context: RequestContext) -> Response:
+    return describe_groups(request, {name: run_group(name, context) for name in GROUPS})
+
+
+def describe_groups(request: Request, groups: Mapping[str, Any]) -> Response:
+    """Return the page that DescribeLogGroups asks for of ``groups``, shapes by name."""
     prefix = request.get("logGroupNamePrefix") or ""
-    found = _page("log groups", sorted(name for name in _GROUPS if name.startswith(prefix)), request)
-    return present(logGroups=[_group(name, context) for name in found.items], nextToken=found.next_token)
+    found = _page("log groups", sorted(name for name in groups if name.startswith(prefix)), request)
+    return present(logGroups=[groups[name] for name in found.items], nextToken=found.next_token)
 
 
-def _group(name: str, context: RequestContext) -> dict[str, Any]:
+def run_group(name: str, context: RequestContext) -> dict[str, Any]:
+    """Return the shape of a group of job runs."""
     own = arn("logs", context.region, context.account, f"log-group:{name}")
     return {"logGroupName": name, "arn": f"{own}:*", "logGroupArn": own, "logGroupClass": "STANDARD", "metricFilterCount": 0}
 
@@ -221,10 +228,10 @@ def _moment(token: str | None) -> tuple[int, int]:
 
 
 def _of_group(group: str) -> str:
-    stream = _GROUPS.get(group)
+    stream = GROUPS.get(group)
     if stream is None:
         raise _ResourceNotFound(
-            "The specified log group does not exist.", remedy=f"There are {' and '.join(_GROUPS)} for the runs of jobs."
+            "The specified log group does not exist.", remedy=f"There are {' and '.join(GROUPS)} for the runs of jobs."
         )
     return stream
 

@@ -165,6 +165,10 @@ VALUES: Mapping[str, Any] = {
     "TableName": "flights",
     "TablesToDelete": ["nobody"],
     "AccountAlias": "data-team",
+    "logGroupName": "own",
+    "logGroupClass": "STANDARD",
+    "resourceArn": f"arn:aws:logs:us-east-1:{ACCOUNT}:log-group:own",
+    "retentionInDays": 7,
     "ActionNames": ["glue:GetTable"],
     "AWSServiceName": "autoscaling.amazonaws.com",
     "CallerArn": f"arn:aws:iam::{ACCOUNT}:user/ana",
@@ -291,6 +295,7 @@ def fill(world: World) -> None:
     world.call("glue", "CreateCrawler", Name="shelves", Role="reader", DatabaseName="air", Targets=targets)
     world.call("glue", "CreateClassifier", JsonClassifier={"Name": "shelves", "JsonPath": "$[*]"})
     world.call("secretsmanager", "CreateSecret", Name="password", SecretString="x")
+    world.call("logs", "CreateLogGroup", logGroupName="own")
     world.call("iam", "CreateUser", UserName="ana")
     world.call("iam", "CreateRole", RoleName="reader", AssumeRolePolicyDocument=TRUST)
     world.call("iam", "CreatePolicy", PolicyName="read", PolicyDocument=DOCUMENT)

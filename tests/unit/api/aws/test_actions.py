@@ -82,6 +82,7 @@ SAMPLE = {
     "OpenIDConnectProviderArn": "arn:o",
     "Url": "https://oidc.example.com",
     "AccountId": "111122223333",
+    "resourceArn": "arn:aws:logs:us-east-1:111122223333:log-group:g",
     "PolicySourceArn": "arn:aws:iam::111122223333:user/ana",
     "ResourceARN": "arn:aws:athena:us-east-1:111122223333:workgroup/team",
 }

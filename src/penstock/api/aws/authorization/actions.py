@@ -424,6 +424,13 @@ def _log_group(request: Request, context: ResourceContext) -> Sequence[str]:
     return (log_stream_resource(request.get("logGroupName"), "", context),)
 
 
+def _tagged_log_group(request: Request, context: ResourceContext) -> Sequence[str]:
+    named = str(request["resourceArn"]).split(":", 6)
+    # The same resource as of operations that name the group.
+    name = named[6].removesuffix(":*") if named[5:6] == ["log-group"] and len(named) == 7 else "*"
+    return (log_stream_resource(name, "", context),)
+
+
 def _log_stream(request: Request, context: ResourceContext) -> Sequence[str]:
     return (log_stream_resource(request.get("logGroupName"), request.get("logStreamName") or "*", context),)
 
@@ -547,7 +554,9 @@ _ORGANIZATIONS: dict[str, Builder] = {
 }
 _LOGS: dict[str, Builder] = {
     "DescribeLogGroups": _log_groups,
-    "DescribeLogStreams": _log_group,
+    **_each(_log_group, "DescribeLogStreams", "CreateLogGroup", "DeleteLogGroup", "PutRetentionPolicy"),
+    **_each(_log_group, "DeleteRetentionPolicy", "TagLogGroup", "UntagLogGroup", "ListTagsLogGroup"),
+    **_each(_tagged_log_group, "TagResource", "UntagResource", "ListTagsForResource"),
     "FilterLogEvents": _log_search,
     "GetLogEvents": _log_stream,
 }

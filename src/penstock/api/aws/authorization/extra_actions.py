@@ -70,6 +70,7 @@ _TAGGING: Mapping[str, Callable[[str], str]] = {
     "athena": lambda _operation: "TagResource",
     "glue": lambda _operation: "TagResource",
     "iam": lambda operation: operation.replace("Create", "Tag", 1),
+    "logs": lambda _operation: "TagResource",
     "organizations": lambda _operation: "TagResource",
     "secretsmanager": lambda _operation: "TagResource",
 }
@@ -93,7 +94,7 @@ def extra_actions(service: str, operation: str, request: Request, context: Resou
 
 
 def _tags_set(service: str, operation: str, request: Request, context: ResourceContext) -> ExtraActions:
-    if not request.get("Tags") or service not in _TAGGING or not operation.startswith("Create"):
+    if not (request.get("Tags") or request.get("tags")) or service not in _TAGGING or not operation.startswith("Create"):
         return ()
     made = resources_of(service, operation, request, context)[-1]
     # The same resources as TagResource is authorized on later: for a schema also its registry.

@@ -6,6 +6,16 @@ __all__ = ["MEMBERS"]
 
 MEMBERS = Members(
     served={
+        "CreateLogGroupRequest": "logGroupName kmsKeyId tags logGroupClass",
+        "DeleteLogGroupRequest": "logGroupName",
+        "PutRetentionPolicyRequest": "logGroupName retentionInDays",
+        "DeleteRetentionPolicyRequest": "logGroupName",
+        "TagResourceRequest": "resourceArn tags",
+        "UntagResourceRequest": "resourceArn tagKeys",
+        "ListTagsForResourceRequest": "resourceArn",
+        "TagLogGroupRequest": "logGroupName tags",
+        "UntagLogGroupRequest": "logGroupName tags",
+        "ListTagsLogGroupRequest": "logGroupName",
         "DescribeLogGroupsRequest": "logGroupNamePrefix nextToken limit",
         "DescribeLogStreamsRequest": "logGroupName logStreamNamePrefix orderBy descending nextToken limit",
         "FilterLogEventsRequest": "logGroupName logStreamNames logStreamNamePrefix startTime endTime nextToken limit",

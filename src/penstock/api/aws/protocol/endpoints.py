@@ -26,7 +26,7 @@ from penstock.registry.audit import Actor, acting
 __all__ = ["Endpoint", "EndpointTable", "Service"]
 
 # Codes for requests that break the model's rules, of services that do not use ValidationException.
-_SHAPE_CODES = {"athena": "InvalidRequestException"}
+_SHAPE_CODES = {"athena": "InvalidRequestException", "logs": "InvalidParameterException"}
 _MAX_LISTED = 20  # broken rules in one message
 
 
