@@ -30,7 +30,7 @@ _STRUCTURE = (
     *(exp.Star, exp.Alias, exp.Aliases, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Tuple, exp.Var, exp.DataType),
     *(exp.DataTypeParam, exp.Values, exp.Union, exp.Intersect, exp.Except, exp.Distinct, exp.Lambda, exp.Window),
     *(exp.WindowSpec, exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Unnest, exp.Lateral, exp.Cube),
-    *(exp.Rollup, exp.GroupingSets, exp.TableSample, exp.ColumnDef, exp.Dot),
+    *(exp.Rollup, exp.GroupingSets, exp.TableSample, exp.ColumnDef, exp.Dot, exp.OverflowTruncateBehavior),
 )
 _CONDITIONS: Mapping[type[exp.Expr], str] = {exp.Where: "WHERE", exp.Having: "HAVING", exp.Join: "JOIN ON"}
 _AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup, exp.Window)

@@ -11,14 +11,13 @@ from sqlglot import exp
 from penstock.query.dialect.functions.build import as_type, cast_to, integer, text
 from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, refuse
 from penstock.query.dialect.functions.times.zones import instant
-from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, VARCHAR, Type, decimal_of
+from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, Type, decimal_of
 
 __all__ = ["DEFINITIONS", "ROWS"]
 
 _MONTHS = "interval year to month"
 _MAX_DIGITS = 37  # a decimal of 38 digits, without the one that a product adds
 _ROW_DIGITS = 13  # of the number of rows, which a sum has besides those of its values
-_MAX_LISTAGG = 1 << 20  # bytes
 _MAX_RESULTS = 10_000
 
 
@@ -208,48 +207,6 @@ def _approx_distinct(call: Call) -> exp.Expr:
     return distinct.engine("count", value)
 
 
-def _approx_percentile(call: Call) -> exp.Expr:
-    kind = _known(call)
-    if len(call.arguments) == 3:
-        raise call.wrong("approx_percentile with weights is not supported.", code="NOT_SUPPORTED")
-    if not kind.is_number and kind.name != "unknown":
-        raise call.unexpected("approx_percentile(bigint, double), approx_percentile(double, double)")
-    percentage, wanted = call.arguments[1], call.types[1]
-    many = wanted is not None and wanted.name == "array"
-    engine = "BIGINT" if kind.is_integer else "FLOAT" if kind.name == "real" else "DOUBLE"
-    return call.engine(
-        "quantile_disc", cast_to(call.arguments[0], engine), cast_to(percentage, "DOUBLE[]" if many else "DOUBLE")
-    )
-
-
-def _percentile_type(types: Types) -> Type | None:
-    kind = types[0]
-    if kind is None:
-        return None
-    one = BIGINT if kind.is_integer else kind if kind.name == "real" else DOUBLE
-    return Type.array(one) if len(types) > 1 and types[1] is not None and types[1].name == "array" else one
-
-
-def _listagg(call: Call) -> exp.Expr:
-    node = call.node
-    overflow = node.args.get("on_overflow")
-    if isinstance(overflow, exp.OverflowTruncateBehavior):
-        raise call.wrong(
-            "listagg with ON OVERFLOW TRUNCATE is not supported.", code="NOT_SUPPORTED", remedy="Use ON OVERFLOW ERROR."
-        )
-    value, order = node.this, []
-    if isinstance(value, exp.Order):
-        value, order = value.this, value.expressions
-    distinct = isinstance(value, exp.Distinct)
-    if distinct:
-        value = value.expressions[0]
-    separator = node.args.get("separator") or text("")
-    inside: exp.Expr = exp.Distinct(expressions=[value]) if distinct else value
-    last: exp.Expr = exp.Order(this=separator, expressions=[each.copy() for each in order]) if order else separator
-    plain = Call(name=call.name, arguments=[], types=[], node=node, around=call.around)
-    return call_engine("trino_listagg", plain.engine("string_agg", inside, last))
-
-
 def _bitwise(name: str, engine: str) -> Row:
     def write(call: Call) -> exp.Expr:
         kind = call.types[0]
@@ -306,7 +263,6 @@ ROWS: Sequence[Row] = [
     _bitwise("bitwise_and_agg", "bit_and"),
     _bitwise("bitwise_or_agg", "bit_or"),
     _bitwise("bitwise_xor_agg", "bit_xor"),
-    Row(name="listagg", nodes=(exp.GroupConcat,), returns=VARCHAR, write=_listagg, kind="aggregate"),
     Row(
         name="approx_distinct",
         arity=(1, 2),
@@ -314,14 +270,6 @@ ROWS: Sequence[Row] = [
         write=_approx_distinct,
         kind="aggregate",
         note="The count is exact.",
-    ),
-    Row(
-        name="approx_percentile",
-        arity=(2, 3),
-        returns=_percentile_type,
-        write=_approx_percentile,
-        kind="aggregate",
-        note="The percentile is exact: the smallest value with at least that share at or below it.",
     ),
     _statistic("geometric_mean", "geomean"),
     _statistic("stddev", "stddev_samp"),
@@ -342,8 +290,6 @@ ROWS: Sequence[Row] = [
     *refuse("numeric_histogram", "the engine has no such histogram", "Use histogram or width_bucket.", kind="aggregate"),
 ]
 
-_TOO_LONG = fail("EXCEEDED_FUNCTION_MEMORY_LIMIT", f"Concatenated string has more than {_MAX_LISTAGG} bytes", "VARCHAR")
-
 DEFINITIONS: Sequence[Definition] = [
     Macro("trino_months", ["(x) AS date_part('year', x) * 12 + date_part('month', x)"]),
     Macro("trino_micros", ["(x INTERVAL) AS epoch_us(x) // 1000"]),
@@ -357,10 +303,6 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_nan_first", ["(x) AS CASE WHEN trino_is_nan(x) THEN CAST('-Infinity' AS DOUBLE) ELSE CAST(x AS DOUBLE) END"]
     ),
     Macro("trino_unpacked", ["(a) AS list_transform(a, lambda trino_x: struct_extract_at(trino_x, 1))"]),
-    Macro(
-        "trino_listagg",
-        [f"(x) AS CASE WHEN strlen(x) <= {_MAX_LISTAGG} THEN x WHEN x IS NOT NULL THEN {_TOO_LONG} END"],
-    ),
     Macro("trino_finite", ["(x) AS CASE WHEN isfinite(x) THEN x END"]),
     # The engine's is the estimate for a sample, Trino's the value of the population.
     Macro("trino_skewness", ["(x, n) AS trino_finite(CASE WHEN n >= 3 THEN x * (n - 2) / sqrt(n * (n - 1)) END)"]),

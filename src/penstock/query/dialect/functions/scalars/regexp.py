@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from penstock.query.dialect.functions.build import text
+from penstock.query.dialect.functions.nested.lambdas import applied, body, fresh, function, lambda_of
 from penstock.query.dialect.functions.python import each_row, invalid
 from penstock.query.dialect.functions.rows import ArrowFunction, Call, Definition, Macro, Row, Write, call_engine
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, INTEGER, VARCHAR, Type
@@ -181,9 +182,7 @@ def _grouped(name: str) -> Write:
 def _replace(call: Call) -> exp.Expr:
     pattern = _check(call)
     if len(call.arguments) == 3 and isinstance(call.arguments[2], exp.Lambda):
-        raise call.wrong(
-            "regexp_replace with a lambda is not supported.", code="NOT_SUPPORTED", remedy="Use $1 in the text."
-        )
+        return _by_lambda(call)
     replacement = call.text(2) if len(call.arguments) == 3 else ""
     value = call.arguments[0]
     third = call.arguments[2] if len(call.arguments) == 3 else text("")
@@ -199,6 +198,20 @@ def _replace(call: Call) -> exp.Expr:
     if any(isinstance(part, int) and part > 9 for part in parts):
         return call_engine("trino_regexp_replace_python", value, call.arguments[1], third)
     return call_engine("trino_regexp_replace", value, call.arguments[1], text(own), third)
+
+
+def _by_lambda(call: Call) -> exp.Expr:
+    """Replace each match by what a lambda makes of its groups; NULL for one makes all of the text NULL, as in Trino."""
+    found = lambda_of(call, 2, 1)
+    matches, one = (fresh(name, call.node) for name in ("matches", "match"))
+    groups = call_engine("trino_without_first", exp.to_identifier(one))
+    start = call_engine("list_extract", exp.to_identifier(one), exp.Literal.number(1))
+    replaced = exp.DPipe(this=start, expression=body(found, groups))
+    before = call_engine("trino_without_last", exp.to_identifier(matches))
+    parts = call_engine("list_transform", before, function(one, replaced))
+    rest = call_engine("list_extract", exp.to_identifier(matches), exp.Literal.number(-1))
+    joined = call_engine("trino_joined", parts, call_engine("list_extract", rest, exp.Literal.number(1)))
+    return applied(function(matches, joined), call_engine("trino_regexp_matches", *call.arguments[:2]))
 
 
 def _position(call: Call) -> exp.Expr:
@@ -220,7 +233,7 @@ ROWS: Sequence[Row] = [
     Row(name="regexp_extract", arity=(2, 3), returns=VARCHAR, write=_grouped("regexp_extract")),
     Row(name="regexp_extract_all", arity=(2, 3), returns=_TEXTS, write=_grouped("regexp_extract_all")),
     Row(name="regexp_position", arity=(2, 4), returns=INTEGER, write=_position),
-    Row(name="regexp_replace", arity=(2, 3), returns=VARCHAR, write=_replace, note="No lambda."),
+    Row(name="regexp_replace", arity=(2, 3), returns=VARCHAR, write=_replace, lambdas=lambda _: ((_TEXTS,),)),
     Row(name="regexp_split", arity=(2, 2), returns=_TEXTS, write=_split),
 ]
 
@@ -301,6 +314,16 @@ def _replaced(value: str, pattern: str, replacement: str) -> str:
     return compiled.sub(expand, value)
 
 
+def _matches_of(value: str, pattern: str) -> list[list[str | None]]:
+    """Return for each match the text before it and its groups, and last the text behind all of them."""
+    found: list[list[str | None]] = []
+    at = 0
+    for match in _compiled(pattern).finditer(value):
+        found.append([value[at : match.start()], *match.groups()])
+        at = match.end()
+    return [*found, [value[at:]]]
+
+
 def _position_of(value: str, pattern: str, start: int, occurrence: int) -> int:
     if start < 1 or occurrence < 1:
         raise invalid("start position and occurrence cannot be smaller than 1")
@@ -368,6 +391,16 @@ DEFINITIONS: Sequence[Definition] = [
     _python("regexp_extract_python", ["BIGINT"], "VARCHAR", _extract),
     _python("regexp_extract_all_python", ["BIGINT"], "VARCHAR[]", _extract_all),
     _python("regexp_replace_python", ["VARCHAR"], "VARCHAR", _replaced),
+    _python("regexp_matches", [], "VARCHAR[][]", _matches_of),
+    Macro("trino_without_first", ["(x) AS x[2:]"]),
+    Macro("trino_without_last", ["(x) AS x[1:len(x) - 1]"]),
+    Macro(
+        "trino_joined",
+        [
+            "(parts, rest) AS CASE WHEN len(parts) = list_count(parts) "
+            "THEN coalesce(list_aggregate(parts, 'string_agg', ''), '') || rest END"
+        ],
+    ),
     _python("regexp_position", ["BIGINT", "BIGINT"], "INTEGER", _position_of),
     _python("regexp_split", [], "VARCHAR[]", _split_of),
 ]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.query.dialect.functions.build import integer, text
+from penstock.query.dialect.functions.nested.lambdas import body, fresh, function, lambda_of
 from penstock.query.dialect.functions.rows import (
     Call,
     Definition,
@@ -53,6 +54,21 @@ def _texts(name: str, engine: str, arity: tuple[int, int | None], returns: Type,
         return call_engine(engine, *call.arguments)
 
     return Row(name=name, arity=arity, returns=returns, write=write)
+
+
+def _split_to_map(call: Call) -> exp.Expr:
+    """Return the map; of a key that is there again, a lambda makes one value of the one so far and the next."""
+    _check_texts(call, 3)
+    if len(call.arguments) == 3:
+        return call_engine("trino_split_to_map", *call.arguments)
+    found = lambda_of(call, 3, 3)
+    entry, so_far, new = (fresh(name, call.node) for name in ("entry", "so_far", "new"))
+    key, values = (call_engine("struct_extract_at", exp.to_identifier(entry), integer(at)) for at in (1, 2))
+    names = [exp.to_identifier(name) for name in (so_far, new)]
+    merged = exp.Lambda(this=body(found, key, *names), expressions=[each.copy() for each in names])
+    pair = call_engine("row", key.copy(), call_engine("list_reduce", values, merged))
+    entries = call_engine("map_entries", call_engine("trino_split_to_multimap", *call.arguments[:3]))
+    return call_engine("map_from_entries", call_engine("list_transform", entries, function(entry, pair)))
 
 
 def _same_text(types: Types) -> Type | None:
@@ -203,7 +219,13 @@ ROWS: Sequence[Row] = [
     _texts("soundex", "trino_soundex", (1, 1), VARCHAR),
     _texts("split", "trino_split", (2, 3), Type.array(VARCHAR), 2),
     _texts("split_part", "trino_split_part", (3, 3), VARCHAR, 2),
-    _texts("split_to_map", "trino_split_to_map", (3, 3), Type.map(VARCHAR, VARCHAR), 3),
+    Row(
+        name="split_to_map",
+        arity=(3, 4),
+        returns=Type.map(VARCHAR, VARCHAR),
+        write=_split_to_map,
+        lambdas=lambda _: ((VARCHAR, VARCHAR, VARCHAR),),
+    ),
     _texts("split_to_multimap", "trino_split_to_multimap", (3, 3), Type.map(VARCHAR, Type.array(VARCHAR)), 3),
     Row(name="substr", arity=(2, 3), returns=_text_or_bytes, write=_substring),
     Row(name="substring", nodes=(exp.Substring,), returns=_text_or_bytes, write=_substring),
