@@ -12,9 +12,10 @@ from penstock.access.sessions import Sessions
 from penstock.access.sts import TokenService
 from penstock.api.aws import cloudtrail
 from penstock.api.aws.athena import operations as athena
-from penstock.api.aws.catalog import classifiers, connections, crawlers
+from penstock.api.aws.catalog import classifiers, connections, crawlers, data_quality
 from penstock.api.aws.catalog import operations as catalog
 from penstock.api.aws.catalog.changes import CatalogOperations
+from penstock.api.aws.catalog.data_quality import DataQualityRulesets
 from penstock.api.aws.catalog.tags import NamedTags, Tagged
 from penstock.api.aws.lakeformation import operations as lakeformation
 from penstock.api.aws.lakeformation.creators import GovernedCatalog, table_defaults, with_lake_formation
@@ -252,7 +253,14 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
     )
     around = JobSurroundings(account=account, lake=lake, connections=kept, accounts=parts.accounts)
     jobs = TenantJobs.of(SqlJobStore(database), settings, around, tokens=parts.tokens, crawls=crawls)
-    tagged: Mapping[str, Tagged] = {"database": tables, "connection": kept, "crawler": crawls, **jobs.tagged}
+    rulesets = DataQualityRulesets(resources, tables)
+    tagged: Mapping[str, Tagged] = {
+        "dataQualityRuleset": rulesets,
+        "database": tables,
+        "connection": kept,
+        "crawler": crawls,
+        **jobs.tagged,
+    }
     owners = tuple(NamedTags(kind, each, region=settings.region, account=account) for kind, each in tagged.items())
     operations = (
         registry.operations(schemas, tag_owners=owners),
@@ -262,6 +270,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         connections.operations(kept),
         crawlers.operations(crawls),
         classifiers.operations(kinds),
+        data_quality.operations(rulesets),
         athena.operations(statements, tables),
         secretsmanager.operations(secrets),
         *(with_log_groups(each, resources) if each.service == "logs" else each for each in jobs.operations),

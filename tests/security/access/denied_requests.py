@@ -79,6 +79,7 @@ def make(target: Any) -> World:
             Targets={"S3Targets": [{"Path": f"s3://lake/{database}/"}]},
         )
         glue.create_job(Name=f"{name}-{mark}", Role="etl", Command={"ScriptLocation": "s3://lake/a.py"})
+        glue.create_data_quality_ruleset(Name=f"{name}-{mark}", Ruleset="Rules = [ RowCount > 0 ]")
         glue.create_workflow(Name=f"{name}-{mark}")
         glue.create_trigger(Name=f"{name}-{mark}", Type="ON_DEMAND", Actions=[{"JobName": f"{SHOWN}-{mark}"}])
         glue.create_connection(ConnectionInput=connection(f"{name}-{mark}"))
@@ -101,7 +102,10 @@ def make(target: Any) -> World:
                 f"arn:aws:glue:*:*:registry/{HIDDEN}*",
                 f"arn:aws:glue:*:*:crawler/{HIDDEN}*",
                 f"arn:aws:glue:*:*:connection/{HIDDEN}*",
-                *(f"arn:aws:glue:*:*:{kind}/{HIDDEN}*" for kind in ("job", "session", "trigger", "workflow")),
+                *(
+                    f"arn:aws:glue:*:*:{kind}/{HIDDEN}*"
+                    for kind in ("job", "session", "trigger", "workflow", "dataQualityRuleset")
+                ),
                 f"arn:aws:logs:*:*:log-group:/aws-glue/jobs/output:log-stream:{HIDDEN}*",
                 f"arn:aws:logs:*:*:log-group:{HIDDEN}*",
                 f"arn:aws:athena:*:*:workgroup/{HIDDEN}*",

@@ -165,6 +165,8 @@ VALUES: Mapping[str, Any] = {
     "TableName": "flights",
     "TablesToDelete": ["nobody"],
     "AccountAlias": "data-team",
+    **{f"{verb}DataQualityRulesetRequest.Name": "checks" for verb in ("Delete", "Get", "Update")},
+    "Ruleset": "Rules = [ RowCount > 0 ]",
     "logGroupName": "own",
     "logGroupClass": "STANDARD",
     "resourceArn": f"arn:aws:logs:us-east-1:{ACCOUNT}:log-group:own",
@@ -295,6 +297,7 @@ def fill(world: World) -> None:
     world.call("glue", "CreateCrawler", Name="shelves", Role="reader", DatabaseName="air", Targets=targets)
     world.call("glue", "CreateClassifier", JsonClassifier={"Name": "shelves", "JsonPath": "$[*]"})
     world.call("secretsmanager", "CreateSecret", Name="password", SecretString="x")
+    world.call("glue", "CreateDataQualityRuleset", Name="checks", Ruleset=VALUES["Ruleset"])
     world.call("logs", "CreateLogGroup", logGroupName="own")
     world.call("iam", "CreateUser", UserName="ana")
     world.call("iam", "CreateRole", RoleName="reader", AssumeRolePolicyDocument=TRUST)

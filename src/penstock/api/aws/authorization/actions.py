@@ -490,6 +490,8 @@ _GLUE: dict[str, Builder] = {
     **_each(_named("workflow"), "GetWorkflowRun", "GetWorkflowRuns", "GetWorkflowRunProperties"),
     **_each(_named("workflow"), "PutWorkflowRunProperties", "StartWorkflowRun", "StopWorkflowRun"),
     **_each(_named("workflow", "Names"), "BatchGetWorkflows", "ListWorkflows"),
+    **_each(_named("dataQualityRuleset"), *(f"{verb}DataQualityRuleset" for verb in ("Create", "Delete", "Get", "Update"))),
+    "ListDataQualityRulesets": lambda _request, context: (context.glue("dataQualityRuleset/*"),),
     **_each(_crawler, "CreateCrawler", "DeleteCrawler", "GetCrawler", "StartCrawler", "StopCrawler", "UpdateCrawler"),
     **_each(_crawler, "ListCrawls", "StartCrawlerSchedule", "StopCrawlerSchedule", "UpdateCrawlerSchedule"),
     **_each(_crawlers, "BatchGetCrawlers", "GetCrawlers", "ListCrawlers", "GetCrawlerMetrics"),

@@ -185,6 +185,9 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
         _glue("ListSessions", "Sessions", _of_kind("session", "Id"), "GetSession"),
     ],
     ("glue", "ListWorkflows"): [_glue("ListWorkflows", "Workflows", _of_kind("workflow", "Name"), "GetWorkflow")],
+    ("glue", "ListDataQualityRulesets"): [
+        _glue("ListDataQualityRulesets", "Rulesets", _of_kind("dataQualityRuleset", "Name"), "GetDataQualityRuleset")
+    ],
     ("glue", "GetJobs"): [_glue("GetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],
     ("glue", "BatchGetJobs"): [_glue("BatchGetJobs", "Jobs", _of_kind("job", "Name"), "GetJob")],
     ("glue", "ListJobs"): [_glue("ListJobs", "JobNames", _of_kind("job", "Name"), "GetJob")],

@@ -47,6 +47,18 @@ _NAMES = {
     "UntagResourceRequest": "ResourceArn TagsToRemove",
     "UpdateRegistryInput": "RegistryId Description",
     "UpdateSchemaInput": "SchemaId SchemaVersionNumber Compatibility Description",
+    # Data quality
+    "CreateDataQualityRulesetRequest": (
+        "Name Description Ruleset Tags TargetTable DataQualitySecurityConfiguration ClientToken"
+    ),
+    "DataQualityTargetTable": "TableName DatabaseName CatalogId",
+    "GetDataQualityRulesetRequest": "Name",
+    "UpdateDataQualityRulesetRequest": "Name Description Ruleset",
+    "DeleteDataQualityRulesetRequest": "Name",
+    "ListDataQualityRulesetsRequest": "NextToken MaxResults Filter Tags",
+    "DataQualityRulesetFilterCriteria": (
+        "Name Description CreatedBefore CreatedAfter LastModifiedBefore LastModifiedAfter TargetTable"
+    ),
     # Databases
     "CreateDatabaseRequest": "CatalogId DatabaseInput Tags",
     "DatabaseInput": "Name Description LocationUri Parameters CreateTableDefaultPermissions TargetDatabase",
