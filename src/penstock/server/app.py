@@ -19,6 +19,7 @@ from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.unserved import UnservedServices
+from penstock.api.confluent.app import SERVICE as CONFLUENT
 from penstock.api.confluent.app import ConfluentApp
 from penstock.api.confluent.auth import BasicLogin, check_private
 from penstock.api.confluent.errors import render
@@ -30,8 +31,10 @@ from penstock.server.iceberg import build_iceberg
 from penstock.server.jobs import RUN_PATH, run_routes
 from penstock.server.lakes import Lakes
 from penstock.server.observe import AccessLog, Metrics
+from penstock.server.registry_metrics import registry_metrics
 from penstock.server.wiring import Services, wire
 from penstock.settings.server import ServerSettings
+from penstock.store.sql.registry.counts import count_versions
 
 __all__ = ["build_app"]
 
@@ -153,7 +156,10 @@ def _operational_app(
             refused = render(error, request_id=secrets.token_hex(16), extras=True)
             headers = {name.decode(): value.decode() for name, value in refused.headers}
             return Response(refused.body, refused.status, headers, media_type="application/json")
-        return Response(metrics.exposition(), media_type="text/plain; version=0.0.4")
+        succeeded, failed = metrics.answered(CONFLUENT)
+        versions = await asyncio.to_thread(count_versions, services.database)
+        of_registry = registry_metrics(versions, succeeded=succeeded, failed=failed)
+        return Response(metrics.exposition() + of_registry, media_type="text/plain; version=0.0.4")
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

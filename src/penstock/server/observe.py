@@ -120,8 +120,24 @@ class Metrics:
     def exposition(self) -> bytes:
         """Return the Prometheus text of this process, or of all workers, the others' as of their last flush."""
         self.flush()
+        return generate_latest(self._everyone())
+
+    def answered(self, service: str) -> tuple[float, float]:
+        """Return how many requests of ``service`` succeeded and failed, in all workers since the server's start."""
+        self.flush()
+        succeeded = failed = 0.0
+        for family in self._everyone().collect():
+            for sample in family.samples if family.name == "penstock_requests" else ():
+                if sample.name.endswith("_total") and sample.labels["service"] == service:
+                    if sample.labels["code"] == "OK":
+                        succeeded += sample.value
+                    else:
+                        failed += sample.value
+        return succeeded, failed
+
+    def _everyone(self) -> CollectorRegistry:
         if self._folder is None:
-            return generate_latest(self.registry)
+            return self.registry
         everyone = CollectorRegistry()
         multiprocess.MultiProcessCollector(everyone, path=str(self._folder))  # type: ignore[no-untyped-call]
-        return generate_latest(everyone)
+        return everyone

@@ -29,6 +29,8 @@ def test_reports_its_health(penstock_server: RunningServer) -> None:
     assert 'penstock_requests_total{code="OK",operation="GetDatabases",service="glue"}' in metrics
     assert 'penstock_request_seconds_bucket{le="0.01",operation="GetDatabases",service="glue"}' in metrics
     assert "penstock_requests_in_flight 0.0" in metrics
+    assert "kafka_schema_registry_registered_count " in metrics
+    assert "kafka_schema_registry_api_success_count " in metrics
 
 
 def test_logs_requests_and_no_secrets(tmp_path: Path) -> None:

@@ -35,9 +35,10 @@ from penstock.registry.service import RegistryService
 from penstock.registry.subjects.ids import SubjectIds
 from penstock.registry.subjects.service import Subjects
 
-__all__ = ["ConfluentApp"]
+__all__ = ["SERVICE", "ConfluentApp"]
 
-_SERVICE = "confluent"
+SERVICE = "confluent"
+"""The name of this API in metrics."""
 _STRICT_CLIENTS = ("Java/", "Apache-HttpClient")
 _WITH_BODY = frozenset({"POST", "PUT"})
 _LARGE = 16 * 1024  # bytes of a request that is kept until its audit event is written
@@ -158,7 +159,7 @@ class ConfluentApp:
         self._anonymous = Caller(account=account, principal="anonymous")
         self._region = service.identity.region
         self._frame = Frame(
-            service=_SERVICE,
+            service=SERVICE,
             observer=observer,
             answer=self._recorded,
             render=lambda exchange, error: render(error, request_id=exchange.request_id, extras=exchange.error_extras),
@@ -205,7 +206,7 @@ class ConfluentApp:
         self._audit.write(
             AuditEvent(
                 time=time.time(),
-                service=_SERVICE,
+                service=SERVICE,
                 operation=match.route.name if match is not None else "",
                 outcome=OUTCOMES[0 if not denied else 2 if caller is None else 1],
                 region=self._region,
