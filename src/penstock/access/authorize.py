@@ -11,7 +11,7 @@ from penstock.access.identities.entities import EntityKind, Group, Identity, Man
 from penstock.access.keys import AccessStore
 from penstock.access.policies.aws_managed import AWS_MANAGED
 from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
-from penstock.access.policies.evaluate import AccessRequest, Decision, decide
+from penstock.access.policies.evaluate import AccessRequest, Decision, decide, is_uniform
 from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.caching import SharedCache
@@ -116,6 +116,26 @@ class Authorizer:
         for group in self._groups(identity):
             found += self.sources(group)
         return found
+
+    def decide_below(
+        self,
+        caller: Caller,
+        action: str,
+        prefix: str,
+        origin: Origin,
+        *,
+        owner: str,
+        policy: Policy | None = None,
+        extra: Mapping[str, str] | None = None,
+    ) -> Decision | None:
+        """As :meth:`decide`, for all resources that begin with ``prefix``; None if the answer may differ among them."""
+        policies = self.fetch(caller)
+        context = RequestContextKeys(caller, origin, resource_account=owner, tags=policies.tags, extra=extra)
+        request = AccessRequest(caller=caller, action=action, resource=prefix, context=context)
+        every = (*policies.identity, *(policies.boundary or ()), *(policies.session or ()), *([policy] if policy else ()))
+        if not is_uniform(request, every):
+            return None
+        return self.decide(caller, action, prefix, origin, owner=owner, policy=policy, extra=extra)
 
     def _load(self, caller: Caller) -> CallerPolicies:
         if caller.federated_by == root_arn(caller.account):

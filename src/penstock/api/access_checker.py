@@ -83,6 +83,28 @@ class AccessChecker:
                     return decision
         return None
 
+    def on_objects(
+        self,
+        caller: Caller,
+        action: str,
+        resource: str,
+        origin: Origin,
+        *,
+        owner: str,
+        below: bool = False,
+        extra: Mapping[str, str] | None = None,
+    ) -> Decision | None:
+        """Return the decision on ``action`` on a bucket or an object of the account ``owner``, as the S3 endpoint makes it.
+
+        With ``below`` it is about everything whose ARN begins with ``resource``; None if not all of that is treated alike.
+        """
+        policy = self._policy_of(resource, owner, None)
+        if caller.is_root and caller.account == owner and policy is None:
+            return Decision(allowed=True)
+        keys = {"s3:resourceaccount": owner, **(extra or {})}
+        decide = self._authorizer.decide_below if below else self._authorizer.decide
+        return decide(caller, action, resource, origin, owner=owner, policy=policy, extra=keys)
+
     def _policy_of(self, resource: str, owner: str, tenant: Tenant | None) -> Policy | None:
         if resource.startswith(_OBJECTS):
             return self._bucket_policy(owner, resource.removeprefix(_OBJECTS).partition("/")[0])

@@ -4,6 +4,7 @@ A vended credential can do what both the caller and the policy allow, and expire
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ WRITES: Mapping[str, Sequence[str]] = {
     "DELETE": ("s3:DeleteObject",),
 }
 """Actions on objects, by Lake Formation's permission on the table."""
+_UNFIT = re.compile(r"[^\w+=,.@-]", re.ASCII)
 _BUCKET_ACTIONS = ("s3:ListBucket", "s3:GetBucketLocation", "s3:ListBucketMultipartUploads")
 
 
@@ -69,8 +71,10 @@ class SessionVendor:
     def _issue(self, caller: Caller, session: SessionContext) -> TemporaryKey:
         if session.federated_by is None or caller.federated_by is not None:
             return self.sessions.issue(caller.account, caller.principal, session, user_id=caller.user_id)
-        principal = federated_arn(caller.account, "iceberg")
-        return self.sessions.issue(caller.account, principal, session, user_id=f"{caller.account}:iceberg")
+        # The session bears the name of who asked, up to the 32 characters of a federated user's name.
+        name = _UNFIT.sub("-", caller.user_name or "root")[:32]
+        principal = federated_arn(caller.account, name)
+        return self.sessions.issue(caller.account, principal, session, user_id=f"{caller.account}:{name}")
 
 
 def _policy(locations: frozenset[str], actions: Sequence[str]) -> str:
@@ -79,7 +83,8 @@ def _policy(locations: frozenset[str], actions: Sequence[str]) -> str:
         uri = parse_uri(location)
         key = _literal(uri.key)
         objects.append(f"arn:aws:s3:::{uri.bucket}/{key}*")
-        prefixes += [f"{key}*", key.rstrip("/")]
+        # Listings begin at the folder's slash: without it they would show its neighbours, as orders shows orders2.
+        prefixes.append(f"{key}*")
         buckets.add(f"arn:aws:s3:::{uri.bucket}")
     listing = {"StringLike": {"s3:prefix": prefixes}}
     statements: list[dict[str, Any]] = [

@@ -1,6 +1,6 @@
 """Who started a crawl, what that caller may do to the catalog, and who hears of its changes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,12 +33,18 @@ class CrawlAccess(Protocol):
     def check(self, operation: str, request: Mapping[str, Any]) -> None:
         """Raise :class:`~penstock.errors.AccessDenied` if the starter is denied an operation of Glue."""
 
+    def check_files(self, action: str, uris: Sequence[str], table: tuple[str, str] | None = None, /) -> Sequence[str]:
+        """As :class:`penstock.lake.permitted.FileAccess`, for the starter, or else the crawler's role if Glue may assume it.
+
+        Source: Glue developer guide, "Crawler prerequisites": on AWS the role alone reads the data.
+        """
+
     def changed(self, operation: str, request: Mapping[str, Any]) -> None:
         """Record an operation of Glue that the crawl has done."""
 
 
-AccessOf = Callable[[str, Starter, str, str], CrawlAccess]
-"""Returns the access of an account's crawl, by account, starter, crawler's name and the id of its run."""
+AccessOf = Callable[[str, Starter, str, str, str], CrawlAccess]
+"""Returns the access of an account's crawl, by account, starter, crawler's name, its role and the id of its run."""
 
 
 class LateAccess:

@@ -111,7 +111,7 @@ class Applier:
             wanted = replace(
                 wanted, parameters={**wanted.parameters, MADE_BY: self._crawler.name}, last_access_time=self._now
             )
-            self._check_operation("CreateTable", name)
+            self._check_operation("CreateTable", name, wanted)
             made = self._catalog.create_table(self._database, wanted)
             self._changed("ADD", made.name)
             return made
@@ -135,7 +135,7 @@ class Applier:
             return current
         if not changed and dict(wanted.parameters) == dict(before.parameters):
             return current
-        self._check_operation("UpdateTable", current.name)
+        self._check_operation("UpdateTable", current.name, wanted)
         table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
         if changed:
             self._changed("UPDATE", table.name)
@@ -188,7 +188,7 @@ class Applier:
             parameters={**self._parameters(found), "EXTERNAL": "TRUE"},
             last_access_time=self._now,
         )
-        self._check_operation("CreateTable", wanted.name)
+        self._check_operation("CreateTable", wanted.name, wanted)
         table = self._catalog.create_table(self._database, wanted)
         self._changed("ADD", table.name)
         return table
@@ -215,7 +215,7 @@ class Applier:
             partition_keys=tuple(keys),
             parameters=parameters,
         )
-        self._check_operation("UpdateTable", current.name)
+        self._check_operation("UpdateTable", current.name, wanted)
         # New statistics alone do not make a new version of the table.
         table = self._catalog.update_table(self._database, wanted, version=current.version_id, skip_archive=not changed)
         if changed:
@@ -332,9 +332,15 @@ class Applier:
                 self._catalog.update_table(self._database, wanted, version=table.version_id)
                 self._changed("UPDATE", table.name)
 
-    def _check_operation(self, operation: str, table: str) -> None:
-        if self._operation_check is not None:
-            self._operation_check(operation, {"DatabaseName": self._database, "Name": table})
+    def _check_operation(self, operation: str, table: str, wanted: TableInput | None = None) -> None:
+        """Raise if an operation on a table is denied; ``wanted`` is what the table is to be, for where it points to."""
+        if self._operation_check is None:
+            return
+        request: dict[str, Any] = {"DatabaseName": self._database, "Name": table}
+        if wanted is not None:
+            storage = {"Location": wanted.storage.location}
+            request["TableInput"] = {"Name": table, "StorageDescriptor": storage, "Parameters": dict(wanted.parameters)}
+        self._operation_check(operation, request)
 
     def _owns(self, table: Table) -> bool:
         return table.parameters.get(MADE_BY) == self._crawler.name

@@ -28,7 +28,7 @@ from penstock.crawl.targets.model import (
     SourceFinder,
 )
 from penstock.errors import DataProblem
-from penstock.lake.locations import SCHEMES, LakeFolder
+from penstock.lake.locations import SCHEMES, LakePaths
 from penstock.lake.statistics import LakeFile, walk
 
 __all__ = ["Surroundings", "crawl"]
@@ -49,7 +49,7 @@ class Surroundings:
 
     store: CrawlStore
     catalog: CatalogService
-    lake: LakeFolder
+    lake: LakePaths
     now: datetime
     check: Callable[[], None]
     check_operation: OperationCheck | None = None
@@ -136,6 +136,8 @@ class _Crawl:
             if (around.anew or not _is_known(file, self._seen.get(uri))) and (everything or _is_new(self._seen.get(uri)))
         }
         self.read += len(unread)
+        for uri in unread:
+            around.lake.readable(uri)
         for batch in _read(unread, around.check, around.custom):
             around.store.remember(self._crawler.name, batch, [])
             self._seen.update((file.uri, file) for file in batch)
@@ -187,7 +189,7 @@ class _Crawl:
         self._around.store.remember(self._crawler.name, [], gone)
 
 
-def _list(lake: LakeFolder, target: S3Target, location: str, check: Callable[[], None]) -> dict[str, LakeFile]:
+def _list(lake: LakePaths, target: S3Target, location: str, check: Callable[[], None]) -> dict[str, LakeFile]:
     excluded = exclusion(target.exclusions)
     files: dict[str, LakeFile] = {}
     for batch in _batches(walk(lake, location)):

@@ -35,7 +35,8 @@ from penstock.crawl.targets.lake_tables import folder_uri
 from penstock.crawl.targets.model import CatalogTarget, DynamoTarget, JdbcTarget, OtherTarget, SourceFinder
 from penstock.cron import parse_cron
 from penstock.errors import InvalidInput, PenstockError
-from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.lake.locations import LakeFolder, LakePaths, parse_uri
+from penstock.lake.permitted import PermittedFiles
 from penstock.names import DEFAULT_ACCOUNT
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.paging import Page, page
@@ -384,12 +385,12 @@ class CrawlService:
         try:
             check = self._checker(crawler)
             check()
-            check_operation, told = self._checks(crawler)
+            check_operation, told, lake = self._checks(crawler)
             custom, digest = self._recognizers(crawler)
             around = Surroundings(
                 store=self._store,
                 catalog=self._catalog,
-                lake=self._lake,
+                lake=lake,
                 now=started,
                 check=check,
                 check_operation=check_operation,
@@ -411,15 +412,18 @@ class CrawlService:
             message = "An internal error; the server's log has the details."
         self._finish(crawler, _last(status, message, started, self._now(), tally))
 
-    def _checks(self, crawler: Crawler) -> tuple[OperationCheck | None, ChangeListener | None]:
-        """Return what checks the crawl's changes, and what records them. Raises AccessDenied if it may not start."""
+    def _checks(self, crawler: Crawler) -> tuple[OperationCheck | None, ChangeListener | None, LakePaths]:
+        """Return what checks the crawl's changes, what records them, and the lake as the crawl may open it.
+
+        Raises AccessDenied if it may not start.
+        """
         run_id = crawler.run_id or ""
         given = self._operation_checks.get(run_id)
         if self._access is None:
-            return given, None
+            return given, None, self._lake
         # Crawlers of an earlier release have no starter: nobody is asked, and the changes are recorded.
         starter = self._starters.get(run_id) or Starter(caller=None, action="StartCrawler")
-        access = self._access.of(self._account, starter, crawler.name, run_id)
+        access = self._access.of(self._account, starter, crawler.name, crawler.role, run_id)
         access.check_start()
         for target in crawler.others:
             if isinstance(target, JdbcTarget):
@@ -428,7 +432,7 @@ class CrawlService:
         def changed(operation: str, database: str, table: str) -> None:
             access.changed(operation, {"DatabaseName": database, "Name": table})
 
-        return given or access.check, changed
+        return given or access.check, changed, PermittedFiles(self._lake, access, None)
 
     def _checked(self, crawler: Crawler) -> None:
         """Raise :class:`InvalidInput`, ClassifierNotFound and the like for settings that cannot be used."""

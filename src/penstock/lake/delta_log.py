@@ -6,7 +6,7 @@ versions) is refused by name.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,8 +113,11 @@ class DeltaState:
         raise self.refused(f"it has a column of type {str(kind)[:100]}")
 
 
-def read_log(folder: Path, name: str) -> DeltaState:
-    """Read the log in ``folder`` (``_delta_log``) of the table ``name``. Raises DeltaRefused, DeltaDamaged."""
+def read_log(folder: Path, name: str, *, check: Callable[[Sequence[Path]], object] = lambda _: None) -> DeltaState:
+    """Read the log in ``folder`` (``_delta_log``) of the table ``name``. Raises DeltaRefused, DeltaDamaged.
+
+    ``check`` gets the files before they are opened; its errors pass through.
+    """
     state = DeltaState(name)
     names = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
     commits = {int(match[1]): match[0] for match in map(_COMMIT.fullmatch, names) if match}
@@ -122,6 +125,8 @@ def read_log(folder: Path, name: str) -> DeltaState:
     last = max([start, *commits])
     if last < 0:
         raise state.damaged("does not exist")
+    later = [commits[version] for version in range(start + 1, last + 1) if version in commits]
+    check([folder / each for each in (*checkpoint, *later)])
     try:
         for part in checkpoint:
             for action in _checkpoint_actions(folder / part):

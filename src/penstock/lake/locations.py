@@ -6,10 +6,11 @@ the SQL engine see the same objects under the same ``s3://`` names.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from penstock.errors import InvalidInput
 
-__all__ = ["SCHEMES", "LakeFolder", "ObjectUri", "parse_uri"]
+__all__ = ["SCHEMES", "LakeFolder", "LakePaths", "ObjectUri", "is_below", "parse_uri"]
 
 SCHEMES = ("s3://", "s3a://", "s3n://")
 """How a location in S3 begins: the second and third are Hadoop's."""
@@ -31,7 +32,9 @@ class ObjectUri:
 def parse_uri(uri: str) -> ObjectUri:
     """Split ``s3://bucket/key`` (also ``s3a``, ``s3n``). Raises :class:`InvalidInput` for anything else and for ``..``.
 
-    No bucket's name begins with a dot, because the S3 endpoint's uploads in progress are beside the buckets.
+    The key is the one spelling of its file: ``a//b`` and ``a/./b``, which a file system takes for ``a/b``, become that, so
+    that permissions are asked for the file that is opened. A slash at the end stays. No bucket's name begins with a dot,
+    because the S3 endpoint's uploads in progress are beside the buckets.
     """
     for scheme in SCHEMES:
         if uri.startswith(scheme):
@@ -39,9 +42,48 @@ def parse_uri(uri: str) -> ObjectUri:
             break
     else:
         raise InvalidInput(f"'{uri[:200]}' is not an S3 location.", remedy="Write it as s3://BUCKET/KEY.")
-    if not bucket or bucket.startswith(".") or ".." in key.split("/") or "\0" in uri:
-        raise InvalidInput(f"'{uri[:200]}' is not a usable S3 location: it has no bucket, or a '..' in its key.")
+    if not bucket or bucket.startswith(".") or key.startswith("/") or ".." in key.split("/") or "\0" in uri:
+        raise InvalidInput(
+            f"'{uri[:200]}' is not a usable S3 location: it has no bucket, a '..' in its key, or two slashes before that."
+        )
+    if "//" in key or key.startswith("./") or "/./" in key or key.endswith("/.") or key == ".":
+        names = [name for name in key.split("/") if name not in {"", "."}]
+        key = "/".join(names) + ("/" if names and key.endswith(("/", "/.")) else "")
     return ObjectUri(bucket, key)
+
+
+def is_below(location: str, folder: str) -> bool:
+    """Return whether a location is ``folder`` or below it; both are spelled alike, but for a last slash."""
+    home = folder.rstrip("/")
+    return location.rstrip("/") == home or location.startswith(f"{home}/")
+
+
+class LakePaths(Protocol):
+    """From ``s3://`` names to paths: the lake's folder, or what of it somebody may open.
+
+    :meth:`readable` and :meth:`listable` raise an error for a file that may not be opened, a folder that may not be listed.
+    """
+
+    @property
+    def root(self) -> Path:
+        """The folder of the buckets."""
+        ...
+
+    def path(self, uri: str, /) -> Path:
+        """The path of ``uri``, which is only named. Raises :class:`InvalidInput`."""
+        ...
+
+    def readable(self, uri: str, /) -> Path:
+        """The path of a file that is about to be opened."""
+        ...
+
+    def listable(self, uri: str, /) -> Path:
+        """The path of a folder whose files are about to be listed."""
+        ...
+
+    def check_bucket(self, uri: str, /) -> Path:
+        """As :meth:`LakeFolder.check_bucket`."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +110,8 @@ class LakeFolder:
         if not path.is_relative_to(root / where.bucket):
             raise InvalidInput(f"{uri} leads outside the lake.", remedy="Remove the symbolic link in its bucket's folder.")
         return path
+
+    readable = listable = path
 
     def check_bucket(self, uri: str, *, remedy: str = "Create it, or choose another location.") -> Path:
         """Return :meth:`path` of ``uri``. Raises its errors, and :class:`InvalidInput` if the bucket is missing."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.errors import DataProblem
-from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.lake.locations import LakePaths, parse_uri
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("_$folder$")
 
 
-def walk(lake: LakeFolder, uri: str) -> Iterator[LakeFile]:
+def walk(lake: LakePaths, uri: str) -> Iterator[LakeFile]:
     """Yield the files below ``uri`` that readers do not skip, by key.
 
     A folder that does not exist has no files, as in S3; a bucket that does not exist is a :class:`DataProblem`. Links are
@@ -51,7 +51,7 @@ def walk(lake: LakeFolder, uri: str) -> Iterator[LakeFile]:
     bucket = lake.path(f"s3://{where.bucket}/")
     if not bucket.is_dir():
         raise DataProblem(f"Bucket {where.bucket} does not exist.", remedy=f"Create it, or correct the location {uri}.")
-    yield from _walk(lake.path(uri), "")
+    yield from _walk(lake.listable(uri), "")
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[LakeFile]:

@@ -99,6 +99,19 @@ class Snapshot:
             for grant in self._of(principals)
         )
 
+    def registered(self, location: str) -> str | None:
+        """Return the innermost registered location that ``location`` (an ARN of S3) is at or below, if there is any."""
+        found = [each for each in self.locations if _is_below(location, each)]
+        return max(found, key=len, default=None)
+
+    def overlaps_locations(self, folder: str) -> bool:
+        """Return whether ``folder`` (an ARN with a slash at its end) is within a registered location, or has one in it."""
+        return self.registered(folder) is not None or self.has_locations_within(folder)
+
+    def has_locations_within(self, folder: str) -> bool:
+        """Return whether a registered location is below ``folder`` (an ARN with a slash at its end)."""
+        return any(each.startswith(folder) for each in self.locations)
+
     def on_catalog(self, principals: Sequence[str]) -> frozenset[str] | None:
         """Return the permissions on the catalog; None if it is not restricted."""
         if "catalog" not in self.restricted:
@@ -251,7 +264,8 @@ def _chosen(shape: Mapping[str, Any], columns: Sequence[str]) -> frozenset[str] 
 
 
 def _is_below(location: str, prefix: str) -> bool:
-    return location == prefix or location.startswith(f"{prefix}/")
+    home = prefix.rstrip("/")
+    return location.rstrip("/") == home or location.startswith(f"{home}/")
 
 
 def _with_implied(found: set[str] | frozenset[str], everything: set[str]) -> frozenset[str]:

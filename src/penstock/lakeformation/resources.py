@@ -10,9 +10,20 @@ from typing import Any
 
 from penstock.lakeformation.errors import InvalidRequest
 
-__all__ = ["ALLOWED_ON", "KINDS", "canonical", "check_own", "check_permissions", "key_of", "kind_of", "shown"]
+__all__ = [
+    "ALLOWED_ON",
+    "KINDS",
+    "canonical",
+    "check_own",
+    "check_permissions",
+    "key_of",
+    "kind_of",
+    "location_arn",
+    "shown",
+]
 
 Shape = Mapping[str, Any]
+_S3 = "arn:aws:s3:::"
 
 KINDS = (
     *("Catalog", "Database", "Table", "TableWithColumns", "DataLocation"),
@@ -103,7 +114,20 @@ def _columns(shape: Shape) -> dict[str, Any]:
 
 
 def _location(shape: Shape) -> dict[str, Any]:
-    return {"ResourceArn": shape["ResourceArn"].rstrip("/")}
+    return {"ResourceArn": location_arn(shape["ResourceArn"])}
+
+
+def location_arn(arn: str) -> str:
+    """Return the one spelling of a location's ARN: without a slash at its end, empty segments and dots.
+
+    Raises :class:`InvalidRequest` for a location that is not usable.
+    """
+    if not arn.startswith(_S3):
+        raise InvalidRequest("A location is an ARN of S3, like arn:aws:s3:::bucket/prefix.")
+    bucket, *names = arn.removeprefix(_S3).split("/")
+    if not bucket or ".." in names:
+        raise InvalidRequest(f"{arn[:200]} is not a usable location: it has no bucket, or a '..' in its key.")
+    return "/".join([f"{_S3}{bucket}", *(each for each in names if each not in {"", "."})])
 
 
 def _filter(shape: Shape) -> dict[str, Any]:

@@ -5,8 +5,12 @@ was accepted and then fails has a :class:`StatementError`, rendered as ``CODE: l
 Codes and numbers: Athena user guide, "Athena error catalog".
 """
 
+import re
+import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from penstock.errors import InternalError, InvalidInput, LimitExceeded, NotFound, PenstockError
@@ -23,9 +27,11 @@ __all__ = [
     "StatementError",
     "TooManyRequests",
     "memory_exceeded",
+    "without_paths",
 ]
 
 _SYSTEM, _USER, _OTHER = 1, 2, 3
+_CODE = Path(__file__).resolve().parents[2]  # where this package is
 
 # Code -> (category, type, retryable); 1xxx are errors of users, 2xx of the engine, 4xx of the catalog.
 _KINDS: Mapping[str, tuple[int, int, bool]] = {
@@ -135,3 +141,16 @@ def memory_exceeded() -> StatementError:
         "The query needs more memory than the limit of a query.",
         remedy="Read fewer partitions or columns, aggregate before joining, or raise the server's limit.",
     )
+
+
+def without_paths(text: str, lake: Path) -> str:
+    """Return the text of an error without names of this machine's folders: ``s3://`` names for what is in ``lake``.
+
+    Of other files of the server's, its interpreter's and its temporary folder the last name is left.
+    """
+    for root in sorted({str(lake), str(lake.resolve())}, key=len, reverse=True):
+        text = re.sub(rf"(?:file:(?://)?)?{re.escape(root)}(?:/|(?=['\"\s]|$))", "s3://", text)
+    own = (lake.parent, lake.resolve().parent, Path(tempfile.gettempdir()), Path(sys.prefix), Path(sys.base_prefix))
+    for folder in sorted({str(each) for each in (*own, _CODE) if len(each.parts) > 1}, key=len, reverse=True):
+        text = re.sub(rf"(?:file:(?://)?)?{re.escape(folder)}/(?:[^\s'\":/]+/)*([^\s'\"/]*)", r"\1", text)
+    return text

@@ -1,10 +1,11 @@
 """The ports of statements: the catalog that resolves names, and the sink that takes results."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from penstock.catalog.model import Database, Partition, Table
+from penstock.lake.permitted import FileAccess, TableKey
 from penstock.lakeformation.decisions import TableAccess
 
 __all__ = [
@@ -62,7 +63,7 @@ Publication = tuple[str, str]
 """A file that a statement made (its path in the statement's folder), and the ``s3://`` name of the object it becomes."""
 
 
-class StatementCatalog(CatalogReader, Protocol):
+class StatementCatalog(CatalogReader, FileAccess, Protocol):
     """The catalog as the caller of a statement may read it."""
 
     def visible_tables(self, database: str) -> Sequence[Table]:
@@ -71,6 +72,14 @@ class StatementCatalog(CatalogReader, Protocol):
 
     def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         """Return which columns and rows of a table with ``columns`` may be selected; None if all may be."""
+        ...
+
+    def hides_columns(self) -> bool:
+        """Return whether there may be columns that the catalog does not show to the caller."""
+        ...
+
+    def visible_columns(self, database: str, table: str, columns: Sequence[str]) -> Collection[str] | None:
+        """Return which columns of a table with ``columns`` the catalog shows to the caller; None for all."""
         ...
 
     def check_writing(self, database: str, table: str, permissions: Sequence[str]) -> None:
@@ -93,12 +102,12 @@ class StatementHost(StatementCatalog, CatalogChanges, Protocol):
         """
         ...
 
-    def publish(self, files: Sequence[Publication]) -> None:
-        """Store files as objects, in the given order; if one cannot be stored, those that were new are removed again."""
+    def publish(self, files: Sequence[Publication], table: TableKey | None = None) -> None:
+        """Store files of ``table`` as objects, in the given order: all, or none."""
         ...
 
-    def remove(self, uris: Sequence[str]) -> None:
-        """Remove objects of the lake; one that does not exist is not an error."""
+    def remove(self, uris: Sequence[str], table: TableKey | None = None) -> None:
+        """Remove objects of ``table`` from the lake; one that does not exist is not an error."""
         ...
 
 
@@ -117,8 +126,8 @@ class ClusterEngine(Protocol):
         ...
 
 
-class CatalogAccess(Protocol):
-    """Authorizes what a statement reads of the catalog, on behalf of its caller."""
+class CatalogAccess(FileAccess, Protocol):
+    """Authorizes what a statement reads of the catalog and the lake, on behalf of its caller."""
 
     def check(self, operation: str, request: Mapping[str, Any], /) -> None:
         """Raise :class:`penstock.errors.AccessDenied` unless the caller may call Glue's ``operation`` with ``request``."""
@@ -140,12 +149,16 @@ class CatalogAccess(Protocol):
         """As :meth:`StatementCatalog.reading`."""
         ...
 
-    def check_writing(self, database: str, table: str, permissions: Sequence[str], /) -> None:
-        """Raise :class:`penstock.errors.AccessDenied` unless the caller has Lake Formation's ``permissions`` on a table."""
+    def hides_columns(self) -> bool:
+        """As :meth:`StatementCatalog.hides_columns`."""
         ...
 
-    def check_object(self, action: str, uri: str, /) -> None:
-        """Raise :class:`penstock.errors.AccessDenied` unless S3's ``action`` (``s3:PutObject``) on ``uri`` is allowed."""
+    def visible_columns(self, database: str, table: str, columns: Sequence[str], /) -> Collection[str] | None:
+        """As :meth:`StatementCatalog.visible_columns`."""
+        ...
+
+    def check_writing(self, database: str, table: str, permissions: Sequence[str], /) -> None:
+        """Raise :class:`penstock.errors.AccessDenied` unless the caller has Lake Formation's ``permissions`` on a table."""
         ...
 
 

@@ -6,15 +6,17 @@ Every process answers for all statements, because states are in the store and re
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from penstock.errors import NotFound, PenstockError
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
+from penstock.lake.permitted import GET_OBJECT, PUT_OBJECT, FileAccess
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.query.acceptance import Acceptance, StatementRequest, StatementText, check_same
-from penstock.query.errors import GaveWay, Interrupted, InvalidRequest, StatementError, TooManyRequests
+from penstock.query.errors import GaveWay, Interrupted, InvalidRequest, StatementError, TooManyRequests, without_paths
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.results import ResultRows, read_rows
@@ -113,7 +115,7 @@ class QueryService:
         statement, text = self._acceptance.accept(request, group, prepared, at=self._clock())
         if request.catalog_access is not None and not statement.managed:
             # As at AWS, the caller writes the result, wherever its location was set.
-            request.catalog_access.check_object("s3:PutObject", statement.result_uri)
+            request.catalog_access.check_files(PUT_OBJECT, [statement.result_uri])
         with self._lock:
             if self._closed:
                 raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")
@@ -188,12 +190,20 @@ class QueryService:
         self._watch.interrupt(StatementId(statement_id), _STOPPED)
 
     def results(
-        self, statement_id: str, *, limit: int = 1000, token: str | None = None, manifest: bool = False
+        self,
+        statement_id: str,
+        *,
+        limit: int = 1000,
+        token: str | None = None,
+        manifest: bool = False,
+        access: FileAccess | None = None,
     ) -> tuple[Statement, ResultRows]:
         """Return the statement and a page of its rows; a SELECT's first row is the header.
 
-        The rows of a ``manifest`` are the names of the data files that the statement wrote. Raises
-        :class:`InvalidRequest` if it has no result (yet), or the object is gone.
+        The rows of a ``manifest`` are the names of the data files that the statement wrote. ``access`` is the caller's,
+        who has to be allowed to read the object, unless the result is a managed one.
+
+        Raises :class:`InvalidRequest` if it has no result (yet), or the object is gone; AccessDenied.
         """
         statement = self.get(statement_id)
         if statement.state not in FINAL_STATES:
@@ -208,6 +218,8 @@ class QueryService:
         uri = statement.statistics.manifest_uri if manifest else statement.result_uri
         if uri is None:
             raise InvalidRequest("The statement has no data manifest: it wrote no data files.")
+        if access is not None and not statement.managed:
+            access.check_files(GET_OBJECT, [uri])
         if not manifest and not statement.has_rows:
             return statement, ResultRows((), None)
         try:
@@ -327,6 +339,7 @@ class QueryService:
 
     def _fail(self, statement: Statement, failure: StatementFailure, run: "Run | None" = None) -> bool:
         at = self._clock()
+        failure = replace(failure, message=without_paths(failure.message, self._lake.root))
         statistics = self._timed(run, at) if run is not None else None
         if run is not None and run.committed:
             # What failed came after it: readers see its rows, and nothing takes them back.

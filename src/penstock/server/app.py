@@ -5,6 +5,7 @@ import contextlib
 import gc
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -14,6 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock import __version__
 from penstock.access.authenticate import Authenticator
+from penstock.access.principals import Caller
+from penstock.access.sts import TokenService
 from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.api.aws.protocol.dispatch import AwsApp
@@ -28,7 +31,7 @@ from penstock.api.limits import Limits
 from penstock.errors import AccessDenied, PenstockError
 from penstock.server.auditing import open_audit
 from penstock.server.iceberg import build_iceberg
-from penstock.server.jobs import RUN_PATH, run_routes
+from penstock.server.jobs import GLUE, RUN_PATH, run_routes
 from penstock.server.lakes import Lakes
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.registry_metrics import registry_metrics
@@ -54,7 +57,15 @@ def build_app(settings: ServerSettings) -> ASGIApp:
     access_checker = AccessChecker(directory.authorizer, region=settings.region, bucket_policy=lakes.bucket_policy)
     limits = Limits.of_process(settings.requests_per_second, processes=settings.workers)
     audit, close_audit = open_audit(settings)
-    authorizer = PolicyAuthorizer(access_checker, services.tenants, directory.store, region=settings.region, audit=audit)
+    role_of_glue = partial(_role_of_glue, directory.tokens, settings.region)
+    authorizer = PolicyAuthorizer(
+        access_checker,
+        services.tenants,
+        directory.store,
+        region=settings.region,
+        audit=audit,
+        role_of_glue=role_of_glue,
+    )
     services.crawl_access.of = authorizer.crawl_access
     aws = AwsApp(
         EndpointTable(services.operations),
@@ -107,6 +118,14 @@ def build_app(settings: ServerSettings) -> ASGIApp:
             await operational(scope, receive, send)
 
     return app
+
+
+def _role_of_glue(tokens: TokenService, region: str, account: str, role: str, session: str) -> Caller | None:
+    """Return a session of a role that Glue may assume; None if there is no such role."""
+    try:
+        return tokens.assume_role_as_service(GLUE, role, session, account=account, region=region).caller
+    except PenstockError:
+        return None
 
 
 def _is_aws(scope: Scope) -> bool:

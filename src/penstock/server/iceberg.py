@@ -43,11 +43,9 @@ class _Everything:
     def check_writing(self, _database: str, _table: str, _permissions: Sequence[str], /) -> None:
         """Allow it."""
 
-    def check_object(self, _action: str, _location: str, /) -> None:
+    def check_files(self, _action: str, _uris: Sequence[str], _table: tuple[str, str] | None = None, /) -> Sequence[str]:
         """Allow it."""
-
-    def require_object(self, _action: str, _location: str, /) -> None:
-        """Allow it."""
+        return ["s3://"]
 
 
 def build_iceberg(

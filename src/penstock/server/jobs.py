@@ -46,12 +46,12 @@ from penstock.server.isolation import JobSurroundings, isolation_of
 from penstock.server.tenants import ServedTenants
 from penstock.settings.server import ServerSettings
 
-__all__ = ["RUN_PATH", "TenantJobs", "run_routes"]
+__all__ = ["GLUE", "RUN_PATH", "TenantJobs", "run_routes"]
 
 RUN_PATH = "/penstock/run"
 # Not imported: the server does without Spark.
 _SESSION = str(Path(penstock.__file__).parent / "spark/glue/jobs/session.py")
-_GLUE = "glue.amazonaws.com"
+GLUE = "glue.amazonaws.com"
 _MAX_BODY = 4 * MAX_DOCUMENT
 
 
@@ -189,7 +189,7 @@ def _credentials(settings: ServerSettings, tokens: TokenService, run: JobRun, ac
         return {"AccessKeyId": "penstock", "SecretAccessKey": "penstock", "Expiration": "2099-01-01T00:00:00Z"}
     # At most 64 characters.
     name = f"GlueJobRunnerSession-{run.id[-40:]}"
-    key = tokens.assume_role_as_service(_GLUE, run.settings["Role"], name, account=account, region=settings.region)
+    key = tokens.assume_role_as_service(GLUE, run.settings["Role"], name, account=account, region=settings.region)
     return {
         "RoleArn": key.caller.arn_for_policies,
         "AccessKeyId": key.access_key_id,

@@ -144,8 +144,9 @@ def test_a_statement_reads_only_tables_that_its_user_may_read(consumer: Identity
     words, _ = table(consumer, "words", "s3://lake/words/"), table(consumer, "kept", "s3://lake/words/")
     account = consumer.client("sts").get_caller_identity()["Account"]
     catalog = [f"arn:aws:glue:us-east-1:{account}:{each}" for each in ("catalog", "database/d", "table/d/words")]
-    bare = user(consumer, "bare", allow("athena:*", "*"))
-    analyst = user(consumer, "analyst", allow("athena:*", "*"), allow(["glue:GetDatabase", "glue:GetTable"], catalog))
+    files = allow(["s3:GetObject", "s3:ListBucket", "s3:PutObject"], "*")
+    bare = user(consumer, "bare", allow("athena:*", "*"), files)
+    analyst = user(consumer, "analyst", allow("athena:*", "*"), files, allow(["glue:GetDatabase", "glue:GetTable"], catalog))
     why = "because no identity-based policy allows the glue:{0} action"
     refused = (
         "PERMISSION_DENIED: User: arn:aws:iam::{1}:user/{2} is not authorized to perform: glue:{0} on resource: {3} " + why

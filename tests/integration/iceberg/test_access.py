@@ -315,7 +315,8 @@ def test_credentials_are_vended_only_if_asked_for(world: World, catalog: RestCat
 
 def test_a_session_with_a_policy_gets_no_wider_credentials(world: World, catalog: RestCatalog, namespace: str) -> None:
     catalog.create_table(f"{namespace}.t", ROWS.schema)
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "glue:*", "Resource": "*"}]})
+    allowed = {"Effect": "Allow", "Action": ["glue:*", "s3:GetObject"], "Resource": "*"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
     session = world.server.client("sts").get_federation_token(Name="narrow", Policy=policy)["Credentials"]
     narrow = world.signed(
         session["AccessKeyId"], session["SecretAccessKey"], **{"client.session-token": session["SessionToken"]}

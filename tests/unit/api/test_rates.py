@@ -122,7 +122,7 @@ def test_iceberg() -> None:
     )
 
     async def token() -> int:
-        return (await login.endpoint.answer(form.replace(b" ", b"+"), {}, "127.0.0.1", None)).status
+        return (await login.endpoint.answer(form.replace(b" ", b"+"), {}, "127.0.0.1", None)).answer.status
 
     assert asyncio.run(token()) == 200
     with pytest.raises(Throttled):

@@ -14,6 +14,7 @@ from penstock.catalog.model import Column, Database, Partition, SerDeInfo, Stora
 from penstock.catalog.partitions.expressions import PartitionExpression
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import LakeFolder
+from penstock.lake.permitted import TableKey
 from penstock.lakeformation.decisions import TableAccess
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.sinks import LakeSink
@@ -78,10 +79,19 @@ class FakeCatalog:
     def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         raise InvalidInput("This catalog has no Spark.")
 
-    def publish(self, files: Sequence[Publication]) -> None:
-        raise InvalidInput(f"This catalog has no place for {len(files)} files.")
+    def hides_columns(self) -> bool:
+        return False
 
-    def remove(self, uris: Sequence[str]) -> None:
+    def visible_columns(self, _database: str, _table: str, _columns: Sequence[str], /) -> None: ...
+
+    def check_files(self, _action: str, _uris: Sequence[str], _table: TableKey | None = None, /) -> Sequence[str]:
+        return ["s3://"]
+
+    def publish(self, files: Sequence[Publication], table: TableKey | None = None) -> None:
+        raise InvalidInput(f"This catalog has no place for {len(files)} files of {table}.")
+
+    def remove(self, uris: Sequence[str], table: TableKey | None = None) -> None:
+        _ = table
         raise InvalidInput(f"This catalog has no place for {len(uris)} files.")
 
 

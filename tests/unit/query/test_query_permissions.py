@@ -30,7 +30,13 @@ class RecordedAccess:
         if operation in self.refused:
             raise AccessDenied(f"User: ana is not authorized to perform: glue:{operation}")
 
-    def check_object(self, _action: str, _uri: str, /) -> None: ...
+    def hides_columns(self) -> bool:
+        return False
+
+    def visible_columns(self, _database: str, _table: str, _columns: Sequence[str], /) -> None: ...
+
+    def check_files(self, _action: str, _uris: Any, _table: Any = None, /) -> Sequence[str]:
+        return ["s3://"]
 
     def is_visible(self, operation: str, item: Mapping[str, Any], /) -> bool:
         return item["Name"] not in self.refused

@@ -89,7 +89,8 @@ def test_a_result_is_not_reused_if_the_caller_lost_the_right_to_read(ask: Ask) -
         def check(self, *_: object) -> None:
             raise AccessDenied("not you")
 
-        def check_object(self, *_: object) -> None: ...
+        def check_files(self, *_: object) -> list[str]:
+            return ["s3://"]
 
     ask(COUNT)
     again = ask(COUNT, reuse_minutes=60, catalog_access=Denied())

@@ -120,7 +120,13 @@ class _Access:
 
     def check_athena(self, operation: str, request: Mapping[str, Any], /) -> None: ...
 
-    def check_object(self, action: str, uri: str, /) -> None: ...
+    def hides_columns(self) -> bool:
+        return False
+
+    def visible_columns(self, _database: str, _table: str, _columns: Sequence[str], /) -> None: ...
+
+    def check_files(self, _action: str, _uris: Any, _table: Any = None, /) -> Sequence[str]:
+        return ["s3://"]
 
     def check_writing(self, database: str, table: str, /) -> None: ...
 

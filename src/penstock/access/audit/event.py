@@ -230,6 +230,12 @@ def _identity(caller: Caller | None, access_key_id: str) -> dict[str, Any]:
         name = {"userName": caller.user_name} if caller.user_name else {}
         return {"type": own, **known, **name}
     context: dict[str, Any] = {"attributes": {"creationDate": _time(session.issued), "mfaAuthenticated": "false"}}
+    if session.federated_by is not None:
+        # CloudTrail's form: the session's issuer is who asked for it, as for a credential that was vended for a table.
+        who, by = session.federated_by.rpartition("/")[2], session.federated_by
+        asked = {"type": "IAMUser", "arn": by, "accountId": caller.account, "userName": who}
+        asked |= {"principalId": session.federated_by_id or ""}
+        return {"type": "FederatedUser", **known, "sessionContext": {"sessionIssuer": asked, **context}}
     if session.role is None:
         return {"type": own, **known, "sessionContext": context}
     issuer = {"type": "Role", "arn": session.role, "accountId": caller.account, "userName": caller.role_name}

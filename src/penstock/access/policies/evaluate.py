@@ -6,14 +6,14 @@ limits what the user or role may do, and a session policy what the session may d
 allows a user by its ARN, a boundary limits that only by denying it; the same holds for a session's ARN and session policies.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from penstock.access.policies.conditions import ContextKeys
 from penstock.access.policies.documents import Policy, Statement
 from penstock.access.principals import Caller, Match
 
-__all__ = ["AccessRequest", "Decision", "applying", "decide"]
+__all__ = ["AccessRequest", "Decision", "applying", "decide", "is_uniform"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +89,21 @@ def decide(
 def applying(policy: Policy, request: AccessRequest) -> Sequence[Statement]:
     """Return the statements of a policy that allow or deny the request."""
     return [statement for statement in policy.statements if _applies(statement, request)]
+
+
+def is_uniform(request: AccessRequest, policies: Iterable[Policy]) -> bool:
+    """Return whether :func:`decide` by ``policies`` has one answer for all resources that begin with ``request.resource``.
+
+    That answer is then the one on ``request`` itself. False if that is not known.
+    """
+    text = request.context.text
+    return not any(
+        glob.splits(request.resource, text)
+        for policy in policies
+        for statement in policy.statements
+        if any(each.matches(request.action, text) for each in statement.actions) != statement.not_actions
+        for glob in statement.resources or ()
+    )
 
 
 def _missing(

@@ -46,6 +46,23 @@ class Glob:
         """Whether it is the same for every request."""
         return self._pieces is None
 
+    def splits(self, prefix: str, lookup: Lookup) -> bool:
+        """Return whether it may match some of the values that begin with ``prefix``, and not others.
+
+        ``prefix`` is an ARN with all of its six parts, or the beginning of another text; True if that is not known.
+        """
+        text = self.text if self._pieces is None else _resolve(self._pieces, lookup)
+        if text is None:
+            return False  # it matches nothing
+        head = _literal_head(text)
+        shared = min(len(head), len(prefix))
+        if head[:shared] != prefix[:shared]:
+            return False
+        if head == text.replace(_MARK, "") and head.count(":") >= _SEGMENTS - 1 and len(head) < len(prefix):
+            return False  # one value, shorter than the prefix
+        ends = text.endswith("*") and not text.endswith(f"{_MARK}*")
+        return not (ends and self.matches(prefix, lookup))
+
     def matches(self, value: str, lookup: Lookup) -> bool:
         """Return whether the whole of ``value`` matches; a pattern with an unknown variable matches nothing."""
         folded = self._folds is not None and self._folds(value)
@@ -132,6 +149,17 @@ def _arn(text: str) -> re.Pattern[str]:
     parts += ["*"] * (_SEGMENTS - len(parts))
     expressions = [_expression(part, "[^:]") for part in parts[:-1]]
     return re.compile(":".join([*expressions, _expression(parts[-1], ".")]), re.DOTALL)
+
+
+def _literal_head(pattern: str) -> str:
+    """Return the text before a pattern's first wildcard; of a pattern without one, all of it."""
+    head: list[str] = []
+    position = 0
+    while position < len(pattern) and pattern[position] not in "*?":
+        position += pattern[position] == _MARK
+        head.append(pattern[position : position + 1])
+        position += 1
+    return "".join(head)
 
 
 def _expression(pattern: str, any_one: str) -> str:

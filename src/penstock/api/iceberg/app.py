@@ -11,8 +11,9 @@ import orjson
 
 from penstock.access.audit.event import MOST_TEXT, OUTCOMES, AuditEvent
 from penstock.access.audit.log import AuditSink, NullAuditSink
-from penstock.access.authenticate import Authenticator
+from penstock.access.authenticate import Authenticator, caller_of
 from penstock.access.bearer import BearerTokens
+from penstock.access.keys import AccessKey
 from penstock.access.principals import Caller
 from penstock.access.sigv4 import SignedRequest, is_unsigned
 from penstock.api.body import Unread, body_size, declared_length, parse_json, read_body
@@ -23,6 +24,7 @@ from penstock.api.iceberg.catalogs import account_of
 from penstock.api.iceberg.errors import Rendered, render
 from penstock.api.iceberg.login import IcebergLogin
 from penstock.api.iceberg.routes import ROOT, Match, Router
+from penstock.api.iceberg.tokens import Issued
 from penstock.api.inflight import SMALL_BODY
 from penstock.api.limits import Limits
 from penstock.api.login import named_key
@@ -212,25 +214,58 @@ class IcebergApp:
         request = head._replace(body=await read_body(receive, declared_length(exchange.headers)))
         if presented is not None:
             exchange.caller = await login.caller(presented, request, exchange.client)
-        return await login.endpoint.answer(request.body, exchange.headers, exchange.client, login.signer(presented))
+        self._audit.check()
+        issued = await login.endpoint.answer(request.body, exchange.headers, exchange.client, login.signer(presented))
+        self._note_token(exchange, issued)
+        return issued.answer
+
+    def _note_token(self, exchange: Exchange, issued: Issued) -> None:
+        """Record who got a token, or who was refused one."""
+        key = issued.key
+        caller = None if key is None else caller_of(key) if isinstance(key, AccessKey) else key.caller
+        self._note(
+            exchange,
+            OUTCOMES[0] if caller is not None else OUTCOMES[2],
+            key_id=issued.key_id,
+            caller=caller,
+            code="" if caller is not None else issued.answer.code,
+            message=issued.refused,
+            read_only=False,
+        )
 
     def _note_failed_login(self, exchange: Exchange, error: AccessDenied) -> None:
         head = SignedRequest(method="", path="", query="", headers=exchange.headers, body=b"")
+        key_id = exchange.key_id or named_key(head)
+        self._note(exchange, OUTCOMES[2], key_id=key_id, code=error.aws_code, message=str(error))
+
+    def _note(
+        self,
+        exchange: Exchange,
+        outcome: str,
+        *,
+        key_id: str,
+        caller: Caller | None = None,
+        code: str,
+        message: str,
+        read_only: bool | None = None,
+    ) -> None:
         self._audit.write(
             AuditEvent(
                 time=time.time(),
                 service=_SERVICE,
                 operation=exchange.operation,
-                outcome=OUTCOMES[2],
+                outcome=outcome,
                 region=self._services.settings.region,
-                account=self._first,
+                account=self._first if caller is None else caller.account,
                 request_id=exchange.request_id,
                 client=exchange.client,
                 user_agent=exchange.user_agent[:MOST_TEXT],
-                access_key_id=(exchange.key_id or named_key(head))[:MOST_TEXT],
-                code=error.aws_code,
-                message=str(error),
+                caller=caller,
+                access_key_id=key_id[:MOST_TEXT],
+                code=code,
+                message=message,
                 secure=exchange.secure,
+                read_only=read_only,
             )
         )
 

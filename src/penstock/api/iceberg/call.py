@@ -51,11 +51,11 @@ class CatalogAccess(Protocol):
     def check_writing(self, database: str, table: str, permissions: Sequence[str], /) -> None:
         """Raise :class:`penstock.errors.AccessDenied` unless the caller has Lake Formation's permissions on a table."""
 
-    def check_object(self, action: str, location: str, /) -> None:
-        """Raise :class:`penstock.errors.AccessDenied` if the caller is denied S3's ``action`` on an ``s3://`` location."""
+    def check_files(self, action: str, uris: Sequence[str], table: tuple[str, str] | None = None, /) -> Sequence[str]:
+        """Raise :class:`penstock.errors.AccessDenied` unless the caller may do S3's ``action`` on files of ``table``.
 
-    def require_object(self, action: str, location: str, /) -> None:
-        """Raise :class:`penstock.errors.AccessDenied` unless the caller is allowed S3's ``action`` there."""
+        It is that of :class:`penstock.lake.permitted.FileAccess`: the endpoint and SQL ask the same one.
+        """
 
 
 class Vendor(Protocol):

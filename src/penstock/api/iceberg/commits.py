@@ -140,14 +140,15 @@ def _plan(call: Call, change: Change) -> Plan:
         return Plan(None, loaded)
     if changed["location"] != base["location"]:
         check_location(call, change.database, change.name, changed["location"], new=False)
-    document, location = _written(call, changed, loaded.location)
+    document, location = _written(call, (change.database, change.name), changed, loaded.location)
     write = TableWrite(
         database=change.database,
         name=change.name,
         wanted=table_input(change.name, changed, location, table),
         version=table.version_id,
     )
-    return Plan(write, Loaded(location, document), _dropped(base, changed))
+    dropped = _removable(call, (change.database, change.name), _dropped(base, changed))
+    return Plan(write, Loaded(location, document), dropped)
 
 
 def _plan_create(call: Call, change: Change) -> Plan:
@@ -169,16 +170,16 @@ def create_plan(call: Call, database: str, name: str, table: dict[str, Any]) -> 
     """Return the plan that creates a table with the metadata ``table``, whose file it writes."""
     call.tables.database(database)
     check_location(call, database, name, table["location"], new=True)
-    document, location = _written(call, table, None)
+    document, location = _written(call, (database, name), table, None)
     wanted: TableInput = table_input(name, table, location, None)
     return Plan(TableWrite(database=database, name=name, wanted=wanted), Loaded(location, document))
 
 
-def _written(call: Call, table: dict[str, Any], previous: str | None) -> tuple[dict[str, Any], str]:
-    """Write the metadata file; return the document and the file's location."""
+def _written(call: Call, key: tuple[str, str], table: dict[str, Any], previous: str | None) -> tuple[dict[str, Any], str]:
+    """Write the metadata file of the table ``key``; return the document and the file's location."""
     document = written(table)
     where = str(table["properties"].get("write.metadata.path") or f"{table['location']}/metadata")
-    call.access.check_object("s3:PutObject", f"{where.rstrip('/')}/new.metadata.json")
+    call.access.check_files("s3:PutObject", [f"{where.rstrip('/')}/new.metadata.json"], key)
     return document, call.files.write(document, previous=previous)
 
 
@@ -188,6 +189,16 @@ def _dropped(base: Document, changed: Document) -> list[str]:
         return []
     kept = {entry.get("metadata-file") for entry in changed["metadata-log"]}
     return [entry["metadata-file"] for entry in base["metadata-log"] if entry.get("metadata-file") not in kept]
+
+
+def _removable(call: Call, key: tuple[str, str], locations: Sequence[str]) -> list[str]:
+    """Return those files that the caller may remove: who writes a table's metadata chooses what its log names."""
+    found = []
+    for location in locations:
+        with contextlib.suppress(PenstockError):
+            call.access.check_files("s3:DeleteObject", [location], key)
+            found.append(location)
+    return found
 
 
 def _discard(call: Call, plans: Sequence[Plan]) -> None:

@@ -78,7 +78,7 @@ def load(call: Call, database: str, name: str) -> tuple[Table, Loaded]:
 def read_metadata(call: Call, found: Table) -> Loaded:
     """Return the current metadata of a table or view; raise :class:`DataProblem` if it cannot be read."""
     location = location_of(found)
-    call.access.check_object("s3:GetObject", location)
+    call.access.check_files("s3:GetObject", [location], (found.database, found.name))
     try:
         document = call.files.read(location)
     except (NotFound, InvalidInput) as error:
@@ -112,8 +112,10 @@ def kind_of(call: Call, database: str, name: str) -> str | None:
     return "Table" if is_table(found) else "View" if is_view(found) else "Table of another format"
 
 
-def check_location(call: Call, database: str, name: str, location: str, *, new: bool) -> None:
+def check_location(call: Call, database: str, name: str, location: str, *, new: bool, metadata: str | None = None) -> None:
     """Raise unless a table or view, which may be ``new``, can be stored at ``location``, and the caller may do that.
+
+    ``metadata`` is its metadata file, if that is there already.
 
     Raises :class:`BadDocument` and :class:`penstock.errors.AccessDenied`.
     """
@@ -121,5 +123,7 @@ def check_location(call: Call, database: str, name: str, location: str, *, new: 
         call.files.check(location)
     except InvalidInput as error:
         raise BadDocument(error.message, remedy=error.remedy) from None
-    wanted = {"Name": name, "StorageDescriptor": {"Location": location}}
+    wanted: dict[str, Any] = {"Name": name, "StorageDescriptor": {"Location": location}}
+    if metadata is not None:
+        wanted["Parameters"] = {"metadata_location": metadata}
     call.access.check("CreateTable" if new else "UpdateTable", {"DatabaseName": database, "TableInput": wanted})

@@ -69,7 +69,7 @@ def _create(call: Call) -> Answer:
     name = level(call.document.get("namespace"))
     given = texts(call.document, "properties", "the namespace") if call.document.get("properties") else {}
     wanted = _input(name, given)
-    call.access.check("CreateDatabase", {"DatabaseInput": {"Name": name}})
+    call.access.check("CreateDatabase", {"DatabaseInput": {"Name": name, **_located(given)}})
     _check_location(call, given)
     created = call.tables.create_database(wanted)
     call.lake_formation.created(name, None, by=call.caller.arn_for_policies)
@@ -103,7 +103,7 @@ def _update(call: Call) -> Answer:
     both = sorted(set(removals) & set(updates))
     if both:
         raise Unprocessable(f"Cannot update and remove the same properties: {', '.join(both)[:200]}")
-    call.access.check("UpdateDatabase", {"Name": name, "DatabaseInput": {"Name": name}})
+    call.access.check("UpdateDatabase", {"Name": name, "DatabaseInput": {"Name": name, **_located(updates)}})
     _check_location(call, updates)
     found: dict[str, list[str]] = {"updated": sorted(updates), "removed": [], "missing": []}
 
@@ -125,6 +125,10 @@ def _input(name: str, given: Mapping[str, str]) -> DatabaseInput:
     return DatabaseInput(
         name=name, description=given.get(_COMMENT), location_uri=given.get(_LOCATION), parameters=parameters
     )
+
+
+def _located(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"LocationUri": given[_LOCATION]} if _LOCATION in given else {}
 
 
 def _check_location(call: Call, given: Mapping[str, Any]) -> None:

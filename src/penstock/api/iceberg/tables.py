@@ -4,7 +4,7 @@ Source: Iceberg's REST catalog specification.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from penstock.api.iceberg.commits import Change, commit, create_plan, publish
 from penstock.api.iceberg.credentials import storage_of, table_credentials, table_locations
 from penstock.api.iceberg.errors import UnknownPath
 from penstock.api.iceberg.lookup import (
-    Loaded,
     check_location,
     default_location,
     existing_table,
@@ -30,8 +29,8 @@ from penstock.catalog.tables import TableWrite
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
 from penstock.lake.iceberg.documents import documents, member, optional_text, text, texts
 from penstock.lake.iceberg.errors import BadDocument
-from penstock.lake.iceberg.glue_tables import is_table, is_view, table_input
-from penstock.lake.iceberg.reachable import remove_files
+from penstock.lake.iceberg.glue_tables import is_table, is_view, location_of, table_input
+from penstock.lake.iceberg.reachable import files_of, remove_files
 from penstock.lake.iceberg.table_metadata import new_table, read_table, referenced_only, written
 
 __all__ = ["list_tables", "rename", "routes"]
@@ -197,15 +196,15 @@ def _drop(call: Call) -> Answer:
     call.access.check("DeleteTable", {"DatabaseName": database, "Name": name})
     purge = (call.parameter("purgeRequested") or "false").lower() == "true"
     table = existing_table(call, database, name)
-    loaded: Loaded | None = None
+    unwanted: Sequence[str] = ()
     if purge:
+        call.access.check_files("s3:DeleteObject", [location_of(table)], (database, name))
         _, loaded = load(call, database, name)
         # Else the right to drop any table would be one to delete any file: who registers a table chooses what it refers to.
-        for location in sorted(table_locations(loaded.document)):
-            call.access.require_object("s3:DeleteObject", f"{location}*")
+        unwanted = files_of(call.files, read_table(loaded.document), loaded.location, below=table_locations(loaded.document))
+        call.access.check_files("s3:DeleteObject", unwanted, (database, name))
     call.change_tables([TableWrite(database=database, name=name, wanted=None, version=table.version_id)])
-    if loaded is not None:
-        remove_files(call.files, read_table(loaded.document), loaded.location, below=table_locations(loaded.document))
+    remove_files(call.files, unwanted)
     return no_content()
 
 
@@ -215,7 +214,7 @@ def _register(call: Call) -> Answer:
     location = text(request, "metadata-location", "the request")
     overwrite = bool(request.get("overwrite"))
     call.access.check("CreateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
-    call.access.check_object("s3:GetObject", location)
+    call.access.check_files("s3:GetObject", [location], (database, name))
     call.tables.database(database)
     current = find_table(call, database, name) if overwrite else None
     if current is not None:
@@ -227,7 +226,7 @@ def _register(call: Call) -> Answer:
     except NotFound as error:
         raise BadDocument(error.message) from None
     table = read_table(document)
-    check_location(call, database, name, table["location"], new=current is None)
+    check_location(call, database, name, table["location"], new=current is None, metadata=location)
     wanted = table_input(name, table, location, current)
     version = None if current is None else current.version_id
     call.change_tables([TableWrite(database=database, name=name, wanted=wanted, version=version)])

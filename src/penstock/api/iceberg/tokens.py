@@ -10,6 +10,7 @@ import base64
 import binascii
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -23,7 +24,7 @@ from penstock.access.sessions import TemporaryKey
 from penstock.api.iceberg.errors import Rendered
 from penstock.api.limits import Limits
 
-__all__ = ["TokenEndpoint", "basic_credentials"]
+__all__ = ["Issued", "TokenEndpoint", "basic_credentials"]
 
 _CREDENTIALS = "client_credentials"
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -39,6 +40,16 @@ class _Refused(Exception):
         super().__init__(description)
         self.code = code
         self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """An answer, and what the audit log says of it: the id of the key that was named, the key, or why it was refused."""
+
+    answer: Rendered
+    key_id: str
+    key: AccessKey | TemporaryKey | None = None
+    refused: str = ""
 
 
 class TokenEndpoint:
@@ -59,13 +70,17 @@ class TokenEndpoint:
 
     async def answer(
         self, form: bytes, headers: Mapping[str, str], client: str, signer: AccessKey | TemporaryKey | None
-    ) -> Rendered:
+    ) -> "Issued":
         """Return the answer to a form. ``signer`` is the key that signed the request, if it is signed."""
+        named = ""
         try:
             fields = _fields(form)
+            credentials = basic_credentials(headers.get("authorization", ""))
+            named = credentials[0] if credentials is not None else fields.get("client_id", "")
             key = await self._key(fields, headers, client, signer)
         except _Refused as error:
-            return _answer(error.status, error.code, {"error": error.code, "error_description": str(error)})
+            refusal = {"error": error.code, "error_description": str(error)}
+            return Issued(_answer(error.status, error.code, refusal), named, refused=str(error))
         if signer is None:
             self._limits.count(key.access_key_id)
         token, seconds = self._tokens.issue(key)
@@ -77,7 +92,7 @@ class TokenEndpoint:
         }
         if fields.get("scope"):
             body["scope"] = fields["scope"][:_MAX_SCOPE]
-        return _answer(200, "OK", body)
+        return Issued(_answer(200, "OK", body), key.access_key_id, key=key)
 
     async def _key(
         self, fields: Mapping[str, str], headers: Mapping[str, str], client: str, signer: AccessKey | TemporaryKey | None

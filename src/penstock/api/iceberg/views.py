@@ -114,12 +114,13 @@ def _register(call: Call) -> Answer:
     name = checked_name(request.get("name"), "name of the view")
     location = text(request, "metadata-location", "the request")
     call.access.check("CreateTable", {"DatabaseName": database, "TableInput": {"Name": name}})
-    call.access.check_object("s3:GetObject", location)
+    call.access.check_files("s3:GetObject", [location], (database, name))
     refuse_existing(call, database, name, view=True)
     try:
         view = read_view(call.files.read(location))
     except NotFound as error:
         raise BadDocument(error.message) from None
+    check_location(call, database, name, view["location"], new=True, metadata=location)
     wanted = view_input(name, view, location, None)
     call.change_tables([TableWrite(database=database, name=name, wanted=wanted)])
     return _answer(Loaded(location, view))
@@ -127,7 +128,7 @@ def _register(call: Call) -> Answer:
 
 def _plan(call: Call, database: str, name: str, view: dict[str, Any], current: Table | None) -> Plan:
     check_location(call, database, name, view["location"], new=current is None)
-    call.access.check_object("s3:PutObject", f"{view['location']}/metadata/new.metadata.json")
+    call.access.check_files("s3:PutObject", [f"{view['location']}/metadata/new.metadata.json"], (database, name))
     location = call.files.write(view, previous=None if current is None else location_of(current))
     write = TableWrite(
         database=database,

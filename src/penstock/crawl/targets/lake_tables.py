@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from penstock.catalog.inputs import TableInput
@@ -13,7 +15,7 @@ from penstock.crawl.targets.model import DeltaTarget, DescribedTable, IcebergTar
 from penstock.errors import DataProblem, InvalidInput, NotFound
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.iceberg.glue_tables import table_input
-from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.lake.locations import LakePaths, parse_uri
 
 __all__ = ["delta_tables", "folder_uri", "iceberg_tables"]
 
@@ -28,7 +30,7 @@ def folder_uri(path: str) -> str:
 
 
 def iceberg_tables(
-    lake: LakeFolder, target: IcebergTarget, problems: Problems, check: Callable[[], None]
+    lake: LakePaths, target: IcebergTarget, problems: Problems, check: Callable[[], None]
 ) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
     """Return the tables below the target's folders; a folder with a ``metadata`` folder of Iceberg's is one.
 
@@ -55,7 +57,7 @@ def iceberg_tables(
     return [found[folder] for folder in sorted(found)], [Scope(root) for root in roots]
 
 
-def _folders(lake: LakeFolder, root: str, depth: int, check: Callable[[], None]) -> Sequence[str]:
+def _folders(lake: LakePaths, root: str, depth: int, check: Callable[[], None]) -> Sequence[str]:
     """Return ``root`` and the folders below it that may be tables: none is inside a table."""
     left, found = [(root, 0)], []
     while left:
@@ -64,7 +66,7 @@ def _folders(lake: LakeFolder, root: str, depth: int, check: Callable[[], None])
         if len(found) > _MOST_FOLDERS:
             raise DataProblem(f"There are more than {_MOST_FOLDERS:,} folders below {root}.", remedy="Name deeper paths.")
         check()
-        path = lake.path(uri)
+        path = lake.listable(uri)
         if level >= depth or not path.is_dir() or _newest(lake, uri):
             continue
         inside = sorted(each.name for each in path.iterdir() if each.is_dir() and not each.is_symlink())
@@ -72,9 +74,9 @@ def _folders(lake: LakeFolder, root: str, depth: int, check: Callable[[], None])
     return sorted(found)
 
 
-def _newest(lake: LakeFolder, folder: str) -> Sequence[str]:
+def _newest(lake: LakePaths, folder: str) -> Sequence[str]:
     """Return the names of the metadata files with the highest number."""
-    path = lake.path(f"{folder}metadata")
+    path = lake.listable(f"{folder}metadata")
     matches = [match for each in path.iterdir() if (match := _METADATA.fullmatch(each.name))] if path.is_dir() else []
     numbers = {match[0]: int(match["number"] or match["version"]) for match in matches}
     return sorted(name for name, number in numbers.items() if number == max(numbers.values()))
@@ -104,7 +106,7 @@ def _iceberg(folder: str, place: str, document: Mapping[str, Any]) -> DescribedT
 
 
 def delta_tables(
-    lake: LakeFolder, target: DeltaTarget, problems: Problems
+    lake: LakePaths, target: DeltaTarget, problems: Problems
 ) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
     """Return the tables in the target's folders, by the newest version of their logs."""
     # PyArrow, which the server starts without.
@@ -113,9 +115,9 @@ def delta_tables(
     found: list[DescribedTable] = []
     roots = [folder_uri(path) for path in target.paths]
     for root in sorted(set(roots)):
-        folder = lake.check_bucket(root)
+        lake.check_bucket(root)
         try:
-            state = read_log(folder / "_delta_log", root)
+            state = read_log(lake.listable(f"{root}_delta_log"), root, check=partial(_check_log, lake, root))
         except DataProblem as error:
             problems.add(f"{root} is skipped: {error.message}")
             continue
@@ -124,6 +126,11 @@ def delta_tables(
         keys = tuple(Column(name=name.lower(), type=kinds[name]) for name in state.keys)
         found.append(DescribedTable(name=_base(root), place=root, define=_delta(root, columns, keys)))
     return found, [Scope(root) for root in roots]
+
+
+def _check_log(lake: LakePaths, root: str, files: Sequence[Path]) -> None:
+    for each in files:
+        lake.readable(f"{root}_delta_log/{each.name}")
 
 
 def _delta(root: str, columns: Sequence[Column], keys: Sequence[Column]) -> Callable[[str, Table | None], TableInput]:

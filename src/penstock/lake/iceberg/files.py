@@ -18,7 +18,7 @@ from penstock.bounded_json import JsonTooDeep, JsonTooLarge, read_json
 from penstock.errors import DataProblem, NotFound
 from penstock.lake.etags import tag_file
 from penstock.lake.iceberg.errors import BadDocument
-from penstock.lake.locations import LakeFolder
+from penstock.lake.locations import LakePaths
 
 __all__ = ["MetadataFiles", "encode"]
 
@@ -38,7 +38,7 @@ _SUFFIXES = {"none": ".metadata.json", "gzip": ".gz.metadata.json"}
 class MetadataFiles:
     """Reads and writes metadata documents in the lake."""
 
-    def __init__(self, lake: LakeFolder) -> None:
+    def __init__(self, lake: LakePaths) -> None:
         self._lake = lake
 
     def check(self, location: str) -> None:
@@ -50,7 +50,7 @@ class MetadataFiles:
 
         Raises :class:`NotFound` if there is none, :class:`DataProblem` if it is too large or cannot be read.
         """
-        path = self._lake.path(location)
+        path = self._lake.readable(location)
         try:
             if path.stat().st_size > _MAX_BYTES:
                 raise DataProblem(f"The metadata file {location} has more than {_MAX_BYTES:,} bytes.")

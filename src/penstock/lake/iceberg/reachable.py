@@ -1,4 +1,4 @@
-"""Removes all files that a dropped table's metadata refers to.
+"""Finds and removes all files that a dropped table's metadata refers to.
 
 Source: Iceberg table specification, "Manifest Lists" and "Manifests"; what is removed, and that the property
 ``gc.enabled`` prevents it, is as in Iceberg's Java library.
@@ -6,7 +6,7 @@ Source: Iceberg table specification, "Manifest Lists" and "Manifests"; what is r
 
 import contextlib
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,45 +15,51 @@ from penstock.lake.avro_blocks import read_rows
 from penstock.lake.iceberg.documents import Document
 from penstock.lake.iceberg.files import MetadataFiles
 
-__all__ = ["remove_files"]
+__all__ = ["files_of", "remove_files"]
 
 _MOST_BYTES = 64 * 1024 * 1024  # of one manifest, inflated
 _log = logging.getLogger("penstock.server")
 
 
-def remove_files(files: MetadataFiles, table: Document, location: str, *, below: Collection[str]) -> None:
-    """Remove the table's data, delete, manifest, statistics and metadata files; ``location`` is its metadata file.
+def files_of(files: MetadataFiles, table: Document, location: str, *, below: Collection[str]) -> list[str]:
+    """Return the table's data, delete, manifest, statistics and metadata files; ``location`` is its metadata file.
 
-    Files that are not ``below`` one of these locations stay. With ``gc.enabled=false`` only metadata is removed. A file that
-    cannot be read or removed is logged, and stays.
+    Files that are not ``below`` one of these locations are left out, and not read. With ``gc.enabled=false`` only metadata
+    is returned. A file that cannot be read is logged.
     """
+    homes = tuple(below)
     collects = str(table["properties"].get("gc.enabled", "true")).lower() != "false"
     # Lists are read before anything is removed; a list that was removed would hide what it refers to.
-    found = dict.fromkeys(_reachable(files, table, data=collects))
+    found = dict.fromkeys(_reachable(files, table, homes, data=collects))
     found |= dict.fromkeys(entry["metadata-file"] for entry in table["metadata-log"] if entry.get("metadata-file"))
     found[location] = None
     for each in found:
-        if not each.startswith(tuple(below)):
+        if not each.startswith(homes):
             _log.warning("a file of a dropped table stays, because it is outside the table's location: %s", each)
-            continue
+    return [each for each in found if each.startswith(homes)]
+
+
+def remove_files(files: MetadataFiles, locations: Iterable[str]) -> None:
+    """Remove files; one that cannot be removed is logged, and stays."""
+    for each in locations:
         try:
             files.remove(each)
         except (OSError, PenstockError) as error:
             _log.warning("a file of a dropped table cannot be removed: %s: %s", each, error)
 
 
-def _reachable(files: MetadataFiles, table: Document, *, data: bool) -> Iterator[str]:
+def _reachable(files: MetadataFiles, table: Document, homes: tuple[str, ...], *, data: bool) -> Iterator[str]:
     seen: set[str] = set()
     for snapshot in table["snapshots"]:
         manifests = [str(each) for each in snapshot.get("manifests") or ()]
         listed = snapshot.get("manifest-list")
         if isinstance(listed, str):
-            manifests += [row["manifest_path"] for row in _rows(files, listed)]
+            manifests += [row["manifest_path"] for row in _rows(files, listed, homes)]
         for manifest in manifests:
             if manifest not in seen:
                 seen.add(manifest)
                 if data:
-                    yield from (row["data_file"]["file_path"] for row in _rows(files, manifest))
+                    yield from (row["data_file"]["file_path"] for row in _rows(files, manifest, homes))
                 yield manifest
         if isinstance(listed, str):
             yield listed
@@ -61,8 +67,10 @@ def _reachable(files: MetadataFiles, table: Document, *, data: bool) -> Iterator
         yield from (each["statistics-path"] for each in table[name] if isinstance(each.get("statistics-path"), str))
 
 
-def _rows(files: MetadataFiles, location: str) -> list[Any]:
-    """Return the rows of an Avro file; none, and a warning, if it cannot be read."""
+def _rows(files: MetadataFiles, location: str, homes: tuple[str, ...]) -> list[Any]:
+    """Return the rows of an Avro file below ``homes``; none, and a warning, if it cannot be read."""
+    if not location.startswith(homes):
+        return []
     with contextlib.ExitStack() as stack:
         try:
             path: Path = files.path(location)

@@ -52,6 +52,9 @@ _QUESTIONS = frozenset(
     {
         *("databases", "database", "tables", "visible_tables", "table", "partitions", "reading", "change"),
         "check_writing",
+        "check_files",
+        "hides_columns",
+        "visible_columns",
         "compute",
         "publish",
         "remove",

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from sqlglot import exp
@@ -11,6 +12,7 @@ from sqlglot import exp
 from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.statements.model import Select
 from penstock.query.execution.engine import EngineResult, EngineSession, QueryEngine
+from penstock.query.permitted_files import PermittedLake
 from penstock.query.planning.planner import Plan, Planner
 from penstock.query.ports import StatementHost
 from penstock.query.settings import QuerySettings
@@ -66,7 +68,7 @@ class Computation:
     failures: Callable[[], AbstractContextManager[None]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ExecutionContext:
     """One statement in its process."""
 
@@ -76,6 +78,11 @@ class ExecutionContext:
     started: float = field(default_factory=time.monotonic)
     spark: bool = False
     """Whether Spark SQL computes the statement's query, if it reads files."""
+
+    @cached_property
+    def lake(self) -> PermittedLake:
+        """The lake as the statement's caller may open it."""
+        return PermittedLake(self.task.lake, self.host)
 
     @contextmanager
     def planned(self, select: Select, *, explain: bool = False) -> Iterator[tuple[QueryEngine, Plan, StatementStatistics]]:
@@ -88,9 +95,10 @@ class ExecutionContext:
 
             session = RemoteSession(own, task, self.host)
         try:
-            planner = Planner(self.host, task.lake, max_files=task.settings.max_files, spark=self.spark)
+            planner = Planner(self.host, self.lake, max_files=task.settings.max_files, spark=self.spark)
             plan = planner.plan(select, database=task.database, prune=session.prune)
             files = {file.path: file.size for scan in plan.scans for file in scan.files}
+            self.lake.check_opened(files)
             statistics = StatementStatistics(
                 planning_ms=milliseconds_since(self.started),
                 files_scanned=0 if explain else len(files),

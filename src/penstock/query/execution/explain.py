@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from penstock.query.dialect.statements.model import CreateTableAs, Delete, Explain, Insert, Merge, Select, Unload, Update
-from penstock.query.errors import StatementError
+from penstock.query.errors import StatementError, without_paths
 from penstock.query.execution.context import ExecutionContext, Outcome, milliseconds_since
 from penstock.query.execution.results import write_lines
 from penstock.query.iceberg.statements import changed_rows
@@ -43,6 +43,7 @@ def explain(context: ExecutionContext, statement: Explain, result: str) -> Outco
         else:
             form = statement.format.lower()
             own = session.explained(plan, analyze=statement.analyze, form=form)
+            own = without_paths("\n".join(own), context.task.lake.root).splitlines()
             lines, columns = _FORMATS[statement.format](plan, own, writes), _PLAN
         rows = write_lines(context.task.folder / result, [[line] for line in lines])
         return Outcome(columns, replace(statistics, output_rows=rows, engine_ms=milliseconds_since(context.started)))

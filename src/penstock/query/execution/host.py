@@ -1,12 +1,13 @@
 """The owner's side of a running statement: what its process may ask for, each as the statement's caller may do it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import InvalidInput
+from penstock.lake.permitted import DELETE_OBJECT, PUT_OBJECT, TableKey
 from penstock.lakeformation.decisions import TableAccess
 from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
 from penstock.query.ports import Publication, ResultSink
@@ -20,9 +21,6 @@ CHANGES = frozenset(
     }
 )
 """The operations of Glue that statements use."""
-
-_PUT, _DELETE = "s3:PutObject", "s3:DeleteObject"
-
 
 _COMMITS = frozenset({"CreateTable", "UpdateTable"})
 
@@ -75,8 +73,17 @@ class Host:
     def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         return self._catalog.reading(database, table, columns)
 
+    def hides_columns(self) -> bool:
+        return self._catalog.hides_columns()
+
+    def visible_columns(self, database: str, table: str, columns: Sequence[str]) -> Collection[str] | None:
+        return self._catalog.visible_columns(database, table, columns)
+
     def check_writing(self, database: str, table: str, permissions: Sequence[str]) -> None:
         self._catalog.check_writing(database, table, permissions)
+
+    def check_files(self, action: str, uris: Sequence[str], table: TableKey | None = None, /) -> Sequence[str]:
+        return self._catalog.check_files(action, uris, None if table is None else (table[0], table[1]))
 
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         if operation == "GetPreparedStatement":
@@ -97,9 +104,8 @@ class Host:
             raise InvalidInput("The statement is not one of Spark SQL's.")
         return self._compute(request)
 
-    def publish(self, files: Sequence[Publication]) -> None:
-        for _, uri in files:
-            self._catalog.check_object(_PUT, uri)
+    def publish(self, files: Sequence[Publication], table: TableKey | None = None) -> None:
+        self.check_files(PUT_OBJECT, [uri for _, uri in files], table)
         stored: list[str] = []
         try:
             for name, uri in files:
@@ -110,9 +116,8 @@ class Host:
                 self._sink.remove(uri)
             raise
 
-    def remove(self, uris: Sequence[str]) -> None:
-        for uri in uris:
-            self._catalog.check_object(_DELETE, uri)
+    def remove(self, uris: Sequence[str], table: TableKey | None = None) -> None:
+        self.check_files(DELETE_OBJECT, uris, table)
         for uri in uris:
             self._sink.remove(uri)
 

@@ -1,11 +1,12 @@
 """The child's side of what a statement does outside its process: each call is sent to the owner, which checks it."""
 
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, NotFound, PenstockError
+from penstock.lake.permitted import TableKey
 from penstock.lakeformation.decisions import TableAccess
 from penstock.query.ports import Publication
 
@@ -57,8 +58,17 @@ class RemoteHost:
     def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         return self._request("reading", database, table, list(columns))  # type: ignore[no-any-return]
 
+    def hides_columns(self) -> bool:
+        return bool(self._read("hides_columns"))
+
+    def visible_columns(self, database: str, table: str, columns: Sequence[str]) -> Collection[str] | None:
+        return self._request("visible_columns", database, table, list(columns))  # type: ignore[no-any-return]
+
     def check_writing(self, database: str, table: str, permissions: Sequence[str]) -> None:
         self._request("check_writing", database, table, list(permissions))
+
+    def check_files(self, action: str, uris: Sequence[str], table: TableKey | None = None, /) -> Sequence[str]:
+        return self._request("check_files", action, list(uris), table)  # type: ignore[no-any-return]
 
     def change(self, operation: str, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         self._answers.clear()
@@ -67,11 +77,11 @@ class RemoteHost:
     def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
         return self._request("compute", request)  # type: ignore[no-any-return]
 
-    def publish(self, files: Sequence[Publication]) -> None:
-        self._request("publish", [list(each) for each in files])
+    def publish(self, files: Sequence[Publication], table: TableKey | None = None) -> None:
+        self._request("publish", [list(each) for each in files], table)
 
-    def remove(self, uris: Sequence[str]) -> None:
-        self._request("remove", list(uris))
+    def remove(self, uris: Sequence[str], table: TableKey | None = None) -> None:
+        self._request("remove", list(uris), table)
 
     def _read(self, name: str, *arguments: str | None) -> Any:
         if (name, *arguments) not in self._answers:

@@ -9,7 +9,7 @@ from typing import BinaryIO, cast
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile, OutputStream
 
 from penstock.errors import InvalidInput
-from penstock.lake.locations import LakeFolder
+from penstock.lake.locations import LakePaths
 from penstock.query.errors import StatementError
 from penstock.query.ports import Publication
 
@@ -60,7 +60,7 @@ class LakeIO(FileIO):
     Written files are in ``folder``, one of the statement's own; :attr:`written` has them with the names that they get.
     """
 
-    def __init__(self, lake: LakeFolder, folder: Path | None = None) -> None:
+    def __init__(self, lake: LakePaths, folder: Path | None = None) -> None:
         super().__init__({})
         self._lake = lake
         self._folder = folder
@@ -77,7 +77,7 @@ class LakeIO(FileIO):
         """Return a file of the lake, or one that was written and is not published yet."""
         if location in self.written:
             return _Input(location, self.written[location], self._count)
-        return _Input(location, self.path(location), self._count)
+        return _Input(location, self._resolved(self._lake.readable, location), self._count)
 
     def new_output(self, location: str) -> OutputFile:
         """Return a new file of the statement's folder."""
@@ -105,9 +105,13 @@ class LakeIO(FileIO):
         return found
 
     def path(self, location: str) -> Path:
-        """Return the path of a file of the lake. Raises :class:`StatementError` for a location outside it."""
+        """Return the path of what is only named. Raises :class:`StatementError` for a location outside the lake."""
+        return self._resolved(self._lake.path, location)
+
+    @staticmethod
+    def _resolved(resolve: Callable[[str], Path], location: str) -> Path:
         try:
-            return self._lake.path(location)
+            return resolve(location)
         except InvalidInput as error:
             raise StatementError("ICEBERG_INVALID_METADATA", error.message, remedy=error.remedy) from None
 

@@ -62,10 +62,11 @@ class MetadataTable:
     """One of the metadata tables of an Iceberg table."""
 
     def __init__(self, table: Table, what: str, reference: TableReference, reader: LakeReader) -> None:
-        state = load(table, reader.lake)
+        opened = reader.lake.of(table)
+        state = load(table, opened)
         version = read_version(state, reference.version, reference.position)
         check_whole(table, [each.name.lower() for each in version.schema.fields], reference, reader)
-        self._rows: pa.Table = METADATA_TABLES[what](_Source(state, version, LakeIO(reader.lake)))
+        self._rows: pa.Table = METADATA_TABLES[what](_Source(state, version, LakeIO(opened)))
         self._name = f"{state.name}${what}"
         columns = [Column(name=each.name, type=_hive(each.type)) for each in self._rows.schema]
         self._table = Table(

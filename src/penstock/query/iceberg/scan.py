@@ -1,14 +1,16 @@
 """An Iceberg table in a query: planned by its manifests, read by the engine, a view over the rows that are not deleted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.manifest import FileFormat
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField
 
 from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.lake.permitted import PermittedFiles
 from penstock.query.dialect.types import quote_name, quote_text
 from penstock.query.errors import StatementError
 from penstock.query.iceberg.deletes import equality_sets, ids_of, load_equalities, load_positions, quoted_set
@@ -35,7 +37,8 @@ class IcebergTable:
 
     def __init__(self, table: Table, reference: TableReference, reader: LakeReader) -> None:
         self._reader = reader
-        self.state: IcebergState = load(table, reader.lake)
+        self._opened = reader.lake.of(table)
+        self.state: IcebergState = load(table, self._opened)
         self.version: Version = read_version(self.state, reference.version, reference.position)
         self._positions = reference.positions
         self._fields = all_fields(self.version.schema)
@@ -64,7 +67,7 @@ class IcebergTable:
     def scan(self, request: ScanRequest) -> "IcebergScan":
         """Choose the data files by the query's conditions, and find what deletes rows of them."""
         schema = self.version.schema
-        io = LakeIO(self._reader.lake)
+        io = LakeIO(self._opened)
         found = request.conditions({each.name.lower() for each in self._fields})
         condition = to_iceberg(found, schema, outer=request.outer)
         plan = plan_files(self.state.metadata, self.version.snapshot, schema, condition, io)
@@ -75,17 +78,20 @@ class IcebergTable:
                 remedy="Restrict it to fewer partitions, or run OPTIMIZE on the table.",
             )
         wanted = [each for each in self._fields if request.columns is None or each.name.lower() in request.columns]
-        return IcebergScan(
+        scan = IcebergScan(
             view=request.view,
             state=self.state,
             schema=schema,
             fields=wanted,
             plan=plan,
             io=io,
+            opened=self._opened,
             positions=self._positions,
             hidden=[PATH] if PATH in request.hidden else [],
             version=self.version,
         )
+        self._opened.check([each.path for each in scan.files])
+        return scan
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,6 +116,8 @@ class IcebergScan:
     fields: Sequence[NestedField]
     plan: ScanPlan
     io: LakeIO
+    opened: PermittedFiles
+    """What asks whether a file may be opened."""
     positions: bool = False
     hidden: Sequence[str] = ()
     """The hidden columns that the view has."""
@@ -122,6 +130,9 @@ class IcebergScan:
             raise unread(self.state.name, f"the hidden column {self.hidden[0]}")
         assert self.version is not None
         snapshot, metadata = self.version.snapshot, self.state.metadata
+        # Spark plans for itself, and may open a file that is left out here.
+        every_file = plan_files(metadata, snapshot, self.schema, AlwaysTrue(), self.io)
+        self.opened.check([each.path for each in replace(self, plan=every_file).files])
         current = snapshot == metadata.current_snapshot() and self.schema.schema_id == metadata.current_schema_id
         used = {each.name.lower() for each in self.fields}
         every = [Column(name=each.name.lower(), type=hive_type(each.field_type)) for each in all_fields(self.schema)]

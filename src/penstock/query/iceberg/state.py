@@ -18,7 +18,7 @@ from penstock.catalog.model import Table
 from penstock.errors import DataProblem, InvalidInput, NotFound
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.iceberg.table_metadata import read_table
-from penstock.lake.locations import LakeFolder
+from penstock.lake.locations import LakePaths
 from penstock.query.errors import Position, StatementError
 from penstock.query.execution.spares import spares
 
@@ -52,7 +52,7 @@ class Version:
     schema: Schema
 
 
-def load(table: Table, lake: LakeFolder) -> IcebergState:
+def load(table: Table, lake: LakePaths) -> IcebergState:
     """Read the metadata file of ``table``. Raises :class:`StatementError` if it is missing or cannot be read."""
     name = f"{table.database}.{table.name}"
     location = table.parameters.get(METADATA_LOCATION)

@@ -4,13 +4,14 @@ As at AWS, where Athena reads Glue's catalog on behalf of the caller (Athena use
 databases and tables in the AWS Glue Data Catalog"). Every read of a plan goes through here, however its SQL is written.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import AccessDenied
+from penstock.lake.permitted import TableKey
 from penstock.lakeformation.decisions import TableAccess
 from penstock.query.errors import StatementError
 from penstock.query.ports import CatalogAccess, CatalogChanges, CatalogReader
@@ -69,6 +70,12 @@ class PermittedCatalog:
     def reading(self, database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         return None if self._access is None else self._access.reading(database, table, columns)
 
+    def hides_columns(self) -> bool:
+        return self._access is not None and self._access.hides_columns()
+
+    def visible_columns(self, database: str, table: str, columns: Sequence[str]) -> Collection[str] | None:
+        return None if self._access is None else self._access.visible_columns(database, table, columns)
+
     def check_writing(self, database: str, table: str, permissions: Sequence[str]) -> None:
         if self._access is not None:
             with _as_statement_error():
@@ -91,11 +98,12 @@ class PermittedCatalog:
         """Raise :class:`StatementError` unless the caller may call Glue's ``operation`` with ``request``."""
         self._check(operation, request)
 
-    def check_object(self, action: str, uri: str) -> None:
-        """Raise :class:`StatementError` unless the caller may do S3's ``action`` on the object ``uri``."""
-        if self._access is not None:
-            with _as_statement_error():
-                self._access.check_object(action, uri)
+    def check_files(self, action: str, uris: Sequence[str], table: TableKey | None = None, /) -> Sequence[str]:
+        """See :class:`penstock.lake.permitted.FileAccess`. Raises :class:`StatementError`."""
+        if self._access is None:
+            return ["s3://"]
+        with _as_statement_error():
+            return self._access.check_files(action, uris, table)
 
     def _own_targets(self, extra: Mapping[str, object]) -> Mapping[str, object]:
         targets = {name: found for name, found in extra.items() if name.startswith("Target") and isinstance(found, Mapping)}

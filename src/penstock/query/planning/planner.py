@@ -9,7 +9,6 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from penstock.catalog.model import Table
-from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.scopes import Columns
@@ -17,6 +16,7 @@ from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.dialect.translate import to_engine
 from penstock.query.errors import StatementError
+from penstock.query.permitted_files import PermittedLake
 from penstock.query.planning.narrowing import narrow
 from penstock.query.planning.pruning import conditions_on, has_outer_join
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
@@ -77,7 +77,7 @@ class Planner:
     def __init__(
         self,
         catalog: StatementCatalog,
-        lake: LakeFolder,
+        lake: PermittedLake,
         *,
         max_files: int,
         views: tuple[str, ...] = (),

@@ -33,12 +33,13 @@ class _DeltaTable:
         self._name = f"{table.database}.{table.name}"
         serde = table.storage.serde_info
         self._location = ((serde.parameters.get("path") if serde else None) or table.storage.location or "").rstrip("/")
+        self._opened = reader.lake.of(table)
         try:
-            self._folder = reader.lake.path(self._location)
+            folder = self._opened.listable(f"{self._location}/_delta_log")
         except InvalidInput as error:
             raise StatementError("HIVE_INVALID_METADATA", error.message, remedy=error.remedy) from error
         try:
-            self._state = read_log(self._folder / "_delta_log", self._name)
+            self._state = read_log(folder, self._name, check=lambda files: self._opened.check([str(each) for each in files]))
         except DeltaRefused as error:
             raise StatementError("NOT_SUPPORTED", error.message, remedy=error.remedy) from error
         except DeltaDamaged as error:
@@ -54,6 +55,7 @@ class _DeltaTable:
             chosen = request.prune(self.table, partitions, conditions, request.outer)
         place = {old: new for new, old in enumerate(chosen)}
         read = [replace(file, partition=place[file.partition]) for file in files if file.partition in place]
+        self._opened.check([file.path for file in read])
         if len(read) > request.max_files:
             raise StatementError(
                 "EXCEEDED_RESULT_LIMIT",
@@ -63,7 +65,7 @@ class _DeltaTable:
         return HiveScan(
             view=request.view,
             table=self.table,
-            lake=self._reader.lake,
+            lake=self._opened.lake,
             partitions=[partitions[at] for at in chosen] if keys else (),
             partitions_total=len(partitions) if keys else 0,
             files=read if keys else [replace(file, partition=-1) for file in read],
@@ -93,7 +95,7 @@ class _DeltaTable:
 
     def _path(self, path: str) -> str:
         try:
-            return str(self._reader.lake.path(path if "://" in path else f"{self._location}/{path}"))
+            return str(self._opened.path(path if "://" in path else f"{self._location}/{path}"))
         except InvalidInput as error:
             raise StatementError("HIVE_INVALID_METADATA", error.message, remedy=error.remedy) from error
 

@@ -38,6 +38,7 @@ class HiveTable:
     def __init__(self, table: Table, reader: LakeReader) -> None:
         self.table = table
         self._reader = reader
+        self._opened = reader.lake.of(table)
 
     def scan(self, request: ScanRequest) -> HiveScan:
         keys = {column.name.lower() for column in self.table.partition_keys}
@@ -45,16 +46,16 @@ class HiveTable:
         scan = HiveScan(
             view=request.view,
             table=self.table,
-            lake=self._reader.lake,
+            lake=self._opened.lake,
             columns=request.columns,
             hidden=[name for name in known if name in request.hidden and (keys or name != "$partition")],
         )
         # Before partitions and files are listed: those of batches in it are complete.
-        committed = committed_batches(self._reader.lake, self.table.storage.location or "")
+        committed = committed_batches(self._opened.lake, self.table.storage.location or "")
         if self.table.partition_keys:
             return self._pruned(scan, request, request.conditions(keys), committed)
         found = self._files(self.table.storage, -1, committed)
-        return replace(scan, files=_listed(scan, found, request.max_files))
+        return replace(scan, files=self._listed(scan, found, request.max_files))
 
     def partitions(self, request: ScanRequest, conditions: Sequence[exp.Expr]) -> tuple[Sequence[Partition], int]:
         """Return the partitions that meet ``conditions`` on the keys, and how many were found for them by the catalog.
@@ -80,20 +81,36 @@ class HiveTable:
         self, scan: HiveScan, request: ScanRequest, conditions: Sequence[exp.Expr], committed: CommittedBatches
     ) -> HiveScan:
         partitions, total = self.partitions(request, conditions)
+        self._opened.check_listing(
+            [self.table.storage.location or "", *(each.storage.location or "" for each in partitions)]
+        )
         files = (
             file
             for index, each in enumerate(partitions)
             if each.storage.location
             for file in self._files(each.storage, index, committed)
         )
-        listed = _listed(scan, files, request.max_files)
+        listed = self._listed(scan, files, request.max_files)
         return replace(scan, partitions=partitions, partitions_total=total, files=listed)
 
     def _files(self, storage: StorageDescriptor, partition: int, committed: CommittedBatches) -> Iterator[DataFile]:
-        lake = self._reader.lake
-        found = data_files(lake, storage.location or "", partition, committed=committed)
+        found = data_files(self._opened, storage.location or "", partition, committed=committed)
         input_format = storage.input_format or self.table.storage.input_format or ""
-        return linked_files(lake, found) if input_format.endswith(SYMLINKS) else found
+        return linked_files(self._opened, found) if input_format.endswith(SYMLINKS) else found
+
+    def _listed(self, scan: HiveScan, files: Iterator[DataFile], budget: int) -> Sequence[DataFile]:
+        """Return the files, each of which the caller may open."""
+        listed: list[DataFile] = []
+        for file in files:
+            listed.append(file)
+            if len(listed) > budget:
+                raise StatementError(
+                    "EXCEEDED_RESULT_LIMIT",
+                    f"The query reads more files than a query may, at '{scan.name}'.",
+                    remedy="Restrict it to fewer partitions, or compact the table.",
+                )
+        self._opened.check([file.path for file in listed])
+        return listed
 
     def _registered(self, expression: str | None) -> Sequence[Partition]:
         """Return the partitions that the catalog finds for ``expression``, all without one."""
@@ -112,19 +129,6 @@ class HiveTable:
                     remedy="Delete the partition, or run the crawler.",
                 )
         return everything
-
-
-def _listed(scan: HiveScan, files: Iterator[DataFile], budget: int) -> Sequence[DataFile]:
-    listed: list[DataFile] = []
-    for file in files:
-        listed.append(file)
-        if len(listed) > budget:
-            raise StatementError(
-                "EXCEEDED_RESULT_LIMIT",
-                f"The query reads more files than a query may, at '{scan.name}'.",
-                remedy="Restrict it to fewer partitions, or compact the table.",
-            )
-    return listed
 
 
 def check_readable(table: Table) -> None:

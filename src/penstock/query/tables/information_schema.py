@@ -18,6 +18,7 @@ from penstock.query.dialect.types import duckdb_type, quote_name
 from penstock.query.errors import StatementError
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
+from penstock.query.tables.shown import shown_table
 from penstock.query.tables.views import VIEW_TYPE, read_view
 
 __all__ = ["NAME", "information_schema", "schema_tables"]
@@ -185,9 +186,10 @@ def _views(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[Row]
 def _columns(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[Row]:
     for table in _tables_of(databases, catalog):
         hidden = _HIDDEN.get(table.name, ()) if table.database == NAME else ()
+        shown = table if table.database == NAME else shown_table(catalog, table)
         keys = [(each, "partition key") for each in table.partition_keys]
         declared = _declared(table)
-        for at, (column, extra) in enumerate([*((each, None) for each in current_columns(table)), *keys], 1):
+        for at, (column, extra) in enumerate([*((each, None) for each in current_columns(shown)), *keys], 1):
             if column.name not in hidden:
                 kind = declared.get(column.name) or trino_text(column.type or "string")
                 where = (_CATALOG, table.database, table.name)

@@ -1,11 +1,12 @@
 """The data files below a location. As in Hive, files and folders whose names start with ``_`` or ``.`` are not data."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.lake.locations import LakeFolder
+from penstock.lake.permitted import PermittedFiles
 from penstock.lake.visible import CommittedBatches
 from penstock.query.errors import StatementError
 from penstock.query.tables.port import DataFile
@@ -28,14 +29,16 @@ def committed_batches(lake: LakeFolder, location: str) -> CommittedBatches:
 
 
 def data_files(
-    lake: LakeFolder, location: str, partition: int = -1, *, committed: CommittedBatches | None = None
+    files: PermittedFiles, location: str, partition: int = -1, *, committed: CommittedBatches | None = None
 ) -> Iterator[DataFile]:
     """Yield the data files below ``location``, in the order of their names; none if the folder does not exist.
+
+    They may be listed by the statement's caller, and not be opened yet.
 
     Files of batches that are not among the ``committed`` ones are left out.
     """
     try:
-        root = lake.path(location)
+        root = files.listable(location)
     except InvalidInput as error:
         raise StatementError("HIVE_INVALID_METADATA", error.message, remedy=error.remedy) from error
     if root.is_file():
@@ -55,24 +58,29 @@ def data_files(
                 yield DataFile(str(path), size, partition)
 
 
-def linked_files(lake: LakeFolder, lists: Iterator[DataFile]) -> Iterator[DataFile]:
+def linked_files(files: PermittedFiles, lists: Iterable[DataFile]) -> Iterator[DataFile]:
     """Yield the files that ``lists`` name, one ``s3://`` name a line (Hive's SymlinkTextInputFormat)."""
     for each in lists:
+        files.check([each.path])
         if each.size > _MAX_LIST:
             raise StatementError(
-                "HIVE_BAD_DATA", f"{each.path} is larger than {_MAX_LIST:,} bytes, which a list of files is not."
+                "HIVE_BAD_DATA",
+                f"{files.lake.uri(Path(each.path))} is larger than {_MAX_LIST:,} bytes, which a list of files is not.",
             )
         for line in Path(each.path).read_text(encoding="utf-8", errors="replace").splitlines():
             if not line.strip():
                 continue
             try:
-                path = lake.path(line.strip())
+                path = files.path(line.strip())
+                files.check([str(path)])
                 yield DataFile(str(path), path.stat().st_size, each.partition)
             except InvalidInput as error:
-                raise StatementError("HIVE_BAD_DATA", f"{each.path}: {error.message}", remedy=error.remedy) from error
+                raise StatementError(
+                    "HIVE_BAD_DATA", f"{files.lake.uri(Path(each.path))}: {error.message}", remedy=error.remedy
+                ) from error
             except FileNotFoundError:
                 raise StatementError(
                     "HIVE_CANNOT_OPEN_SPLIT",
-                    f"{line.strip()[:500]}, which {each.path} names, does not exist.",
+                    f"{line.strip()[:500]}, which {files.lake.uri(Path(each.path))} names, does not exist.",
                     remedy="Write the list of files anew.",
                 ) from None

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from penstock.catalog.model import Partition, Table
-from penstock.lake.locations import LakeFolder
 from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position
+from penstock.query.permitted_files import PermittedLake
 from penstock.query.ports import StatementCatalog
 from penstock.query.sparksql.reads import RemoteQuery
 
@@ -46,10 +46,10 @@ The last argument says whether an outer join may put rows of NULLs in the table'
 
 @dataclass(frozen=True, slots=True)
 class LakeReader:
-    """What sources read: the catalog as the caller may read it, and the lake's folder."""
+    """What sources read: the catalog and the lake, each as the caller may read it."""
 
     catalog: StatementCatalog
-    lake: LakeFolder
+    lake: PermittedLake
     plan_view: "PlanView"
     """Plans the query of a view within the query that reads it."""
     within: tuple[str, ...] = ()

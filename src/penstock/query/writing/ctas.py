@@ -43,7 +43,7 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
         or f"{context.task.output_location.rstrip('/')}/tables/{context.task.id}"
     )
     location = location.rstrip("/") + "/"
-    check_empty(context.task.lake, location)
+    check_empty(context.lake.of((home, name)), location)
     with context.computed(statement.query) as computed, computed.failures():
         columns, batches = computed.result.columns, computed.result.batches
         kinds = hive_types(columns, batches.schema)
@@ -142,5 +142,6 @@ def _commit(
         files=placed(context, files, location),
         changes=[change("CreateTable", DatabaseName=home, TableInput=table), *partitions],
         undo=[change("DeleteTable", DatabaseName=home, Name=name)],
+        table=(home, name),
     )
     return marked(context, commit, location) if len(values) > _ONE_REQUEST else commit

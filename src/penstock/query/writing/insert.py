@@ -101,6 +101,7 @@ def _commit(context: ExecutionContext, table: Table, files: Sequence[WrittenFile
     keys = [key.name for key in table.partition_keys]
     fresh = new_partitions(context.host, table, files) if keys and not is_projected(table) else ()
     commit = Commit(
+        table=(table.database, table.name),
         files=_placed(context, table, files, location),
         changes=partition_changes(table.database, table.name, storage, keys, fresh) if fresh else (),
     )

@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from penstock.errors import AlreadyExists, NotFound, PenstockError
+from penstock.lake.permitted import PUT_OBJECT, TableKey
 from penstock.query.errors import StatementError
 from penstock.query.planning.permitted import PermittedCatalog
 from penstock.query.ports import CatalogChanges, Publication, ResultSink
@@ -43,13 +44,16 @@ class Commit:
     committed: Publication | None = None
     obsolete: Sequence[str] = ()
     """Entries of ledgers that are removed at the end, in this order: of statements that all readers count."""
+    table: TableKey | None = None
+    """The table whose files are stored, None for UNLOAD."""
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "Commit":
         """Return the value that ``asdict`` made JSON of."""
         pairs = {name: [(str(key), value) for key, value in raw[name]] for name in ("files", "changes", "undo")}
         ends = {name: tuple(raw[name]) if raw[name] else None for name in ("prepared", "committed")}
-        return cls(**pairs, **ends, obsolete=[str(each) for each in raw["obsolete"]])  # type: ignore[arg-type]
+        table = (str(raw["table"][0]), str(raw["table"][1])) if raw.get("table") else None
+        return cls(**pairs, **ends, obsolete=[str(each) for each in raw["obsolete"]], table=table)  # type: ignore[arg-type]
 
 
 class Committer:
@@ -64,8 +68,7 @@ class Committer:
     def run(self, commit: Commit, began: Callable[[], None]) -> None:
         """Make all changes, or none. Raises :class:`StatementError` and what ``began`` raises."""
         ends = [each for each in (commit.prepared, commit.committed) if each is not None]
-        for _, uri in (*commit.files, *ends):
-            self._catalog.check_object("s3:PutObject", uri)
+        self._catalog.check_files(PUT_OBJECT, [uri for _, uri in (*commit.files, *ends)], commit.table)
         for operation, request in commit.changes:
             self._catalog.authorize(operation, request)
         began()

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.catalog.model import Table
 from penstock.errors import InvalidInput, NotFound
-from penstock.lake.locations import LakeFolder
+from penstock.lake.locations import LakePaths
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
 from penstock.query.dialect.hive_types import parse_hive_type
 from penstock.query.dialect.statements.names import TableName
@@ -35,14 +35,14 @@ def existing(host: StatementHost, database: str, name: TableName) -> Table | Non
         return None
 
 
-def check_empty(lake: LakeFolder, location: str) -> None:
+def check_empty(lake: LakePaths, location: str) -> None:
     """Raise :class:`StatementError` unless no object is below ``location``."""
     try:
-        folder = lake.path(location)
+        folder = lake.listable(location)
     except InvalidInput as error:
         raise StatementError("INVALID_TABLE_PROPERTY", error.message, remedy=error.remedy) from error
     try:
-        lake.check_bucket(location, remedy="Create it, or name another.")
+        lake.check_bucket(location)
     except InvalidInput as error:
         raise StatementError("HIVE_FILESYSTEM_ERROR", error.message, remedy=error.remedy) from error
     for _, _, names in os.walk(folder):

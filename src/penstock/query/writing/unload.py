@@ -24,7 +24,7 @@ def unload(context: ExecutionContext, statement: Unload) -> Outcome:
         what = f"Property '{unknown[0]}' does not exist" if unknown else "Property 'format' is missing"
         raise StatementError("INVALID_TABLE_PROPERTY", what, remedy=f"Known: {', '.join(sorted(_KNOWN))}.")
     options = read_options(statement.properties, compression="compression")
-    check_empty(context.task.lake, statement.location)
+    check_empty(context.lake.of(None), statement.location)
     given = statement.properties.get("partitioned_by", ())
     keys = [str(each).lower() for each in (given if isinstance(given, tuple) else (given,))]
     with context.computed(statement.query) as computed, computed.failures():

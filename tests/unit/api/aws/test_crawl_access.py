@@ -90,7 +90,7 @@ def world(tmp_path: Path) -> Iterator[Scheduled]:
 
 
 def test_each_change_of_a_crawl_is_an_event_of_its_starter(world: Scheduled) -> None:
-    world.grant("glue:CreateCrawler")
+    world.grant("glue:CreateCrawler", "s3:*")
     world.crawler(schedule="cron(0 12 * * ? *)", starter=Starter(caller=BEN, action="CreateCrawler", client="192.0.2.1"))
     last = world.next_run()
     assert (last.status, last.message) == ("SUCCEEDED", None)
@@ -106,7 +106,9 @@ def test_each_change_of_a_crawl_is_an_event_of_its_starter(world: Scheduled) -> 
     ("actions", "denied", "message"),
     [
         (("glue:GetCrawler",), None, "not authorized to perform: glue:CreateCrawler"),
-        (("glue:*",), "glue:CreateTable", "not authorized to perform: glue:CreateTable"),
+        (("glue:*", "s3:*"), "glue:CreateTable", "not authorized to perform: glue:CreateTable"),
+        (("glue:*", "s3:GetObject"), None, "not authorized to perform: s3:ListBucket"),
+        (("glue:*", "s3:ListBucket"), None, "not authorized to perform: s3:GetObject"),
     ],
 )
 def test_a_scheduled_crawl_fails_when_its_starter_has_lost_the_right(

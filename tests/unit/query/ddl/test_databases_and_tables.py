@@ -31,7 +31,13 @@ class Access:
     def is_visible(self, _operation: str, item: Mapping[str, Any], /) -> bool:
         return str(item["Name"]) != self.hidden
 
-    def check_object(self, _action: str, _uri: str, /) -> None: ...
+    def hides_columns(self) -> bool:
+        return False
+
+    def visible_columns(self, _database: str, _table: str, _columns: Sequence[str], /) -> None: ...
+
+    def check_files(self, _action: str, _uris: Any, _table: Any = None, /) -> Sequence[str]:
+        return ["s3://"]
 
     def created(self, _database: str, _table: str | None, /) -> None: ...
 

@@ -87,13 +87,14 @@ class _Statements:
         self._service.stop(request["QueryExecutionId"])
         return {}
 
-    def results(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
+    def results(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
         manifest = request.get("QueryResultType") == "DATA_MANIFEST"
         statement, rows = self._service.results(
             request["QueryExecutionId"],
             limit=request.get("MaxResults", 1000),
             token=request.get("NextToken"),
             manifest=manifest,
+            access=context.catalog_access,
         )
         columns = _MANIFEST_COLUMNS if manifest else statement.columns
         answer: dict[str, Any] = {

@@ -2,7 +2,8 @@
 
 Source: Lake Formation developer guide, "Underlying data access control": whoever makes or changes one that points to a
 registered location needs DATA_LOCATION_ACCESS there. Below the location of its own database or table nothing more is asked
-for ("Implicit data location permissions"), nor for a location that stays as it is.
+for ("Implicit data location permissions"), nor for a location that stays as it is. What is other than on AWS: a new table
+needs the permission even below its database's location where another table of the database lies, whose grants it would pass.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,9 +12,9 @@ from typing import Any
 from penstock.api.aws.authorization.actions import Request
 from penstock.catalog.service import CatalogService
 from penstock.errors import InvalidInput, NotFound
-from penstock.lake.locations import parse_uri
+from penstock.lake.locations import is_below, parse_uri
 
-__all__ = ["new_locations"]
+__all__ = ["arn_of", "implicit_home", "new_locations"]
 
 
 def new_locations(operation: str, request: Request, tables: CatalogService) -> Iterator[str]:
@@ -21,53 +22,91 @@ def new_locations(operation: str, request: Request, tables: CatalogService) -> I
     find = _FINDERS.get(operation)
     if find is None:
         return
+    known = False
     home: str | None = None
-    for number, location in enumerate(find(request)):
-        found = _arn(location)
+    for location in find(request):
+        found = arn_of(location)
         if found is None:
             continue
-        if number == 0:
-            home = _home(operation, request, tables)
-        if home is None or not (found == home or found.startswith(f"{home}/")):
+        if not known:
+            home, known = _home(operation, request, tables), True
+        if (
+            home is None
+            or not is_below(found, home)
+            or (operation == "CreateTable" and _others_at(tables, str(request["DatabaseName"]).lower(), found))
+        ):
             yield found
 
 
-def _arn(location: Any) -> str | None:
+def arn_of(location: Any) -> str | None:
+    """Return the ARN of an ``s3://`` location, without a slash at its end; None if it is not in S3."""
     try:
         uri = parse_uri(str(location))
     except InvalidInput:
-        return None  # not in S3
+        return None
     return f"arn:aws:s3:::{uri.bucket}/{uri.key}".rstrip("/")
+
+
+def implicit_home(tables: CatalogService, database: str, location: str) -> bool:
+    """Return whether a new table of ``database`` may be at ``location`` (an ARN) because its database is there."""
+    try:
+        home = arn_of(tables.database(database).location_uri)
+    except NotFound:
+        return False
+    return home is not None and is_below(location, home) and not _others_at(tables, database, location)
+
+
+def _others_at(tables: CatalogService, database: str, location: str) -> bool:
+    """Return whether a table of ``database`` lies at, above or below ``location``."""
+    try:
+        homes = [arn_of(each.storage.location) for each in tables.tables(database)]
+    except NotFound:
+        return False
+    return any(each is not None and (is_below(each, location) or is_below(location, each)) for each in homes)
 
 
 def _home(operation: str, request: Request, tables: CatalogService) -> str | None:
     """Return the ARN of the location below which the caller needs no permission."""
     try:
         if operation == "UpdateDatabase":
-            return _arn(tables.database(str(request["Name"]).lower()).location_uri)
+            return arn_of(tables.database(str(request["Name"]).lower()).location_uri)
         database = str(request.get("DatabaseName", "")).lower()
         if operation == "CreateTable":
-            return _arn(tables.database(database).location_uri)
+            return arn_of(tables.database(database).location_uri)
         if operation == "UpdateTable":
-            return _arn(tables.table(database, str(request["TableInput"].get("Name", "")).lower()).storage.location)
+            return arn_of(tables.table(database, str(request["TableInput"].get("Name", "")).lower()).storage.location)
         if operation != "CreateDatabase":
-            return _arn(tables.table(database, str(request["TableName"]).lower()).storage.location)
+            return arn_of(tables.table(database, str(request["TableName"]).lower()).storage.location)
     except NotFound:
         pass  # the handler says so
     return None
 
 
-def _storage(shape: Mapping[str, Any]) -> Any:
-    return (shape.get("StorageDescriptor") or {}).get("Location")
+def _of_table(shape: Mapping[str, Any]) -> list[Any]:
+    """Return the locations that a table or partition points to: its own, and those that its parameters name."""
+    storage, parameters = shape.get("StorageDescriptor") or {}, shape.get("Parameters") or {}
+    serde = (storage.get("SerdeInfo") or {}).get("Parameters") or {}
+    metadata, template = parameters.get("metadata_location"), parameters.get("storage.location.template")
+    return [
+        storage.get("Location"),
+        *(storage.get("AdditionalLocations") or ()),
+        serde.get("path"),
+        str(metadata).rpartition("/")[0] if metadata else None,
+        str(template).partition("${")[0].rpartition("/")[0] if template else None,
+    ]
 
 
 _FINDERS: Mapping[str, Callable[[Request], list[Any]]] = {
     "CreateDatabase": lambda request: [request["DatabaseInput"].get("LocationUri")],
     "UpdateDatabase": lambda request: [request["DatabaseInput"].get("LocationUri")],
-    "CreateTable": lambda request: [_storage(request.get("TableInput") or {})],
-    "UpdateTable": lambda request: [_storage(request.get("TableInput") or {})],
-    "CreatePartition": lambda request: [_storage(request["PartitionInput"])],
-    "UpdatePartition": lambda request: [_storage(request["PartitionInput"])],
-    "BatchCreatePartition": lambda request: [_storage(each) for each in request["PartitionInputList"]],
-    "BatchUpdatePartition": lambda request: [_storage(each["PartitionInput"]) for each in request["Entries"]],
+    "CreateTable": lambda request: _of_table(request.get("TableInput") or {}),
+    "UpdateTable": lambda request: _of_table(request.get("TableInput") or {}),
+    "CreatePartition": lambda request: _of_table(request.get("PartitionInput") or {}),
+    "UpdatePartition": lambda request: _of_table(request.get("PartitionInput") or {}),
+    "BatchCreatePartition": lambda request: [
+        place for each in request.get("PartitionInputList", ()) for place in _of_table(each)
+    ],
+    "BatchUpdatePartition": lambda request: [
+        place for each in request.get("Entries", ()) for place in _of_table(each["PartitionInput"])
+    ],
 }

@@ -11,10 +11,10 @@ from penstock.access.principals import Caller
 from penstock.api.aws.authorization.actions import Request
 from penstock.api.aws.authorization.data_locations import new_locations
 from penstock.catalog.service import CatalogService
-from penstock.lakeformation.decisions import TableAccess
+from penstock.lakeformation.decisions import Snapshot, TableAccess
 from penstock.lakeformation.service import ALL_PRINCIPALS, LakeFormation
 
-__all__ = ["CallersLake", "principals_of"]
+__all__ = ["CallersLake", "denied", "principals_of"]
 
 _ON_TABLE: Mapping[str, str] = {
     **dict.fromkeys(("GetTable", "GetTableVersion", "GetTableVersions", "GetPartition", "GetPartitions"), "DESCRIBE"),
@@ -56,6 +56,15 @@ class CallersLake:
         self._tables = tables
         self._principals = () if caller.is_root and caller.account == lake.account else principals_of(caller)
 
+    @property
+    def principals(self) -> Sequence[str]:
+        """The names under which the caller may have grants; none if nothing restricts it."""
+        return self._principals
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the grants as of now; None if nothing restricts the caller."""
+        return self._lake.snapshot() if self._principals else None
+
     def check(self, operation: str, request: Request) -> None:
         """Raise :class:`NotAuthorized` unless the caller has what Glue's ``operation`` needs."""
         if not self._principals:
@@ -69,10 +78,10 @@ class CallersLake:
                 continue
             found = snapshot.on_database(self._principals, database) if database else snapshot.on_catalog(self._principals)
             if found is not None and permission not in found:
-                raise _denied(permission, f"database {database}" if database else "the catalog")
+                raise denied(permission, f"database {database}" if database else "the catalog")
         for location in new_locations(operation, request, self._tables) if snapshot.locations else ():
             if not snapshot.may_use_location(self._principals, location):
-                raise _denied("DATA_LOCATION_ACCESS", location)
+                raise denied("DATA_LOCATION_ACCESS", location)
 
     def check_table(self, database: str, table: str, *permissions: str) -> None:
         """Raise :class:`NotAuthorized` unless the caller has the permissions on a table."""
@@ -81,7 +90,7 @@ class CallersLake:
         found = self._lake.snapshot().on_table(self._principals, database.lower(), table.lower())
         missing = [each for each in permissions if found is not None and each not in found]
         if missing:
-            raise _denied(", ".join(missing), f"table {database}.{table}")
+            raise denied(", ".join(missing), f"table {database}.{table}")
 
     def created(self, database: str, table: str | None) -> None:
         """Give the caller the permissions of a creator on a database or table."""
@@ -138,7 +147,8 @@ def _needed(operation: str, request: Request) -> Sequence[tuple[str, str | None,
     return [(database, str(name).lower(), permission)]
 
 
-def _denied(permission: str, what: str) -> NotAuthorized:
+def denied(permission: str, what: str) -> NotAuthorized:
+    """Return the error of a caller who lacks Lake Formation's ``permission`` on ``what``."""
     return NotAuthorized(
         f"Insufficient Lake Formation permission(s): Required {permission} on {what}",
         remedy="An administrator of the data lake grants it: lakeformation grant-permissions.",

@@ -1,7 +1,7 @@
 """Authorization of AWS operations: whether the caller may call one, and which account's handler answers it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.actions import EVERYTHING, Request, ResourceContext, named_account, resources_of
+from penstock.api.aws.authorization.callers_files import CallersFiles
 from penstock.api.aws.authorization.containers import DELETED, LISTED, ListedMembers, filter_members
 from penstock.api.aws.authorization.extra_actions import (
     PASS_ROLE,
@@ -25,6 +26,7 @@ from penstock.api.aws.authorization.extra_actions import (
     passed_to_service,
     result_objects,
 )
+from penstock.api.aws.authorization.governed_files import GovernedFiles
 from penstock.api.aws.authorization.lake_permissions import CallersLake
 from penstock.api.aws.authorization.stored_names import StoredNames
 from penstock.api.aws.authorization.visible_columns import hide_columns
@@ -33,6 +35,7 @@ from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, Reque
 from penstock.api.tenants import Tenant, Tenants
 from penstock.crawl.access import Starter
 from penstock.errors import AccessDenied
+from penstock.lake.permitted import TableKey
 from penstock.lakeformation.decisions import TableAccess
 
 __all__ = ["PolicyAuthorizer"]
@@ -66,7 +69,10 @@ class PolicyAuthorizer:
         *,
         region: str,
         audit: AuditSink | None = None,
+        role_of_glue: Callable[[str, str, str], Caller | None] = lambda *_: None,
     ) -> None:
+        """``role_of_glue`` assumes a role for Glue, by account, role and session's name; None if Glue may not."""
+        self._role_of_glue = role_of_glue
         self._access = access_checker
         self._audit: AuditSink = audit or NullAuditSink()
         self._tenants = tenants
@@ -149,13 +155,38 @@ class PolicyAuthorizer:
         if self._audit.records_reads or not is_reading(operation):
             self._audit.write(event)
 
+    def file_denied(
+        self, context: RequestContext, decisions: "_Decisions", action: str, uris: Sequence[str], error: AccessDenied
+    ) -> None:
+        """Write the audit event of a file of the lake that the caller of ``context`` was refused."""
+        service, _, operation = action.partition(":")
+        self._audit.write(
+            AuditEvent(
+                time=time.time(),
+                service=service,
+                operation=operation,
+                outcome=OUTCOMES[1],
+                region=self._region,
+                account=decisions.caller.account,
+                request_id=context.request_id,
+                client=context.client,
+                user_agent=context.user_agent,
+                caller=decisions.caller,
+                secure=context.secure,
+                parameters=render_parameters({"files": len(uris)}),
+                resources=[f"arn:aws:s3:::{uri.partition('://')[2]}" for uri in uris[:1]],
+                code=getattr(error, "aws_code", NotAuthorized.aws_code),
+                message=error.message,
+            )
+        )
+
     def catalog_access(self, context: RequestContext, owner: str) -> "_CallerCatalogAccess":
         """Return what the caller of ``context`` may do in the data catalog of the account ``owner``; may read stores."""
         assert context.caller is not None
         decisions = self._decisions(context.caller, context, owner, self._tenants.get(owner))
         return _CallerCatalogAccess(self, context, decisions)
 
-    def crawl_access(self, account: str, starter: Starter, crawler: str, run_id: str) -> "_CrawlAccess":
+    def crawl_access(self, account: str, starter: Starter, crawler: str, role: str, run_id: str) -> "_CrawlAccess":
         """Return what a crawl of ``account`` may do: see :data:`penstock.crawl.access.AccessOf`."""
         caller = starter.caller
         context = RequestContext(
@@ -172,9 +203,10 @@ class PolicyAuthorizer:
         )
         if caller is None:
             return _CrawlAccess(self._audit, context, None, crawler)
-        return _CrawlAccess(
-            self._audit, context, self._decisions(caller, context, account, self._tenants.get(account)), crawler
-        )
+        tenant = self._tenants.get(account)
+        own, assumed = self._decisions(caller, context, account, tenant), self._role_of_glue(account, role, "AWS-Crawler")
+        readers = [own] if assumed is None else [own, self._decisions(assumed, context, account, tenant)]
+        return _CrawlAccess(self._audit, context, own, crawler, readers=readers)
 
     def _decisions(self, caller: Caller, context: RequestContext, owner: str, tenant: Tenant | None) -> "_Decisions":
         names = self._stored_names(owner, tenant)
@@ -247,6 +279,11 @@ class _Decisions(NamedTuple):
         owner = self.resource_context.account
         self.access.check(self.caller, action, resources, self.origin, owner=owner, tenant=self.tenant, extra=extra)
 
+    def files(self) -> CallersFiles:
+        """Return what decides on the lake's files."""
+        governed = None if self.lake is None or self.tenant is None else GovernedFiles(self.lake, self.tenant.tables)
+        return CallersFiles(self.access, self.caller, self.origin, owner=self.resource_context.account, governed=governed)
+
     def member_denial(
         self, actions: Sequence[str], resources: Sequence[str], *, allowed: str | None = None
     ) -> Decision | None:
@@ -272,6 +309,8 @@ class _CallerCatalogAccess:
         self._check = partial(authorizer.check_operation, "glue", context, decisions)
         self._check_athena = partial(authorizer.check_operation, "athena", context, decisions)
         self._decisions = decisions
+        self._files = decisions.files()
+        self._file_denied = partial(authorizer.file_denied, context, decisions)
 
     def check(self, operation: str, request: Request, /) -> None:
         self._check(operation, request)
@@ -279,6 +318,13 @@ class _CallerCatalogAccess:
     def reading(self, database: str, table: str, columns: Sequence[str], /) -> TableAccess | None:
         lake = self._decisions.lake
         return None if lake is None else lake.reading(database, table, columns)
+
+    def hides_columns(self) -> bool:
+        return self._decisions.lake is not None and self._decisions.lake.hides_columns
+
+    def visible_columns(self, database: str, table: str, columns: Sequence[str], /) -> frozenset[str] | None:
+        lake = self._decisions.lake
+        return None if lake is None else lake.visible_columns(database, table, columns)
 
     def check_writing(self, database: str, table: str, permissions: Sequence[str], /) -> None:
         if self._decisions.lake is not None:
@@ -302,15 +348,12 @@ class _CallerCatalogAccess:
             return False
         return True
 
-    def check_object(self, action: str, uri: str, /) -> None:
-        resource = f"arn:aws:s3:::{uri.partition('://')[2]}"
-        denied = self._decisions._replace(tenant=None).member_denial((action,), (resource,))
-        if denied is not None:
-            raise denial(self._decisions.caller, action, resource, denied.reason)
-
-    def require_object(self, action: str, uri: str, /) -> None:
-        """Raise unless the caller may do S3's ``action`` on an object, or on all that match ``uri``."""
-        self._decisions._replace(tenant=None).check(action, (f"arn:aws:s3:::{uri.partition('://')[2]}",))
+    def check_files(self, action: str, uris: Sequence[str], table: TableKey | None = None, /) -> Sequence[str]:
+        try:
+            return self._files.check(action, uris, table)
+        except AccessDenied as error:
+            self._file_denied(action, uris, error)
+            raise
 
     def is_visible(self, operation: str, item: Request, /) -> bool:
         return all(self._decisions.is_visible(listed, item, item) for listed in LISTED["glue", operation])
@@ -319,7 +362,18 @@ class _CallerCatalogAccess:
 class _CrawlAccess:
     """A :class:`~penstock.crawl.access.CrawlAccess`; ``decisions`` None allows everything (--no-auth)."""
 
-    def __init__(self, audit: AuditSink, context: RequestContext, decisions: _Decisions | None, crawler: str) -> None:
+    def __init__(
+        self,
+        audit: AuditSink,
+        context: RequestContext,
+        decisions: _Decisions | None,
+        crawler: str,
+        *,
+        readers: Sequence[_Decisions] = (),
+    ) -> None:
+        """``readers`` are those whose files the crawl may open: who started it, and the crawler's role."""
+        self._lakes = [each.lake for each in readers if each.lake is not None]
+        self._files = [each.files() for each in readers]
         self._audit = audit
         self._context = context
         self._decisions = decisions
@@ -336,6 +390,15 @@ class _CrawlAccess:
         self._audit.check()
         if self._decisions is not None:
             _check_crawl(self._decisions, operation, request)
+        _first_allowed([partial(each.check, operation, request) for each in self._lakes])
+
+    def check_files(self, action: str, uris: Sequence[str], table: TableKey | None = None, /) -> Sequence[str]:
+        """See the protocol."""
+        if not self._files:
+            return ["s3://"]
+        # What both may read is not known as a whole, so that no folders are returned.
+        found = _first_allowed([partial(each.check, action, uris, table) for each in self._files])
+        return found if len(self._files) == 1 else []
 
     def changed(self, operation: str, request: Request) -> None:
         """See the protocol. The event's request id is that of the crawl, as in ListCrawls."""
@@ -385,6 +448,17 @@ def _filtered(handler: AnyHandler, context: RequestContext, decisions: _Decision
         )
 
     return filtered
+
+
+def _first_allowed(checks: Sequence[Callable[[], Any]]) -> Any:
+    """Return what the first check returns that passes; raise the error of the last if none does."""
+    for number, check in enumerate(checks, 1):
+        try:
+            return check()
+        except AccessDenied:
+            if number == len(checks):
+                raise
+    return None
 
 
 def _check_crawl(decisions: _Decisions, operation: str, request: Request) -> None:

@@ -6,13 +6,12 @@ from typing import Any
 
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
-from penstock.lakeformation.errors import InvalidRequest
+from penstock.lakeformation.resources import location_arn
 from penstock.lakeformation.service import LakeFormation
 
 __all__ = ["location_handlers"]
 
 _LOCATION = "location"
-_PREFIX = "arn:aws:s3:::"
 _MEMBERS = ("RoleArn", "WithFederation", "HybridAccessEnabled")
 
 
@@ -20,8 +19,6 @@ def location_handlers(service: LakeFormation) -> dict[str, Handler]:
     """Return the handlers."""
 
     def register(request: Request, context: RequestContext) -> Response:
-        if not request["ResourceArn"].startswith(_PREFIX):
-            raise InvalidRequest("A location is an ARN of S3, like arn:aws:s3:::bucket/prefix.")
         document = {name: request[name] for name in _MEMBERS if name in request}
         if request.get("UseServiceLinkedRole"):
             name = "aws-service-role/lakeformation.amazonaws.com/AWSServiceRoleForLakeFormationDataAccess"
@@ -55,7 +52,7 @@ def location_handlers(service: LakeFormation) -> dict[str, Handler]:
 
 
 def _arn(request: Request) -> str:
-    return str(request["ResourceArn"]).rstrip("/")
+    return location_arn(str(request["ResourceArn"]))
 
 
 def _shown(arn: str, document: Mapping[str, Any]) -> dict[str, Any]:

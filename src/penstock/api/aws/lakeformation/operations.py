@@ -19,9 +19,10 @@ from penstock.api.aws.protocol.values import Request, Response
 from penstock.api.vending import SessionVendor
 from penstock.catalog.service import CatalogService
 from penstock.errors import AccessDenied, InvalidInput, PenstockError
+from penstock.lake.locations import is_below
 from penstock.lakeformation.decisions import EVERYONE, Grant
 from penstock.lakeformation.errors import InvalidRequest
-from penstock.lakeformation.resources import canonical, kind_of, shown
+from penstock.lakeformation.resources import canonical, kind_of, location_arn, shown
 from penstock.lakeformation.service import LakeFormation, Settings
 from penstock.paging import page
 
@@ -146,11 +147,11 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
         }
 
     def effective(request: Request, _context: RequestContext) -> Response:
-        path = request["ResourceArn"].rstrip("/")
+        path = location_arn(request["ResourceArn"])
         found = [
             each
             for each in service.grants()
-            if path.startswith(each.resource.get("DataLocation", {}).get("ResourceArn", "-"))
+            if "DataLocation" in each.resource and is_below(path, each.resource["DataLocation"]["ResourceArn"])
         ]
         answer = _page(found, request, "effective")
         return {"Permissions": [_shown(each, service.account) for each in answer[0]], "NextToken": answer[1]}

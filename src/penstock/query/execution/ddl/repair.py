@@ -36,7 +36,7 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
         return changed(context)
     keys = [key.name for key in table.partition_keys]
     try:
-        root = context.task.lake.path(table.storage.location or "")
+        root = context.lake.of(table).listable(table.storage.location or "")
     except InvalidInput as error:
         raise semantic_error(error.message, remedy=error.remedy) from error
     stored = {tuple(each.values): each for each in context.host.partitions(table.database, table.name)}

@@ -10,6 +10,7 @@ from penstock.query.execution.context import ExecutionContext
 from penstock.query.execution.ddl.errors import semantic_error
 from penstock.query.execution.shows.result import ShowResult
 from penstock.query.iceberg.kind import is_iceberg
+from penstock.query.tables.shown import visible_columns
 from penstock.query.tables.views import VIEW_TYPE, read_view
 
 __all__ = ["create_table", "create_view", "hive_quoted"]
@@ -87,9 +88,11 @@ def _iceberg(context: ExecutionContext, table: Table) -> Sequence[str]:
     from penstock.query.iceberg.state import load  # noqa: PLC0415 - it imports pyiceberg, which Hive's tables do not need
     from penstock.query.iceberg.types import hive_type  # noqa: PLC0415 - see above
 
-    metadata = load(table, context.task.lake).metadata
+    metadata = load(table, context.lake.of(table)).metadata
     schema = metadata.schema()
-    columns = [Column(name=each.name, type=hive_type(each.field_type), comment=each.doc) for each in schema.fields]
+    visible = visible_columns(context.host, table, [each.name for each in schema.fields])
+    shown = [each for each in schema.fields if visible is None or each.name.lower() in visible]
+    columns = [Column(name=each.name, type=hive_type(each.field_type), comment=each.doc) for each in shown]
     lines = [f"CREATE TABLE {table.database}.{table.name} (", *_definitions(columns)]
     fields = []
     for field in metadata.spec().fields:

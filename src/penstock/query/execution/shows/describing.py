@@ -15,6 +15,7 @@ from penstock.query.execution.ddl.errors import semantic_error, table_of
 from penstock.query.execution.ddl.partitions import one_partition
 from penstock.query.execution.shows.result import ShowResult
 from penstock.query.tables import information_schema
+from penstock.query.tables.shown import shown_storage, shown_table
 
 __all__ = ["describe"]
 
@@ -28,7 +29,7 @@ def describe(context: ExecutionContext, statement: Describe) -> ShowResult:
     table = _table(context, statement)
     storage = table.storage
     if statement.partition:
-        storage = one_partition(context, table, statement.partition).storage
+        storage = shown_storage(context.host, table, one_partition(context, table, statement.partition).storage)
     columns = (storage.columns if statement.partition else ()) or current_columns(table)
     if statement.column:
         return ShowResult(_NAMES, [_column([*columns, *table.partition_keys], statement.column)])
@@ -50,7 +51,7 @@ def _table(context: ExecutionContext, statement: Describe) -> Table:
         for table in information_schema.schema_tables():
             if table.name == statement.table.name:
                 return table
-    return table_of(context.host, statement.table, context.task.database)
+    return shown_table(context.host, table_of(context.host, statement.table, context.task.database))
 
 
 def _column(columns: Sequence[Column], path: Sequence[str]) -> Row:

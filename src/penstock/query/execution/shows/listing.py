@@ -18,6 +18,7 @@ from penstock.query.execution.shows.creation import create_table, create_view
 from penstock.query.execution.shows.result import ShowResult
 from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.tables import information_schema
+from penstock.query.tables.shown import shown_table
 from penstock.query.tables.views import VIEW_TYPE
 from penstock.wildcards import expression
 
@@ -38,7 +39,7 @@ def show(context: ExecutionContext, statement: Show) -> ShowResult:
         return _functions(statement)
     assert statement.table is not None
     home = home_of(catalog, statement.table, statement.database or database) if statement.database else database
-    table = table_of(catalog, statement.table, home)
+    table = shown_table(catalog, table_of(catalog, statement.table, home))
     if statement.what == "PARTITIONS":
         return _partitions(table, catalog)
     if statement.what == "TBLPROPERTIES":

@@ -41,8 +41,9 @@ class TableChanges:
     def __init__(self, context: ExecutionContext, table: Table) -> None:
         self._context = context
         self._table = table
-        self.io = LakeIO(context.task.lake, context.task.folder / FOLDER)
-        self.state: IcebergState = load(table, context.task.lake)
+        self.opened = context.lake.of(table)
+        self.io = LakeIO(self.opened, context.task.folder / FOLDER)
+        self.state: IcebergState = load(table, self.opened)
 
     def reload(self) -> None:
         """Read the table again. Raises :class:`StatementError` if it is gone, or is another table now."""
@@ -52,7 +53,7 @@ class TableChanges:
             table = self._context.host.table(self._table.database, self._table.name)
         except NotFound:
             raise commit_error(self.state.name, "it was dropped meanwhile") from None
-        self.state = load(table, self._context.task.lake)
+        self.state = load(table, self.opened)
         if self.state.metadata.table_uuid != before:
             raise commit_error(self.state.name, "it was replaced by another table meanwhile")
 
@@ -71,7 +72,7 @@ class TableChanges:
         with self.io.new_output(location).create() as stream:
             stream.write(content)
         host = self._context.host
-        host.publish(self.io.publications())
+        host.publish(self.io.publications(), self.opened.table)
         request = {
             "DatabaseName": state.table.database,
             "TableInput": table_request(table_input(state.table.name, document, location, state.table)),
@@ -132,10 +133,10 @@ def create(context: ExecutionContext, database: str, name: str, document: Mappin
     with io.new_output(location).create() as stream:
         stream.write(content)
     files = io.publications()
-    context.host.publish(files)
+    context.host.publish(files, (database, name))
     try:
         shape = table_request(table_input(name, document, location, None))
         context.host.change("CreateTable", {"DatabaseName": database, "TableInput": shape})
     except AlreadyExists:
-        context.host.remove([uri for _, uri in files])
+        context.host.remove([uri for _, uri in files], (database, name))
         raise

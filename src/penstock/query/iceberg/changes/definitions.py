@@ -76,7 +76,7 @@ def create_table(context: ExecutionContext, statement: CreateTable) -> Outcome:
         iceberg_properties(statement.properties),
         statement.comment,
     )
-    io = LakeIO(context.task.lake, context.task.folder / FOLDER)
+    io = LakeIO(context.lake.of((database, statement.table.name)), context.task.folder / FOLDER)
     try:
         _check_absent(context, database, statement.table.name)
         create(context, database, statement.table.name, document, io)
@@ -106,7 +106,7 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
         if statement.if_not_exists:
             return outcome(context)
         raise _exists(database, name) from None
-    io = LakeIO(context.task.lake, context.task.folder / FOLDER)
+    io = LakeIO(context.lake.of((database, name)), context.task.folder / FOLDER)
     with context.computed(statement.query) as computation:
         batches = computation.result.batches
         names = [each.name.lower() for each in computation.result.columns]

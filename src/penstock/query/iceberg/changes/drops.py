@@ -2,6 +2,7 @@
 
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
+from penstock.lake.permitted import DELETE_OBJECT
 from penstock.query.dialect.statements.model import DropTable
 from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
@@ -20,18 +21,22 @@ def drop_table(context: ExecutionContext, statement: DropTable, table: Table) ->
     """
     files: set[str] = set()
     try:
-        state = load(table, context.task.lake)
+        opened = context.lake.of(table)
+        state = load(table, opened)
         if state.metadata.properties.get("gc.enabled", "true").lower() != "false":
-            found = snapshot_files(state.metadata.snapshots, LakeIO(context.task.lake))
+            found = snapshot_files(state.metadata.snapshots, LakeIO(opened))
             own = f"{state.metadata.location.rstrip('/')}/"
             files = {each for each in (*found, *metadata_files(state, state.metadata)) if each.startswith(own)}
     except (StatementError, OSError, ValueError):
         files = set()
+    key = (table.database, table.name)
+    if files:
+        context.host.check_files(DELETE_OBJECT, sorted(files), key)
     try:
         context.host.change("DeleteTable", {"DatabaseName": table.database, "Name": table.name})
     except NotFound:
         if not statement.if_exists:
             raise StatementError("TABLE_NOT_FOUND", f"Table '{table.database}.{table.name}' does not exist") from None
     if files:
-        context.host.remove(sorted(files))
+        context.host.remove(sorted(files), key)
     return outcome(context)

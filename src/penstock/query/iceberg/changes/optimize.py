@@ -139,7 +139,16 @@ def _rewrite(context: ExecutionContext, changes: TableChanges, plan: ScanPlan) -
     """Write the rows of one partition's files to new files."""
     metadata = changes.state.metadata
     fields = all_fields(metadata.schema())
-    scan = IcebergScan(view="s0", state=changes.state, schema=metadata.schema(), fields=fields, plan=plan, io=changes.io)
+    scan = IcebergScan(
+        view="s0",
+        state=changes.state,
+        schema=metadata.schema(),
+        fields=fields,
+        plan=plan,
+        io=changes.io,
+        opened=changes.opened,
+    )
+    changes.opened.check([each.path for each in scan.files])
     sql = f"SELECT {', '.join(quote_name(each.name.lower()) for each in fields)} FROM {SCHEMA}.s0"  # noqa: S608 quoted names
     session = EngineSession(context.task.settings, context.task.lake, context.task.folder / "spill")
     writer = DataWriter(metadata, changes.io)

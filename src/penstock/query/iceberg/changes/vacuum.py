@@ -58,7 +58,7 @@ def vacuum(context: ExecutionContext, _statement: Vacuum, table: Table) -> Outco
     unused = {each for each in expired if each.startswith(own) and changes.io.path(each) not in live}
     unused |= _orphans(context, after, live)
     if unused:
-        context.host.remove(sorted(unused))
+        context.host.remove(sorted(unused), changes.opened.table)
     return outcome(context)
 
 
@@ -116,10 +116,10 @@ def _orphans(context: ExecutionContext, state: IcebergState, live: set[Path]) ->
     """Return old files in the table's folders that nothing refers to."""
     age = int(state.metadata.properties.get(_AGE[0], str(_AGE[1]))) / 1_000
     before = time.time() - max(age, _YOUNG)
-    lake, found = context.task.lake, set()
+    opened, found = context.lake.of(state.table), set()
     for folder in _FOLDERS:
-        root = lake.path(f"{state.metadata.location.rstrip('/')}/{folder}")
+        root = opened.listable(f"{state.metadata.location.rstrip('/')}/{folder}")
         for path in root.rglob("*") if root.is_dir() else ():
             if path.is_file() and not path.is_symlink() and path.stat().st_mtime < before and path not in live:
-                found.add(lake.uri(path))
+                found.add(opened.lake.uri(path))
     return found

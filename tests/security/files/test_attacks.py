@@ -1,0 +1,37 @@
+"""Nobody reads a table's files through another table without the right to read the files.
+
+The reader, who has that right, gets the secret by every attack: so each of them would work.
+"""
+
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.security.files.attacks import ATTACKS, SECRET
+from tests.security.files.conftest import Person, World
+
+PEOPLE = ("reader", "without", "denied")
+
+
+def _attack(by: Person, name: str) -> str:
+    try:
+        return by.start(ATTACKS[name](by))
+    except ClientError as error:
+        return f"refused: {error}"
+
+
+@pytest.mark.parametrize("name", list(ATTACKS))
+def test_no_table_shows_files_that_its_reader_may_not_read(world: World, name: str) -> None:
+    started = {each: _attack(world.people[each], name) for each in PEOPLE}
+    found = {each: world.people[each].end(started[each]) for each in PEOPLE}
+    state, text = found.pop("reader")
+    if name == "a foreign list of files":
+        assert state == "FAILED"
+        assert "HIVE_BAD_DATA" in text
+    else:
+        assert state == "SUCCEEDED", text
+        assert (SECRET in text) or ("secret/ice/data" in text)
+    for who, (state, text) in found.items():
+        assert state == "FAILED", (who, text)
+        assert SECRET not in text, who
+        assert "not authorized to perform" in text, who
+        assert str(world.server.home) not in text, who
