@@ -31,7 +31,9 @@ _LITERALS = {
 }
 # Trino itself refuses a NULL in these: keys of maps and JSON objects, orders of rows and arrays, what a comparator returns.
 _REFUSES_NULL = re.compile(
-    r"json_object\(|MAP\(|_from_entries|array_sort\(.*->|cosine|^(?:ROW|ARRAY|\().* (?:[<>]=?|BETWEEN) ", re.IGNORECASE
+    r"json_object\(|MAP\(|_from_entries|array_sort\(.*->|cosine|^(?:ROW|ARRAY|\().* (?:[<>]=?|BETWEEN) "
+    r"|(?:[<>]=?|BETWEEN) (?:ROW|ARRAY|\()",
+    re.IGNORECASE,
 )
 # What makes a value of NULL: constructors, conditions, texts that skip NULL.
 _TAKES_NULL = re.compile(
