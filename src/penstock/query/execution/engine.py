@@ -104,7 +104,7 @@ class EngineSession:
             install(connection, condition)
         try:
             make_partition_table(
-                connection, "partitions", table, list(enumerate(partitions)), index="number", kind="INTEGER"
+                connection, "partitions", table, list(enumerate(partitions)), index="number", kind="INTEGER", lenient=True
             )
             names = ", ".join(
                 f"CAST(NULL AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}"

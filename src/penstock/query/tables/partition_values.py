@@ -1,6 +1,5 @@
 """The values of partitions as a table of the engine, in the types of their keys."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,12 +15,19 @@ __all__ = ["make_partition_table"]
 
 
 def make_partition_table(
-    engine: Any, name: str, table: Table, rows: Sequence[tuple[object, Partition]], *, index: str, kind: str
+    engine: Any,
+    name: str,
+    table: Table,
+    rows: Sequence[tuple[object, Partition]],
+    *,
+    index: str,
+    kind: str,
+    lenient: bool = False,
 ) -> None:
     """Make the table ``name(index, <partition keys in their types>)`` with one row for each of ``rows``.
 
-    ``name`` is quoted SQL, ``kind`` the engine's type of the index. Raises :class:`StatementError` for a value that is not
-    of its key's type.
+    ``name`` is quoted SQL, ``kind`` the engine's type of the index. A value that is not of its key's type is NULL if it is
+    ``lenient``, and otherwise raises :class:`StatementError`.
     """
     columns: dict[str, pa.Array] = {"place": pa.array([at for at, _ in rows])}
     casts = [f"CAST(place AS {kind}) AS {index}"]
@@ -30,16 +36,32 @@ def make_partition_table(
         columns[f"k{number}"] = pa.array(
             [None if value == HIVE_DEFAULT_PARTITION else value for value in values], pa.string()
         )
-        casts.append(f"CAST(k{number} AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}")
+        cast = "TRY_CAST" if lenient else "CAST"
+        casts.append(f"{cast}(k{number} AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}")
     engine.register("partition_rows", pa.table(columns))
     try:
         engine.execute(f"CREATE TABLE {name} AS SELECT {', '.join(casts)} FROM partition_rows")  # noqa: S608 quoted names
     except duckdb.ConversionException as error:
-        what = re.sub(r"\s+", " ", str(error).split("LINE", maxsplit=1)[0]).strip()
-        raise StatementError(
-            "HIVE_INVALID_PARTITION_VALUE",
-            f"A partition of '{table.database}.{table.name}' has a value that is not of its key's type: {what}",
-            remedy="Correct the partition's values or the key's type in the catalog.",
-        ) from error
+        raise _invalid(engine, table) from error
     finally:
         engine.unregister("partition_rows")
+
+
+def _invalid(engine: Any, table: Table) -> StatementError:
+    """Return the error about the first value in ``partition_rows`` that is not of its key's type."""
+    for number, key in enumerate(table.partition_keys):
+        kind = key.type or "string"
+        wrong = engine.execute(
+            f"SELECT k{number} FROM partition_rows WHERE k{number} IS NOT NULL "  # noqa: S608 our names
+            f"AND TRY_CAST(k{number} AS {duckdb_type(kind)}) IS NULL LIMIT 1"
+        ).fetchall()
+        if wrong:
+            message = f"Invalid partition value '{wrong[0][0][:100]}' for {kind} partition key: {key.name}"
+            break
+    else:
+        message = "A partition has a value that is not of its key's type"
+    return StatementError(
+        "HIVE_INVALID_PARTITION_VALUE",
+        f"{message} (table '{table.database}.{table.name}')",
+        remedy="Drop the partition with ALTER TABLE DROP PARTITION, or leave it out with a condition on the key.",
+    )

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.catalog.model import Partition, Table
+from penstock.catalog.partitions.values import family, reader
+from penstock.errors import InvalidInput
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
 from penstock.query.dialect.statements.alter import AddPartitions, DropPartitions, RenamePartition
 from penstock.query.dialect.statements.names import PartitionCondition
@@ -12,9 +14,18 @@ from penstock.query.execution.context import ExecutionContext
 from penstock.query.execution.ddl.errors import check_location, execution_error, hive_errors, semantic_error
 from penstock.query.execution.ddl.requests import chunks, partition_request, storage_request
 
-__all__ = ["add_partitions", "create_partitions", "drop_partitions", "full_values", "one_partition", "rename_partition"]
+__all__ = [
+    "add_partitions",
+    "check_values",
+    "create_partitions",
+    "drop_partitions",
+    "full_values",
+    "one_partition",
+    "rename_partition",
+]
 
 _CREATED_AT_ONCE, _DELETED_AT_ONCE = 100, 25  # Glue's limits of BatchCreatePartition and BatchDeletePartition
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "integer": 32, "bigint": 64}
 _NUMBERS = frozenset({"tinyint", "smallint", "int", "integer", "bigint", "float", "double", "decimal"})
 
 
@@ -24,6 +35,7 @@ def add_partitions(context: ExecutionContext, table: Table, action: AddPartition
     wanted: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for spec, given in action.partitions:
         values = full_values(table, spec)
+        check_values(table, values)
         if given is None and not table.storage.location:
             raise semantic_error(f"Table {table.name} has no location, so a partition needs its own.")
         location = given or f"{(table.storage.location or '').rstrip('/')}/{partition_path(keys, values)}"
@@ -75,6 +87,7 @@ def rename_partition(context: ExecutionContext, table: Table, action: RenamePart
     """Give a partition other values; its location stays. Glue has no such operation, so it is made anew first."""
     partition = one_partition(context, table, action.old)
     values = full_values(table, action.new)
+    check_values(table, values)
     if create_partitions(context, table, [partition_request(partition, Values=list(values))]):
         raise execution_error("AlreadyExistsException", f"Partition already exists: {partition_path(_keys(table), values)}")
     try:
@@ -128,19 +141,53 @@ def _checked(table: Table, spec: Sequence[PartitionCondition]) -> Sequence[Parti
 
 
 def _matching(context: ExecutionContext, table: Table, spec: Sequence[PartitionCondition]) -> Sequence[Partition]:
-    kinds = {key.name: (key.type or "string").partition("(")[0].lower() for key in table.partition_keys}
-    terms = [_term(each, kinds[each.column]) for each in _checked(table, spec)]
+    kinds = {key.name: key.type or "string" for key in table.partition_keys}
+    checked = _checked(table, spec)
+    odd = [each for each in checked if not _fits(kinds[each.column], _value(each))]
+    for each in odd:
+        if each.operator != "=":
+            raise semantic_error(f"'{_value(each)[:100]}' is not a value of key {each.column} of type {kinds[each.column]}")
+    # No expression has a value that is not of its key's type; partitions that were stored with one are found by its text.
+    wanted = {_keys(table).index(each.column): _value(each) for each in odd}
+    terms = [_term(each, kinds[each.column]) for each in checked if each not in odd]
     with hive_errors():
-        return context.host.partitions(table.database, table.name, " AND ".join(terms))
+        found = context.host.partitions(table.database, table.name, " AND ".join(terms) or None)
+    return [each for each in found if all(each.values[at] == value for at, value in wanted.items())]
+
+
+def check_values(table: Table, values: Sequence[str]) -> None:
+    """Raise Hive's error for a value of a new partition that is not of its key's type."""
+    for key, value in zip(table.partition_keys, values, strict=True):
+        kind = key.type or "string"
+        if not _fits(kind, value):
+            message = f"Cannot add partition column {key.name} of type string as it cannot be converted to type {kind}"
+            raise semantic_error(f"{message}: '{value[:100]}'", number=10248)
+
+
+def _fits(kind: str, value: str) -> bool:
+    """Whether the text of a partition's value is one of a key's type."""
+    base = kind.partition("(")[0].strip().lower()
+    if value == HIVE_DEFAULT_PARTITION:
+        return True
+    try:
+        if base in _BITS:
+            return -(1 << (_BITS[base] - 1)) <= int(value) < 1 << (_BITS[base] - 1)
+        if base in {"float", "double"}:
+            return float(value) is not None
+        if base == "boolean":
+            return value.lower() in {"true", "false"}
+        return reader("", family("", kind))(value) is not None
+    except (ValueError, InvalidInput):
+        return False
+
+
+def _value(condition: PartitionCondition) -> str:
+    return condition.value if condition.value is not None else HIVE_DEFAULT_PARTITION
 
 
 def _term(condition: PartitionCondition, kind: str) -> str:
-    value = condition.value if condition.value is not None else HIVE_DEFAULT_PARTITION
-    if kind in _NUMBERS:
-        try:
-            float(value)
-        except ValueError:
-            raise semantic_error(f"'{value[:100]}' is not a value of key {condition.column} of type {kind}") from None
+    value = _value(condition)
+    if kind.partition("(")[0].lower() in _NUMBERS:
         return f"{condition.column} {condition.operator} {value}"
     return f"{condition.column} {condition.operator} '{value.replace(chr(39), chr(39) * 2)}'"
 

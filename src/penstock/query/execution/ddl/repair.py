@@ -12,7 +12,7 @@ from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl.errors import semantic_error, table_of
 from penstock.query.execution.ddl.outcome import changed
-from penstock.query.execution.ddl.partitions import create_partitions
+from penstock.query.execution.ddl.partitions import check_values, create_partitions
 from penstock.query.execution.ddl.requests import storage_request
 from penstock.query.execution.ddl.tables import refuse_iceberg
 from penstock.query.tables.views import VIEW_TYPE
@@ -42,7 +42,8 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
     stored = {tuple(each.values): each for each in context.host.partitions(table.database, table.name)}
     folders = dict(_folders(root, keys))
     location = (table.storage.location or "").rstrip("/")
-    missing = [values for values in folders if values not in stored]
+    new = [values for values in folders if values not in stored]
+    missing = [values for values in new if _is_valid(table, values)]
     gone = [
         values for values, each in stored.items() if values not in folders and not _exists(context, each.storage.location)
     ]
@@ -55,7 +56,17 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
     ]
     existing = create_partitions(context, table, wanted)
     added = [values for values in missing if list(values) not in existing]
-    return changed(context, _report(table, keys, missing, gone, added))
+    skipped = [f"Repair: Skipped {table.name}:{partition_path(keys, each)}" for each in new if each not in missing]
+    return changed(context, [*_report(table, keys, missing, gone, added), *skipped])
+
+
+def _is_valid(table: Table, values: Sequence[str]) -> bool:
+    """Whether each value in a folder's name is of its key's type; a partition with another cannot be read."""
+    try:
+        check_values(table, values)
+    except StatementError:
+        return False
+    return True
 
 
 def _report(

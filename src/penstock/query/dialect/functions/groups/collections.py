@@ -124,10 +124,8 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_map_of_first",
         [
-            "(e) AS map_from_entries(CASE "
-            "WHEN len(list_distinct(list_transform(e, lambda trino_m: trino_m[1]))) = len(e) THEN e "
-            "ELSE list_filter(e, lambda trino_m, trino_j: "
-            "list_position(list_transform(e, lambda trino_n: trino_n[1]), trino_m[1]) = trino_j) END)"
+            "(e) AS list_transform([e], lambda trino_e: map_from_entries(list_transform(trino_firsts("
+            "list_transform(trino_e, lambda trino_m: trino_m[1])), lambda trino_p: trino_e[trino_p])))[1]"
         ],
     ),
     Macro(

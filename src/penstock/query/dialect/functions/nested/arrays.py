@@ -380,6 +380,8 @@ ROWS: Sequence[Row] = [
 
 _NULLS = "len({0}) > list_count({0})"
 
+_FEW = 64  # elements, among which a search is faster than sorting them
+
 DEFINITIONS: Sequence[Definition] = [
     Macro("trino_empty", ["(a) AS list_slice(a, 1, 0)"]),
     Macro(
@@ -390,7 +392,24 @@ DEFINITIONS: Sequence[Definition] = [
         ],
     ),
     Macro("trino_array_sort", ["(a) AS list_sort(a, 'ASC', 'NULLS LAST')"]),
-    Macro("trino_array_distinct", ["(a) AS list_filter(a, lambda trino_x, trino_i: list_position(a, trino_x) = trino_i)"]),
+    # The positions of the first of equal elements, in order: by sorting, as a search for each takes the square of the time.
+    Macro(
+        "trino_firsts",
+        [
+            "(a) AS list_transform([list_sort(list_transform(a, lambda trino_x, trino_i: "
+            "struct_pack(v := trino_x, i := trino_i)))], lambda trino_s: list_sort(list_transform(list_filter(trino_s, "
+            "lambda trino_x, trino_j: trino_j = 1 OR struct_extract(trino_s[trino_j - 1], 'v') "
+            "IS DISTINCT FROM struct_extract(trino_x, 'v')), lambda trino_x: struct_extract(trino_x, 'i'))))[1]"
+        ],
+    ),
+    Macro(
+        "trino_array_distinct",
+        [
+            f"(a) AS list_transform([a], lambda trino_a: CASE WHEN len(trino_a) < {_FEW} THEN "
+            "list_filter(trino_a, lambda trino_x, trino_i: list_position(trino_a, trino_x) = trino_i) "
+            "ELSE list_transform(trino_firsts(trino_a), lambda trino_p: trino_a[trino_p]) END)[1]"
+        ],
+    ),
     Macro(
         "trino_array_union",
         ["(a, b) AS CASE WHEN a IS NOT NULL AND b IS NOT NULL THEN trino_array_distinct(list_concat(a, b)) END"],
@@ -398,17 +417,20 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_array_except",
         [
-            "(a, b) AS CASE WHEN b IS NOT NULL THEN "
-            "list_filter(trino_array_distinct(a), lambda trino_y: list_position(b, trino_y) IS NULL) END"
+            "(a, b) AS list_transform([a], lambda trino_a: list_transform([b], lambda trino_b: "
+            f"CASE WHEN len(trino_a) + len(trino_b) < {_FEW} THEN "
+            "list_filter(trino_array_distinct(trino_a), lambda trino_y: list_position(trino_b, trino_y) IS NULL) "
+            "WHEN trino_a IS NOT NULL AND trino_b IS NOT NULL THEN "
+            "list_transform(list_filter(trino_firsts(list_concat(trino_b, trino_a)), "
+            "lambda trino_p: trino_p > len(trino_b)), lambda trino_p: trino_a[trino_p - len(trino_b)]) END)[1])[1]"
         ],
     ),
     Macro(
         "trino_array_intersect",
         [
-            "(a, b) AS CASE WHEN len(a) >= len(b) THEN "
-            "list_filter(trino_array_distinct(a), lambda trino_y: list_position(b, trino_y) IS NOT NULL) "
-            "WHEN len(a) < len(b) THEN "
-            "list_filter(trino_array_distinct(b), lambda trino_y: list_position(a, trino_y) IS NOT NULL) END"
+            "(a, b) AS list_transform([CASE WHEN len(a) < len(b) THEN struct_pack(a := b, b := a) "
+            "ELSE struct_pack(a := a, b := b) END], lambda trino_s: trino_array_except(struct_extract(trino_s, 'a'), "
+            "trino_array_except(struct_extract(trino_s, 'a'), struct_extract(trino_s, 'b'))))[1]"
         ],
     ),
     Macro(

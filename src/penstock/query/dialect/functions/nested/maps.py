@@ -174,10 +174,15 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_multimap_of_entries",
         [
-            "(e) AS map_from_entries(list_transform(trino_array_distinct(list_transform(e[:CASE "
-            f"WHEN list_count(list_transform(e, lambda trino_e: trino_e[1])) < len(e) THEN {_NO_KEY} ELSE len(e) END], "
-            "lambda trino_e: trino_e[1])), lambda trino_k: row(trino_k, list_transform("
-            "list_filter(e, lambda trino_e: trino_e[1] = trino_k), lambda trino_e: trino_e[2]))))"
+            "(e) AS list_transform([e[:CASE WHEN list_count(list_transform(e, lambda trino_e: trino_e[1])) < len(e) "
+            f"THEN {_NO_KEY} ELSE len(e) END]], lambda trino_e: list_transform([list_sort(list_transform(trino_e, "
+            "lambda trino_x, trino_i: struct_pack(v := trino_x[1], i := trino_i)))], lambda trino_s: "
+            "list_transform([list_filter(range(1, len(trino_s) + 1), lambda trino_j: trino_j = 1 OR "
+            "struct_extract(trino_s[trino_j - 1], 'v') IS DISTINCT FROM struct_extract(trino_s[trino_j], 'v'))], "
+            "lambda trino_f: map_from_entries(list_transform(list_sort(list_transform(trino_f, lambda trino_j, trino_n: "
+            "row(struct_extract(trino_s[trino_j], 'i'), trino_j, coalesce(trino_f[trino_n + 1], len(trino_s) + 1) - 1))), "
+            "lambda trino_g: row(trino_e[trino_g[1]][1], list_transform(range(trino_g[2], trino_g[3] + 1), "
+            "lambda trino_y: trino_e[struct_extract(trino_s[trino_y], 'i')][2])))))[1])[1])[1]"
         ],
     ),
     Macro("trino_map_entries", ["(m) AS list_zip(map_keys(m), map_values(m))[:cardinality(m)]"]),
