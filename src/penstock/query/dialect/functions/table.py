@@ -5,7 +5,7 @@ from types import ModuleType
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.groups import aggregates, collections, ordered, windows
+from penstock.query.dialect.functions.groups import aggregates, checksum, collections, ordered, windows
 from penstock.query.dialect.functions.json import functions as json_functions
 from penstock.query.dialect.functions.json import standard
 from penstock.query.dialect.functions.nested import arrays, maps, records
@@ -41,7 +41,7 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Array": (arrays,),
     "Map": (maps,),
     "Row": (records,),
-    "Aggregate": (aggregates, collections, ordered),
+    "Aggregate": (aggregates, collections, ordered, checksum),
     "Window": (windows,),
     "Date and time": (times_arithmetic, clock, fields, formats, moments, units, zones),
     "Session, formats, and areas that are not served": (others,),

@@ -286,7 +286,6 @@ ROWS: Sequence[Row] = [
     _statistic("kurtosis", "kurtosis", finite=True),
     Row(name="skewness", arity=(1, 1), returns=DOUBLE, write=_skewness, kind="aggregate"),
     Row(name="entropy", arity=(1, 1), returns=DOUBLE, write=_entropy, kind="aggregate"),
-    *refuse("checksum", "the engine has no hash of Trino's", kind="aggregate"),
     *refuse("numeric_histogram", "the engine has no such histogram", "Use histogram or width_bucket.", kind="aggregate"),
 ]
 

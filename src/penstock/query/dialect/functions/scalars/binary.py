@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from penstock.query.dialect.functions.python import each_row, invalid
 from penstock.query.dialect.functions.rows import ArrowFunction, Call, Definition, Macro, Row, call_engine, refuse
+from penstock.query.dialect.functions.scalars.murmur3 import murmur3
 from penstock.query.dialect.functions.scalars.xxhash import xxhash64
 from penstock.query.dialect.kinds import BIGINT, DOUBLE, INTEGER, REAL, VARBINARY, VARCHAR, Type
 
@@ -113,6 +114,7 @@ _FUNCTIONS: Sequence[tuple[str, Sequence[str], str, Type, Callable[..., object]]
     ("from_ieee754_64", ["BLOB"], "DOUBLE", DOUBLE, _unpacked(">d")),
     ("crc32", ["BLOB"], "BIGINT", BIGINT, zlib.crc32),
     ("sha512", ["BLOB"], "BLOB", VARBINARY, _digest("sha512")),
+    ("murmur3", ["BLOB"], "BLOB", VARBINARY, murmur3),
     ("xxhash64", ["BLOB"], "BLOB", VARBINARY, lambda value: xxhash64(value).to_bytes(8, "big")),
     *((f"hmac_{name}", ["BLOB", "BLOB"], "BLOB", VARBINARY, _keyed(name)) for name in ("md5", "sha1", "sha256", "sha512")),
 ]
@@ -137,7 +139,7 @@ ROWS: Sequence[Row] = [
     *(_row(name, f"trino_{name}", parameters, kind) for name, parameters, _, kind, _ in _FUNCTIONS),
     *(_row(name, f"trino_{name}", ["BLOB"], VARBINARY) for name in _DIGESTS),
     _row("to_hex", "hex", ["BLOB"], VARCHAR),
-    *refuse("spooky_hash_v2_32 spooky_hash_v2_64 murmur3", "this hash is not implemented here", "Use xxhash64 or sha256."),
+    *refuse("spooky_hash_v2_32 spooky_hash_v2_64", "this hash is not implemented here", "Use xxhash64 or murmur3."),
     *refuse("zstd_compress zstd_decompress", "Athena engine version 3 has no such function"),
 ]
 

@@ -1,8 +1,12 @@
 """xxHash64 with seed 0, by its specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md)."""
 
 import struct
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["xxhash64"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["xxhash64", "xxhash64_of_longs"]
 
 _MASK = (1 << 64) - 1
 _P1, _P2, _P3, _P4, _P5 = (
@@ -54,3 +58,18 @@ def _round(lane: int, word: int) -> int:
 
 def _rotated(value: int, by: int) -> int:
     return ((value << by) | (value >> (64 - by))) & _MASK
+
+
+def xxhash64_of_longs(values: "NDArray[Any]") -> "NDArray[Any]":
+    """Return the hash of the eight bytes of each 64-bit integer, as unsigned integers."""
+    from numpy import uint64  # noqa: PLC0415 - only for columns
+
+    def rotated(each: Any, by: int) -> Any:
+        return (each << uint64(by)) | (each >> uint64(64 - by))
+
+    words = values.view(uint64)
+    result: NDArray[Any] = (rotated(words * uint64(_P2), 31) * uint64(_P1)) ^ uint64((_P5 + 8) & _MASK)
+    result = rotated(result, 27) * uint64(_P1) + uint64(_P4)
+    result = (result ^ (result >> uint64(33))) * uint64(_P2)
+    result = (result ^ (result >> uint64(29))) * uint64(_P3)
+    return result ^ (result >> uint64(32))
