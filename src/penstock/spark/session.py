@@ -199,6 +199,8 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         # Its Python workers are started with -m.
         **{f"spark.executorEnv.{key}": value for key, value in SAFE_PATH.items()},
         **{f"spark.hadoop.{key}": value for key, value in lake_configuration(settings.lake, locations).items()},
+        # A folder and S3 have no locality, and Hadoop's listing of a bucket's root with it fails.
+        "spark.sql.sources.ignoreDataLocality": "true",
     }
     for key, value in settings.extra.items():
         found[key] = f"{found[key]}{_LISTS[key]}{value}" if key in _LISTS and key in found else value

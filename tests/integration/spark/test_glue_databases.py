@@ -23,6 +23,7 @@ from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 from penstock.spark.glue import redshift
 from penstock.spark.glue.databases import KINDS, Target
 from penstock.spark.glue.jobs.bookmark_store import FileBookmarks
+from penstock.spark.glue.jobs.own_readers import driver_class, guard_own_readers
 from penstock.spark.glue.once import write_batch_once_to_database
 from penstock.spark.glue.sources.jdbc import driver_url
 from penstock.testing.postgres import running_postgres
@@ -120,6 +121,22 @@ def test_tables_and_queries_are_read_whole_in_parallel(glue: GlueContext, air: A
     with pytest.raises(EnvironmentProblem, match=r'relation "air.nothing" does not exist') as missing:
         read(glue, air.options("air.nothing"))
     assert air.password not in str(missing.value)
+
+
+def test_scripts_own_reads_need_no_driver_also_after_those_of_glue(glue: GlueContext, air: Air, spark: SparkSession) -> None:
+    guard_own_readers()
+    read(glue, air.options()).count()
+    plain = air.options()
+    assert spark.read.format("jdbc").options(**plain).load().count() == 100
+    one = spark.read.format("jdbc").option("url", plain["url"]).option("user", air.user).option("password", air.password)
+    assert one.option("query", "SELECT id FROM air.flights WHERE id < 3").load().count() == 2
+    login = {"user": air.user, "password": air.password}
+    assert spark.read.jdbc(plain["url"], "air.flights", properties=login).count() == 100
+    target = {**plain, "dbtable": "air.own"}
+    spark.range(3).write.format("jdbc").options(**target).save()
+    spark.range(3, 5).write.jdbc(plain["url"], "air.own", mode="append", properties=login)
+    assert air.run("SELECT count(*) FROM air.own") == [[5]]
+    assert driver_class(spark, "jdbc:oracle:thin:@h") is None
 
 
 def test_spark_quotes_names_of_mysql_for_both_of_its_drivers(spark: SparkSession) -> None:

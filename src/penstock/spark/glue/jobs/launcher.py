@@ -16,6 +16,7 @@ from penstock.errors import EnvironmentProblem, PenstockError
 from penstock.spark.glue.jobs.catalog_service import catalog_served
 from penstock.spark.glue.jobs.iceberg_locks import leave_out_locks
 from penstock.spark.glue.jobs.overwrites import guard_overwrites
+from penstock.spark.glue.jobs.own_readers import guard_own_readers
 from penstock.spark.glue.jobs.stopping import handle_signals
 from penstock.spark.glue.jobs.waits import guard_waits
 from penstock.spark.glue.library_modules import install
@@ -42,6 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     handle_signals()
     guard_overwrites()
     guard_waits()
+    guard_own_readers()
     leave_out_locks()
     install()
     try:

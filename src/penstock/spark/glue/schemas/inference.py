@@ -13,7 +13,7 @@ from typing import Any
 from penstock.errors import InvalidInput
 from penstock.spark.glue.schemas import gluetypes as g
 
-__all__ = ["Seen", "check_names", "json_records", "normalised", "type_of", "type_of_texts", "widened"]
+__all__ = ["Seen", "check_names", "json_records", "normalised", "sorted_fields", "type_of", "type_of_texts", "widened"]
 
 _INT, _LONG = 1 << 31, 1 << 63
 _MOST_DIGITS = 38
@@ -217,3 +217,19 @@ def widened(kind: g.DataType) -> g.DataType:
             rest.append(_DOUBLE if numbers - {"int", "long"} else _LONG_TYPE)
         return rest[0] if len(rest) == 1 else g.ChoiceType(rest)
     return _LONG_TYPE if isinstance(kind, g.IntegerType) else kind
+
+
+def sorted_fields(kind: g.DataType) -> g.DataType:
+    """Return the type with the fields of each struct in the order of their names, as Spark infers them."""
+    match kind:
+        case g.StructType():
+            ordered = sorted(kind, key=lambda each: each.name)
+            return g.StructType([g.Field(each.name, sorted_fields(each.dataType), each.properties) for each in ordered])
+        case g.ArrayType():
+            return g.ArrayType(sorted_fields(kind.elementType), kind.properties)
+        case g.MapType():
+            return g.MapType(sorted_fields(kind.valueType), kind.properties)
+        case g.ChoiceType():
+            return g.ChoiceType([sorted_fields(each) for each in kind.choices.values()], kind.properties)
+        case _:
+            return kind

@@ -12,7 +12,7 @@ from pyspark.sql import types as s
 
 from penstock.spark.glue.schemas import gluetypes as g
 from penstock.spark.glue.schemas.choices import SPARSE, WIDE, choice_column, ddl, spark_type
-from penstock.spark.glue.schemas.inference import check_names, type_of_texts, widened
+from penstock.spark.glue.schemas.inference import check_names, sorted_fields, type_of_texts, widened
 
 __all__ = ["JsonFrame", "json_frame", "reading_type", "texts_type", "with_choices"]
 
@@ -36,13 +36,14 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool
     False no row. Values of one field that have different types make it a choice
     (:mod:`penstock.spark.glue.schemas.choices`). Without rows of nulls, a null is a field that the record lacks, if no
     record has it as null. With ``wide``, all integers are longs, and numbers some of which have a
-    fraction are doubles.
+    fraction are doubles, and fields are in the order of their names.
     """
     text = F.col(f"`{column}`").cast("string")
     found, count, null = texts_type(frame.select(text))
     if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
         check_names(found)
-    kind = widened(found) if wide else found
+    # Of a stream, Spark infers the columns on AWS, and sorts them.
+    kind = sorted_fields(widened(found)) if wide else found
     assert isinstance(kind, g.StructType)
     others = [F.col(f"`{name}`") for name in frame.columns if name != column]
     reading = s.ArrayType(reading_type(kind) if kind.fields else s.StructType([s.StructField("_", s.StringType())]))
