@@ -1,5 +1,6 @@
 """What crawlers recognise in files of each format, and what they refuse: in one file, and in the tables of a crawl."""
 
+import bz2
 import gzip
 import json
 import operator
@@ -13,6 +14,7 @@ import pyarrow.orc
 import pytest
 
 import penstock.crawl.run as run_module
+from penstock.crawl.formats.delimited import _unique
 from penstock.crawl.formats.recognize import recognize
 from penstock.errors import DataProblem
 from penstock.lake import statistics
@@ -76,10 +78,27 @@ def test_a_long_file_is_sampled_and_its_rows_estimated(tmp_path: Path) -> None:
         (b"Obj\x01 and no more", "Avro"),
         (b'{"a": {"b:c": 1}}', "cannot name"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, "nested more than"),
+        (b'{"a":' * 200_000, "recursion depth"),
+        (b"[" * 1_000_000, "recursion depth"),
+        # Forty seconds, when each name was looked for among all before it.
+        (
+            b",".join(b"c%d" % number for number in range(100_000)) + b"\n" + b"," * 99_999,
+            "100,000 fields, more than 10,000",
+        ),
+        (b"," * 1_000_000, "fields, more than 10,000"),
+        (b'"' * 1_000_000, "no known format"),
+        (bz2.compress(bytes(20_000_000)), "no known format"),
     ],
 )
 def test_what_is_damaged_cut_off_or_unknown_is_refused(tmp_path: Path, data: bytes, why: str) -> None:
     assert why in refusal(tmp_path, data)
+
+
+def test_equal_names_of_a_header_are_numbered(tmp_path: Path) -> None:
+    made = found(tmp_path, b"a,A,a,a_2,b\n" + b"1,x,2,y,z\n" * 3)
+    assert [*types(made)] == ["col0", "col1", "col2", "col3", "col4"]
+    assert _unique(["a", "A", "a", "a_2", "", "a_2"]) == ["a", "a_2", "a_3", "a_2_2", "col4", "a_2_3"]
+    assert len(set(_unique(["a"] * 10_000))) == 10_000
 
 
 def test_gzip_is_read_and_said(tmp_path: Path) -> None:

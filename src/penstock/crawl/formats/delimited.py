@@ -13,11 +13,13 @@ from itertools import islice
 from penstock.catalog.model import Column
 from penstock.crawl.formats.port import FileFormat, Recognized
 from penstock.crawl.formats.sample import Sample
+from penstock.errors import DataProblem
 
 __all__ = ["CsvRules", "delimited"]
 
 _DELIMITERS = (",", "|", "\t", ";", "\x01")
 _MOST_RECORDS = 1_000
+_MOST_COLUMNS = 10_000
 _HEADER_NAME = re.compile(r"[A-Za-z_][\w .\-/()#%&]{0,254}")
 _MOST_HEADER = 150
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
@@ -39,7 +41,10 @@ class CsvRules:
 
 
 def delimited(sample: Sample, text: str, rules: CsvRules | None = None) -> Recognized | None:
-    """Return what delimited text has; None if no delimiter gives every record the same fields, at least two."""
+    """Return what delimited text has; None if no delimiter gives every record the same fields, at least two.
+
+    Raises :class:`DataProblem` for more fields than a table has columns.
+    """
     rules = rules or CsvRules()
     end = len(text) if sample.whole else text.rfind("\n") + 1
     used = text[:end]
@@ -47,6 +52,8 @@ def delimited(sample: Sample, text: str, rules: CsvRules | None = None) -> Recog
         return None
     for delimiter in (rules.delimiter,) if rules.delimiter else _DELIMITERS:
         rows = _rows(used, delimiter, rules)
+        if rows and len(rows[0]) > _MOST_COLUMNS:
+            raise DataProblem(f"its first record has {len(rows[0]):,} fields, more than {_MOST_COLUMNS:,}")
         if rows and len(rows[0]) >= (1 if rules.single_column else 2) and len({len(row) for row in rows}) == 1:
             return _recognized(sample, used, rows, delimiter, rules)
     return None
@@ -115,12 +122,13 @@ def _quotes(text: str, delimiter: str, quote: str) -> bool:
 
 
 def _unique(names: Sequence[str]) -> Sequence[str]:
-    made: list[str] = []
+    made: dict[str, None] = {}
+    last: dict[str, int] = {}
     for name in names:
         wanted = base = name.strip().lower() or f"col{len(made)}"
-        number = 1
         while wanted in made:
-            number += 1
-            wanted = f"{base}_{number}"
-        made.append(wanted)
-    return made
+            # From the last number on: ten thousand equal names would otherwise take fifty million looks.
+            last[base] = last.get(base, 1) + 1
+            wanted = f"{base}_{last[base]}"
+        made[wanted] = None
+    return list(made)
