@@ -351,12 +351,15 @@ class Broker(StandaloneService):
             properties["listener.name.client.ssl.truststore.location"] = str(self.tls.authority)
         if self._mutual_port is None:
             return properties
+        supers = "|".join(re.sub(r"[^A-Za-z0-9_@-]", "[.]", each) for each in (self.username, "controller"))
         return properties | {
             "listener.name.mutual.ssl.truststore.type": "PEM",
             "listener.name.mutual.ssl.truststore.location": str(self.tls.client_authority),
             "listener.name.mutual.ssl.client.auth": "required",
-            # The principal is a certificate's common name, or the whole subject without one.
-            "listener.name.mutual.ssl.principal.mapping.rules": "RULE:^CN=([A-Za-z0-9._@-]+)(,.*)?$/$1/,DEFAULT",
+            # The principal is a certificate's common name, or the whole subject without one. A certificate with the name of
+            # a super user is another one's, whichever authority issued it.
+            "listener.name.mutual.ssl.principal.mapping.rules": f"RULE:^CN=({supers})(,.*)?$/certificate-$1/,"
+            "RULE:^CN=([A-Za-z0-9._@-]+)(,.*)?$/$1/,DEFAULT",
             # Access control lists tell the identities apart. Resources without a list are open to all; the cluster has one
             # (broker_access.guard_cluster).
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

@@ -184,9 +184,11 @@ def test_a_client_certificate_is_an_identity_of_the_broker(platform: Platform) -
     assert produce(bob, "mutual", b"from bob") is None
 
 
-def test_an_identity_of_the_broker_does_not_administer_it(platform: Platform) -> None:
+# Certificates of any authority may have the names of the broker's super users.
+@pytest.mark.parametrize("name", ["mallory", "controller", "penstock"])
+def test_an_identity_of_the_broker_does_not_administer_it(platform: Platform, name: str) -> None:
     """A client that could change passwords or access control lists could become the platform's user, without any list."""
-    mallory = AdminClient({**as_client(platform, "mallory"), "log_level": 0})
+    mallory = AdminClient({**as_client(platform, name), "log_level": 0})
     password = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 8192)
     user = platform.config.kafka_username
     everything = AclBinding(
@@ -217,9 +219,9 @@ def test_an_identity_of_the_broker_does_not_administer_it(platform: Platform) ->
             assert caught.value.args[0].code() == KafkaError.CLUSTER_AUTHORIZATION_FAILED
     assert produce(login(platform), "owners", b"still here") is None
     # That does not include the permissions of a producer.
-    for done in mallory.create_topics([NewTopic("mallorys", 1, 1)]).values():
+    for done in mallory.create_topics([NewTopic(f"{name}s", 1, 1)]).values():
         done.result()
-    assert produce({**as_client(platform, "mallory"), "enable.idempotence": True}, "mallorys", b"mine") is None
+    assert produce({**as_client(platform, name), "enable.idempotence": True}, f"{name}s", b"mine") is None
 
 
 def test_without_a_certificate_of_the_authority_the_mutual_listener_is_closed(platform: Platform, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The master key is changed under a store that is in use, and stopping at any point loses nothing."""
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -135,6 +136,29 @@ def test_what_a_server_sealed_with_the_old_key_meanwhile_is_found(stores: Stores
         forget_keys(stores.path, stores.databases)
     assert rotate(stores.path, stores.databases).values == 1
     assert len(forget_keys(stores.path, stores.databases)) == 1
+
+
+def test_what_servers_write_while_values_are_sealed_anew_is_what_stays(stores: Stores) -> None:
+    """A rotation that wrote back what it had read would undo a change made meanwhile."""
+    stored, done, written = SqlConnectionStore(stores.databases[1], stores.sealer), threading.Event(), 0
+
+    def write() -> None:
+        nonlocal written
+        while not done.is_set() or written < 20:
+            written += 1
+            changed = Connection(name="c", type="KAFKA", properties={"p": str(written)}, created=NOW, updated=NOW)
+            stored.change("c", lambda _, changed=changed: changed)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(4):
+        rotate(stores.path, stores.databases)
+    done.set()
+    writer.join()
+    rotate(stores.path, stores.databases)
+    kept = SqlConnectionStore(stores.databases[1], Sealer.of_file(stores.path)).get("c")
+    assert kept is not None
+    assert kept.properties == {"p": str(written)}
 
 
 def test_one_process_at_a_time_changes_the_file(stores: Stores) -> None:
