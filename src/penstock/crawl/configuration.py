@@ -27,6 +27,7 @@ _SERVED: Mapping[str, tuple[Any, ...]] = {
 }
 _NUMBERS: Mapping[str, range] = {_LEVEL: range(1, 101), _THRESHOLD: range(1, 100_001)}
 _MAX_SHOWN = 200
+_MAX_TEXT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Configuration:
         """Return the settings in ``text``. Raises :class:`InvalidInput` for invalid JSON or an unsupported setting."""
         if not text:
             return cls()
+        if len(text) > _MAX_TEXT:
+            raise InvalidInput(f"The crawler's Configuration has {len(text):,} characters; {_MAX_TEXT:,} is the maximum.")
         try:
             given = json.loads(text)
         except (ValueError, RecursionError) as error:

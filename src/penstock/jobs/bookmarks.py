@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from penstock.bounded_json import count_marks
 from penstock.errors import InvalidInput
 from penstock.jobs.errors import BookmarkMoved, EntryNotFound
 from penstock.jobs.model import JOBS, RUNS
@@ -18,6 +19,7 @@ from penstock.jobs.store import JobStore, Kind
 __all__ = ["BOOKMARKS", "MAX_DOCUMENT", "Bookmark", "BookmarkService", "check_document"]
 
 MAX_DOCUMENT = 4_000_000
+_MAX_VALUES = 500_000
 """Characters of a document."""
 _KEPT = 20
 """How many runs back a bookmark can be rewound."""
@@ -148,6 +150,8 @@ def check_document(text: str) -> Mapping[str, Any]:
     """Return the document in ``text``; raise :class:`InvalidInput` if it is not a JSON object or too long."""
     if len(text) > MAX_DOCUMENT:
         raise InvalidInput(f"The bookmark has {len(text)} characters; {MAX_DOCUMENT} is the maximum.")
+    if count_marks(text.encode(errors="replace"), _MAX_VALUES) > _MAX_VALUES:
+        raise InvalidInput(f"The bookmark has more than {_MAX_VALUES:,} values.")
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

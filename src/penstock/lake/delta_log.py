@@ -4,7 +4,6 @@ Source: Delta transaction log protocol. What a reader may not ignore (deletion v
 versions) is refused by name.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.bounded_json import read_json
 from penstock.errors import DataProblem
 
 __all__ = ["DeltaDamaged", "DeltaRefused", "DeltaState", "read_log"]
@@ -30,6 +30,9 @@ class DeltaDamaged(DataProblem):
 
 _COMMIT = re.compile(r"(\d{20})\.json", re.ASCII)
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet", re.ASCII)
+_MAX_LINE = 16 * 1024 * 1024
+_MAX_VALUES = 1_000_000
+_MAX_DEPTH = 200
 _MAX_COMMIT = 256 << 20  # bytes of one commit's file
 _IGNORED = frozenset(
     {"timestampNtz", "deletionVectors", "columnMapping", "vacuumProtocolCheck", "v2Checkpoint", "checkpointProtection"}
@@ -95,7 +98,7 @@ class DeltaState:
             raise self.refused("its columns are mapped to other names")
         if (metadata.get("format") or {}).get("provider", "parquet") != "parquet":
             raise self.refused("its files are not Parquet")
-        fields = json.loads(metadata["schemaString"])["fields"]
+        fields = read_json(metadata["schemaString"].encode(), most=_MAX_VALUES, deepest=_MAX_DEPTH)["fields"]
         self.columns = [(each["name"], self._type(each["type"])) for each in fields]
         self.keys = list(metadata.get("partitionColumns") or ())
 
@@ -136,7 +139,7 @@ def read_log(folder: Path, name: str, *, check: Callable[[Sequence[Path]], objec
                 raise state.damaged(f"has no version {version}")
             for action in _commit_actions(folder / commits[version]):
                 state.apply(action)
-    except (OSError, pa.ArrowException, ValueError, KeyError, TypeError) as error:
+    except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, AttributeError) as error:
         raise state.damaged(f"cannot be read: {error}") from error
     if not state.columns:
         raise state.damaged("has no schema")
@@ -167,7 +170,12 @@ def _checkpoint_actions(path: Path) -> Iterator[Mapping[str, Any]]:
 def _commit_actions(path: Path) -> Iterator[Mapping[str, Any]]:
     if path.stat().st_size > _MAX_COMMIT:
         raise ValueError(f"{path.name} is larger than {_MAX_COMMIT:,} bytes")
-    with path.open(encoding="utf-8") as lines:
-        for line in lines:
+    with path.open("rb") as file:
+        while line := file.readline(_MAX_LINE + 1):
+            if len(line) > _MAX_LINE:
+                raise ValueError(f"{path.name} has a line of more than {_MAX_LINE:,} bytes")
             if line.strip():
-                yield json.loads(line)
+                action = read_json(line, most=_MAX_VALUES, deepest=_MAX_DEPTH)
+                if not isinstance(action, dict):
+                    raise TypeError(f"{path.name} has a line that is no action")
+                yield action

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -26,6 +25,7 @@ from penstock.api.aws.jobs import jobs as job_operations
 from penstock.api.aws.jobs import runs as run_operations
 from penstock.api.aws.jobs import security, sessions, triggers, workflows
 from penstock.api.aws.protocol.operations import OperationSet
+from penstock.bounded_json import read_json
 from penstock.crawl.model import Crawler
 from penstock.crawl.service import CrawlService
 from penstock.errors import AccessDenied, InvalidInput, NotFound, PenstockError
@@ -53,6 +53,9 @@ RUN_PATH = "/penstock/run"
 _SESSION = str(Path(penstock.__file__).parent / "spark/glue/jobs/session.py")
 GLUE = "glue.amazonaws.com"
 _MAX_BODY = 4 * MAX_DOCUMENT
+# A bookmark is a text of its own; the output of a statement is text, too.
+_MAX_VALUES = 50_000
+_MAX_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +256,7 @@ def _bookmark(jobs: TenantJobs, run: JobRun, method: str, body: bytes) -> Mappin
     if method == "GET":
         return _shape(service.read(run.job))
     try:
-        sent = orjson.loads(body)
+        sent = read_json(body, most=_MAX_VALUES, deepest=_MAX_DEPTH)
         version, document = sent["version"], sent["document"]
         if not isinstance(version, int) or not isinstance(document, str):
             raise TypeError
@@ -266,7 +269,7 @@ def _statement(jobs: TenantJobs, run: JobRun, method: str, body: bytes) -> Mappi
     if method == "GET":
         return jobs.sessions.take(run)
     try:
-        sent = orjson.loads(body)
+        sent = read_json(body, most=_MAX_VALUES, deepest=_MAX_DEPTH)
         number, output = int(sent["id"]), dict(sent["output"])
         cancelled = bool(sent["cancelled"])
     except (ValueError, TypeError, KeyError):
