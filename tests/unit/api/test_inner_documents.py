@@ -1,4 +1,4 @@
-"""Texts of a request that are JSON themselves: the count of a body's values leaves texts out, so each has a bound of its own."""
+"""Texts of a request that are JSON themselves: a body's count of values leaves texts out, so each has its own bound."""
 
 import json
 from collections.abc import Callable

@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -146,8 +147,7 @@ def test_what_servers_write_while_values_are_sealed_anew_is_what_stays(stores: S
         nonlocal written
         while not done.is_set() or written < 20:
             written += 1
-            changed = Connection(name="c", type="KAFKA", properties={"p": str(written)}, created=NOW, updated=NOW)
-            stored.change("c", lambda _, changed=changed: changed)
+            stored.change("c", lambda kept: replace(kept, properties={"p": str(written)}))
 
     writer = threading.Thread(target=write)
     writer.start()
