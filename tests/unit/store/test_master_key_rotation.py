@@ -143,11 +143,14 @@ def test_what_servers_write_while_values_are_sealed_anew_is_what_stays(stores: S
     """A rotation that wrote back what it had read would undo a change made meanwhile."""
     stored, done, written = SqlConnectionStore(stores.databases[1], stores.sealer), threading.Event(), 0
 
+    def counted(kept: Connection) -> Connection:
+        return replace(kept, properties={"p": str(written)})
+
     def write() -> None:
         nonlocal written
         while not done.is_set() or written < 20:
             written += 1
-            stored.change("c", lambda kept: replace(kept, properties={"p": str(written)}))
+            stored.change("c", counted)
 
     writer = threading.Thread(target=write)
     writer.start()
