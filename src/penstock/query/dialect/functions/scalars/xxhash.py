@@ -68,8 +68,9 @@ def xxhash64_of_longs(values: "NDArray[Any]") -> "NDArray[Any]":
         return (each << uint64(by)) | (each >> uint64(64 - by))
 
     words = values.view(uint64)
-    result: NDArray[Any] = (rotated(words * uint64(_P2), 31) * uint64(_P1)) ^ uint64((_P5 + 8) & _MASK)
+    result = (rotated(words * uint64(_P2), 31) * uint64(_P1)) ^ uint64((_P5 + 8) & _MASK)
     result = rotated(result, 27) * uint64(_P1) + uint64(_P4)
     result = (result ^ (result >> uint64(33))) * uint64(_P2)
     result = (result ^ (result >> uint64(29))) * uint64(_P3)
-    return result ^ (result >> uint64(32))
+    hashed: NDArray[Any] = result ^ (result >> uint64(32))
+    return hashed
