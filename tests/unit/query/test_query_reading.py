@@ -28,6 +28,9 @@ from tests.unit.query.lake_of_flights import Ask, Lake, Rows
         ("year = 1999", 0),
         ("month IS NULL", 0),
         ("random() > month - 1", 12),
+        ("month IN (VALUES 3, 4)", 2),
+        ("(carrier, month) IN (VALUES ('UA', 1), ('AA', 2))", 2),
+        ("month = ANY (VALUES 7)", 1),
     ],
 )
 def test_only_partitions_that_the_query_can_need_are_read(ask: Ask, condition: str, months: int) -> None:

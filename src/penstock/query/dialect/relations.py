@@ -12,13 +12,24 @@ from penstock.query.dialect.kinds import BIGINT, Type
 from penstock.query.dialect.positions import position_of
 from penstock.query.errors import StatementError
 
-__all__ = ["check_map_keys", "check_relations", "expand_rows", "name_values", "unnested", "unnested_columns", "with_ties"]
+__all__ = [
+    "VALUES_ALIAS",
+    "check_map_keys",
+    "check_relations",
+    "expand_rows",
+    "name_values",
+    "unnested",
+    "unnested_columns",
+    "with_ties",
+]
 
 TypeOf = Callable[[exp.Expr], Type | None]
 _Columns = list[tuple[str, Type | None]]
 
 _JOIN_KINDS = {"", "INNER", "CROSS", "OUTER"}
 _SAMPLES = {"BERNOULLI", "SYSTEM"}
+VALUES_ALIAS = "trino_values"
+"""The name of a VALUES that stands where a query does."""
 _ROW = "trino_row_{}"  # an element before its fields become columns
 
 
@@ -118,7 +129,7 @@ def name_values(tree: exp.Expr) -> None:
         count = len(first.expressions) if isinstance(first, exp.Tuple) else 1
         names = [exp.to_identifier(f"trino_value_{at}") for at in range(count)]
         place = node.parent if isinstance(node.parent, exp.Subquery) else node
-        alias = exp.TableAlias(this=exp.to_identifier("trino_values"), columns=names)
+        alias = exp.TableAlias(this=exp.to_identifier(VALUES_ALIAS), columns=names)
         rows = exp.Values(expressions=[each.copy() for each in node.expressions], alias=alias)
         query = exp.select(*(exp.column(each.copy()) for each in names)).from_(rows)
         place.replace(exp.Subquery(this=query))

@@ -10,16 +10,18 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.query.dialect.functions.nested.lambdas import applied, fresh, function
-from penstock.query.dialect.functions.nested.records import NESTED, equal
+from penstock.query.dialect.functions.nested.records import NESTED, equal, is_in
 from penstock.query.dialect.functions.rows import Call, call_engine
 from penstock.query.dialect.functions.times.zones import instant
 from penstock.query.dialect.kinds import Type
+from penstock.query.dialect.relations import VALUES_ALIAS
 from penstock.query.dialect.scopes import CORRELATED
 
 __all__ = ["as_records", "in_subquery", "is_quantified", "quantified"]
 
 _ROWS = "trino_rows"
 _COLUMN = "trino_column_{}"
+_MANY = 100  # rows of constants, each of which is a condition of its own
 _ZONED = "timestamp with time zone"
 
 Compare = Callable[[Call], exp.Expr]
@@ -36,8 +38,14 @@ def in_subquery(call: Call, value: exp.Expr, query: exp.Expr) -> exp.Expr:
     A row value is compared with as many columns, or with one column of rows.
     """
     kind, rows = call.types
+    constants = _constants(query)
     if kind is None or rows is None or not ({kind.name, rows.name} & {*NESTED, "char", _ZONED}):
+        if constants and kind is not None and not kind.is_floating:
+            return exp.In(this=value, expressions=constants)  # by which partitions are chosen
         return exp.In(this=value, query=_in_brackets(query))
+    is_plain = next(value.find_all(exp.Subquery, exp.Anonymous), None) is None  # it may stand there several times
+    if constants and kind.name == "row" and len(constants) <= _MANY and is_plain:
+        return is_in(kind, exp.In(this=value, expressions=constants))
     count = len(rows.inner) if rows.name == "row" and not _is_one_column(query) else 1
     if rows.name == "row" and not any(_is_nested(each) for each in rows.inner) and not _is_correlated(query):
         return _fields_in(kind, value, rows, query, count)
@@ -161,6 +169,24 @@ def _is_one_column(query: exp.Expr) -> bool:
         first = query.expressions[0]
         return not isinstance(first, exp.Tuple) or len(first.expressions) == 1
     return isinstance(query, exp.Select) and len(query.expressions) == 1 and not query.is_star
+
+
+def _constants(query: exp.Expr) -> list[exp.Expr]:
+    """Return the rows of a VALUES of constants; empty for every other query."""
+    inside = query
+    while isinstance(inside, exp.Subquery):
+        inside = inside.this
+    source = inside.args.get("from_") if isinstance(inside, exp.Select) else None
+    rows = source.this if source is not None else None
+    if not isinstance(rows, exp.Values) or rows.alias != VALUES_ALIAS:
+        return []
+    found: list[exp.Expr] = []
+    for row in rows.expressions:
+        fields = row.expressions if isinstance(row, exp.Tuple) else [row]
+        if not all(isinstance(each, exp.Literal | exp.Null | exp.Boolean) for each in fields):
+            return []
+        found.append(exp.Tuple(expressions=[each.copy() for each in fields]) if len(fields) > 1 else fields[0].copy())
+    return found
 
 
 def _is_correlated(query: exp.Expr) -> bool:
