@@ -13,6 +13,7 @@ from penstock.errors import InvalidInput, PenstockError
 from penstock.jobs.definitions import check_arguments, check_settings
 from penstock.jobs.errors import EntryNotFound, JobsOff, TooManyEntries, TooManyRuns
 from penstock.jobs.model import ENDED, JOB_RUN, JOBS, RUNS, Job, JobRun, RunState
+from penstock.jobs.starters import code_arguments
 from penstock.jobs.store import JobStore
 from penstock.paging import Page, page
 
@@ -92,6 +93,16 @@ class RunService:
 
         self._store.add_under(JOBS, job, RUNS, make)
         self._wake()
+
+    def code_arguments(self, job: str, request: RunRequest, *, earlier: str | None = None) -> Sequence[str]:
+        """Return the arguments that a starter of ``job`` may only set with the right to update it.
+
+        Without arguments, a run again of ``earlier`` has those of that run.
+        """
+        arguments = request.arguments
+        if not arguments and earlier is not None and (found := self._store.get(RUNS, earlier)) is not None:
+            arguments = found.arguments
+        return code_arguments(self._store, job, arguments)
 
     def retry(self, job: str, run_id: str, request: RunRequest) -> JobRun:
         """Start a run again, with its arguments unless ``request`` has others. Raises :meth:`start`'s errors."""

@@ -14,6 +14,7 @@ from penstock.jobs.definitions import check_arguments
 from penstock.jobs.errors import EntryNotFound, SettingNotServed
 from penstock.jobs.model import JOBS
 from penstock.jobs.named import TaggedEntries, TaggedEntry
+from penstock.jobs.starters import code_arguments
 from penstock.jobs.store import JobStore, Kind, all_entries
 from penstock.tags import check_tags
 
@@ -144,6 +145,15 @@ class TriggerService(TaggedEntries[Trigger]):
             return replace(changed, next_run=next_run(changed, self._now()) if changed.active else None)
 
         return self._change(name, change)
+
+    def code_arguments(self, actions: Sequence[Mapping[str, Any]]) -> Mapping[str, Sequence[str]]:
+        """Return, by job, the arguments that the author of ``actions`` may only set with the right to update that job."""
+        found = {
+            (each["JobName"], number): code_arguments(self._store, each["JobName"], each.get("Arguments") or {})
+            for number, each in enumerate(actions)
+            if each.get("JobName")
+        }
+        return {job: names for (job, _), names in found.items() if names}
 
     def start(self, name: str) -> None:
         """Activate a trigger; one on demand is fired. Raises :class:`EntryNotFound`, and the errors of its actions."""

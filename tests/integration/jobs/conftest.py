@@ -82,6 +82,8 @@ def jobs_beside_s3(folder: Path, *statements: Any, tls: PlatformTls | None = Non
 @pytest.fixture(scope="package")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
     folder: Path = tmp_path_factory.mktemp("jobs")
-    with running_server(folder / "home", arguments=["--jobs", "--jobs-lake-folder"]) as server:
+    (folder / "readable").mkdir()
+    arguments = ["--jobs", "--jobs-lake-folder", "--jobs-read", str(folder / "readable")]
+    with running_server(folder / "home", arguments=arguments) as server:
         make_role(server)
         yield Jobs(server=server, glue=server.client("glue"))

@@ -177,8 +177,8 @@ def test_the_token_of_a_run_ends_with_it(jobs: Jobs) -> None:
             RunBookmarks(url=url, token=wrong).read()
 
 
-def test_the_command_line_creates_starts_and_follows_jobs(jobs: Jobs, tmp_path: Path) -> None:
-    script = tmp_path / "lines.py"
+def test_the_command_line_creates_starts_and_follows_jobs(jobs: Jobs) -> None:
+    script = jobs.server.home.parent / "readable" / "lines.py"
     script.write_text("import sys\nprint(sys.argv[1:])\nprint('gone', file=sys.stderr)\nsys.exit(int(sys.argv[2]))\n")
 
     def penstock(*arguments: str) -> tuple[int, str, str]:

@@ -45,7 +45,13 @@ _SHARED = frozenset({"iam", "organizations", "sts"})
 # Services whose answers have tables and their columns.
 _WITH_TABLES = frozenset({"athena", "glue", "lakeformation"})
 # Operations that carry out others of their service, each of which is authorized separately.
-_BATCHES = frozenset({("secretsmanager", "BatchGetSecretValue")})
+_BATCHES = frozenset(
+    {
+        ("secretsmanager", "BatchGetSecretValue"),
+        # Arguments that bring code need the right to update the job.
+        *(("glue", operation) for operation in ("StartJobRun", "CreateTrigger", "UpdateTrigger")),
+    }
+)
 # Crawlers act for the caller who creates, updates or starts them.
 _CRAWLING = frozenset({"CreateCrawler", "StartCrawler", "StartCrawlerSchedule", "UpdateCrawler", "UpdateCrawlerSchedule"})
 _CRAWLER_ACTIONS = ("glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable", "glue:BatchCreatePartition")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.aws.catalog.shapes import error_detail
+from penstock.api.aws.jobs.authors import check_author
 from penstock.api.aws.jobs.shapes import PAGE, paged, wanted
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
@@ -32,10 +33,11 @@ def operations(service: RunService, bookmarks: BookmarkService) -> OperationSet:
 
 
 def _runs(service: RunService) -> dict[str, Handler]:
-    def start(request: Request, _context: RequestContext) -> Response:
+    def start(request: Request, context: RequestContext) -> Response:
         asked = RunRequest(settings=run_settings(request), arguments=request.get("Arguments") or {})
         earlier = request.get("JobRunId")
         job = request["JobName"]
+        check_author(context, job, service.code_arguments(job, asked, earlier=earlier))
         run = service.retry(job, earlier, asked) if earlier else service.start(job, asked)
         return {"JobRunId": run.id}
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from penstock.api.aws.jobs.authors import check_author
 from penstock.api.aws.jobs.shapes import PAGE, paged, wanted
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
@@ -21,7 +22,12 @@ def operations(service: TriggerService) -> OperationSet:
 
 
 def _writers(service: TriggerService) -> dict[str, Handler]:
-    def create(request: Request, _context: RequestContext) -> Response:
+    def check_authors(request: Request, context: RequestContext) -> None:
+        for job, names in service.code_arguments(request.get("Actions") or ()).items():
+            check_author(context, job, names)
+
+    def create(request: Request, context: RequestContext) -> Response:
+        check_authors(request, context)
         trigger = Trigger(
             name=request["Name"],
             type=request["Type"],
@@ -32,7 +38,8 @@ def _writers(service: TriggerService) -> dict[str, Handler]:
         service.create(trigger, activate=bool(request.get("StartOnCreation")))
         return {"Name": trigger.name}
 
-    def update(request: Request, _context: RequestContext) -> Response:
+    def update(request: Request, context: RequestContext) -> Response:
+        check_authors(request["TriggerUpdate"], context)
         return {"Trigger": trigger_shape(service.update(request["Name"], _settings(request["TriggerUpdate"])))}
 
     def named(act: Callable[[str], None]) -> Handler:
