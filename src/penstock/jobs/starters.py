@@ -33,7 +33,7 @@ class CodeArgumentDenied(AccessDenied):
     def __init__(self, job: str, names: Sequence[str]) -> None:
         super().__init__(
             f"The argument {', '.join(names)} of job {job} can only be set by a caller who may update the job.",
-            remedy=f"Ask for glue:UpdateJob on it, set the argument in the job, or let the job allow its starters to set it: "
+            remedy="Ask for glue:UpdateJob on it, set the argument in the job, or let the job allow its starters to set it: "
             f"{STARTER_ARGUMENTS} among its DefaultArguments.",
         )
 

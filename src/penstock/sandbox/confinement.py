@@ -31,6 +31,8 @@ class Confinement:
     local_ports: bool = False
     closed: tuple[int, ...] = ()
     user: tuple[int, int] | None = None
+    all_files: bool = False
+    """Whether a process of root keeps root's right to files of other users, within what is open to it."""
     sandbox: bool = True
 
     @property
@@ -47,6 +49,7 @@ class Confinement:
             "local_ports": self.local_ports,
             "closed": list(self.closed),
             "user": self.user,
+            "all_files": self.all_files,
             "sandbox": self.sandbox,
         }
 
@@ -61,6 +64,7 @@ class Confinement:
             local_ports=document["local_ports"],
             closed=tuple(document["closed"]),
             user=None if user is None else (user[0], user[1]),
+            all_files=document["all_files"],
             sandbox=document["sandbox"],
         )
 
@@ -98,7 +102,7 @@ def confine(confinement: Confinement) -> None:
         limit(own_user=confinement.user is not None)
         if confinement.user is not None:
             shed_user(*confinement.user)
-        drop_privileges()
+        drop_privileges(all_files=confinement.all_files)
         if confinement.sandbox:
             local = _local_ports(confinement)
             landlock.restrict(

@@ -4,6 +4,7 @@ Sources: capabilities(7), prctl(2), getrlimit(2).
 """
 
 import contextlib
+import ctypes
 import os
 import resource
 import signal
@@ -20,11 +21,17 @@ _PR_SET_CHILD_SUBREAPER = 36
 _CAPABILITIES_VERSION = 0x20080522
 _MOST_CAPABILITIES = 64
 _PROCESSES = 4096
-_KILLED_FIRST = "500"  # proc_pid_oom_score_adj(5): before the server, behind what asks to be
+_FILES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+_MEMORY_ORDER = Path("/proc/self/oom_score_adj")
+_KILLED_FIRST = 500  # proc_pid_oom_score_adj(5): before the server, behind what asks to be
 
 
-def drop_privileges() -> None:
-    """Drop every capability, for good; no program that is executed from now on gains any right. Raises :class:`OSError`."""
+def drop_privileges(*, all_files: bool = False) -> None:
+    """Drop every capability, for good; no program that is executed from now on gains any right. Raises :class:`OSError`.
+
+    With ``all_files``, root's right to read and write files of other users stays.
+    """
+    kept = _capabilities() & _FILES if all_files else 0
     with contextlib.suppress(OSError):
         prctl(_PR_CAP_AMBIENT, _CLEAR_ALL)
     for number in range(_MOST_CAPABILITIES):
@@ -32,12 +39,19 @@ def drop_privileges() -> None:
             held = prctl(_PR_CAPBSET_READ, number)
         except OSError:
             break  # the kernel has no more
-        if held:
+        if held and not kept & 1 << number:
             # Without the right to it the process has no capability to lose, and no_new_privs keeps it from more.
             with contextlib.suppress(PermissionError):
                 prctl(_PR_CAPBSET_DROP, number)
-    call("capset", struct.pack("=Ii", _CAPABILITIES_VERSION, 0), bytes(24))
+    call("capset", struct.pack("=Ii", _CAPABILITIES_VERSION, 0), struct.pack("=6I", kept, kept, 0, 0, 0, 0))
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
+def _capabilities() -> int:
+    """Return the lower half of the permitted capabilities as bits."""
+    data = ctypes.create_string_buffer(24)
+    call("capget", struct.pack("=Ii", _CAPABILITIES_VERSION, 0), data)
+    return int(struct.unpack("=6I", data.raw)[1])
 
 
 def shed_user(uid: int, gid: int) -> None:
@@ -52,8 +66,9 @@ def limit(*, own_user: bool) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if own_user:
         resource.setrlimit(resource.RLIMIT_NPROC, (_PROCESSES, _PROCESSES))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(_KILLED_FIRST)
+    with contextlib.suppress(OSError, ValueError):
+        if int(_MEMORY_ORDER.read_text()) < _KILLED_FIRST:
+            _MEMORY_ORDER.write_text(str(_KILLED_FIRST))
 
 
 def end_with_parent(parent: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from penstock.sandbox.syscalls import AUDIT_ARCH, MACHINE, NUMBERS, prctl
 
-__all__ = ["REFUSED", "WITHOUT_EFFECT", "available", "install", "program"]
+__all__ = ["REFUSED", "TIMES", "WITHOUT_EFFECT", "available", "install", "program"]
 
 _PR_GET_SECCOMP, _PR_SET_SECCOMP, _MODE_FILTER = 21, 22, 2
 _ALLOW, _ERRNO, _KILL_PROCESS = 0x7FFF0000, 0x00050000, 0x80000000
@@ -52,8 +52,10 @@ REFUSED = (
 )
 """System calls that are refused whatever their arguments."""
 # Modes and times of files, which Landlock does not restrict either. Programs that copy files would stop at an error.
-WITHOUT_EFFECT = ("chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat")
+WITHOUT_EFFECT = ("chmod", "fchmod", "fchmodat", "fchmodat2")
 """System calls that have no effect, and say that they had."""
+TIMES = {"utime": 1, "utimes": 1, "futimesat": 2, "utimensat": 2}
+"""Those that have none unless they set the present time, and where the times are: ``touch`` asks so if there is a file."""
 # Of other processes than the caller's own, which is 0: by the position of the process's id.
 _OF_OTHERS = {
     "prlimit64": 0,
@@ -106,6 +108,9 @@ def _instructions(*, truncate: bool) -> Iterator[bytes]:
         yield from _when(name, [_refuse(errno.EPERM)])
     for name in WITHOUT_EFFECT:
         yield from _when(name, [_return(_ERRNO)])
+    for name, position in TIMES.items():
+        given = [_argument(position), _step(_JUMP_EQUAL, 0, 0, 2), _upper_half(position), _step(_JUMP_EQUAL, 0, 1, 0)]
+        yield from _when(name, [*given, _return(_ERRNO)])
     # The C library then takes clone(2), whose flags can be looked at.
     yield from _when("clone3", [_refuse(errno.ENOSYS)])
     yield from _when("clone", [_argument(0), *_refuse_if_set(_NEW_NAMESPACES)])
@@ -184,6 +189,10 @@ def _refuse_if(value: int, number: int) -> list[bytes]:
 def _argument(position: int) -> bytes:
     """Load the lower half of an argument: those that are looked at are ints."""
     return _load(_ARGUMENTS + 8 * position)
+
+
+def _upper_half(position: int) -> bytes:
+    return _load(_ARGUMENTS + 8 * position + 4)
 
 
 def _load(offset: int) -> bytes:

@@ -50,7 +50,7 @@ _TABLE: tuple[tuple[str, int, int | None], ...] = (
     *(("utime", 132, None), ("utimes", 235, None), ("futimesat", 261, None), ("utimensat", 280, 88)),
     *(("setxattr", 188, 5), ("lsetxattr", 189, 6), ("fsetxattr", 190, 7), ("setxattrat", 463, 463)),
     *(("removexattr", 197, 14), ("lremovexattr", 198, 15), ("fremovexattr", 199, 16), ("removexattrat", 466, 466)),
-    *(("capset", 126, 91), ("file_setattr", 469, 469)),
+    *(("capset", 126, 91), ("capget", 125, 90), ("file_setattr", 469, 469)),
     *(("landlock_create_ruleset", 444, 444), ("landlock_add_rule", 445, 445), ("landlock_restrict_self", 446, 446)),
 )
 _COLUMN = {"x86_64": 1, "aarch64": 2}.get(MACHINE)
@@ -60,7 +60,7 @@ NUMBERS: Mapping[str, int] = (
 """The numbers of system calls on this machine; empty where its architecture is unknown."""
 
 
-def call(name: str, *arguments: "int | bytes | ctypes.Structure | None") -> int:
+def call(name: str, *arguments: "int | bytes | ctypes.Array[ctypes.c_char] | None") -> int:
     """Make a system call, and return its result; raise :class:`OSError` if it fails or this machine has no such call."""
     if name not in NUMBERS:
         raise OSError(38, "The system call is not known on this machine", name)  # ENOSYS
@@ -85,5 +85,5 @@ def prctl(option: int, *arguments: "int | ctypes.Structure") -> int:
     return found
 
 
-def _pointer(value: "bytes | ctypes.Structure | None") -> object:
-    return ctypes.byref(value) if isinstance(value, ctypes.Structure) else ctypes.c_char_p(value)
+def _pointer(value: "bytes | ctypes.Array[ctypes.c_char] | None") -> object:
+    return value if isinstance(value, ctypes.Array) else ctypes.c_char_p(value)

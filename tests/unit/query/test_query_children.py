@@ -46,17 +46,37 @@ def run(child: Child, task: Task, catalog: StatementHost, sql: str) -> Outcome:
 
 def test_a_child_is_kept_for_its_account_alone(task: Task, lake: Lake) -> None:
     pool = ChildPool(idle=2)
-    with pool.acquire("1") as first:
+    with pool.acquire("1", task.lake.root, task.folder) as first:
         run(first, task, lake.catalog, "SELECT 1")
-    with pool.acquire("2") as other:
+    with pool.acquire("2", task.lake.root, task.folder) as other:
         assert other is not first
-    with pool.acquire("1") as again:
+    with pool.acquire("1", task.lake.root, task.folder) as again:
         assert again is first
         run(again, task, lake.catalog, "SELECT count(*) FROM flights WHERE month = 2")
         assert (task.folder / RESULT).read_bytes() == b'"_col0"\n"10"\n'
     pids = [first.pid, other.pid]
     pool.close()
     assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux confines processes")
+def test_a_child_reads_its_account_s_lake_and_writes_its_statements_files_alone(
+    task: Task, lake: Lake, tmp_path: Path
+) -> None:
+    other, pool = tmp_path / "another lake", ChildPool()
+    other.mkdir()
+    flights = "SELECT count(*) FROM flights WHERE month = 2"
+    with pool.acquire("1", task.lake.root, task.folder) as child:
+        run(child, task, lake.catalog, flights)
+        status = Path(f"/proc/{child.pid}/status").read_text()
+        assert ("NoNewPrivs:\t1" in status, "Seccomp:\t2" in status) == (True, True)
+    with pool.acquire("1", task.lake.root, other) as child, pytest.raises(StatementError, match="Permission denied"):
+        run(child, task, lake.catalog, flights)
+    # A folder that cannot be listed has no files.
+    with pool.acquire("1", other, task.folder) as child:
+        run(child, task, lake.catalog, flights)
+    assert (task.folder / RESULT).read_bytes() == b'"_col0"\n"0"\n'
+    pool.close()
 
 
 def test_only_so_many_idle_children_are_kept(children: ChildPool) -> None:
@@ -78,7 +98,7 @@ def test_a_child_ends_when_it_holds_half_of_what_a_statement_may_allocate() -> N
 def test_a_running_statement_is_killed_and_the_next_one_has_a_new_process(
     children: ChildPool, task: Task, lake: Lake
 ) -> None:
-    with children.acquire("killed") as child:
+    with children.acquire("killed", task.lake.root, task.folder) as child:
         child.run(task, lake.catalog, lambda _: None)
         planned = threading.Event()
 
@@ -92,7 +112,7 @@ def test_a_running_statement_is_killed_and_the_next_one_has_a_new_process(
             child.run(replace(task, sql=ENDLESS), lake.catalog, lambda _: planned.set())
         ender.join()
     assert not psutil.pid_exists(child.pid)
-    with children.acquire("killed") as next_one:
+    with children.acquire("killed", task.lake.root, task.folder) as next_one:
         assert next_one.pid != child.pid
         run(next_one, task, lake.catalog, "SELECT 1")
 
@@ -109,7 +129,8 @@ def test_memory_beyond_the_engines_own_bound_ends_the_statement(
     children: ChildPool, task: Task, lake: Lake, sql: str
 ) -> None:
     limit = task.settings.memory_bytes + (512 << 20)
-    with children.acquire("memory") as child, pytest.raises((StatementError, ChildEnded)) as error:
+    serving = children.acquire("memory", task.lake.root, task.folder)
+    with serving as child, pytest.raises((StatementError, ChildEnded)) as error:
         run(child, task, lake.catalog, sql)
     assert isinstance(error.value, StatementError | ChildEnded)
     failure = error.value.failure()
@@ -120,7 +141,7 @@ def test_memory_beyond_the_engines_own_bound_ends_the_statement(
 
 def test_cpu_time_is_bounded_without_the_watch(children: ChildPool, task: Task, lake: Lake) -> None:
     settings = replace(task.settings, timeout_seconds=-59.5)  # half a second is left
-    with children.acquire("time") as child, pytest.raises(ChildEnded) as ended:
+    with children.acquire("time", task.lake.root, task.folder) as child, pytest.raises(ChildEnded) as ended:
         run(child, replace(task, settings=settings), lake.catalog, ENDLESS)
     assert ended.value.failure().message.startswith("EXCEEDED_TIME_LIMIT")
 
@@ -130,7 +151,7 @@ def test_a_child_is_kept_after_an_error_of_the_catalog(children: ChildPool, task
         def databases(self) -> Sequence[Database]:
             raise AccessDenied("not you")
 
-    with children.acquire("refused") as child:
+    with children.acquire("refused", task.lake.root, task.folder) as child:
         with pytest.raises(AccessDenied, match="not you"):
             run(child, task, Refusing(), "SHOW DATABASES")
         assert child.usable
@@ -149,7 +170,7 @@ def test_a_table_named_often_in_a_statement_is_read_once_from_the_catalog(
 
     catalog = Counting(lake.catalog.names, lake.catalog.stored, lake.catalog.parts)
     many = " UNION ALL ".join(["SELECT count(*) FROM flights WHERE month = 1"] * 20)
-    with children.acquire("reads") as child:
+    with children.acquire("reads", task.lake.root, task.folder) as child:
         run(child, task, catalog, many)
         assert reads == ["flights"]
         run(child, task, catalog, many)
@@ -199,7 +220,7 @@ def test_a_process_that_cannot_start_is_not_the_statements_fault(monkeypatch: py
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(CannotRun, match="cannot be started"):
         pool.read("SELECT 1", ())
-    with pool.acquire("1") as child, pytest.raises(ChildEnded) as ended:
+    with pool.acquire("1", task.lake.root, task.folder) as child, pytest.raises(ChildEnded) as ended:
         child.run(task, FakeCatalog(), lambda _: None)
     assert ended.value.failure().message == "GENERIC_INTERNAL_ERROR: The process for the query cannot be started."
     monkeypatch.setattr(sys, "executable", "/no/such/python")

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux confines 
 
 # It confines itself, and prints for each attempt the number of the error, 0 without one.
 PROGRAM = """
-import ctypes, json, os, socket, sys
+import ctypes, json, os, pathlib, socket, sys
 from penstock.sandbox.confinement import Confinement, confine
 from penstock.sandbox import seccomp
 from penstock.sandbox.syscalls import NUMBERS
@@ -43,6 +43,11 @@ def raw(number, *arguments):
 for name in given["calls"]:
     if name in NUMBERS:
         attempt(name, lambda: raw(NUMBERS[name], 0, 0, 0, 0, 0, 0))
+for name in given["times"]:
+    if name in NUMBERS:
+        attempt(name, lambda: raw(NUMBERS[name], 1, 1, 1, 0))
+attempt("touch", lambda: pathlib.Path("touched").touch())
+found["touch"] = found["touch"] or not os.path.exists("touched")
 for name in ("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr"):
     attempt(name + " of another", lambda: raw(NUMBERS[name], given["parent"], 0, 0, 0))
 attempt("setpriority of another", lambda: raw(NUMBERS["setpriority"], 0, given["parent"], 19))
@@ -74,7 +79,15 @@ print(json.dumps(found))
 def confined(folder: Path, **further: Any) -> dict[str, Any]:
     """Return what a process came to that may write ``folder`` alone."""
     confinement = Confinement(read=needed(os.environ), write=(folder,), **further.pop("confinement", {}))
-    given = {"confinement": confinement.document(), "calls": [], "ports": {}, "files": {}, "parent": os.getpid(), **further}
+    given = {
+        "confinement": confinement.document(),
+        "calls": [],
+        "times": [],
+        "ports": {},
+        "files": {},
+        "parent": os.getpid(),
+        **further,
+    }
     done = subprocess.run(
         [sys.executable, "-P", "-c", PROGRAM, json.dumps(given)], capture_output=True, cwd=folder, text=True, check=False
     )
@@ -94,6 +107,7 @@ def test_a_confined_process_is_refused_whatever_is_not_its_own(tmp_path: Path) -
             own,
             confinement={"connect": (ports["open"],), "local_ports": True, "closed": (ports["closed"],)},
             calls=[*seccomp.REFUSED, *seccomp.WITHOUT_EFFECT],
+            times=[*seccomp.TIMES],
             ports=ports,
             closed=str(closed),
             files={
@@ -117,7 +131,8 @@ def test_a_confined_process_is_refused_whatever_is_not_its_own(tmp_path: Path) -
         )
     allowed = {name for name, error in found.items() if error == 0}
     assert allowed == {
-        *({*seccomp.WITHOUT_EFFECT} & {*found}),
+        *({*seccomp.WITHOUT_EFFECT, *seccomp.TIMES} & {*found}),
+        "touch",
         *("prlimit64 of its own", "pair 1", "pair 5", "connect open", "listen open", "listen anywhere", "chmod", "fork"),
         *("read own", "hosts", "null", "interpreter", "its own environment"),
         *(f"socket {family} 1 {protocol}" for family in (2, 10) for protocol in (0, 6)),

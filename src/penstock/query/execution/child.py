@@ -1,7 +1,8 @@
 """The child process in which statements are parsed, planned and run.
 
-``python -P -m penstock.query.execution.child DESCRIPTOR FOLDER`` starts it; the descriptor is a socket to the owner, the
-folder is for what engines spill.
+``python -P -m penstock.query.execution.child DESCRIPTOR FOLDER OPEN`` starts it; the descriptor is a socket to the owner,
+the folder is for what engines spill. It confines itself to that folder, and to what the document OPEN lets it ``read`` and
+``write``: engines parse files that anybody may have written.
 The owner sends pickles, which this process trusts: ``("read", sql, parameters, limits)``, ``("run", task, limits)`` and
 the replies to ``ask``. The limits are bytes of resident memory, bytes of allocated data (RLIMIT_DATA), and seconds of CPU
 time. This process sends JSON, which the owner checks: while it runs a task, ``ask`` with the name of a method of
@@ -33,6 +34,8 @@ from penstock.query.dialect.statements.model import Execute, ExecuteImmediate
 from penstock.query.errors import InvalidRequest, StatementCancelled, StatementError, memory_exceeded
 from penstock.query.execution.remote import HostFailed, RemoteHost
 from penstock.query.settings import OUT_OF_MEMORY
+from penstock.sandbox.confinement import Confinement, confine, is_possible
+from penstock.sandbox.surroundings import needed
 from penstock.statements.model import StatementStatistics
 
 if TYPE_CHECKING:
@@ -53,12 +56,12 @@ _NICE = 5  # the server that answers requests has priority
 def main(arguments: list[str]) -> None:
     """Serve the owner until it closes the socket or ends."""
     os.umask(0o077)
+    _go_first_when_memory_is_short()
+    _confine(Path(arguments[1]), json.loads(arguments[2]))
     _stay_with_owner()
     # The owner decides when a statement ends, so it alone handles Ctrl-C at its terminal.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _go_first_when_memory_is_short()
     channel: Connection[Any, Any] = Connection(int(arguments[0]))
     os.set_inheritable(channel.fileno(), False)
     scratch = Path(arguments[1])
@@ -71,6 +74,12 @@ def main(arguments: list[str]) -> None:
             _send(channel, {**answer, "peak": _peak(), "worn": is_worn(_pages(5), limits[1])})
             if what == "run":
                 _prepare_for_the_next(scratch)
+
+
+def _confine(scratch: Path, open_to: Mapping[str, Sequence[str]]) -> None:
+    read, write = (tuple(map(Path, open_to.get(name, ()))) for name in ("read", "write"))
+    if is_possible():
+        confine(Confinement(read=needed(os.environ, *read), write=(scratch, *write), all_files=True))
 
 
 def _answer(what: str, arguments: Sequence[Any], channel: "Connection[Any, Any]") -> Mapping[str, Any]:

@@ -64,6 +64,9 @@ _QUESTIONS = frozenset(
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
 
 
+_Serves = tuple[str, Path | None, Path | None]  # an account, its lake, the parent folder of its statements' files
+
+
 class ChildEnded(Exception):
     """The process ended before it answered."""
 
@@ -113,7 +116,8 @@ class StatementKind:
 class Child:
     """One process. Any thread may call :meth:`kill`; only one thread at a time may call the other methods."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_to: "Mapping[str, Sequence[Path]] | None" = None) -> None:
+        """``open_to`` are the folders that the process may ``read`` and ``write``, beside its own and the system's."""
         self._scratch = tempfile.mkdtemp(prefix="penstock-spill-")
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -127,13 +131,14 @@ class Child:
                     "penstock.query.execution.child",
                     str(theirs.fileno()),
                     self._scratch,
+                    json.dumps({name: [str(each) for each in paths] for name, paths in (open_to or {}).items()}),
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 # Only why it could not start, or the last message of a library: for the server's log.
                 stderr=None,
-                env=_environment(),
+                env={**_environment(), "TMPDIR": self._scratch},
                 # Its own session, so that only the server handles a Ctrl-C at its terminal.
                 start_new_session=True,
             )
@@ -284,21 +289,26 @@ class ChildPool:
         self._max_idle = idle
         self._places = threading.BoundedSemaphore(waiting)
         self._lock = threading.Lock()
-        self._idle: list[tuple[str, Child]] = []
+        self._idle: list[tuple[_Serves, Child]] = []
         self._readers: list[Child] = []
         self._reading = threading.BoundedSemaphore(readers)
         self._starter: ThreadPoolExecutor | None = None
         self._closed = False
+        self._files: Path | None = None
         self._kinds: SharedCache[tuple[str, tuple[str, ...]], StatementKind] = SharedCache(_KNOWN)
 
     @contextmanager
-    def acquire(self, account: str) -> Iterator[Child]:
-        """Lend a child for statements of ``account``; it is kept afterwards if it is still usable."""
-        child = self._take(account)
+    def acquire(self, account: str, lake: Path | None = None, files: Path | None = None) -> Iterator[Child]:
+        """Lend a child for statements of ``account``; it is kept afterwards if it is still usable.
+
+        It reads the folder ``lake`` and writes to ``files`` and below, and nothing else of the machine.
+        """
+        serves = (account, lake, files)
+        child = self._take(serves)
         try:
             yield child
         finally:
-            self._give(account, child)
+            self._give(serves, child)
 
     def read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
         """Parse ``sql`` in a child. Raises :class:`InvalidRequest`, and :class:`TooManyRequests` if too many wait."""
@@ -323,10 +333,13 @@ class ChildPool:
             children = [*self._readers, *(child for _, child in self._idle)]
             self._readers, self._idle = [], []
             starter, self._starter = self._starter, None
+            files, self._files = self._files, None
         for child in children:
             child.close()
         if starter is not None:
             starter.shutdown()
+        if files is not None:
+            shutil.rmtree(files, ignore_errors=True)
 
     def _read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
         with self._lock:
@@ -363,19 +376,29 @@ class ChildPool:
             if not keep:
                 child.close()
 
-    def _take(self, account: str) -> Child:
+    def folder(self, account: str) -> Path:
+        """Return the parent folder of the files of the account's statements."""
+        with self._lock:
+            if self._files is None:
+                self._files = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
+            made = self._files / account
+            made.mkdir(mode=0o700, exist_ok=True)
+            return made
+
+    def _take(self, serves: _Serves) -> Child:
         with self._lock:
             for number, (served, child) in enumerate(self._idle):
-                if served == account and child.usable:
+                if served == serves and child.usable:
                     del self._idle[number]
                     return child
-        return self._started()
+        _, lake, files = serves
+        return self._started({"read": [] if lake is None else [lake], "write": [] if files is None else [files]})
 
-    def _give(self, account: str, child: Child) -> None:
+    def _give(self, serves: _Serves, child: Child) -> None:
         surplus: list[Child] = []
         with self._lock:
             if child.usable and not self._closed:
-                self._idle.append((account, child))
+                self._idle.append((serves, child))
                 # The child that has been idle longest ends, of any account.
                 while len(self._idle) > self._max_idle:
                     surplus.append(self._idle.pop(0)[1])
@@ -384,7 +407,7 @@ class ChildPool:
         for each in surplus:
             each.close()
 
-    def _started(self) -> Child:
+    def _started(self, open_to: "Mapping[str, Sequence[Path]] | None" = None) -> Child:
         # One thread that lives as long as the pool starts them: Linux ends a child with the thread that started it.
         with self._lock:
             if self._closed:
@@ -392,7 +415,7 @@ class ChildPool:
             if self._starter is None:
                 self._starter = ThreadPoolExecutor(1, thread_name_prefix="penstock-sql-start")
             # Under the lock, because a closed pool must not use its starter.
-            starting = self._starter.submit(Child)
+            starting = self._starter.submit(Child, open_to)
         try:
             return starting.result()
         except OSError as error:

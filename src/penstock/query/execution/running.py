@@ -143,7 +143,7 @@ class Run:
         :meth:`clean` removes its files. Raises :class:`StatementError`; :class:`Interrupted` if it was stopped,
         :class:`GaveWay` after :meth:`give_way`.
         """
-        folder = self._folder = Path(tempfile.mkdtemp(prefix="penstock-sql-"))
+        folder = self._folder = Path(tempfile.mkdtemp(dir=self._children.folder(self._settings.account)))
         outcome = self._computed(folder, reuse=self._fetched(folder))
         if outcome.statistics.reused:
             outcome = self._reused(folder, outcome)
@@ -196,7 +196,7 @@ class Run:
             writes=statement.substatement in WRITING,
             reuse=reuse,
         )
-        with self._children.acquire(self._settings.account) as child:
+        with self._children.acquire(self._settings.account, self._lake.root, folder.parent) as child:
             with self._lock:
                 self._child = child
             self._began = None

@@ -3,8 +3,10 @@
 import json
 import logging
 import os
+import shutil
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -41,9 +43,11 @@ class _Ended(Exception):
 class _Process:
     """One process and the queries that it computes."""
 
-    def __init__(self, settings: SparkSqlSettings, lake: Path, log: Path, module: str) -> None:
+    def __init__(self, settings: SparkSqlSettings, lake: Path, log: Path, module: str, files: Path) -> None:
         ours, theirs = socket.socketpair()
+        self._scratch = tempfile.mkdtemp(prefix="penstock-spark-sql-")
         environment = {name: value for name in _KEPT if (value := os.environ.get(name)) is not None}
+        environment |= dict.fromkeys(("HOME", "TMPDIR", "SPARK_LOCAL_DIRS"), self._scratch)
         log.parent.mkdir(parents=True, exist_ok=True)
         with ours, theirs, log.open("ab") as output:
             self._process = subprocess.Popen(
@@ -60,7 +64,7 @@ class _Process:
         self._waiting: dict[int, Future[Mapping[str, Any]]] = {}
         self._count = 0
         self._ended = False
-        self._send({**asdict(settings), "lake": str(lake), "log": str(log)})
+        self._send({**asdict(settings), "lake": str(lake), "log": str(log), "files": str(files)})
         threading.Thread(target=self._receive, name="penstock-spark-sql", daemon=True).start()
 
     @property
@@ -109,6 +113,7 @@ class _Process:
             self._ended = True
             waiting, self._waiting = list(self._waiting.values()), {}
         self._channel.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
         status: int | None = None
         with suppress(subprocess.TimeoutExpired):
             status = self._process.wait(_PATIENCE)
@@ -126,7 +131,7 @@ class SparkSql:
         *,
         name: str,
         error: Callable[[str, str], Exception],
-        module: str = "penstock.spark.sql.process",
+        module: str = "penstock.spark.sql.confined",
         patience: float = _PATIENCE,
     ) -> None:
         """``error`` makes the caller's exception of Athena's code and a message; ``module`` is what the process runs.
@@ -146,11 +151,13 @@ class SparkSql:
     def compute(self, request: Mapping[str, Any], file: Path, stop: Callable[[], bool], /) -> Mapping[str, Any]:
         """Compute the query of ``request``, with its rows in ``file``; see :mod:`penstock.spark.sql.process`.
 
+        The process may write into the folders beside that of ``file``: those of the account's statements.
+
         Raises what ``error`` makes; if ``stop`` returns True, that of a query that was stopped.
         """
         retried = False
         while True:
-            process, number, future = self._start({**request, "file": str(file)})
+            process, number, future = self._start({**request, "file": str(file)}, file.parent.parent)
             try:
                 answer = self._wait(process, number, future, stop)
             except _Ended as error:
@@ -172,14 +179,14 @@ class SparkSql:
         if process is not None:
             process.kill()
 
-    def _start(self, request: Mapping[str, Any]) -> "tuple[_Process, int, Future[Mapping[str, Any]]]":
+    def _start(self, request: Mapping[str, Any], files: Path) -> "tuple[_Process, int, Future[Mapping[str, Any]]]":
         while True:
             with self._lock:
                 if self._closed:
                     raise self._error("SERVER_RESTARTED", "The server was stopped.")
                 if self._process is None or not self._process.usable:
                     # It may have ended because it was idle.
-                    self._process = _Process(self._settings, self._lake, self._log, self._module)
+                    self._process = _Process(self._settings, self._lake, self._log, self._module, files)
                 process = self._process
             submitted = process.submit(request)
             if submitted is not None:

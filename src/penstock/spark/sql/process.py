@@ -1,19 +1,18 @@
-"""The process of Spark SQL: ``python -P -m penstock.spark.sql.process DESCRIPTOR``, a socket to its owner.
+"""What the process of Spark SQL does, which :mod:`penstock.spark.sql.confined` starts with a socket to its owner.
 
-The first message has the members of :class:`penstock.spark.sql.engine.SparkSqlSettings`, ``lake`` and ``log``. Then
-requests come: ``run`` with a ``number``, ``sql``, what it ``reads``, the ``types`` of its columns, the ``file`` for its rows
-(Arrow's file format), a ``limit`` of bytes and ``explain``; and ``cancel`` with the number. The answers are ``done`` with
-``order`` (the file's batches in the order of the rows) or ``lines``, and ``failed`` with ``code`` and ``message``. All are
-JSON. The process ends when the socket closes, or when no query came for as long as the settings say.
+The first message has the members of :class:`penstock.spark.sql.engine.SparkSqlSettings`, ``lake``, ``log`` and ``files``,
+the parent of the folders that rows are written to. Then requests come: ``run`` with a
+``number``, ``sql``, what it ``reads``, the ``types`` of its columns, the ``file`` for its rows (Arrow's file format), a
+``limit`` of bytes and ``explain``; and ``cancel`` with the number. The answers are ``done`` with ``order`` (the batches of
+the file in the order of the rows) or ``lines``, and ``failed`` with ``code`` and ``message``. All are JSON. The process ends
+when the socket closes, or when no query came for as long as the settings say.
 """
 
 import json
 import os
-import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection
@@ -64,13 +63,8 @@ SEMANTICS: Mapping[str, str] = {
 """Spark's settings under which the translated queries have Trino's results."""
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Serve the owner."""
-    os.umask(0o077)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    channel: Connection[Any, Any] = Connection(int(arguments[0]))
-    os.set_inheritable(channel.fileno(), False)
-    settings = json.loads(channel.recv_bytes())
+def main(channel: "Connection[Any, Any]", settings: Mapping[str, Any]) -> None:
+    """Serve the owner, whose first message the settings were."""
     spark = _session(settings)
     pool = ThreadPoolExecutor(settings["at_once"], thread_name_prefix="penstock-spark-sql")
     with suppress(EOFError, OSError):
@@ -82,7 +76,7 @@ def main(arguments: Sequence[str]) -> None:
 def _session(settings: Mapping[str, Any]) -> SparkSession:
     lake = Path(settings["lake"])
     buckets = [each.name for each in lake.iterdir() if each.is_dir() and not each.name.startswith(".")]
-    scratch = Path(settings["log"]).parent / "spark-sql-warehouse"
+    scratch = Path(os.environ["TMPDIR"], "spark-sql-warehouse")
     return open_session(
         SessionSettings(
             master=settings["master"],
@@ -95,6 +89,7 @@ def _session(settings: Mapping[str, Any]) -> SparkSession:
             extra={
                 **SEMANTICS,
                 "spark.sql.catalog.default_iceberg.warehouse": scratch.as_uri(),
+                "spark.sql.warehouse.dir": scratch.as_uri(),
                 **dict(settings["configuration"]),
                 **NO_VARIABLES,
             },
@@ -214,7 +209,3 @@ def _write(frame: DataFrame, file: Path, limit: int, stop: Callable[[], None]) -
     if order is None or len(order) != count:
         raise EOFError("Spark's rows are not complete")
     return order
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
