@@ -1,11 +1,13 @@
 """Statements of a work group that selects Spark SQL, by boto3, beside those of the other engine over the same tables."""
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -198,6 +200,8 @@ def test_what_fails_and_what_is_stopped_says_so(world: World) -> None:
     assert world.end(running)["Status"]["State"] == "CANCELLED"
     assert world.answer("SELECT count(*) FROM sales", "big")[0] == [["_col0"], ["6"]]
     for each in psutil.Process(world.server).children(recursive=True):
+        if sys.platform == "linux" and (each.name() == "java" or "penstock.spark.sql.confined" in each.cmdline()):
+            assert "Seccomp:\t2" in Path(f"/proc/{each.pid}/status").read_text()
         if each.name() == "java":
             each.kill()
     lost = world.execution("SELECT count(*) FROM sales", "big")["Status"]

@@ -40,6 +40,7 @@ _MAX_COMPLAINTS = 1 << 20  # bytes, some ten thousand complaints
 _COMPLAINT = re.compile(r"^([^:\n]+):(\d+):(\d+): (?!warning: )(.*)\n", re.MULTILINE)
 _MAX_WORKERS = 2
 _WORKER = Path(__file__).with_name("worker.py")
+_OWN = str(Path(__file__).parents[3])
 _OWN_FILES = Path(__file__).with_name("shipped")
 _COMMON = ("api", "logging", "longrunning", "rpc", "type")
 
@@ -146,7 +147,7 @@ class _Worker:
             shipped = [str(_well_known_folder()), str(_OWN_FILES), self._link_common_files()]
             self._process = subprocess.Popen(
                 # Isolated and without site: it needs the standard library and one package.
-                [sys.executable, "-I", "-S", str(_WORKER), _library_folder(), self._folder, *shipped],
+                [sys.executable, "-I", "-S", str(_WORKER), _OWN, _library_folder(), self._folder, *shipped],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -1,7 +1,8 @@
-"""The child process in which Google's protocol compiler runs; a program of its own that imports nothing of Penstock.
+"""The child process in which Google's protocol compiler runs; a program of its own, which imports nothing of Penstock but
+what confines it to its folder.
 
-Arguments: the folder that holds ``grpc_tools``, a folder to work in, and folders of files that every definition may import.
-Standard input carries requests, standard output
+Arguments: the folder that has ``penstock``, the one that has ``grpc_tools``, a folder to work in, and folders of files that
+every definition may import. Standard input carries requests, standard output
 answers. A request is its length (4 bytes, big-endian) and JSON: ``files``, a mapping of import path to text, ``main``,
 the path to compile, and ``seconds``, how much of the processor it may take before the system ends the process by SIGPROF. An
 answer is one byte, a length (4 bytes), the seconds of the processor used (a double) and a body: ``D`` with a
@@ -34,11 +35,14 @@ _BAD_PATHS = frozenset({errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.EN
 
 def main() -> None:
     """Answer requests until standard input ends."""
+    _remove_at_the_end(Path(sys.argv[3]))
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
     # The compiler may write to it, and that is nobody's.
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-    library, folder, shipped = sys.argv[1], Path(sys.argv[2]), sys.argv[3:]
+    own, library, folder, shipped = sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4:]
+    sys.path.append(own)
+    _confine(folder, [Path(library), *map(Path, shipped)])
     sys.path.append(library)
     from grpc_tools import _protoc_compiler as protoc  # noqa: PLC0415 - its folder is known only now
 
@@ -58,8 +62,30 @@ def main() -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
         answers.write(struct.pack(ANSWER_HEAD, kind, len(body), time.process_time() - started) + body)
         answers.flush()
-    # Nobody else does where the parent was killed.
+
+
+def _remove_at_the_end(folder: Path) -> None:
+    """Let a process of its own remove ``folder`` when this one has ended, however it did: a confined one cannot."""
+    ended, alive = os.pipe()
+    if os.fork():
+        os.close(ended)
+        return  # ``alive`` stays open as long as this process lives
+    for each in (0, 1, 2, alive):
+        os.close(each)
+    os.read(ended, 1)
     shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+def _confine(folder: Path, libraries: list[Path]) -> None:
+    """Leave the process its libraries to read and its folder to write: the compiler is C++, its input anybody's."""
+    from penstock.sandbox.confinement import Confinement, confine, is_possible  # noqa: PLC0415 - as grpc_tools
+    from penstock.sandbox.surroundings import needed  # noqa: PLC0415 - as above
+
+    # What the folder links to is in the packages of the common definitions.
+    common = [each.resolve() for each in folder.glob("common/google/*")]
+    if is_possible():
+        confine(Confinement(read=needed({}, *libraries, *common), write=(folder,)))
 
 
 def _read(stream: BinaryIO) -> bytes | None:

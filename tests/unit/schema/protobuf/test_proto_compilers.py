@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import shutil
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +40,8 @@ def test_a_compiler_that_dies_is_replaced() -> None:
     source = {"a.proto": 'syntax = "proto3"; message A {}'}
     assert isinstance(pool.compile(source, "a.proto"), bytes)
     (child,) = pool._idle
+    if sys.platform == "linux":
+        assert "Seccomp:\t2" in Path(f"/proc/{child._process.pid}/status").read_text()
     os.kill(child._process.pid, signal.SIGKILL)
     child._process.wait()
     assert isinstance(pool.compile(source, "a.proto"), bytes)
