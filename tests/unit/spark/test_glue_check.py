@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -336,3 +337,74 @@ def test_types_of_connections_say_what_to_write_instead(kind: str, writes: bool,
     method = "write_dynamic_frame.from_options(frame, " if writes else "create_dynamic_frame.from_options("
     (found,) = check(f"glueContext.{method}'{kind}', {{}})").of_kind("refused")
     assert re.search(wanted, found.note)
+
+
+def _notebook(path: Path, *cells: str) -> Path:
+    code = [{"cell_type": "code", "source": each.splitlines(keepends=True)} for each in cells]
+    path.write_text(json.dumps({"nbformat": 4, "cells": [{"cell_type": "markdown", "source": "# %idle"}, *code]}))
+    return path
+
+
+def test_a_notebook_is_checked_by_its_cells(tmp_path: Path) -> None:
+    notebook = _notebook(
+        tmp_path / "a.ipynb",
+        "%idle_timeout 2880\n%glue_version 5.0\n%extra_py_files s3://lake/own_code.py\n",
+        '%%configure\n{"--additional-python-modules": "some-package==1.0"}\n',
+        HEAD + "import own_code, some_package\n",
+        "if True:\n    !ls\n    print(1)\n%%not a magic at the beginning\n1\nglueContext.purge_s3_path('s3://a/', {})\n",
+        "%%sql\nSELECT * FROM t\n",
+        "import nothing_like_it\n",
+    )
+    report = check_script(notebook)
+    assert {each.name for each in report.of_kind("refused")} == {"GlueContext.purge_s3_path", "import nothing_like_it"}
+    places = {each["name"]: (each["cell"], each["line"]) for each in report.document()["refused"]}
+    assert places == {"GlueContext.purge_s3_path": (5, 6), "import nothing_like_it": (7, 1)}
+    assert "cell 5, line 6: GlueContext.purge_s3_path" in report.text()
+    magics = {each.name for each in report.of_kind("ignored")}
+    assert magics >= {"%idle_timeout", "%extra_py_files", "%%configure", "!ls", "%%sql"}
+    assert CliRunner().invoke(command, ["check", str(notebook)]).exit_code == 1
+    ran = CliRunner().invoke(command, ["run", str(notebook)])
+    assert "is a notebook" in str(ran.exception)
+    for wrong in ("{}", "no", '{"cells": [{"cell_type": "code"}]}', '{"cells": 3}'):
+        (tmp_path / "b.ipynb").write_text(wrong)
+        with pytest.raises(InvalidInput, match="not a notebook"):
+            check_script(tmp_path / "b.ipynb")
+
+
+def test_modules_beside_the_script_in_archives_and_in_its_project_are_found(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    for folder in ("jobs", "common", "jobs/inside"):
+        (project / folder).mkdir(parents=True)
+    (project / "pyproject.toml").write_text("")
+    (project / "jobs/beside.py").write_text("")
+    (tmp_path / "outside").mkdir()
+    with zipfile.ZipFile(project / "jobs/libs.zip", "w") as archive:
+        archive.writestr("packed/__init__.py", "")
+        archive.writestr("single.py", "")
+    script = project / "jobs/job.py"
+    script.write_text("import beside, inside, packed, single\nimport common\nimport outside\n")
+    report = check_script(script, extra_files=["libs.zip"])
+    assert [(each.name, each.sure) for each in report.of_kind("refused")] == [("import outside", True)]
+    (found,) = report.of_kind("differs")
+    assert (found.name, str(project) in found.note) == ("import common", True)
+    # What is in an archive of the lake is not known here.
+    report = check_script(script, extra_files=["s3://lake/libs.zip"])
+    assert {each.name: each.sure for each in report.of_kind("refused")} == {
+        "import packed": False, "import single": False, "import outside": False
+    }  # fmt: skip
+
+
+def test_a_refused_name_in_a_function_that_nothing_calls_is_a_warning(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    never = "def old(frame):\n    return frame.relationalize('x', 's3://a/')\ndef older(frame):\n    return old(frame)\n"
+    script.write_text(HEAD + never)
+    report = check_script(script)
+    assert [(each.called, each.sure) for each in report.of_kind("refused")] == [(False, False)]
+    assert "Refused, in functions that nothing calls:" in report.text()
+    assert report.document()["refused"][0]["called"] is False
+    assert CliRunner().invoke(command, ["check", str(script)]).exit_code == 0
+    refuse_sure(report, [])
+    for call in ("older(frame)\n", "steps = [older]\n", "getattr(sys.modules[__name__], 'older')(frame)\n"):
+        script.write_text(HEAD + never + call)
+        assert [each.called for each in check_script(script).of_kind("refused")] == [True]
+        assert CliRunner().invoke(command, ["check", str(script)]).exit_code == 1

@@ -66,11 +66,12 @@ def command() -> None:
 def check_command(script: Path, extra_py_files: str, as_json: bool) -> None:
     """Say what SCRIPT.py uses of AWS Glue's library: what is refused, what differs, what is served.
 
-    Nothing of it is run. The exit status is 1 if anything is refused.
+    A notebook (.ipynb) is checked by its cells. Nothing of it is run. The exit status is 1 if anything is refused that a run
+    may reach.
     """
     report = check_script(script, extra_files=[each for each in extra_py_files.split(",") if each])
     click.echo(json.dumps(report.document(), indent=2) if as_json else report.text())
-    if report.of_kind("refused"):
+    if report.failing:
         sys.exit(1)
 
 
@@ -264,9 +265,13 @@ def _catalog(environment: Mapping[str, str], lake: Path | None, bucket: str | No
 def _check(script: Path, arguments: Sequence[str]) -> None:
     """Refuse a script that cannot succeed, and warn of what it may reach; before Spark, which takes seconds to start."""
     extra = [name for each in values_of(arguments, "--extra-py-files") for name in each.split(",")]
+    if script.suffix.lower() == ".ipynb":
+        raise InvalidInput(
+            f"{script} is a notebook, and a job is a script.", remedy="Export it: jupyter nbconvert --to script."
+        )
     report = check_script(script, extra_files=extra)
     refuse_sure(report, [*arguments, "--JOB_NAME"])
-    for each in report.of_kind("refused"):
+    for each in report.failing:
         click.echo(f"penstock: {script}, line {each.line}: {each.name} is refused when it is reached. {each.note}", err=True)
 
 

@@ -3,9 +3,10 @@
 import importlib.util
 import os
 import re
-from collections.abc import Collection, Iterator
+import zipfile
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.check.findings import Finding
@@ -31,6 +32,11 @@ _LIBRARIES = frozenset({each.module.partition(".")[0] for each in ROWS})
 _TOLD = {(each.module, each.owner) for each in ROWS} - {("awsglue.context", "GlueContext")}
 _HUDI = "Hudi's connector does not resolve here: use an Iceberg or a Delta table."
 _FILES = {"s3", "file"}
+_ARCHIVES = {".zip", ".egg", ".whl"}
+_MOST_NAMES = 100_000
+_PROJECT = (".git", "pyproject.toml", "setup.py")
+"""What the root of a project has."""
+_MOST_FOLDERS = 4
 # Names of Spark's data sources whose jars are not here. Others may be a script's own text.
 _ABSENT_SOURCES = re.compile(
     r"hudi|(net\.snowflake\.spark\.)?snowflake|(io\.github\.spark_redshift_community|com\.databricks)\.\S+"
@@ -42,21 +48,62 @@ _ABSENT_SOURCES = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a run of the script finds: ``folder`` is the script's, ``modules`` are the names of further files of Python."""
+    """What a run of the script finds: ``folder`` is the script's, ``modules`` are the names of further files of Python.
+
+    ``unknown`` says that there are archives whose modules are not known, because they lie elsewhere.
+    """
 
     folder: Path | None = None
     modules: Collection[str] = ()
+    unknown: bool = False
+
+    @classmethod
+    def of(cls, folder: Path, files: Iterable[str], *, packages: Iterable[str] = ()) -> "Surroundings":
+        """Return those of a script with the ``files`` of ``--extra-py-files``, also archives, and ``packages`` of pip."""
+        modules = {re.split(r"[^\w.-]", each.strip())[0].replace("-", "_") for each in packages}
+        unknown = False
+        for each in files:
+            name = PurePosixPath(each)
+            modules.add(name.name.partition("-")[0] if name.suffix == ".whl" else name.stem)
+            if name.suffix in _ARCHIVES:
+                inside = _modules_of(folder / each.removeprefix("file://"))
+                unknown = unknown or inside is None
+                modules |= inside or set()
+        return cls(folder=folder, modules=modules, unknown=unknown)
+
+    def above(self, name: str) -> Path | None:
+        """Return the folder above the script's, in its project, that has a top-level module."""
+        for folder in (self.folder, *self.folder.parents)[:_MOST_FOLDERS] if self.folder is not None else ():
+            if folder != self.folder and _has(folder, name):
+                return folder
+            if any((folder / each).exists() for each in _PROJECT):
+                return None
+        return None
 
     def has_module(self, name: str) -> bool:
         """Return whether a top-level module can be imported; imports nothing."""
         if name in self.modules:
             return True
-        if self.folder is not None and ((self.folder / f"{name}.py").is_file() or (self.folder / name).is_dir()):
+        if self.folder is not None and _has(self.folder, name):
             return True
         try:
             return importlib.util.find_spec(name) is not None
         except (ImportError, ValueError):
             return True  # it is there, and has no specification
+
+
+def _has(folder: Path, name: str) -> bool:
+    return (folder / f"{name}.py").is_file() or (folder / name).is_dir()
+
+
+def _modules_of(archive: Path) -> set[str] | None:
+    """Return the top-level modules of an archive of Python, None if it cannot be read here."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            names = [PurePosixPath(each) for each in opened.namelist()[:_MOST_NAMES]]
+    except (OSError, zipfile.BadZipFile):
+        return None
+    return {each.parts[0] if len(each.parts) > 1 else each.stem for each in names if each.suffix in {".py", ".so"}}
 
 
 def find_outcomes(uses: Uses, reached: Collection[int], surroundings: Surroundings) -> list[Finding]:
@@ -90,12 +137,19 @@ def _name(use: Use, *, sure: bool) -> Iterator[Finding]:
 
 def _packages(uses: Uses, reached: Collection[int], surroundings: Surroundings) -> Iterator[Finding]:
     for name, line, node in uses.imports:
-        if name not in _LIBRARIES and name != "pyspark" and not surroundings.has_module(name):
+        if name in _LIBRARIES or name == "pyspark" or surroundings.has_module(name):
+            continue
+        near = surroundings.above(name)
+        if near is not None:
+            note = f"It is in {near}, where a job does not look: give it as --extra-py-files."
+            yield Finding(line=line, kind="differs", name=f"import {name}", note=note)
+        else:
             note = (
                 "There is no such module: install it for this Python (jobs refuse --additional-python-modules), "
                 "or put its file beside the script (--extra-py-files)."
             )
-            yield Finding(line=line, kind="refused", name=f"import {name}", note=note, sure=node in reached)
+            sure = node in reached and not surroundings.unknown
+            yield Finding(line=line, kind="refused", name=f"import {name}", note=note, sure=sure)
 
 
 def _call(call: Call, *, sure: bool) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """The result of a check: each use of a name with its line, and what became of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ class Finding:
     """One use. ``note`` says how a served name differs, or what to write instead of a refused one.
 
     A refused use that is ``sure`` is reached by every run of the script; others may be in a branch that is not taken.
+    One that is not ``called`` is in a function that nothing in the script calls: a warning.
     ``ignored`` are options that change nothing, ``unknown`` names that AWS's classes do not have either.
     """
 
@@ -22,6 +23,7 @@ class Finding:
     name: str
     note: str = ""
     sure: bool = False
+    called: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,20 @@ class Report:
     script: str
     findings: Sequence[Finding]
     arguments: Sequence[tuple[str, int]] = ()
+    place: Callable[[int], tuple[int, int]] | None = None
+    """Of a notebook, the number of the cell that has a line, and the line in it."""
+
+    @property
+    def failing(self) -> Sequence[Finding]:
+        """The refused uses that a run may reach."""
+        return [each for each in self.of_kind("refused") if each.called]
+
+    def where(self, line: int) -> str:
+        """Return how people find a line."""
+        if self.place is None:
+            return f"line {line}"
+        cell, inside = self.place(line)
+        return f"cell {cell}, line {inside}"
 
     def of_kind(self, kind: Kind) -> Sequence[Finding]:
         """Return the findings of one kind."""
@@ -44,18 +60,25 @@ class Report:
     def document(self) -> dict[str, Any]:
         """Return the report as JSON: lists of uses by kind, and the arguments."""
         kinds: tuple[Kind, ...] = ("refused", "differs", "ignored", "unknown", "served")
-        uses: dict[str, Any] = {kind: [_document(each) for each in self.of_kind(kind)] for kind in kinds}
+        uses: dict[str, Any] = {kind: [self._document(each) for each in self.of_kind(kind)] for kind in kinds}
         return {"script": self.script, **uses, "arguments": [{"name": name, "line": line} for name, line in self.arguments]}
 
     def text(self) -> str:
         """Return the report for people: what is refused first."""
-        refused, differing = self.of_kind("refused"), self.of_kind("differs")
+        refused, differing = self.failing, self.of_kind("differs")
+        uncalled = [each for each in self.of_kind("refused") if not each.called]
         ignored, unknown, served = self.of_kind("ignored"), self.of_kind("unknown"), self.of_kind("served")
         lines = [f"{self.script}: {len(refused)} refused, {len(differing)} different from AWS, {len(served)} served"]
-        titles = ("Refused", "Different from AWS", "Ignored", "Not of AWS's library")
-        for title, found in zip(titles, (refused, differing, ignored, unknown), strict=True):
+        parts = {
+            "Refused": refused,
+            "Refused, in functions that nothing calls": uncalled,
+            "Different from AWS": differing,
+            "Ignored": ignored,
+            "Not of AWS's library": unknown,
+        }
+        for title, found in parts.items():
             if found:
-                lines += ["", f"{title}:", *(f"  line {each.line}: {_sentence(each)}" for each in found)]
+                lines += ["", f"{title}:", *(f"  {self.where(each.line)}: {_sentence(each)}" for each in found)]
         if served:
             names: dict[str, list[int]] = {}
             for each in served:
@@ -66,14 +89,17 @@ class Report:
             lines += ["", f"Arguments that it needs: {' '.join(f'--{name}' for name, _ in self.arguments)}"]
         return "\n".join(lines)
 
-
-def _document(finding: Finding) -> dict[str, Any]:
-    found: dict[str, Any] = {"line": finding.line, "name": finding.name}
-    if finding.note:
-        found["note"] = finding.note
-    if finding.kind == "refused":
-        found["sure"] = finding.sure
-    return found
+    def _document(self, finding: Finding) -> dict[str, Any]:
+        found: dict[str, Any] = {"line": finding.line, "name": finding.name}
+        if self.place is not None:
+            found["cell"], found["line"] = self.place(finding.line)
+        if finding.note:
+            found["note"] = finding.note
+        if finding.kind == "refused":
+            found["sure"] = finding.sure
+            if not finding.called:
+                found["called"] = False
+        return found
 
 
 def _sentence(finding: Finding) -> str:

@@ -4,13 +4,15 @@ import ast
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.spark.glue.check.evaluation import Surroundings, find_outcomes
 from penstock.spark.glue.check.findings import Finding, Report
+from penstock.spark.glue.check.notebooks import read_notebook
 from penstock.spark.glue.check.reading import read
-from penstock.spark.glue.check.unconditional import reached
+from penstock.spark.glue.check.unconditional import reached, uncalled_lines
 
 __all__ = ["check_script", "check_text", "refuse_sure"]
 
@@ -18,11 +20,12 @@ _MAX_BYTES = 1_000_000
 _PYTHON_2 = re.compile(
     r"^\s*(print\s+[^\s(=.]|exec\s+['\"]|raise\s+\w+\s*,|except\s+[\w.]+\s*,\s*\w+\s*:)|`|<>|\b0\d+\b|\d+[lL]\b|\bur['\"]"
 )
+_MAGIC = "It is the notebook's own, and no part of a job: give its setting to the session or to the job."
 _OPTIONAL = {"TempDir", "RedshiftTempDir"}
 
 
 def check_script(path: Path, *, extra_files: Sequence[str] = ()) -> Report:
-    """Return what the script at ``path`` uses. ``extra_files`` are those of ``--extra-py-files``.
+    """Return what the script or the notebook at ``path`` uses. ``extra_files`` are those of ``--extra-py-files``.
 
     Raises :class:`InvalidInput` if it cannot be read, or has more than a million bytes.
     """
@@ -31,20 +34,27 @@ def check_script(path: Path, *, extra_files: Sequence[str] = ()) -> Report:
             source = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise InvalidInput(f"The script {path} cannot be read: {error.strerror}.") from None
-    modules = {Path(each.rpartition("/")[2]).stem for each in extra_files}
-    return check_text(source, name=str(path), surroundings=Surroundings(folder=path.absolute().parent, modules=modules))
+    folder = path.absolute().parent
+    if path.suffix.lower() != ".ipynb":
+        return check_text(source, name=str(path), surroundings=Surroundings.of(folder, extra_files))
+    _check_size(source, str(path))
+    notebook = read_notebook(source, str(path))
+    around = Surroundings.of(folder, [*extra_files, *notebook.extra_files], packages=notebook.packages)
+    report = check_text(notebook.text.encode(), name=str(path), surroundings=around)
+    magics = [Finding(line=line, kind="ignored", name=name, note=_MAGIC) for name, line in notebook.magics]
+    findings = sorted([*report.findings, *magics], key=lambda each: each.line)
+    return replace(report, findings=findings, place=notebook.place)
 
 
 def check_text(source: bytes, *, name: str, surroundings: Surroundings | None = None) -> Report:
     """Return what a script uses, by its text. Raises :class:`InvalidInput` for one that is too large or too deep."""
-    if len(source) > _MAX_BYTES:
-        raise InvalidInput(f"The script {name} has more than {_MAX_BYTES:,} bytes.", remedy="Give the job's own script.")
+    _check_size(source, name)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
         uses = read(tree)
-        certain = reached(tree)
+        certain, uncalled = reached(tree), uncalled_lines(tree)
     except SyntaxError as error:
         return Report(script=name, findings=[_unparsed(error)])
     except (RecursionError, MemoryError):
@@ -52,11 +62,17 @@ def check_text(source: bytes, *, name: str, surroundings: Surroundings | None = 
     except ValueError as error:
         raise InvalidInput(f"The script {name} is not Python: {error}.") from None
     arguments = [(argument, line) for argument, (line, node) in uses.arguments.items() if node in certain]
+    found = find_outcomes(uses, certain, surroundings or Surroundings())
     return Report(
         script=name,
-        findings=find_outcomes(uses, certain, surroundings or Surroundings()),
+        findings=[replace(each, called=False, sure=False) if each.line in uncalled else each for each in found],
         arguments=[each for each in arguments if each[0] not in _OPTIONAL],
     )
+
+
+def _check_size(source: bytes, name: str) -> None:
+    if len(source) > _MAX_BYTES:
+        raise InvalidInput(f"The script {name} has more than {_MAX_BYTES:,} bytes.", remedy="Give the job's own script.")
 
 
 def refuse_sure(report: Report, arguments: Sequence[str]) -> None:
@@ -78,7 +94,7 @@ def refuse_sure(report: Report, arguments: Sequence[str]) -> None:
 def _unparsed(error: SyntaxError) -> Finding:
     line, text = error.lineno or 1, (error.text or "").rstrip()
     if text.lstrip().startswith(("%", "!")):
-        what, note = "a notebook's magic", "It is no Python: export the notebook as a script."
+        what, note = "a notebook's magic", "It is no Python: export the notebook as a script, or check the .ipynb itself."
     elif "Missing parentheses in call to" in error.msg or _PYTHON_2.search(text):
         what, note = "Python 2", f"Glue has Python 3 alone since its version 2.0. {_sentence(error.msg)}"
     else:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator
 
-__all__ = ["reached"]
+__all__ = ["reached", "uncalled_lines"]
 
 _BATCH = "forEachBatch"
 _EXITS = {"exit", "quit", "sys.exit", "os._exit"}
@@ -26,6 +26,36 @@ def reached(tree: ast.Module) -> set[int]:
                 if name in functions and name not in seen:
                     seen.add(name)
                     waiting.append(functions[name].body)
+    return found
+
+
+def uncalled_lines(tree: ast.Module) -> set[int]:
+    """Return the lines of the functions of a module that nothing in it names, but functions that are not called either.
+
+    Functions with a decorator count as called, and so does one that is named in any way, such as in a list of functions.
+    """
+    functions = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS) and not node.decorator_list}
+    named = {name: _names(node) for name, node in functions.items()}
+    waiting = {name for each in tree.body if each not in functions.values() for name in _names(each)}
+    called: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in functions and name not in called:
+            called.add(name)
+            waiting |= named[name]
+    dead = [node for name, node in functions.items() if name not in called]
+    return {line for node in dead for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
+def _names(node: ast.AST) -> set[str]:
+    found = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Name):
+            found.add(each.id)
+        elif isinstance(each, ast.Attribute):
+            found.add(each.attr)
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+            found.add(each.value)
     return found
 
 
