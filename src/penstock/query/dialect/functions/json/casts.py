@@ -17,7 +17,7 @@ from penstock.query.dialect.functions.json.documents import Number, parse, write
 from penstock.query.dialect.functions.python import each_row, invalid
 from penstock.query.dialect.functions.rows import ArrowFunction, Call, Definition, Macro, call_engine, fail
 from penstock.query.dialect.functions.scalars.words import java_double
-from penstock.query.dialect.kinds import Type
+from penstock.query.dialect.kinds import VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "nested_from_json", "scalar_from_json"]
 
@@ -42,7 +42,19 @@ def nested_from_json(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
     engine = engine_type(target)
     if engine is None:
         raise call.wrong(f"Cannot cast json to {target}", code="TYPE_MISMATCH")
-    return cast_to(call_engine("trino_json_shape", value, text(_described(target))), engine)
+    plain = _PLAIN_INSIDE.get(str(target.element)) if target.name == "array" or _has_texts(target) else None
+    if plain is not None:
+        types = exp.Array(expressions=list(map(text, plain)))
+        whole, path = ("ARRAY", "$[*]") if target.name == "array" else ("OBJECT", "$.*")
+        shaped = call_engine("trino_json_items", value, text(_described(target)), text(whole), text(path), types)
+    else:
+        shaped = call_engine("trino_json_shape", value, text(_described(target)))
+    return cast_to(shaped, engine)
+
+
+def _has_texts(target: Type) -> bool:
+    """Whether ``target`` is a map whose keys are texts."""
+    return target.name == "map" and target.inner[0] == VARCHAR
 
 
 def _described(kind: Type | None) -> str:
@@ -237,6 +249,12 @@ def _leaf(kind: _Kind) -> Callable[[Any, _Kind], Any]:
     return _LEAVES.get(kind.name, _text)
 
 
+_PLAIN_INSIDE = {
+    "bigint": ("UBIGINT", "BIGINT", "NULL"),
+    "double": ("UBIGINT", "BIGINT", "DOUBLE", "NULL"),
+    "varchar": ("UBIGINT", "BIGINT", "BOOLEAN", "VARCHAR", "NULL"),
+}
+"""The engine's types of items that its own cast to an array or a map reads as Trino does."""
 _PLAIN = "json_extract_string(x, '$')"
 
 DEFINITIONS: Sequence[Definition] = [
@@ -261,6 +279,13 @@ DEFINITIONS: Sequence[Definition] = [
         ],
     ),
     Macro("trino_json_as_any", ["(x, kind) AS trino_json_scalar_text(CAST(x AS VARCHAR), kind)"]),
+    Macro(
+        "trino_json_items",
+        [
+            "(x, kind, whole, path, plain) AS CASE WHEN x IS NULL OR (json_type(x) = whole AND "
+            "list_has_all(plain, json_type(x, path))) THEN x ELSE trino_json_shape(x, kind) END"
+        ],
+    ),
     Macro("trino_json_shape", ["(x, kind) AS CAST(trino_json_shaped(CAST(x AS VARCHAR), kind) AS JSON)"]),
     ArrowFunction("trino_json_scalar_text", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _scalar)),
     ArrowFunction("trino_json_shaped", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _shaped)),
