@@ -24,7 +24,7 @@ WRITES: Mapping[str, Sequence[str]] = {
 }
 """Actions on objects, by Lake Formation's permission on the table."""
 _UNFIT = re.compile(r"[^\w+=,.@-]", re.ASCII)
-_BUCKET_ACTIONS = ("s3:ListBucket", "s3:GetBucketLocation", "s3:ListBucketMultipartUploads")
+_LISTING = ("s3:ListBucket", "s3:ListBucketMultipartUploads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +89,8 @@ def _policy(locations: frozenset[str], actions: Sequence[str]) -> str:
     listing = {"StringLike": {"s3:prefix": prefixes}}
     statements: list[dict[str, Any]] = [
         {"Effect": "Allow", "Action": list(actions), "Resource": objects},
-        {"Effect": "Allow", "Action": _BUCKET_ACTIONS[0], "Resource": sorted(buckets), "Condition": listing},
-        {"Effect": "Allow", "Action": list(_BUCKET_ACTIONS[1:]), "Resource": sorted(buckets)},
+        {"Effect": "Allow", "Action": list(_LISTING), "Resource": sorted(buckets), "Condition": listing},
+        {"Effect": "Allow", "Action": "s3:GetBucketLocation", "Resource": sorted(buckets)},
     ]
     return json.dumps({"Version": "2012-10-17", "Statement": statements})
 

@@ -263,6 +263,10 @@ def test_vended_credentials_reach_only_the_table(
     # Not the table whose name begins with this one's, and nothing else.
     assert refused(s3.put_object, Bucket="lake", Key=f"{prefix}2/data/x", Body=b"1")
     assert refused(s3.list_objects_v2, Bucket="lake", Prefix=f"{prefix}2/")
+    assert refused(s3.list_objects_v2, Bucket="lake", Prefix=prefix), "it would show the neighbour"
+    assert refused(s3.list_multipart_uploads, Bucket="lake", Prefix=prefix)
+    assert refused(s3.list_multipart_uploads, Bucket="lake")
+    s3.list_multipart_uploads(Bucket="lake", Prefix=f"{prefix}/")
     assert refused(s3.list_objects_v2, Bucket="lake")
     assert refused(s3.list_buckets)
 
@@ -369,6 +373,8 @@ def test_a_table_with_other_locations_gets_one_credential_for_all(
 def test_decisions_and_failed_logins_are_in_the_audit_log(world: World, reader: tuple[str, str]) -> None:
     client = Client(world, get_token(world, *reader))
     assert client.post("/namespaces", {"namespace": ["audited"]}).status_code == 403
+    form = {"grant_type": "client_credentials", "client_id": reader[0], "client_secret": "mistyped"}
+    assert requests.post(f"{world.uri}/v1/oauth/tokens", data=form, timeout=10).status_code == 401
     assert Client(world, "made-up").get("/namespaces").status_code == 401
 
     def recorded() -> bool:
@@ -376,6 +382,10 @@ def test_decisions_and_failed_logins_are_in_the_audit_log(world: World, reader: 
         events = [json.loads(line) for line in text.split("\n")[:-1]]
         denied = [each for each in events if each["eventName"] == "CreateDatabase" and "audited" in json.dumps(each)]
         failed = [each for each in events if each["eventSource"].startswith("iceberg")]
-        return any(each.get("errorCode") == "AccessDeniedException" for each in denied) and bool(failed)
+        tokens = [each for each in events if each["eventName"] == "GetToken"]
+        decided = {(each["additionalEventData"]["decision"], each["userIdentity"].get("accessKeyId")) for each in tokens}
+        assert not any("mistyped" in json.dumps(each) for each in tokens)
+        told = {("allowed", reader[0]), ("failed login", reader[0])} <= decided
+        return told and any(each.get("errorCode") == "AccessDeniedException" for each in denied) and len(failed) > 1
 
     eventually(recorded, "the denials are in the audit log", 15)

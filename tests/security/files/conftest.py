@@ -12,6 +12,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from penstock.retries import wait_until
+from penstock.statements.work_groups import SPARK_SQL
 from penstock.testing.server import RunningServer, running_server
 from tests.security.files.attacks import COLUMNS, SECRET
 
@@ -190,7 +191,8 @@ def _govern(world: World) -> None:
 
 @pytest.fixture(scope="session")
 def world() -> Iterator[World]:
-    with running_server() as server:
+    # Spark starts with the first query that it computes, which is none here: attacks end before.
+    with running_server(arguments=["--spark-master", "local[1]"]) as server:
         made = World(server, _fill(server))
         allowed = {"Effect": "Allow", "Action": "s3:*", "Resource": ["arn:aws:s3:::lk", "arn:aws:s3:::lk/*"]}
         made.person("reader", [allowed])
@@ -199,5 +201,9 @@ def world() -> Iterator[World]:
         denied = {"Effect": "Deny", "Action": "s3:*", "Resource": "arn:aws:s3:::lk/secret/*"}
         table = {"Effect": "Deny", "Action": "glue:*", "Resource": f"arn:aws:glue:*:{server.account}:table/shop/*"}
         made.person("denied", [allowed, denied, table])
+        engine = {"SelectedEngineVersion": SPARK_SQL}
+        server.client("athena").create_work_group(
+            Name="spark", Configuration={"EngineVersion": engine, "EnforceWorkGroupConfiguration": False}
+        )
         _govern(made)
         yield made

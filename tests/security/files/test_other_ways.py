@@ -69,6 +69,32 @@ def test_nothing_points_to_a_registered_location_without_its_permission(world: W
         )
 
 
+def test_statements_show_the_columns_that_get_table_shows(world: World) -> None:
+    lake, viewer = world.server.client("lakeformation"), world.person("viewer")
+    columns = {"TableWithColumns": {"DatabaseName": "bank", "Name": "cards", "ColumnNames": ["id"]}}
+    principal = {"DataLakePrincipalIdentifier": f"arn:aws:iam::{world.server.account}:user/viewer"}
+    lake.grant_permissions(Principal=principal, Resource=columns, Permissions=["SELECT"])
+    shown = viewer.glue().get_table(DatabaseName="bank", Name="cards")["Table"]["StorageDescriptor"]["Columns"]
+    assert [each["Name"] for each in shown] == ["id"]
+    for sql in (
+        "DESCRIBE bank.cards",
+        "DESCRIBE FORMATTED bank.cards",
+        "DESCRIBE EXTENDED bank.cards",
+        "SHOW COLUMNS IN bank.cards",
+        "SHOW CREATE TABLE bank.cards",
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = 'bank'",
+        "SELECT * FROM bank.cards",
+    ):
+        state, text = viewer.sql(sql)
+        assert state == "SUCCEEDED", (sql, text)
+        assert "id" in text, sql
+        assert "'card" not in text.replace("'cards", ""), (sql, text)
+        assert "`card`" not in text, sql
+        assert "name:card" not in text, sql
+    assert viewer.sql("DESCRIBE bank.cards card")[0] == "FAILED"
+    assert "card" in world.people["clerk"].sql("SHOW COLUMNS IN bank.cards")[1], "whose filter has all columns"
+
+
 def _rest(by: Person, method: str, path: str, body: Any = None) -> requests.Response:
     form = {
         "grant_type": "client_credentials",

@@ -3,14 +3,17 @@
 import csv
 import io
 import math
+import tempfile
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.query.errors import InvalidRequest
+import penstock
+from penstock.query.errors import InvalidRequest, without_paths
 from penstock.query.execution import results
 from penstock.query.execution.results import read_rows
 from penstock.query.execution.values import csv_lines, texts
@@ -96,3 +99,26 @@ def test_lines_are_read_back_by_another_reader(rows: list[tuple[str | None, Deci
     expected = [[text or "", "" if number is None else format(number, "f")] for text, number in rows]
     read = list(csv.reader(io.StringIO(csv_lines(columns).to_pybytes().decode(), newline="")))
     assert [[line[0], line[1]] for line in read] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("No magic bytes at '{lake}/lk/a/b.parquet'", "No magic bytes at 's3://lk/a/b.parquet'"),
+        ("Spark SQL: file://{lake}/lk/a.parquet is not a file", "Spark SQL: s3://lk/a.parquet is not a file"),
+        ("Spark SQL: file:{lake}/lk/x y", "Spark SQL: s3://lk/x y"),
+        ("cannot open {home}/store.db: locked", "cannot open store.db: locked"),
+        ("in {temporary}/penstock-sql-x/spill/a.tmp", "in a.tmp"),
+        ('File "{code}/penstock/query/service.py", line 3', 'File "service.py", line 3'),
+        ("2013/01/02 of s3://lk/a/b stays", "2013/01/02 of s3://lk/a/b stays"),
+    ],
+)
+def test_errors_name_no_folder_of_this_machine(tmp_path: Path, text: str, shown: str) -> None:
+    lake = tmp_path / "home" / "lake"
+    places = {
+        "lake": lake,
+        "home": lake.parent,
+        "temporary": tempfile.gettempdir(),
+        "code": Path(penstock.__file__).parents[1],
+    }
+    assert without_paths(text.format(**places), lake) == shown

@@ -321,9 +321,10 @@ async def list_parts(call: Call) -> Answer:
 
 async def list_multipart_uploads(call: Call) -> Answer:
     check_headers(call)
-    await call.check_access("ListBucketMultipartUploads")
     members = call.members
     prefix, delimiter = members.get("Prefix", ""), members.get("Delimiter", "")
+    # Other than on AWS, a policy can limit this to a prefix: vended credentials would list the uploads of all tables.
+    await call.check_access("ListBucketMultipartUploads", extra={"s3:prefix": prefix} if prefix else None)
     after = (members.get("KeyMarker", ""), members.get("UploadIdMarker", ""))
     limit = min(members.get("MaxUploads", 1_000), 1_000)
     found: list[Upload] = await call.run(call.lake.uploads.of_bucket, call.bucket)

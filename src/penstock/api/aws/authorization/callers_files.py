@@ -61,7 +61,7 @@ class CallersFiles:
     ) -> None:
         """Raise unless ``action`` is allowed on an object, or on a ``bucket`` for listing below ``prefix``."""
         resource = f"{_ARN}{bucket or place}"
-        decision = self._decide(action, resource, extra=None if prefix is None else {"s3:prefix": prefix})
+        decision = self._decide(action, resource, extra={"s3:prefix": prefix} if prefix else None)
         assert decision is not None
         governed = self._governed if not decision.explicit else None
         if governed is not None and table is not None and governed.home_of(f"{_ARN}{place}", table) is not None:
