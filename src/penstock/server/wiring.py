@@ -1,8 +1,10 @@
 """Builds the services from the settings: the only module that imports every implementation."""
 
+import json
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 from penstock.access.federation.oidc_keys import IssuerKeys
 from penstock.access.sessions import Sessions
 from penstock.access.sts import TokenService
-from penstock.api.aws import cloudtrail
+from penstock.api.aws import cloudtrail, tagging
 from penstock.api.aws.athena import operations as athena
 from penstock.api.aws.catalog import classifiers, connections, crawlers, data_quality
 from penstock.api.aws.catalog import operations as catalog
@@ -35,6 +37,8 @@ from penstock.crawl.service import CrawlService
 from penstock.crawl.targets.dynamodb import dynamodb_client
 from penstock.crawl.targets.sources import Sources, login_of
 from penstock.lake.locations import LakeFolder
+from penstock.lake.objects.errors import S3Error
+from penstock.lake.objects.policies import BucketSettings
 from penstock.lakeformation.service import LakeFormation
 from penstock.query.errors import StatementError
 from penstock.query.execution.children import ChildPool
@@ -275,6 +279,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         secretsmanager.operations(secrets),
         *(with_log_groups(each, resources) if each.service == "logs" else each for each in jobs.operations),
     )
+    operations = (*operations, tagging.operations(operations, partial(_tagged_buckets, lake)))
     return ServedTenant(
         account=account,
         schemas=schemas,
@@ -289,6 +294,16 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         recover=_in_order(crawls.recover, statements.recover),
         close=_in_order(jobs.close, statements.close, *([cluster.close] if cluster is not None else []), crawls.close),
     )
+
+
+def _tagged_buckets(lake: LakeFolder) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the buckets of a lake that have tags, with them."""
+    settings = BucketSettings(lake.root)
+    for folder in sorted(lake.root.iterdir()) if lake.root.is_dir() else ():
+        with suppress(S3Error):  # not a bucket's name
+            text = settings.get(folder.name, "tagging")
+            if text is not None:
+                yield folder.name, {each["Key"]: each["Value"] for each in json.loads(text)["TagSet"]}
 
 
 def _sources(settings: ServerSettings, account: str, connections: ConnectionService, secrets: SecretsService) -> Sources:

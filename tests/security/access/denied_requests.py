@@ -71,7 +71,7 @@ def make(target: Any) -> World:
             RegistryId={"RegistryName": registry}, SchemaName=name, DataFormat="AVRO", SchemaDefinition='"int"'
         )
     for name in (SHOWN, HIDDEN):
-        target.client("logs").create_log_group(logGroupName=f"{name}-{mark}")
+        target.client("logs").create_log_group(logGroupName=f"{name}-{mark}", tags={"a": "b"})
         glue.create_crawler(
             Name=f"{name}-{mark}",
             Role="crawler",

@@ -243,6 +243,14 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "BatchStopJobRun"): _job(JobRunIds=["jr_1"]),
     ("glue", "GetJobBookmark"): _job(),
     ("glue", "ResetJobBookmark"): _job(),
+    ("resourcegroupstaggingapi", "TagResources"): lambda world: {
+        "ResourceARNList": [_arn(world, f"job/{world.secret}")],
+        "Tags": {"a": "b"},
+    },
+    ("resourcegroupstaggingapi", "UntagResources"): lambda world: {
+        "ResourceARNList": [_log_group(world)],
+        "TagKeys": ["a"],
+    },
     ("secretsmanager", "CreateSecret"): _named(SecretString="x"),
     ("secretsmanager", "DeleteSecret"): _secret(),
     ("secretsmanager", "DescribeSecret"): _secret(),
@@ -283,6 +291,7 @@ LISTED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "ListJobs"): lambda _: {},
     ("glue", "ListRegistries"): lambda _: {},
     ("glue", "ListSchemas"): lambda world: {"RegistryId": {"RegistryName": world.registry}},
+    ("resourcegroupstaggingapi", "GetResources"): lambda _: {"ResourceTypeFilters": ["logs"]},
     ("secretsmanager", "ListSecrets"): lambda _: {},
     ("secretsmanager", "BatchGetSecretValue"): lambda world: {
         "Filters": [{"Key": "name", "Values": [world.secret, world.secret.replace(HIDDEN, SHOWN)]}]
@@ -312,6 +321,9 @@ NEITHER = {
     ("glue", "GetDataCatalogEncryptionSettings"),
     ("glue", "PutDataCatalogEncryptionSettings"),
     ("secretsmanager", "GetRandomPassword"),
+    # Keys and values of all tags, of no resource.
+    ("resourcegroupstaggingapi", "GetTagKeys"),
+    ("resourcegroupstaggingapi", "GetTagValues"),
     # Has no resources in policies: who may call it is decided by Lake Formation's own administrators and grants.
     *(
         (service, name)

@@ -47,6 +47,8 @@ WITHOUT = {
         "ListPolicies",
         "ListRoots",
     },
+    # The resources are authorized by their own services' actions.
+    "resourcegroupstaggingapi": {"GetResources", "GetTagKeys", "GetTagValues", "TagResources", "UntagResources"},
     "secretsmanager": {"BatchGetSecretValue", "GetRandomPassword", "ListSecrets"},
     "sts": {"AssumeRole", "AssumeRoleWithWebIdentity", "GetCallerIdentity", "GetSessionToken"},
 }

@@ -23,10 +23,14 @@ __all__ = [
     "ResourceContext",
     "account_of",
     "account_resource",
+    "action_name",
     "canonical",
     "named_account",
     "resources_of",
 ]
+
+# Services whose actions have another prefix than their name in botocore: service authorization reference.
+_PREFIXES = {"resourcegroupstaggingapi": "tag"}
 
 EVERYTHING = ("*",)
 """The resource of actions without resource types."""
@@ -94,6 +98,11 @@ def named_account(service: str, request: Request) -> str | None:
     else:
         text = request.get("SecretId") if service == "secretsmanager" else None
     return account_of(text) if text is not None else None
+
+
+def action_name(service: str, operation: str) -> str:
+    """Return the action of an operation, as policies write it."""
+    return f"{_PREFIXES.get(service, service)}:{operation}"
 
 
 def resources_of(service: str, operation: str, request: Request, context: ResourceContext) -> Sequence[str]:

@@ -224,6 +224,14 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
             single="secretsmanager:DescribeSecret",
         )
     ],
+    ("resourcegroupstaggingapi", "GetResources"): [
+        ListedMembers(
+            member="ResourceTagMappingList",
+            resources=_by("ResourceARN"),
+            action="tag:GetResources",
+            single="tag:GetResources",
+        )
+    ],
     ("logs", "DescribeLogGroups"): [
         ListedMembers(
             member="logGroups", resources=_log_group, action="logs:DescribeLogGroups", single="logs:DescribeLogStreams"

@@ -66,6 +66,7 @@ _METADATA: Mapping[str, Callable[[Request], tuple[str, Request]]] = {
 }
 """Athena's operations on the catalog, and Glue's that correspond."""
 
+_TAGGED = {"TagResources": "TagResource", "UntagResources": "UntagResource"}
 _TAGGING: Mapping[str, Callable[[str], str]] = {
     "athena": lambda _operation: "TagResource",
     "glue": lambda _operation: "TagResource",
@@ -90,7 +91,17 @@ def extra_actions(service: str, operation: str, request: Request, context: Resou
         # The answer tells where the table is.
         database, _, name = str(request["TableArn"]).partition(":table/")[2].partition("/")
         return [("glue:GetTable", resources_of("glue", "GetTable", {"DatabaseName": database, "Name": name}, context))]
+    if service == "resourcegroupstaggingapi" and operation in _TAGGED:
+        # The service's own action on each resource, as at AWS.
+        action = _TAGGED[operation]
+        named = [(text.split(":", 3)[2], text) for text in request["ResourceARNList"] if text.count(":") >= 5]
+        return [(f"{owner}:{action}", resources_of(owner, action, _naming(text), context)) for owner, text in named]
     return [*_tags_set(service, operation, request, context), *_named_in(service, operation, request, context)]
+
+
+def _naming(text: str) -> Request:
+    """Return a request on the resource of an ARN, by the members that the services name it by."""
+    return dict.fromkeys(("ResourceArn", "ResourceARN", "resourceArn", "SecretId"), text)
 
 
 def _tags_set(service: str, operation: str, request: Request, context: ResourceContext) -> ExtraActions:

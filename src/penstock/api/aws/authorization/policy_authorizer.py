@@ -15,7 +15,14 @@ from penstock.access.policies.evaluate import Decision
 from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.api.access_checker import AccessChecker
-from penstock.api.aws.authorization.actions import EVERYTHING, Request, ResourceContext, named_account, resources_of
+from penstock.api.aws.authorization.actions import (
+    EVERYTHING,
+    Request,
+    ResourceContext,
+    action_name,
+    named_account,
+    resources_of,
+)
 from penstock.api.aws.authorization.callers_files import CallersFiles
 from penstock.api.aws.authorization.containers import DELETED, LISTED, ListedMembers, filter_members
 from penstock.api.aws.authorization.extra_actions import (
@@ -151,7 +158,7 @@ class PolicyAuthorizer:
             resources=_named(resources),
         )
         try:
-            decisions.check(f"{service}:{operation}", resources)
+            decisions.check(action_name(service, operation), resources)
             if service == "glue" and decisions.lake is not None:
                 decisions.lake.check(operation, request)
         except AccessDenied as error:
@@ -246,7 +253,7 @@ class PolicyAuthorizer:
         resource_context = decisions.resource_context
         resources = resources_of(service, operation, request, resource_context)
         keys = iam_condition_keys(operation, request, resource_context) if service == "iam" else None
-        decisions.check(f"{service}:{operation}", resources, keys)
+        decisions.check(action_name(service, operation), resources, keys)
         for action, its_resources in extra_actions(service, operation, request, resource_context):
             keys = {"iam:passedtoservice": passed_to_service(service)} if action == PASS_ROLE else None
             decisions.check(action, its_resources, keys)

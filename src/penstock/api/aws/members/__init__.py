@@ -8,7 +8,18 @@ member that a later botocore adds is rejected until a handler serves it.
 from collections.abc import Mapping
 from functools import cache
 
-from penstock.api.aws.members import athena, cloudtrail, glue, iam, lakeformation, logs, organizations, secretsmanager, sts
+from penstock.api.aws.members import (
+    athena,
+    cloudtrail,
+    glue,
+    iam,
+    lakeformation,
+    logs,
+    organizations,
+    secretsmanager,
+    sts,
+    tagging,
+)
 from penstock.api.aws.members.declared import Harmless, Members, asks_nothing
 
 __all__ = ["Harmless", "Members", "asks_nothing", "members_of"]
@@ -21,6 +32,7 @@ _SERVICES: Mapping[str, Members] = {
     "lakeformation": lakeformation.MEMBERS,
     "logs": logs.MEMBERS,
     "organizations": organizations.MEMBERS,
+    "resourcegroupstaggingapi": tagging.MEMBERS,
     "secretsmanager": secretsmanager.MEMBERS,
     "sts": sts.MEMBERS,
 }

@@ -19,7 +19,10 @@ from penstock.errors import EnvironmentProblem
 __all__ = ["QUERY", "REST", "SERVICES", "ServiceModel", "load_model"]
 
 # Services that this server serves; every other one is unknown to it.
-SERVICES = ("athena", "cloudtrail", "glue", "iam", "lakeformation", "logs", "organizations", "secretsmanager", "sts")
+SERVICES = (
+    *("athena", "cloudtrail", "glue", "iam", "lakeformation", "logs", "organizations", "resourcegroupstaggingapi"),
+    *("secretsmanager", "sts"),
+)
 
 _GLOBAL = frozenset({"iam", "organizations", "sts"})
 

@@ -109,7 +109,7 @@ def test_distinguishes_unknown_operations_from_those_not_served(world: World) ->
     )
     answer = world.call("AmazonS3.GetObject")
     assert (
-        "Known prefixes: AWSGlue, AWSOrganizationsV20161128, AmazonAthena, Logs_20140328, com.amazonaws.clou"
+        "Known prefixes: AWSGlue, AWSOrganizationsV20161128, AmazonAthena, Logs_20140328, ResourceGroupsTaggingAPI_2017"
         in answer.message
     )
     answer = world.call("")

@@ -1,0 +1,225 @@
+"""The Resource Groups Tagging API: tags of all resources of an account, by the services' own operations.
+
+Source: Resource Groups Tagging API reference. As at AWS, the resources are those that have tags; identities of IAM are not
+among them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, Handler, OperationSet, RequestContext
+from penstock.api.aws.protocol.values import Request, Response, present
+from penstock.errors import InvalidInput, PenstockError
+from penstock.names import arn
+from penstock.paging import InvalidToken, page
+
+__all__ = ["operations"]
+
+_PAGE = 50
+_MOST = 100
+Tags = Mapping[str, str]
+Buckets = Callable[[], Iterable[tuple[str, Tags]]]
+
+
+class InvalidParameter(InvalidInput):
+    """A filter or a token is not one that the service takes."""
+
+    aws_code = "InvalidParameterException"
+
+
+class ExpiredToken(InvalidInput):
+    """The token is not one of this listing."""
+
+    aws_code = "PaginationTokenExpiredException"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A type of resource: the operation that lists them, the member of its answer, and the member with name or ARN."""
+
+    type: str
+    lists: str
+    member: str
+    name: str = ""
+    token: str = "NextToken"
+
+    @property
+    def service(self) -> str:
+        return self.type.partition(":")[0]
+
+
+_KINDS = (
+    _Kind("athena:workgroup", "ListWorkGroups", "WorkGroups", "Name"),
+    _Kind("glue:connection", "GetConnections", "ConnectionList", "Name"),
+    _Kind("glue:crawler", "ListCrawlers", "CrawlerNames"),
+    _Kind("glue:dataQualityRuleset", "ListDataQualityRulesets", "Rulesets", "Name"),
+    _Kind("glue:database", "GetDatabases", "DatabaseList", "Name"),
+    _Kind("glue:job", "ListJobs", "JobNames"),
+    _Kind("glue:registry", "ListRegistries", "Registries", "RegistryArn"),
+    _Kind("glue:schema", "ListSchemas", "Schemas", "SchemaArn"),
+    _Kind("glue:session", "ListSessions", "Ids"),
+    _Kind("glue:trigger", "ListTriggers", "TriggerNames"),
+    _Kind("glue:workflow", "ListWorkflows", "Workflows"),
+    _Kind("logs:log-group", "DescribeLogGroups", "logGroups", "logGroupArn", "nextToken"),
+    _Kind("secretsmanager:secret", "ListSecrets", "SecretList", "ARN"),
+)
+# How each service reads, adds and removes tags of an ARN: the operation and its request.
+_READ: Mapping[str, Callable[[str], tuple[str, Request]]] = {
+    "athena": lambda text: ("ListTagsForResource", {"ResourceARN": text}),
+    "glue": lambda text: ("GetTags", {"ResourceArn": text}),
+    "logs": lambda text: ("ListTagsForResource", {"resourceArn": text}),
+    "secretsmanager": lambda text: ("DescribeSecret", {"SecretId": text}),
+}
+_ADD: Mapping[str, Callable[[str, Tags], Request]] = {
+    "athena": lambda text, tags: {"ResourceARN": text, "Tags": _pairs(tags)},
+    "glue": lambda text, tags: {"ResourceArn": text, "TagsToAdd": tags},
+    "logs": lambda text, tags: {"resourceArn": text, "tags": tags},
+    "secretsmanager": lambda text, tags: {"SecretId": text, "Tags": _pairs(tags)},
+}
+_REMOVE: Mapping[str, Callable[[str, Sequence[str]], Request]] = {
+    "athena": lambda text, keys: {"ResourceARN": text, "TagKeys": keys},
+    "glue": lambda text, keys: {"ResourceArn": text, "TagsToRemove": keys},
+    "logs": lambda text, keys: {"resourceArn": text, "tagKeys": keys},
+    "secretsmanager": lambda text, keys: {"SecretId": text, "TagKeys": keys},
+}
+
+
+def operations(services: Sequence[OperationSet], buckets: Buckets) -> OperationSet:
+    """Return the operations over ``services`` of one account, and the tags of its S3 ``buckets`` by name."""
+    tagging = _Tagging(services, buckets)
+    handlers: dict[str, Handler] = {
+        "GetResources": tagging.resources,
+        "GetTagKeys": tagging.keys,
+        "GetTagValues": tagging.values,
+        "TagResources": lambda request, context: tagging.change(
+            request, context, lambda service, text: ("TagResource", _ADD[service](text, request["Tags"]))
+        ),
+        "UntagResources": lambda request, context: tagging.change(
+            request, context, lambda service, text: ("UntagResource", _REMOVE[service](text, request["TagKeys"]))
+        ),
+    }
+    return OperationSet(service="resourcegroupstaggingapi", handlers=handlers)
+
+
+class _Tagging:
+    def __init__(self, services: Sequence[OperationSet], buckets: Buckets) -> None:
+        self._handlers = {(each.service, name): handler for each in services for name, handler in each.handlers.items()}
+        self._buckets = buckets
+
+    def resources(self, request: Request, context: RequestContext) -> Response:
+        named = request.get("ResourceARNList")
+        if named and (request.get("TagFilters") or request.get("ResourceTypeFilters")):
+            raise InvalidParameter("ResourceARNList is given with filters.", remedy="Give one of them.")
+        types, filters = request.get("ResourceTypeFilters") or (), request.get("TagFilters") or ()
+        wanted = [(each.get("Key"), each.get("Values")) for each in filters]
+        if any(not key for key, _ in wanted):
+            raise InvalidParameter("A tag filter needs a Key.")
+        found = [
+            (text, tags)
+            for text, tags in self._tagged(context, types)
+            if (not named or text in named)
+            and all(key in tags and (not values or tags[key] in values) for key, values in wanted)
+        ]
+        limit = min(request.get("ResourcesPerPage") or _PAGE, _MOST)
+        chosen, token = _paged("resources", request, sorted(found), limit, lambda each: each[0])
+        return {
+            "ResourceTagMappingList": [{"ResourceARN": text, "Tags": _pairs(tags)} for text, tags in chosen],
+            "PaginationToken": token,
+        }
+
+    def keys(self, request: Request, context: RequestContext) -> Response:
+        every = sorted({key for _, tags in self._tagged(context, ()) for key in tags})
+        chosen, token = _paged("keys", request, every, _MOST, str)
+        return {"TagKeys": list(chosen), "PaginationToken": token}
+
+    def values(self, request: Request, context: RequestContext) -> Response:
+        key = request["Key"]
+        every = sorted({tags[key] for _, tags in self._tagged(context, ()) if key in tags})
+        chosen, token = _paged(f"values:{key}", request, every, _MOST, str)
+        return {"TagValues": list(chosen), "PaginationToken": token}
+
+    def change(
+        self, request: Request, context: RequestContext, asked: Callable[[str, str], tuple[str, Request]]
+    ) -> Response:
+        """Carry out the service's own operation on each resource: an error of one is not an error of the others."""
+        failed: dict[str, Any] = {}
+        for text in request["ResourceARNList"]:
+            service = text.split(":", 3)[2] if text.count(":") >= 5 else ""
+            if service not in _ADD:
+                failed[text] = _failure("InvalidParameterException", f"{service or text} has no tags that are served here.")
+                continue
+            try:
+                self._call(service, *asked(service, text), context)
+            except PenstockError as error:
+                failed[text] = _failure("InvalidParameterException", f"{error.aws_code}: {error}")
+        return {"FailedResourcesMap": failed}
+
+    def _tagged(self, context: RequestContext, types: Sequence[str]) -> Iterator[tuple[str, Tags]]:
+        """Yield ARN and tags of every resource that has tags."""
+        for kind in _KINDS:
+            if types and kind.type not in types and kind.service not in types:
+                continue
+            for item in self._listed(kind, context):
+                text = _arn_of(kind, item, context)
+                tags = _read_tags(item if "Tags" in item else self._call(kind.service, *_READ[kind.service](text), context))
+                if tags:
+                    yield text, tags
+        if not types or {"s3", "s3:bucket"} & set(types):
+            yield from ((f"arn:aws:s3:::{name}", tags) for name, tags in self._buckets() if tags)
+
+    def _listed(self, kind: _Kind, context: RequestContext) -> Iterator[Any]:
+        token: str | None = None
+        while True:
+            answer = self._call(kind.service, kind.lists, {} if token is None else {kind.token: token}, context)
+            yield from answer.get(kind.member) or ()
+            token = answer.get(kind.token)
+            if token is None:
+                return
+
+    def _call(self, service: str, operation: str, request: Request, context: RequestContext) -> Mapping[str, Any]:
+        own = context._replace(service=service, operation=operation)
+        return _called(self._handlers[service, operation], request, own)
+
+
+def _called(handler: AnyHandler, request: Request, context: RequestContext) -> Mapping[str, Any]:
+    if not isinstance(handler, BatchHandler):
+        return handler(request, context)
+    [answer] = handler.answer([(request, context)])
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _arn_of(kind: _Kind, item: Any, context: RequestContext) -> str:
+    name = item[kind.name] if kind.name else item
+    if str(name).startswith("arn:"):
+        return str(name)
+    return arn(kind.service, context.region, context.account, f"{kind.type.partition(':')[2]}/{name}")
+
+
+def _read_tags(answer: Any) -> Tags:
+    tags = answer.get("Tags") or answer.get("tags") or {}
+    return tags if isinstance(tags, Mapping) else {each["Key"]: each["Value"] for each in tags}
+
+
+def _pairs(tags: Tags) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in sorted(tags.items())]
+
+
+def _failure(code: str, message: str) -> dict[str, Any]:
+    return present(StatusCode=400, ErrorCode=code, ErrorMessage=message)
+
+
+def _paged(
+    listing: str, request: Request, items: Sequence[Any], limit: int, key: Callable[[Any], str]
+) -> tuple[Sequence[Any], str]:
+    def read(after: str | None, count: int) -> Sequence[Any]:
+        return [each for each in items if after is None or key(each) > after][:count]
+
+    try:
+        found = page(listing, request.get("PaginationToken") or None, limit, read, key, kind=str)
+    except InvalidToken as error:
+        raise ExpiredToken("The specified PaginationToken is invalid.", remedy=error.remedy) from error
+    # As at AWS, the last page has an empty token.
+    return found.items, found.next_token or ""
