@@ -26,6 +26,7 @@ __all__ = ["Isolation", "port_of"]
 _LOG = logging.getLogger(__name__)
 _PORTS = {"http": 80, "https": 443, "spark": 7077}
 _OPEN = "this machine can neither confine it (Landlock and seccomp of Linux) nor give it a system user"
+_NO_SANDBOX = "This machine has no sandbox, and runs of jobs may have the rights of the server's user"
 _PROXIES = re.compile(r"(?i)(http|https|all)_proxy")
 
 
@@ -79,9 +80,9 @@ class Isolation:
             for each in missing_parts():
                 _LOG.warning("The kernel's sandbox for runs of jobs is an older one: %s.", each)
         elif self.without_sandbox:
-            _LOG.warning(
-                "This machine has no sandbox, and runs of jobs have the rights of the server's user: --jobs-without-sandbox."
-            )
+            _LOG.warning("%s: --jobs-without-sandbox.", _NO_SANDBOX)
+        elif self.user is None and not (self.own_users and users.can_change_user()):
+            _LOG.warning("Runs of jobs will be refused: %s.", _OPEN)
 
     def check(self) -> None:
         """Raise :class:`EnvironmentProblem` if a run could reach what it must not."""

@@ -91,7 +91,7 @@ def jobs_settings(given: dict[str, Any]) -> JobsSettings | None:
     if not own["jobs"]:
         return None
     home = Home.at(given["home"], os.environ)
-    kept = (home.config_file, home.root / "store", home.audit, home.kafka, home.tls, home.logs, home.run)
+    kept = (home.config_file, home.root / "store", home.audit, home.kafka, home.tls, home.logs, home.run, home.jobs)
     lakes = (given["lake"] or home.lake, given["account_lakes"] or home.account_lakes)
     return JobsSettings(
         folder=home.jobs.absolute(),
