@@ -1,5 +1,6 @@
 """Jobs and sessions on Spark: a job's whole way, and the statements of a session as dbt-glue and notebooks send them."""
 
+import sys
 import time
 from typing import Any
 
@@ -65,6 +66,7 @@ def statement(jobs: Jobs, code: str) -> Any:
 
 # Spark's listeners hear of a job's end a moment later.
 IDLE = """
+import sys
 import time
 until = time.monotonic() + 50
 while sc.statusTracker().getActiveJobsIds() and time.monotonic() < until:
@@ -91,6 +93,8 @@ def test_a_session_runs_statements(jobs: Jobs) -> None:
     assert "nothing" in wrong["Output"]["ErrorValue"]
     assert wrong["Output"]["Traceback"][0] == "Traceback (most recent call last):\n"
     assert statement(jobs, "glueContext.spark_session is spark")["Output"]["Data"]["TextPlain"] == "True\n"
+    if sys.platform == "linux":
+        assert statement(jobs, f"open({str(jobs.server.home / 'master.key')!r})")["Output"]["ErrorName"] == "PermissionError"
     long = "print('begun')\nspark.range(10**14).selectExpr('sum(id % 7)').collect()"
     number = glue.run_statement(SessionId="dev", Code=long)["Id"]
     waits = glue.run_statement(SessionId="dev", Code="1")["Id"]

@@ -84,6 +84,11 @@ SHOWN_BY = {
     "machine learning": ["unit/awsglue/test_glue_library.py::test_a_refused_name_is_imported_and_raises_at_its_use"],
     "sensitive data": ["unit/spark/test_glue_check.py::test_types_of_entities_are_told_at_the_call"],
     "jobs": ["integration/jobs/test_runs.py::test_what_a_run_cannot_have_is_told"],
+    "what a run reaches": [
+        "integration/jobs/test_confinement.py::test_a_job_reaches_its_own_folder_and_the_endpoints_and_nothing_else",
+        "unit/cli/test_up_options.py::test_jobs_are_off_unless_asked_for_and_may_use_the_broker",
+    ],
+    "arguments": ["integration/jobs/test_starters.py::test_a_starter_sets_no_argument_that_brings_code"],
     "schedules": ["unit/runs/test_firing.py::test_a_time_at_which_no_server_was_there_is_left_out"],
 }
 
