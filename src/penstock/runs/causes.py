@@ -19,7 +19,10 @@ _HEAD = re.compile(r"([A-Za-z_][\w.]*(?:\.[A-Za-z_]\w*)*)(?:: ?(.*))?$")
 _JAVA = re.compile(r"(?:: |Caused by: )([a-z][\w$]*(?:\.[\w$]+)+(?:Exception|Error|Failure|Refused)\w*)(?:: (.*))?$")
 _STATE = re.compile(r"\s*SQLSTATE: \w{5}")
 _PLAN = re.compile(r"^(?:['!]?[A-Z]\w*(?: \[|\(| )|[+:]- |== SQL |== SQL$|== SQL\(|JVM stacktrace)")
-_NOISE = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|sys:1: |.*Warning: ")
+_NOISE = re.compile(
+    r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d |\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|sys:1: |note: |"
+    r".*is refused when it is reached|.*Warning: "
+)
 _CUT_OFF = {"Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError"}
 _NO_MEMORY = re.compile(r"OutOfMemoryError: [A-Z].{0,100}")
 _LAUNCH = "LAUNCH ERROR | "
@@ -177,7 +180,9 @@ def _of_last_line(lines: Sequence[str], status: int) -> _Told:
     told = [each for each in lines if each and not each[0].isspace() and not _NOISE.match(each)]
     if not told:
         return _Told(f"SystemExit: the script ended with exit code {status}")
-    at = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].startswith(_OURS)), None)
+    at = next(
+        (at for at in range(len(lines) - 1, -1, -1) if lines[at].startswith(_OURS) and not _NOISE.match(lines[at])), None
+    )
     if at is not None:
         below = next(iter(lines[at + 1 :]), "")
         if lines[at].endswith(":") and (finding := _FINDING.match(below)):

@@ -65,6 +65,8 @@ def test_a_batch_job_reads_writes_and_names_tables_and_is_told_of_a_serde_that_s
         [
             *(sys.executable, "-m", "penstock", "glue", "run", "--home", str(tmp_path / "home"), "--master", "local[2]"),
             *("--lake", str(penstock_server.lake), str(script), "--enable-glue-datacatalog", "true"),
+            *("--enable-spark-ui", "true", "--spark-event-logs-path", "s3://shop/ui/events/", "--enable-metrics", ""),
+            *("--enable-job-insights", "false"),
         ],
         env=inherited | penstock_server.environment(),
         capture_output=True,
@@ -83,5 +85,13 @@ def test_a_batch_job_reads_writes_and_names_tables_and_is_told_of_a_serde_that_s
     # Behind it, py4j's errors are in the script's own log.
     printed = next(line for line in lines if line.startswith("[["))
     assert json.loads(printed) == [[[1, "DE"], [3, "DE"]], [["DE", 2], ["FR", 2]], "s3://lake/glue/temporary/"]
+    assert [line for line in done.stderr.splitlines() if line.startswith("note: ")] == [
+        "note: --enable-metrics: There is no CloudWatch: Spark's own figures are in the event log of --enable-spark-ui."
+    ]
+    # What Spark's history server reads: events as lines of JSON, from the log's start to the application's end.
+    (log,) = (penstock_server.lake / "shop/ui/events").iterdir()
+    events = [json.loads(line)["Event"] for line in log.read_text().splitlines()]
+    assert (events[0], events[-1]) == ("SparkListenerLogStart", "SparkListenerApplicationEnd")
+    assert {"SparkListenerJobEnd", "SparkListenerTaskEnd"} <= set(events)
     tables = penstock_server.client("glue").get_tables(DatabaseName="market")["TableList"]
     assert [table["Name"] for table in tables] == ["by_land", "lines", "made"]

@@ -11,6 +11,7 @@ from penstock.errors import InvalidInput
 from penstock.retries import MICRO_BATCH
 from penstock.spark.glue.databases import Target
 from penstock.spark.glue.errors import NotSupported
+from penstock.spark.glue.monitoring import event_log, notes
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.payload import check_avro
 from penstock.spark.glue.redshift import is_aws
@@ -273,3 +274,22 @@ def test_a_table_of_the_catalog_describes_its_stream() -> None:
         stream_options(stream_table({}), {})
     with pytest.raises(NotSupported, match="SchemaReference"):
         stream_options(stream_table({"typeOfData": "kafka"}, SchemaReference={"SchemaVersionNumber": 1}), {})
+
+
+def test_arguments_of_monitoring_do_what_they_say_or_say_that_they_do_not() -> None:
+    on = ["--enable-spark-ui", "true", "--spark-event-logs-path=s3://logs/spark/"]
+    found = event_log(on)
+    assert found is not None
+    assert (found.target, notes(on)) == ("s3://logs/spark/", [])
+    assert event_log(["--enable-spark-ui", "false", *on[2:]]) is None
+    assert event_log(on[2:]) is None
+    (said,) = notes(["--enable-spark-ui", "true"])
+    assert "has no place" in said
+    for wrong in ("/tmp/x", "logs"):
+        with pytest.raises(InvalidInput, match="spark-event-logs-path"):
+            event_log([*on[:2], "--spark-event-logs-path", wrong])
+    names = ["--enable-metrics", "--enable-job-insights", "--enable-continuous-cloudwatch-log", "--enable-auto-scaling"]
+    assert [each.partition(":")[0] for each in notes([part for name in names for part in (name, "true")])] == [
+        "--enable-metrics", "--enable-job-insights", "--enable-continuous-cloudwatch-log", "--enable-auto-scaling"
+    ]  # fmt: skip
+    assert notes([part for name in names for part in (name, "false")]) == []

@@ -37,6 +37,7 @@ from penstock.spark.glue.jobs.catalog_service import METASTORE, wants_catalog
 from penstock.spark.glue.jobs.executors import write_library
 from penstock.spark.glue.jobs.launcher import SCRATCH
 from penstock.spark.glue.jobs.reserved import reserved_arguments, values_of
+from penstock.spark.glue.monitoring import EVENTS, event_log, notes
 from penstock.spark.glue.streaming import ONCE
 from penstock.spark.session import SessionSettings, is_local, s3a_configuration, submit_arguments
 
@@ -212,6 +213,10 @@ def _process_environment(
     there, script = start.environment, start.script
     scratch = Path(tempfile.mkdtemp(prefix="penstock-glue-"))
     settings = replace(settings, truststore=write_truststore(scratch / "authorities.p12", there))
+    log = event_log(start.arguments)
+    if log is not None:
+        (scratch / "events").mkdir()
+        settings = replace(settings, extra={**log.settings(scratch / "events"), **settings.extra})
     python = sys.executable
     if not is_local(settings.master):
         settings = replace(settings, library=write_library(scratch / "library.zip"))
@@ -224,6 +229,7 @@ def _process_environment(
         "PYTHONPATH": os.pathsep.join([str(script.absolute().parent), *filter(None, [there.get("PYTHONPATH")])]),
         **SAFE_PATH,
         SCRATCH: str(scratch),
+        EVENTS: log.target if log is not None else "",
         FOLDER: there.get(FOLDER) or str(home.root / "glue" / "bookmarks"),
         ONCE: "1" if once else "0",
         METASTORE: ("s3" if start.lake is None else str(start.lake)) if start.catalog else "",
@@ -271,6 +277,8 @@ def _check(script: Path, arguments: Sequence[str]) -> None:
         )
     report = check_script(script, extra_files=extra)
     refuse_sure(report, [*arguments, "--JOB_NAME"])
+    for note in notes(arguments):
+        click.echo(f"note: {note}", err=True)
     for each in report.failing:
         click.echo(f"penstock: {script}, line {each.line}: {each.name} is refused when it is reached. {each.note}", err=True)
 

@@ -20,6 +20,7 @@ from penstock.spark.glue.jobs.own_readers import guard_own_readers
 from penstock.spark.glue.jobs.stopping import handle_signals
 from penstock.spark.glue.jobs.waits import guard_waits
 from penstock.spark.glue.library_modules import install
+from penstock.spark.glue.monitoring import EVENTS, EventLog
 from penstock.spark.problems import error_of_ours
 from penstock.spark.session import mute_error_logs
 
@@ -57,6 +58,8 @@ def main(arguments: Sequence[str]) -> int:
         return problem.exit_code
     finally:
         scratch = os.environ.get(SCRATCH)
+        if scratch and os.environ.get(EVENTS):
+            EventLog(os.environ[EVENTS]).publish(Path(scratch, "events"))
         if scratch:
             shutil.rmtree(scratch, ignore_errors=True)
     return 0
