@@ -62,6 +62,32 @@ def test_nothing_points_to_a_registered_location_without_its_permission(world: W
     ):
         with pytest.raises(ClientError, match="DATA_LOCATION_ACCESS"):
             clerk.glue().create_table(DatabaseName="of_clerk", TableInput={"Name": f"t{uuid.uuid4().hex}", **shape})
+    # Nor does a database, or a table, above the registered location give the right to it.
+    glue, above, below = (
+        clerk.glue(),
+        f"above{uuid.uuid4().hex[:8]}",
+        {"Columns": COLUMNS, **_PARQUET, "Location": "s3://lf/cards"},
+    )
+    glue.create_database(DatabaseInput={"Name": above, "LocationUri": "s3://lf/"})
+    glue.create_table(
+        DatabaseName=above,
+        TableInput={
+            "Name": "wide",
+            "PartitionKeys": [{"Name": "p", "Type": "string"}],
+            "StorageDescriptor": {**below, "Location": "s3://lf/"},
+        },
+    )
+    for call, arguments in (
+        (glue.create_table, {"DatabaseName": above, "TableInput": {"Name": "t", "StorageDescriptor": below}}),
+        (glue.update_table, {"DatabaseName": above, "TableInput": {"Name": "wide", "StorageDescriptor": below}}),
+        (glue.update_database, {"Name": above, "DatabaseInput": {"Name": above, "LocationUri": "s3://lf/cards/"}}),
+        (
+            glue.create_partition,
+            {"DatabaseName": above, "TableName": "wide", "PartitionInput": {"Values": ["x"], "StorageDescriptor": below}},
+        ),
+    ):
+        with pytest.raises(ClientError, match="DATA_LOCATION_ACCESS"):
+            call(**arguments)
     # Below its database's location a table needs nothing more, but where another one's files are.
     with pytest.raises(ClientError, match="DATA_LOCATION_ACCESS"):
         clerk.glue().create_table(

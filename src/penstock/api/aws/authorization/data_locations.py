@@ -14,11 +14,18 @@ from penstock.catalog.service import CatalogService
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import is_below, parse_uri
 
-__all__ = ["arn_of", "implicit_home", "new_locations"]
+__all__ = ["Registered", "arn_of", "implicit_home", "new_locations"]
+
+Registered = Callable[[str], str | None]
+"""Returns the innermost registered location that a location (an ARN) is at or below; None if there is none."""
 
 
-def new_locations(operation: str, request: Request, tables: CatalogService) -> Iterator[str]:
-    """Yield the ARNs of locations that ``request`` would point to, and that are not within what is there already."""
+def new_locations(operation: str, request: Request, tables: CatalogService, registered: Registered) -> Iterator[str]:
+    """Yield the ARNs of locations that ``request`` would point to, and that are not within what is there already.
+
+    What is there already counts only if it is in the same registered location: a database or table above one has no right
+    to it.
+    """
     find = _FINDERS.get(operation)
     if find is None:
         return
@@ -33,6 +40,7 @@ def new_locations(operation: str, request: Request, tables: CatalogService) -> I
         if (
             home is None
             or not is_below(found, home)
+            or registered(home) != registered(found)
             or (operation == "CreateTable" and _others_at(tables, str(request["DatabaseName"]).lower(), found))
         ):
             yield found
@@ -47,13 +55,15 @@ def arn_of(location: Any) -> str | None:
     return f"arn:aws:s3:::{uri.bucket}/{uri.key}".rstrip("/")
 
 
-def implicit_home(tables: CatalogService, database: str, location: str) -> bool:
+def implicit_home(tables: CatalogService, database: str, location: str, registered: Registered) -> bool:
     """Return whether a new table of ``database`` may be at ``location`` (an ARN) because its database is there."""
     try:
         home = arn_of(tables.database(database).location_uri)
     except NotFound:
         return False
-    return home is not None and is_below(location, home) and not _others_at(tables, database, location)
+    if home is None or not is_below(location, home) or registered(home) != registered(location):
+        return False
+    return not _others_at(tables, database, location)
 
 
 def _others_at(tables: CatalogService, database: str, location: str) -> bool:

@@ -73,7 +73,7 @@ class GovernedFiles:
         if snapshot is None:
             return True
         if self._table(table) is None:
-            home = implicit_home(self._tables, table[0], location)
+            home = implicit_home(self._tables, table[0], location, snapshot.registered)
             return home or snapshot.may_use_location(self._lake.principals, location)
         found = snapshot.on_table(self._lake.principals, *table)
         if found is None or found & _ON_FILES[action]:

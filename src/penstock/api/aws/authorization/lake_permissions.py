@@ -79,7 +79,7 @@ class CallersLake:
             found = snapshot.on_database(self._principals, database) if database else snapshot.on_catalog(self._principals)
             if found is not None and permission not in found:
                 raise denied(permission, f"database {database}" if database else "the catalog")
-        for location in new_locations(operation, request, self._tables) if snapshot.locations else ():
+        for location in new_locations(operation, request, self._tables, snapshot.registered) if snapshot.locations else ():
             if not snapshot.may_use_location(self._principals, location):
                 raise denied("DATA_LOCATION_ACCESS", location)
 
