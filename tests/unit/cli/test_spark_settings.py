@@ -6,6 +6,8 @@ import click
 import pytest
 
 from penstock.cli.streams.spark_options import spark_settings
+from penstock.cli.streams.submit import _check_secrets
+from penstock.errors import InvalidInput
 from penstock.spark.session import is_secret
 
 SECRETS = ("spark.hadoop.fs.s3a.secret.key", "spark.ssl.keyPassword", "spark.my.TOKEN", "spark.hadoop.fs.s3a.access.key")
@@ -46,3 +48,10 @@ def test_a_file_of_settings_is_its_owners(file: Path) -> None:
 
 def test_settings_that_start_the_jvm_are_given_to_its_launcher() -> None:
     assert not any(map(is_secret, ("spark.driver.extraJavaOptions", "spark.driver.memory", "spark.jars", "spark.master")))
+
+
+def test_a_secret_is_not_handed_to_the_command_line_of_spark_submit() -> None:
+    _check_secrets({"spark.executor.memory": "1g"})
+    with pytest.raises(InvalidInput, match="spark-submit's command line") as refusal:
+        _check_secrets({"spark.hadoop.fs.s3a.secret.key": "open-sesame"})
+    assert "open-sesame" not in str(refusal.value)

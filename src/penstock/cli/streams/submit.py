@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from penstock.local.artefacts import class_path
 from penstock.pipelines import Pipeline, read_pipeline
 from penstock.spark.running.bundle import write_bundle
 from penstock.spark.running.submission import Submission, cluster_kind, emr_request, glue_requests, spark_submit
-from penstock.spark.session import cluster_configuration
+from penstock.spark.session import cluster_configuration, is_secret
 
 __all__ = ["command"]
 
@@ -68,7 +69,16 @@ def command(  # noqa: PLR0917 - click passes them by name
         _call("glue", "create_job", job, only_print)
         _call("glue", "start_job_run", start, only_print)
     else:
+        _check_secrets(settings)
         _spark_submit(spark_submit(submission), only_print)
+
+
+def _check_secrets(settings: Mapping[str, str]) -> None:
+    if secret := next((key for key in settings if is_secret(key)), None):
+        raise InvalidInput(
+            f"{secret} is a secret, and spark-submit's command line shows settings.",
+            remedy="Set it in the cluster's own configuration, such as conf/spark-defaults.conf.",
+        )
 
 
 def _prepared(pipeline: Pipeline, file: Path, artefacts: str, *, upload: bool) -> dict[str, Any]:

@@ -204,13 +204,13 @@ class _Items:
 _LEAVE = _Leave()
 
 
-def check(root: Node, payload: bytes, start: int, limits: Limits) -> None:
-    """Walk one value from byte ``start`` without building it.
+def check(root: Node, payload: bytes, start: int, limits: Limits) -> int:
+    """Walk one value from byte ``start`` without building it; return how many items without bytes it has.
 
     Raise :class:`PayloadTooLarge` if it nests deeper or has more empty items than allowed, and :class:`TruncatedPayload` or
     :class:`MalformedPayload` if it is not a value of the schema.
     """
-    _Walk(payload, start, limits).run(root)
+    return _Walk(payload, start, limits).run(root)
 
 
 class _Walk:
@@ -222,7 +222,7 @@ class _Walk:
         self._empty_items = 0
         self._work: list[Node | _Leave | _Blocks | _Items] = []
 
-    def run(self, root: Node) -> None:
+    def run(self, root: Node) -> int:
         work = self._work
         work.append(root)
         while work:
@@ -235,6 +235,7 @@ class _Walk:
                 self._block(item)
             else:
                 self._item(item)
+        return self._empty_items
 
     def _value(self, node: Node) -> None:
         if node.kind is Kind.VARINT:

@@ -128,11 +128,15 @@ def test_avro_files_are_resolved_to_the_tables_schema(lake: Lake, rows: Rows, as
             [(1, varint(2_000_000_000) + varint(0))],
         ),
         (
+            {"type": "record", "name": "R", "fields": [{"name": "a", "type": {"type": "array", "items": "null"}}]},
+            [(1, varint(600_000) + varint(0))] * 2,
+        ),
+        (
             {"type": "record", "name": "R", "fields": [{"name": "next", "type": ["null", "R"]}]},
             [(1, b"\x02" * 1_000_000 + b"\0")],
         ),
     ],
-    ids=["records", "blocks", "nulls", "nesting"],
+    ids=["records", "blocks", "nulls", "nulls-of-blocks", "nesting"],
 )
 def test_an_avro_file_that_states_more_than_it_has_is_refused(lake: Lake, ask: Ask, schema: Any, blocks: Any) -> None:
     formatted(lake, "t", {"n": "string"}, AVRO)

@@ -83,16 +83,16 @@ class AvroFormat:
 
 
 class _Spare:
-    """Counts the records without bytes in the files of one scan: a file of 113 bytes may state any number of them."""
+    """Counts records and items without bytes in the files of a scan: a file of 113 bytes may state any number of them."""
 
     def __init__(self) -> None:
         self._left = _LIMITS.empty_items
 
-    def take(self, records: int) -> None:
+    def take(self, items: int) -> None:
         """Raise :class:`PayloadTooLarge` beyond the bound."""
-        self._left -= records
+        self._left -= items
         if self._left < 0:
-            raise PayloadTooLarge(f"More than {_LIMITS.empty_items:,} records have no bytes.")
+            raise PayloadTooLarge(f"More than {_LIMITS.empty_items:,} records or items have no bytes.")
 
 
 def _records(path: str, reader: Any, spare: _Spare) -> Iterator[list[dict[str, Any]]]:
@@ -119,11 +119,9 @@ def _rows(blocks: Any, spare: _Spare) -> Iterator[Any]:
     """Yield the records of all blocks, each of which is checked before fastavro believes its counts."""
     layout = _layout(blocks)
     for block in blocks:
-        size = len(block.bytes_.getbuffer())
-        spare.take(max(0, block.num_records - size))
         if layout is not None and block.num_records:
             # A block has the bytes of an array of its records.
-            check(layout, _varint(block.num_records) + block.bytes_.getvalue() + b"\0", 0, _LIMITS)
+            spare.take(check(layout, _varint(block.num_records) + block.bytes_.getvalue() + b"\0", 0, _LIMITS))
         yield from block
 
 
