@@ -42,6 +42,23 @@ class Service:
     message_keys: Mapping[str, str]
 
 
+# Services that scripts of Glue call beside those that are served, by the beginning of their targets: the name, and how
+# boto3's variable for its endpoint ends.
+_ELSEWHERE = {
+    "DynamoDB": ("DynamoDB", "DYNAMODB"),
+    "DynamoDBStreams": ("DynamoDB Streams", "DYNAMODB_STREAMS"),
+    "AmazonSSM": ("Systems Manager", "SSM"),
+    "AWSEvents": ("EventBridge", "EVENTBRIDGE"),
+    "AWSStepFunctions": ("Step Functions", "SFN"),
+    "AmazonSQS": ("SQS", "SQS"),
+    "Kinesis": ("Kinesis", "KINESIS"),
+    "Firehose": ("Firehose", "FIREHOSE"),
+    "TrentService": ("KMS", "KMS"),
+    "Logs": ("CloudWatch Logs", "CLOUDWATCH_LOGS"),
+    "RedshiftData": ("Redshift's Data API", "REDSHIFT_DATA"),
+}
+
+
 class Endpoint:
     """One served operation: its handler and its shapes, compiled on first use."""
 
@@ -188,6 +205,13 @@ class EndpointTable:
             raise UnknownOperation(
                 "The request names no operation.",
                 remedy=f"Send X-Amz-Target: PREFIX.OPERATION, where PREFIX is one of {known}.",
+            )
+        elsewhere = _ELSEWHERE.get(prefix.partition("_")[0])
+        if elsewhere is not None:
+            name, variable = elsewhere
+            raise UnknownOperation(
+                f"Penstock does not serve {name}, which has the operation '{target[:200]}'.",
+                remedy=f"Set AWS_ENDPOINT_URL_{variable}, or give the client the endpoint_url of one that does.",
             )
         raise UnknownOperation(f"There is no operation '{target[:200]}'.", remedy=f"Known prefixes: {known}.")
 

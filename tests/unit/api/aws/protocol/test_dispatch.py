@@ -9,6 +9,7 @@ from botocore.auth import SigV4Auth, SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 
 from penstock.api.aws.protocol.endpoints import EndpointTable
+from penstock.api.aws.protocol.errors import UnknownOperation
 from penstock.api.aws.protocol.operations import OperationSet
 from penstock.errors import EnvironmentProblem, InternalError, InvalidInput, NotFound
 from tests.unit.api.aws.protocol.dispatcher import CREDENTIALS, ID, KEY, Handlers, World
@@ -184,3 +185,35 @@ def test_a_handler_without_an_operation_is_a_mistake_found_at_start() -> None:
     twice = OperationSet(service="glue", handlers={"GetSchemaVersion": Handlers()})
     with pytest.raises(ValueError, match="served twice"):
         EndpointTable([twice, twice])
+
+
+@pytest.mark.parametrize(
+    ("service", "operation", "arguments"),
+    [
+        ("dynamodb", "list_tables", {}),
+        ("ssm", "get_parameter", {"Name": "/a"}),
+        ("events", "list_rules", {}),
+        ("stepfunctions", "list_state_machines", {}),
+        ("kinesis", "list_streams", {}),
+        ("sqs", "list_queues", {}),
+        ("firehose", "list_delivery_streams", {}),
+        ("kms", "list_keys", {}),
+        ("redshift-data", "list_statements", {}),
+    ],
+)
+def test_a_service_that_is_not_served_is_refused_by_name_with_the_variable_of_its_endpoint(
+    service: str, operation: str, arguments: dict[str, str]
+) -> None:
+    """The targets and the variables are boto3's own."""
+    from botocore.loaders import create_loader
+    from botocore.model import ServiceModel
+
+    model = ServiceModel(create_loader().load_service_model(service, "service-2"), service)
+    name = "".join(each.capitalize() for each in operation.split("_"))
+    target = f"{model.metadata['targetPrefix']}.{name}"
+    assert name in model.operation_names
+    with pytest.raises(UnknownOperation) as refused:
+        EndpointTable([]).service_of(target)
+    variable = f"AWS_ENDPOINT_URL_{model.service_id.hyphenize().upper().replace('-', '_')}"
+    assert variable in str(refused.value)
+    assert target in str(refused.value)
