@@ -2,14 +2,21 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from penstock.api.aws.protocol.dispatch import AwsApp
+from penstock.functions.model import Function
+from penstock.functions.rotation import pending_rotations
 from penstock.secrets.model import Rotation
 from penstock.secrets.schedules import next_rotation
+from tests.unit.api.aws.every_operation import ACCOUNT, start
+from tests.unit.api.aws.loopback import Silent, loopback_client
 
 Client = Callable[[str], Any]
 FUNCTION = "arn:aws:lambda:us-east-1:111122223333:function:f"
@@ -93,3 +100,25 @@ def test_rotation_rules_as_terraform_sends_them(client: Client) -> None:
 def test_when_the_next_rotation_is_due(rules: dict[str, Any], expected: datetime | None) -> None:
     assert next_rotation(Rotation(function=FUNCTION, rules=rules, since=NOW)) == expected
     assert next_rotation(Rotation(function=FUNCTION, rules=rules, since=NOW, enabled=False)) is None
+
+
+def test_a_rotation_that_is_due_is_begun_once(tmp_path: Path) -> None:
+    world = start(tmp_path)
+    app = AwsApp(world.endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
+    secrets = loopback_client("secretsmanager", app)
+    rules = {"AutomaticallyAfterDays": 30}
+    for name in ("due", "later"):
+        secrets.create_secret(Name=name, SecretString="x")
+        secrets.rotate_secret(SecretId=name, RotationLambdaARN=FUNCTION, RotationRules=rules, RotateImmediately=False)
+    service = world.services.tenants.first.secrets
+    secret = service.describe(ACCOUNT, "due")
+    assert secret.rotation is not None
+    past = replace(secret.rotation, since=datetime.now(UTC) - timedelta(days=31))
+    service._store.replace(replace(secret, rotation=past))
+    rotator = Function(name="f", handler="f.handler", code=tmp_path)
+    begun = list(pending_rotations(secrets, rotator))
+    assert [arn for arn, _ in begun] == [secret.arn]
+    assert secrets.describe_secret(SecretId="due")["VersionIdsToStages"][begun[0][1]] == ["AWSPENDING"]
+    assert list(pending_rotations(secrets, rotator)) == begun
+    app.close()
+    world.services.close()
