@@ -1,11 +1,13 @@
 """The processes in which statements run: which statements share one, what ends one, what it gets of the environment."""
 
+import os
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -20,6 +22,7 @@ from penstock.query.execution.context import Outcome, Task
 from penstock.query.execution.runner import RESULT
 from penstock.query.ports import StatementHost
 from penstock.query.settings import QuerySettings
+from penstock.retries import wait_until
 from tests.unit.query.lake_of_flights import FakeCatalog, Lake
 
 # The parser tries each bracket as a type's, then as a call's, so the time doubles with every level.
@@ -267,3 +270,65 @@ def test_the_number_of_statements_that_wait_to_be_parsed_is_bounded() -> None:
     attacker.join()
     assert pool.read("SELECT 1", ()).substatement == "SELECT"
     pool.close()
+
+
+def test_a_process_that_stepped_aside_has_the_lowest_priority_until_its_statement_ends(task: Task, lake: Lake) -> None:
+    def priorities() -> set[int]:
+        threads = Path(f"/proc/{child.pid}/task")
+        tids = [int(each.name) for each in threads.iterdir()] if threads.exists() else [child.pid]
+        return {os.getpriority(os.PRIO_PROCESS, each) for each in tids}
+
+    child = Child()
+    try:
+        run(child, task, lake.catalog, "SELECT 1")
+        before, aside = os.getpriority(os.PRIO_PROCESS, child.pid), set[int]()
+
+        def step(_: object) -> None:
+            child.step_aside()
+            aside.update(priorities())
+
+        child.run(replace(task, sql="SELECT 2"), lake.catalog, step)
+        assert aside == {19}
+        assert priorities() == {before} if child.usable else os.geteuid() != 0
+    finally:
+        child.close()
+
+
+def test_processes_share_the_servers_session_so_that_priorities_count_among_them(task: Task, lake: Lake) -> None:
+    child = Child()
+    try:
+        run(child, task, lake.catalog, "SELECT 1")
+        assert os.getsid(child.pid) == os.getsid(0)
+        assert os.getpgid(child.pid) == child.pid, "a Ctrl-C at the server's terminal is the server's"
+    finally:
+        child.close()
+
+
+def test_processes_are_ready_once_two_statements_ran_at_a_time(task: Task, lake: Lake) -> None:
+    pool = ChildPool(idle=3)
+    try:
+        with pool.acquire("1") as first:
+            run(first, task, lake.catalog, "SELECT 1")
+        assert len(pool._idle) == 1
+        with pool.acquire("1"), pool.acquire("1") as second:
+            second.kill()
+        wait_until(lambda: len(pool._idle) == 3, seconds=30, every=0.01)
+        spares = {child.pid for _, child in pool._idle} - {first.pid}
+        assert len(spares) == 2
+        assert second.pid not in spares
+        with pool.acquire("1"), pool.acquire("1") as another:
+            assert another.pid in spares
+    finally:
+        pool.close()
+    assert not any(psutil.pid_exists(pid) for pid in spares)
+
+
+def test_a_statements_process_does_not_import_pandas(task: Task, lake: Lake) -> None:
+    assert find_spec("pandas") is not None
+    child = Child()
+    try:
+        run(child, task, lake.catalog, "SELECT 1")
+        loaded = {Path(each.path).name for each in psutil.Process(child.pid).memory_maps()}
+        assert not [name for name in loaded if name.startswith(("pandas_", "join.", "hashtable."))]
+    finally:
+        child.close()

@@ -25,7 +25,11 @@ class Job:
     started: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
     gave_way: int = 0
+    aside: int = 0
     runs: int = 0
+
+    def step_aside(self) -> None:
+        self.aside += 1
 
     def give_way(self) -> None:
         self.gave_way += 1
@@ -63,6 +67,36 @@ def test_a_long_statement_goes_on_in_the_second_lane_where_that_has_room() -> No
         places.relieve()
         assert short.started.wait(5)
         assert (long.gave_way, long.runs) == (0, 1)
+        short.end()
+        long.end()
+
+
+def test_a_statement_that_is_no_short_one_lets_others_go_first() -> None:
+    with lanes(2) as places:
+        long, short = Job(), Job()
+        places.submit(long)
+        assert long.started.wait(5)
+        long.running_for = 0.3
+        places.relieve()
+        assert long.aside == 0, "nothing else runs"
+        places.submit(short)
+        assert short.started.wait(5)
+        places.relieve()
+        assert (long.aside, short.aside) == (1, 0)
+        short.end()
+        long.end()
+
+
+def test_a_statement_leaves_the_first_lane_before_the_time_to_end_it() -> None:
+    with lanes(1) as places:
+        long, short = Job(), Job()
+        places.submit(long)
+        assert long.started.wait(5)
+        places.submit(short)
+        long.running_for = 0.3
+        places.relieve()
+        assert short.started.wait(5)
+        assert (long.gave_way, long.aside) == (0, 1)
         short.end()
         long.end()
 

@@ -47,6 +47,8 @@ _MAX_WAITING = 8
 _PATIENCE = 0.5  # seconds
 _KNOWN = 1 << 20  # characters of texts whose kind is remembered: dashboards repeat theirs
 _IDLE = 4  # as many as run at a time
+_SEVERAL = 2
+_LOWEST = 19  # nice(1)
 _OVERHEAD = 512 << 20  # bytes beside the engine's own limit: the libraries, threads' stacks, the result's texts
 _QUESTIONS = frozenset(
     {
@@ -114,9 +116,12 @@ class StatementKind:
 
 
 class Child:
-    """One process. Any thread may call :meth:`kill`; only one thread at a time may call the other methods."""
+    """One process. Any thread may call :meth:`kill`; only one thread at a time may call the other methods.
 
-    def __init__(self, open_to: "Mapping[str, Sequence[Path]] | None" = None) -> None:
+    A ``warm`` one loads the engine at once, and not with its first statement.
+    """
+
+    def __init__(self, open_to: "Mapping[str, Sequence[Path]] | None" = None, *, warm: bool = False) -> None:
         """``open_to`` are the folders that the process may ``read`` and ``write``, beside its own and the system's."""
         self._scratch = tempfile.mkdtemp(prefix="penstock-spill-")
         ours, theirs = socket.socketpair()
@@ -132,6 +137,7 @@ class Child:
                     str(theirs.fileno()),
                     self._scratch,
                     json.dumps({name: [str(each) for each in paths] for name, paths in (open_to or {}).items()}),
+                    *(["warm"] if warm else []),
                 ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -139,11 +145,13 @@ class Child:
                 # Only why it could not start, or the last message of a library: for the server's log.
                 stderr=None,
                 env={**_environment(), "TMPDIR": self._scratch},
-                # Its own session, so that only the server handles a Ctrl-C at its terminal.
-                start_new_session=True,
+                # Its own process group, so that only the server handles a Ctrl-C at its terminal; but the server's session:
+                # Linux shares processors among sessions first (autogroups, sched(7)), whatever their processes' priority.
+                process_group=0,
             )
             self._channel: Connection[Any, Any] = Connection(ours.detach())
         self._doomed = False
+        self._aside: int | None = None
         self.peak = 0
         """The most memory that it has used, as the system counts it (on Linux in KB), as of its last reply."""
 
@@ -164,6 +172,32 @@ class Child:
             return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         except (OSError, ValueError, IndexError):
             return None
+
+    def step_aside(self) -> None:
+        """Give the process's statement the lowest priority until it ends."""
+        if self._aside is None:
+            with suppress(OSError):
+                self._aside = os.getpriority(os.PRIO_PROCESS, self.pid)
+                self._set_priority(_LOWEST)
+
+    def _come_back(self) -> None:
+        """Give the process its priority back; where the system does not allow that, the process is not used again."""
+        if self._aside is not None:
+            try:
+                self._set_priority(self._aside)
+            except OSError:
+                self._doomed = True
+            self._aside = None
+
+    def _set_priority(self, nice: int) -> None:
+        # On Linux each thread has a priority of its own, sched(7).
+        try:
+            threads = [int(each.name) for each in Path(f"/proc/{self.pid}/task").iterdir()]
+        except FileNotFoundError:
+            threads = [self.pid]
+        for thread in threads:
+            with suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, thread, nice)
 
     def kill(self) -> None:
         """End the process now, also during a statement."""
@@ -213,6 +247,8 @@ class Child:
             # It waits for a reply, or its state is unknown: it is not used again.
             self.kill()
             raise
+        finally:
+            self._come_back()
         if answer["kind"] == "catalog" and failure is not None:
             raise failure
         if answer["kind"] != "done":
@@ -290,6 +326,8 @@ class ChildPool:
         self._places = threading.BoundedSemaphore(waiting)
         self._lock = threading.Lock()
         self._idle: list[tuple[_Serves, Child]] = []
+        self._lent = self._awaited = 0
+        self._several = False
         self._readers: list[Child] = []
         self._reading = threading.BoundedSemaphore(readers)
         self._starter: ThreadPoolExecutor | None = None
@@ -305,10 +343,12 @@ class ChildPool:
         """
         serves = (account, lake, files)
         child = self._take(serves)
+        self._count(1, serves)
         try:
             yield child
         finally:
             self._give(serves, child)
+            self._count(-1, serves)
 
     def read(self, sql: str, parameters: Sequence[str]) -> StatementKind:
         """Parse ``sql`` in a child. Raises :class:`InvalidRequest`, and :class:`TooManyRequests` if too many wait."""
@@ -391,8 +431,35 @@ class ChildPool:
                 if served == serves and child.usable:
                     del self._idle[number]
                     return child
-        _, lake, files = serves
-        return self._started({"read": [] if lake is None else [lake], "write": [] if files is None else [files]})
+        return self._started(_open_to(serves))
+
+    def _count(self, lent: int, serves: _Serves) -> None:
+        """Count the processes at work, and start what is missing once several were: the next statements may be long.
+
+        Then short ones need processes of their own, and a start takes half a second of a processor.
+        """
+        with self._lock:
+            self._lent += lent
+            self._several = self._several or self._lent >= _SEVERAL
+            missing = self._max_idle - len(self._idle) - self._lent - self._awaited
+            if self._closed or not self._several or missing <= 0:
+                return
+            self._awaited += missing
+            for _ in range(missing):
+                self._starting().submit(self._add_spare, serves)
+
+    def _add_spare(self, serves: _Serves) -> None:
+        """Start one in the starter's thread. A failure is one of the next statement, which tries again."""
+        child = None
+        with suppress(OSError):
+            child = Child(_open_to(serves), warm=True)
+        with self._lock:
+            self._awaited -= 1
+            if child is not None and not self._closed:
+                self._idle.append((serves, child))
+                return
+        if child is not None:
+            child.close()
 
     def _give(self, serves: _Serves, child: Child) -> None:
         surplus: list[Child] = []
@@ -408,14 +475,11 @@ class ChildPool:
             each.close()
 
     def _started(self, open_to: "Mapping[str, Sequence[Path]] | None" = None) -> Child:
-        # One thread that lives as long as the pool starts them: Linux ends a child with the thread that started it.
         with self._lock:
             if self._closed:
                 raise TooManyRequests("The server is shutting down.", remedy="Try again in a moment.")
-            if self._starter is None:
-                self._starter = ThreadPoolExecutor(1, thread_name_prefix="penstock-sql-start")
             # Under the lock, because a closed pool must not use its starter.
-            starting = self._starter.submit(Child, open_to)
+            starting = self._starting().submit(Child, open_to)
         try:
             return starting.result()
         except OSError as error:
@@ -424,6 +488,17 @@ class ChildPool:
                 f"The process for the query cannot be started: {error.strerror}.",
                 remedy="Check the limits on processes, files and memory.",
             ) from error
+
+    def _starting(self) -> ThreadPoolExecutor:
+        """Return one thread that lives as long as the pool: Linux ends a child with the thread that started it."""
+        if self._starter is None:
+            self._starter = ThreadPoolExecutor(1, thread_name_prefix="penstock-sql-start")
+        return self._starter
+
+
+def _open_to(serves: _Serves) -> Mapping[str, Sequence[Path]]:
+    _, lake, files = serves
+    return {"read": [] if lake is None else [lake], "write": [] if files is None else [files]}
 
 
 def _unexpected(answer: Mapping[str, Any]) -> StatementError:

@@ -1,9 +1,10 @@
 """Which statements run now: so many at a time, and none of a moment waits for one of an hour.
 
-Statements start in the first lane. One that runs longer than a moment while others wait leaves it: for the second
-lane if that has room, where it goes on, else it ends, and starts again later: there, or in a place that the first lane
-does not need. Only a query that changes nothing is ended so. Each lane has as many places as there are workers, so up to
-twice as many processes have a statement's memory.
+Statements start in the first lane. One that is not short any more, while others wait or run, gets processor time only
+after them. If others wait, it leaves the first lane: for the second lane if that has room, where it goes on, else it ends
+once it ran longer than a moment, and starts again later: there, or in a place that the first lane does not need. Only a
+query that changes nothing is ended so. Each lane has as many places as there are workers, so up to twice as many
+processes have a statement's memory.
 """
 
 import threading
@@ -15,6 +16,7 @@ from typing import Generic, Protocol, TypeVar
 __all__ = ["Lanes", "Runnable"]
 
 _MOMENT = 1.0  # seconds
+_SHORT = 0.2  # of a moment
 
 
 class Runnable(Protocol):
@@ -28,6 +30,10 @@ class Runnable(Protocol):
     @property
     def restartable(self) -> bool:
         """Whether it may be ended and run again from its start."""
+        ...
+
+    def step_aside(self) -> None:
+        """Let it go on with the processor time that other statements leave, until its end; called again, it does nothing."""
         ...
 
     def give_way(self) -> None:
@@ -68,17 +74,15 @@ class Lanes(Generic[R]):
     def relieve(self) -> None:
         """Make room for statements that wait, where others have run for long. To be called several times a second."""
         with self._lock:
-            if not self._waiting or len(self._first) < self._workers:
+            running = [*self._first, *self._second]
+            if len(running) + len(self._waiting) < 2:
                 return
-            for run in list(self._first):
-                if run.running_for < self._moment:
-                    continue
-                if len(self._second) < self._workers:
-                    self._first.discard(run)
-                    self._second.add(run)
-                elif run.restartable:
-                    run.give_way()
-            self._fill()
+            for run in running:
+                if run.running_for >= _SHORT * self._moment:
+                    run.step_aside()
+            if self._waiting and len(self._first) >= self._workers:
+                self._empty()
+                self._fill()
 
     def close(self) -> None:
         """Forget the statements that wait, and return when all others are done."""
@@ -89,6 +93,16 @@ class Lanes(Generic[R]):
             pool = self._pool
         if pool is not None:
             pool.shutdown(wait=True)
+
+    def _empty(self) -> None:
+        """Take long statements out of the first lane. The lock is held."""
+        for run in list(self._first):
+            ran = run.running_for
+            if ran >= _SHORT * self._moment and len(self._second) < self._workers:
+                self._first.discard(run)
+                self._second.add(run)
+            elif ran >= self._moment and run.restartable:
+                run.give_way()
 
     def _fill(self) -> None:
         """Start statements while there are places. The lock is held."""

@@ -107,6 +107,12 @@ class Run:
         """Whether the statement only reads, so that it can be run again from its start."""
         return self.statement.substatement == "SELECT" and self.statement.engine != SPARK_SQL
 
+    def step_aside(self) -> None:
+        """Let the statement's process run only while no other statement's needs a processor."""
+        with self._lock:
+            if self._child is not None:
+                self._child.step_aside()
+
     def give_way(self) -> None:
         """End the statement's process; :meth:`execute` raises :class:`GaveWay` and can be called again."""
         with self._lock:
