@@ -26,6 +26,7 @@ __all__ = ["Isolation", "port_of"]
 _LOG = logging.getLogger(__name__)
 _PORTS = {"http": 80, "https": 443, "spark": 7077}
 _OPEN = "this machine can neither confine it (Landlock and seccomp of Linux) nor give it a system user"
+_NO_USERS = "system users of their own: no other user can start this Python."
 _NO_SANDBOX = "This machine has no sandbox, and runs of jobs may have the rights of the server's user"
 _PROXIES = re.compile(r"(?i)(http|https|all)_proxy")
 
@@ -79,6 +80,9 @@ class Isolation:
         if self.sandbox:
             for each in missing_parts():
                 _LOG.warning("The kernel's sandbox for runs of jobs is an older one: %s.", each)
+            # Told where a system user is to be expected: the server is root.
+            if self.own_users and users.can_change_user() and not users.runs_python(users.nobody(), self.scratch):
+                _LOG.warning("Runs of jobs are in the sandbox alone, without %s", _NO_USERS)
         elif self.without_sandbox:
             _LOG.warning("%s: --jobs-without-sandbox.", _NO_SANDBOX)
         elif self.user is None and not (self.own_users and users.can_change_user()):
@@ -179,7 +183,7 @@ def _system_user(isolation: Isolation) -> SystemUser | None:
         return None
     found = users.named_user(isolation.user) if isolation.user is not None else None
     if found is None and not users.runs_python(users.nobody(), isolation.scratch):
-        _LOG.info("Runs of jobs have no system users of their own: another user cannot start this Python.")
+        _LOG.info("Runs of jobs are in the sandbox alone, without %s", _NO_USERS)
         return None
     found = found or users.own_user(isolation.account)
     if found is not None and not users.runs_python(found, isolation.scratch):
