@@ -47,6 +47,7 @@ class PermittedFiles:
         self._root = f"{lake.root.resolve()}/"
         self._folders: dict[str, set[str]] = {GET_OBJECT: set(), LIST_BUCKET: set()}
         self._files: set[str] = set()
+        self._states: dict[Path, tuple[int, int, int] | None] = {}
 
     @property
     def root(self) -> Path:
@@ -65,7 +66,12 @@ class PermittedFiles:
         """Return the path of a file to be opened. Raises as :meth:`FileAccess.check_files`, :meth:`LakeFolder.path`."""
         path = self.lake.path(uri)
         self.check([str(path)])
+        self._states.setdefault(path, _state(path))
         return path
+
+    def changed(self) -> bool:
+        """Return whether a file that was returned by :meth:`readable` is another one since, or was written to."""
+        return any(_state(path) != state for path, state in self._states.items())
 
     def listable(self, uri: str) -> Path:
         """Return the path of a folder to be listed. Raises as :meth:`FileAccess.check_files`, :meth:`LakeFolder.path`."""
@@ -115,6 +121,15 @@ class PermittedFiles:
 
     def _uri(self, path: str) -> str:
         return f"s3://{path.removeprefix(self._root)}"
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes whenever a file does, and that nobody can set back; None if there is no file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_ctime_ns, found.st_size
 
 
 def _within(uri: str, folders: set[str]) -> bool:

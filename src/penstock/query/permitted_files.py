@@ -26,6 +26,13 @@ class PermittedLake:
             self._tables[key] = PermittedFiles(self.folder, self._access, key)
         return self._tables[key]
 
+    def check_unchanged(self) -> None:
+        """Raise :class:`StatementError` if metadata that named files changed since: another engine may have read it then."""
+        if any(each.changed() for each in self._tables.values()):
+            raise StatementError(
+                "ICEBERG_INVALID_METADATA", "Metadata of a table was overwritten while it was read.", remedy="Run it again."
+            )
+
     def check_opened(self, paths: Iterable[str]) -> None:
         """Raise :class:`StatementError` unless each of ``paths`` was asked for as a file of some table."""
         for path in paths:

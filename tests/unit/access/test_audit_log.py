@@ -15,7 +15,10 @@ from penstock.access.audit.log import AuditFolder, AuditUnavailable, AuditWriter
 from penstock.access.audit.reading import Wanted, broken_chains, matching, unexported
 from penstock.access.audit.segments import Retention, Segments, segments_in
 from penstock.access.principals import Caller, SessionContext
+from penstock.access.sessions import Sessions
 from penstock.api.aws.protocol.models import SERVICES, load_model
+from penstock.api.vending import SessionVendor
+from penstock.store.sql.sealing import Sealer
 
 A = "111122223333"
 ROLE = f"arn:aws:iam::{A}:role/team/reader"
@@ -60,6 +63,11 @@ def test_identities_are_rendered_as_in_cloudtrail() -> None:
     identity = record(caller=session)["userIdentity"]
     assert identity["type"] == "AssumedRole"
     assert identity["sessionContext"]["sessionIssuer"]["arn"] == ROLE
+    vended = SessionVendor(sessions=Sessions(Sealer(bytes(32)))).scoped(user, frozenset({"s3://lake/t/"}), ["s3:GetObject"])
+    assert vended is not None
+    identity = record(caller=vended.caller)["userIdentity"]
+    assert (identity["type"], identity["arn"]) == ("FederatedUser", f"arn:aws:sts::{A}:federated-user/ana")
+    assert identity["sessionContext"]["sessionIssuer"]["arn"] == user.principal
     root = Caller(account=A, principal=f"arn:aws:iam::{A}:root", user_id=A)
     assert record(caller=root)["userIdentity"]["type"] == "Root"
     assert record(access_key_id="AKIA1")["userIdentity"] == {"type": "Unknown", "principalId": "", "accessKeyId": "AKIA1"}

@@ -93,7 +93,7 @@ class ExecutionContext:
         if self.spark:
             from penstock.query.sparksql.session import RemoteSession  # noqa: PLC0415 - it imports this module
 
-            session = RemoteSession(own, task, self.host)
+            session = RemoteSession(own, task, self.host, self.lake)
         try:
             planner = Planner(self.host, self.lake, max_files=task.settings.max_files, spark=self.spark)
             plan = planner.plan(select, database=task.database, prune=session.prune)

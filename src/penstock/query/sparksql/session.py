@@ -15,6 +15,7 @@ from penstock.query.dialect.types import result_column
 from penstock.query.errors import StatementError
 from penstock.query.execution.context import Task
 from penstock.query.execution.engine import EngineResult, EngineSession
+from penstock.query.permitted_files import PermittedLake
 from penstock.query.planning.planner import Plan
 from penstock.query.sparksql.reads import ROWS, RemoteQuery
 from penstock.query.sparksql.types import spark_type
@@ -32,7 +33,8 @@ class _Cluster(Protocol):
 class RemoteSession:
     """As :class:`penstock.query.execution.engine.EngineSession`, for plans that are for Spark SQL; others run in ``own``."""
 
-    def __init__(self, own: EngineSession, task: Task, cluster: _Cluster) -> None:
+    def __init__(self, own: EngineSession, task: Task, cluster: _Cluster, lake: PermittedLake) -> None:
+        self._lake = lake
         self._own = own
         self._task = task
         self._cluster = cluster
@@ -49,6 +51,8 @@ class RemoteSession:
         if query is None:
             return self._own.run(plan)
         answer = self._cluster.compute(self._request(query))
+        # Spark reads Iceberg's metadata for itself: what it named then are the files that were asked for.
+        self._lake.check_unchanged()
         file = pa.ipc.open_file(pa.memory_map(str(self._task.folder / ROWS)))
         order = [int(each) for each in answer["order"]]
         batches = (file.get_batch(number) for number in order)

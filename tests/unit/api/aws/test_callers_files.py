@@ -1,6 +1,7 @@
 """Decisions on many files: few questions and few decisions where the policies treat a folder alike."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,17 @@ def test_a_listing_is_decided_by_its_prefix() -> None:
     asked.check_files(LIST_BUCKET, ["s3://lake/t/", "s3://lake/t/p=1/"])
     with pytest.raises(NotAuthorized, match="with the prefix 't2/'"):
         asked.check_files(LIST_BUCKET, ["s3://lake/t2/"])
+
+
+def test_a_file_that_was_replaced_since_is_told(tmp_path: Path) -> None:
+    files = PermittedFiles(LakeFolder(tmp_path), Asked(ALLOWED), ("d", "t"))
+    path = tmp_path / "lake" / "t" / "m.avro"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"one")
+    times = path.stat()
+    files.readable("s3://lake/t/m.avro")
+    assert not files.changed()
+    (tmp_path / "other").write_bytes(b"one")
+    (tmp_path / "other").replace(path)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert files.changed(), "also if it looks as it did"
