@@ -165,6 +165,7 @@ VALUES: Mapping[str, Any] = {
     "TableName": "flights",
     "TablesToDelete": ["nobody"],
     "AccountAlias": "data-team",
+    "GetEffectivePermissionsForPathRequest.ResourceArn": "arn:aws:s3:::lake",
     "GetResourcesInput.ResourceARNList": None,
     "ResourceARNList": [f"arn:aws:glue:us-east-1:{ACCOUNT}:database/air"],
     "PaginationToken": None,
