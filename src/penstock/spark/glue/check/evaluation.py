@@ -23,7 +23,19 @@ from penstock.spark.glue.quality.rulesets import RulesetError
 __all__ = ["BOTO3_SERVICES", "Surroundings", "find_outcomes"]
 
 BOTO3_SERVICES = frozenset(
-    {"athena", "cloudtrail", "glue", "iam", "lakeformation", "logs", "organizations", "s3", "secretsmanager", "sts"}
+    {
+        "athena",
+        "cloudtrail",
+        "glue",
+        "iam",
+        "lakeformation",
+        "logs",
+        "organizations",
+        "resourcegroupstaggingapi",
+        "s3",
+        "secretsmanager",
+        "sts",
+    }
 )
 """The services of AWS that a platform serves, by boto3's names."""
 
