@@ -10,6 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.query.dialect.checks import check_tables
 from penstock.query.dialect.grammar import TrinoCalls
+from penstock.query.dialect.names.suggestions import did_you_mean
 from penstock.query.errors import InvalidRequest, Position
 
 __all__ = ["SERVED", "bound", "constant", "parameter_places", "query", "tree_of"]
@@ -23,6 +24,10 @@ _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 _BEGINNINGS = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN, TokenType.FROM}
 _GOT_TOKEN = re.compile(r"<Token token_type: (?:TokenType\.)?(\w+), text: (.*?), line: .*>", re.DOTALL)
+_KEYWORDS = (
+    *("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT", "VALUES"),
+    *("INSERT", "CREATE", "DELETE", "UPDATE", "MERGE", "DESCRIBE", "EXPLAIN", "DISTINCT", "BETWEEN", "PARTITION"),
+)
 _UNFINISHED = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
 _CONSTANTS = (
     *(exp.Literal, exp.Boolean, exp.Null, exp.Neg, exp.Cast, exp.DataType, exp.DataTypeParam, exp.Interval, exp.Var),
@@ -141,7 +146,7 @@ def _parsed(text: str, tokens: list[Token]) -> exp.Expr:
     try:
         trees = [tree for tree in _DIALECT.parser().parse(tokens, text) if tree is not None]
     except ParseError as error:
-        raise _malformed(error) from None
+        raise _malformed(error, tokens) from None
     if len(trees) != 1:
         raise InvalidRequest(
             f"Only one sql statement is allowed; the text has {len(trees)}.",
@@ -151,17 +156,29 @@ def _parsed(text: str, tokens: list[Token]) -> exp.Expr:
     return trees[0]
 
 
-def _malformed(error: ParseError) -> InvalidRequest:
+def _malformed(error: ParseError, tokens: Sequence[Token]) -> InvalidRequest:
     details = error.errors[0] if error.errors else {}
     line, column = details.get("line"), details.get("col")
     near = str(details.get("highlight") or "").strip()[:50]
     where = f"{Position(line, max(1, column - len(near) + 1))}: " if line and column else ""
+    alias = _alias_of_star(tokens, line, column)
+    if alias is not None:
+        near, where = alias.text[:50], f"{_position(alias)}: "
     what = str(details.get("description") or "the SQL cannot be parsed").rstrip(".")
     what = _UNFINISHED.sub(lambda match: f"the {match[1].upper()} is not complete", what)
     if token := _GOT_TOKEN.search(what):
         ended = token[1] == "SENTINEL"
         what = what[: token.start()].replace("but got ", "but the statement ends" if ended else f"but got '{token[2][:50]}'")
-    return InvalidRequest(f"{where}mismatched input '{near}': {what}.", athena_code="MALFORMED_QUERY")
+    remedy = did_you_mean(near, _KEYWORDS) if near.upper() not in _KEYWORDS else None
+    return InvalidRequest(f"{where}mismatched input '{near}': {what}.", remedy=remedy, athena_code="MALFORMED_QUERY")
+
+
+def _alias_of_star(tokens: Sequence[Token], line: int | None, column: int | None) -> Token | None:
+    """Return the name between ``*`` and the place of an error: the parser takes it for an alias, which a star has not."""
+    for star, name, found in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if (found.line, found.col) == (line, column):
+            return name if star.token_type is TokenType.STAR and name.token_type is TokenType.VAR else None
+    return None
 
 
 def _position(token: Token) -> Position:

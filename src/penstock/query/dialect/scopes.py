@@ -6,6 +6,7 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from penstock.query.dialect.kinds import Type, common
+from penstock.query.dialect.names.resolution import Named, check_column
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import unnested_columns
 from penstock.query.errors import StatementError
@@ -73,6 +74,28 @@ class Scopes:
             scope = scope.parent
         return None
 
+    def check(self, node: exp.Column, scope: Scope | None) -> None:
+        """Raise Trino's error for a name that is ambiguous in ``scope``, or no column as far as that is known."""
+        around = []
+        while scope is not None:
+            around.append((scope.expression, self._named(scope)))
+            scope = scope.parent
+        check_column(node, around)
+
+    def _named(self, scope: Scope) -> Sequence[Named]:
+        if not isinstance(scope.expression, exp.Select):
+            return [("", None)]
+        return [
+            (name, node.alias_column_names or self._names(source)) for name, (node, source) in scope.selected_sources.items()
+        ]
+
+    def _names(self, source: exp.Expr | Scope) -> Sequence[str] | None:
+        """Return the names of a source's columns in order, of which some may be equal; None if they are not known."""
+        if isinstance(source, exp.Table):
+            return list(self._columns(source) or ()) or None
+        named = self.result(source.expression) if isinstance(source, Scope) else None
+        return [name for name, _ in self._renamed(named, _given_names(source.expression)) or ()] if named else None
+
     def _sources(self, scope: Scope, alias: str = "") -> Iterator[Mapping[str, Type | None]]:
         selected = scope.selected_sources
         for name, source in scope.sources.items():
@@ -88,11 +111,7 @@ class Scopes:
         named = self.result(source.expression) if isinstance(source, Scope) else None
         if named is None:
             return None
-        parent = source.expression.parent
-        while isinstance(parent, exp.SetOperation):  # a recursive query names itself by its first part
-            parent = parent.parent
-        renamed = parent.alias_column_names if isinstance(parent, exp.CTE | exp.Subquery) else []
-        return dict(self._renamed(named, renamed) or ())
+        return dict(self._renamed(named, _given_names(source.expression)) or ())
 
     @staticmethod
     def _renamed(named: _Named | None, names: Sequence[str]) -> _Named | None:
@@ -156,6 +175,14 @@ def _check_union(query: exp.SetOperation, number: int, left: Type | None, right:
         return
     message = f"column {number} in {query.key.upper()} query has incompatible types: {left}, {right}"
     raise StatementError("TYPE_MISMATCH", message, position=position_of(query))
+
+
+def _given_names(query: exp.Expr) -> Sequence[str]:
+    """Return the names that stand behind a query's alias, empty if there are none."""
+    parent = query.parent
+    while isinstance(parent, exp.SetOperation):  # a recursive query names itself by its first part
+        parent = parent.parent
+    return parent.alias_column_names if isinstance(parent, exp.CTE | exp.Subquery) else []
 
 
 def field_type(kind: Type | None, name: str) -> Type | None:

@@ -11,8 +11,10 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from penstock.query.dialect.functions.rows import Call, Row, Types, call_engine
 from penstock.query.dialect.functions.scalars.subqueries import as_records
-from penstock.query.dialect.functions.table import row_of
+from penstock.query.dialect.functions.table import BY_NAME, row_of
 from penstock.query.dialect.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
+from penstock.query.dialect.names.clauses import check_clauses, with_output_names
+from penstock.query.dialect.names.suggestions import did_you_mean
 from penstock.query.dialect.once import Costly, has_rows_value, note_rows_value, tried, written_once
 from penstock.query.dialect.parameters import infer
 from penstock.query.dialect.positions import position_of
@@ -57,6 +59,8 @@ class Translation:
 
     def run(self, tree: exp.Query) -> Sequence[Type | None]:
         check_relations(tree)
+        check_clauses(tree)
+        with_output_names(tree)
         name_values(tree)
         for scope in list(traverse_scope(tree)):
             self._scope = scope
@@ -157,8 +161,7 @@ class Translation:
     def _plain_type(self, node: exp.Expr) -> Type | None:
         result: Type | None = None
         if isinstance(node, exp.Column):
-            result = self._parameter(node.name) if not node.table else None
-            result = result or self._scopes.column(node, self._scope)
+            result = self._column(node)
         elif isinstance(node, exp.Identifier):
             result = self._parameter(node.name)
         elif isinstance(node, exp.Literal):
@@ -176,6 +179,14 @@ class Translation:
         elif isinstance(node, exp.Dot):
             result = field_type(self._type(node.this), node.expression.name)
         return result
+
+    def _column(self, node: exp.Column) -> Type | None:
+        names = {name for each in self._parameters for name in each}
+        if not names.isdisjoint({node.name.lower()} if not node.table else {part.name.lower() for part in node.parts[:-1]}):
+            return self._parameter(node.name) if not node.table else None
+        if not isinstance(node.this, exp.Star):
+            self._scopes.check(node, self._scope)
+        return self._scopes.column(node, self._scope)
 
     def _parameter(self, name: str) -> Type | None:
         return next((each[name.lower()] for each in reversed(self._parameters) if name.lower() in each), None)
@@ -312,7 +323,10 @@ def _served(node: exp.Expr, row: Row | None) -> Row:
     """Return ``row`` if there is one that is not refused."""
     if row is None:
         raise StatementError(
-            "FUNCTION_NOT_FOUND", f"Function '{node.name.lower()}' not registered", position=position_of(node)
+            "FUNCTION_NOT_FOUND",
+            f"Function '{node.name.lower()}' not registered",
+            position=position_of(node),
+            remedy=did_you_mean(node.name, (name for name, each in BY_NAME.items() if each.refused is None)),
         )
     if row.refused is not None:
         raise StatementError(

@@ -20,7 +20,39 @@ _FUNCTION = re.compile(r"Function with name \"?([^\s\"]+)\"? does not exist")
 _SIGNATURE = re.compile(r"No function matches the given name and argument types '([^(']+)\(")
 # What a macro of the dialect fails with (`functions.rows.fail`), inside the engine's error about the cast.
 _OWN = re.compile(r"TRINO\[(\w+)\] (.*?)(?:' to INT32.*)?$", re.DOTALL)
-_OVERLOAD = re.compile(r"Macro trino_(\w+)\(\) (?:does not support the supplied|has multiple overloads)")
+_OVERLOAD = re.compile(r"Macro (trino_\w+)\(\) (?:does not support the supplied|has multiple overloads)")
+_UNGROUPED = re.compile(r'column "([^"]+)" must appear in the GROUP BY', re.IGNORECASE)
+_AMBIGUOUS = re.compile(r'Ambiguous reference to column name "([^"]+)"')
+_OURS_INSIDE = re.compile(r"\btrino_\w+", re.IGNORECASE)
+# The engine's names of types, and Trino's.
+_TYPES = {
+    **dict.fromkeys(("INT128", "UINT128", "HUGEINT", "UHUGEINT"), "decimal(38,0)"),
+    **dict.fromkeys(("INT64", "UINT64", "BIGINT", "UBIGINT"), "bigint"),
+    **dict.fromkeys(("INT32", "UINT32", "INTEGER", "UINTEGER"), "integer"),
+    **dict.fromkeys(("INT16", "UINT16", "SMALLINT", "USMALLINT"), "smallint"),
+    **dict.fromkeys(("INT8", "UINT8", "TINYINT", "UTINYINT"), "tinyint"),
+    **dict.fromkeys(("BOOL", "BOOLEAN"), "boolean"),
+    **dict.fromkeys(("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ"), "timestamp with time zone"),
+    **dict.fromkeys(("TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP"), "timestamp"),
+    **{
+        "VARCHAR": "varchar",
+        "BLOB": "varbinary",
+        "DOUBLE": "double",
+        "FLOAT": "real",
+        "STRUCT": "row",
+        "ANY_VALUE": "arbitrary",
+    },
+}
+_TYPE = re.compile(rf"\b(?:{'|'.join(sorted(_TYPES, key=len, reverse=True))})\b")
+_SENTENCES = (
+    (re.compile(r"Could not convert string '(.*?)' to ([A-Z0-9]+)", re.DOTALL), "Cannot cast '{}' to {}"),
+    (
+        re.compile(r"Type (\S+) with value (.+?) can't be cast .*? destination type (\S+)", re.DOTALL),
+        "Out of range for {2}: {1}",
+    ),
+    (re.compile(r"Casting value \"(.*?)\" to type (.+?) failed", re.DOTALL), "Cannot cast {} '{}'"),
+    (re.compile(r"Overflow in (\w+) of ([A-Z0-9]+) \((.*?)\)!?", re.DOTALL), "{1} {0} overflow: {2}"),
+)
 # A sum of integers has 128 bits in the engine, and is a bigint.
 _WIDE = re.compile(
     r"Type INT128 with value \S+ can't be cast because the value is out of range for the destination type INT64"
@@ -72,10 +104,14 @@ def _error_about_name(text: str, tree: exp.Query | None) -> StatementError | Non
         (_FUNCTION, "FUNCTION_NOT_FOUND", "Function '{}' not registered"),
         (_SIGNATURE, "FUNCTION_NOT_FOUND", "Unexpected parameters for function '{}'"),
         (_OVERLOAD, "FUNCTION_NOT_FOUND", "Unexpected parameters for function '{}'"),
+        (_UNGROUPED, "EXPRESSION_NOT_AGGREGATE", "'{}' must be an aggregate expression or appear in GROUP BY clause"),
+        (_AMBIGUOUS, "AMBIGUOUS_NAME", "Column '{}' is ambiguous"),
     ):
         match = pattern.search(text)
         if match is not None:
             name = next(group for group in match.groups() if group)
+            if _OURS_INSIDE.search(name):
+                return StatementError(code, "Unexpected parameters for a function of the statement")
             return StatementError(code, what.format(name), position=_position(tree, name))
     return None
 
@@ -90,8 +126,6 @@ def _error_by_text(error: Exception, text: str) -> StatementError | None:
         (_INTEGER_RANGE.search(text), "NUMERIC_VALUE_OUT_OF_RANGE", message, None),
         (_MISSING.search(text), "HIVE_CANNOT_OPEN_SPLIT", message, "The files changed while they were read: run it again."),
         (_WIDE.search(text), "NUMERIC_VALUE_OUT_OF_RANGE", "bigint overflow", None),
-        ("must appear in the GROUP BY" in text, "EXPRESSION_NOT_AGGREGATE", message, None),
-        ("Ambiguous reference" in text, "AMBIGUOUS_NAME", message, None),
     ):
         if found:
             return StatementError(code, what, remedy=remedy)
@@ -107,7 +141,18 @@ def _error_by_class(error: Exception, text: str) -> StatementError:
 
 
 def _message(text: str) -> str:
-    return re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", text.split("\n\n", maxsplit=1)[0].strip())
+    return _in_trinos_words(re.sub(r"^[A-Z][A-Za-z ]*Error: ", "", text.split("\n\n", maxsplit=1)[0].strip()))
+
+
+def _in_trinos_words(text: str) -> str:
+    """Return the engine's message with Trino's sentences, and with Trino's names for the engine's types and functions."""
+    for pattern, words in _SENTENCES:
+        match = pattern.search(text)
+        if match is not None:
+            text = words.format(*match.groups())
+            break
+    text = _TYPE.sub(lambda match: _TYPES[match[0]], text)
+    return _OURS_INSIDE.sub("a function", text)
 
 
 # While rows stream, Arrow wraps the engine's errors; only their first words still identify them.

@@ -10,6 +10,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from penstock.catalog.model import Table
 from penstock.query.dialect.kinds import Type
+from penstock.query.dialect.names.session import with_session
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.scopes import Columns
 from penstock.query.dialect.statements.model import Select
@@ -101,6 +102,7 @@ class Planner:
         """
         tree = select.tree
         known: dict[tuple[str, str, str], TableSource] = {}
+        with_session(tree, CATALOG_NAME.lower(), database)
         try:
             twin = tree.copy() if self._spark else None
             sources = self._sources(tree, database, known)

@@ -7,6 +7,7 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from penstock.query.dialect.functions.rows import Call, Row
 from penstock.query.dialect.kinds import Type
+from penstock.query.dialect.names.clauses import with_output_names
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import check_relations, name_values
 from penstock.query.dialect.scopes import Columns
@@ -43,6 +44,7 @@ class _Translation(Translation):
         name_values(tree)
         for node in tree.walk():
             self._check(node)
+        with_output_names(tree)
         for scope in list(traverse_scope(tree)):
             self._scope = scope
             self._visit(scope.expression)

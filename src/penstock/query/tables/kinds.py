@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
+from penstock.query.dialect.names.suggestions import did_you_mean
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position, StatementError
 from penstock.query.iceberg.kind import iceberg_table, metadata_table
@@ -39,12 +40,24 @@ def find_source(reference: TableReference, reader: LakeReader) -> TableSource:
         source = virtual(reference, reader)
         if source is not None:
             return source
-    table = find_table(reader.catalog, reference.name, database=None, position=reference.position)
+    table = _stored_table(reference, reader)
     for stored in _STORED:
         source = stored(table, reference, reader)
         if source is not None:
             return restricted(source, reference, reader)
     raise StatementError("NOT_SUPPORTED", f"'{table.database}.{table.name}' is a table of an unknown kind.")
+
+
+def _stored_table(reference: TableReference, reader: LakeReader) -> Table:
+    try:
+        return find_table(reader.catalog, reference.name, database=None, position=reference.position)
+    except StatementError as error:
+        if error.code != "TABLE_NOT_FOUND" or error.remedy is not None:
+            raise
+        known = (table.name for table in reader.catalog.visible_tables((reference.name.database or "").lower()))
+        message = error.message.removeprefix(f"{error.code}: ").removeprefix(f"{reference.position}: ")
+        remedy = did_you_mean(reference.name.name, known)
+        raise StatementError(error.code, message, position=error.position, remedy=remedy) from None
 
 
 def find_database(catalog: CatalogReader, name: TableName, database: str | None, *, position: Position | None = None) -> str:

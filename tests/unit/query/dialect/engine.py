@@ -23,6 +23,7 @@ class Engine:
     def __init__(self) -> None:
         self.connection = duckdb.connect(":memory:")
         self.connection.execute("SET TimeZone = 'UTC'")
+        self._tree: exp.Query | None = None
         self._tables: dict[str, Mapping[str, Type | None]] = {}
 
     def create(self, name: str, sql: str) -> None:
@@ -48,6 +49,7 @@ class Engine:
         (tree,) = TrinoCalls().parse(sql)
         assert isinstance(tree, exp.Query)
         kinds = to_engine(tree, lambda table: self._tables.get(table.name))
+        self._tree = tree
         return tree.sql("duckdb", comments=False), list(kinds)
 
     def rows(self, sql: str, *, distinct: bool = False) -> list[tuple[str | None, ...]]:
@@ -76,7 +78,7 @@ class Engine:
                 for column, kind in zip(table.columns, known, strict=True)
             ]
         except duckdb.Error as error:
-            raise translate_error(error, None, Path("/nowhere")) from error
+            raise translate_error(error, self._tree, Path("/nowhere")) from error
         return [str(kind) if kind else engine for kind, engine in zip(known, found, strict=True)], list(
             zip(*columns, strict=True)
         )

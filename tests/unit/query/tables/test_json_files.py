@@ -41,7 +41,7 @@ def test_openx_converts_between_texts_and_numbers(lake: Lake, rows: Rows) -> Non
         {"b": 1, "i": 1 << 40, "s": 1, "a": "", "z": "1579059880", "p": " ", "r": ""},
         {"z": "2024-01-01T10:00:00+02:00", "s": True},
     ]
-    write(lake, "t/a.json", "\n".join(map(json.dumps, lines)).replace("1.5]", "1.50]") + "\nnot JSON\n[false, 3]\n")
+    write(lake, "t/a.json", "\n".join(map(json.dumps, lines)).replace("1.5]", "1.50]") + "\n \n[false, 3]\n")
     assert rows("SELECT b, i, l, d, m, s, a, z FROM t") == [
         ["true", "7", None, "2.0", "1.001", '{"A":[1,1.50]}', "[5]", "2020-01-15 03:44:40.000"],
         ["false", None, None, None, None, "1", None, "2020-01-15 03:44:40.000"],
@@ -69,6 +69,9 @@ def test_openx_has_properties_for_names(lake: Lake, rows: Rows) -> None:
         (OPENX, '{"i": 1', "Line 2: it is not JSON"),
         (OPENX, '{"i": 1.5}', "Line 2: column 'i': '1.5' is not a int"),
         (OPENX, '{"i": NaN}', "Line 2: it is not JSON"),
+        (OPENX, "not JSON", "Line 2: it is not JSON"),
+        (OPENX, "i=1,r=2", "Line 2: it is not JSON"),
+        (OPENX, "5", "Line 2: it is not a JSON object"),
         (OPENX, '{"r": 5}', "Line 2: column 'r': an object was expected"),
         (HCATALOG, "no", "Line 2: it is not JSON"),
         (HCATALOG, "[1]", "Line 2: it is not a JSON object"),

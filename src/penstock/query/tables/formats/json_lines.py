@@ -164,7 +164,7 @@ class _RowReader:
     def _row(self, line: str) -> Sequence[Any]:
         empty = [None] * len(self._keys)
         text = line.strip()
-        if self._rules.openx and not text.startswith(("{", "[")):
+        if self._rules.openx and not text:
             return empty
         try:
             value = json.loads(
@@ -177,7 +177,7 @@ class _RowReader:
         if isinstance(value, list) and self._rules.openx:
             return self._converted([value[place] if place < len(value) else None for place in self._places])
         if not isinstance(value, dict):
-            if value is None and not self._rules.openx:
+            if (value is None and not self._rules.openx) or self._rules.ignore_malformed:
                 return empty
             raise JsonProblem("it is not a JSON object.")
         return self._converted([value.get(key) for key in self._keys])

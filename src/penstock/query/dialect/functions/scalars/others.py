@@ -209,7 +209,7 @@ ROWS: Sequence[Row] = [
     renamed("parse_data_size", "trino_parse_data_size", 1, Type.decimal(38, 0)),
     renamed("parse_presto_data_size", "trino_parse_data_size", 1, Type.decimal(38, 0)),
     *refuse("timezone", "Athena engine version 3 has no such function"),
-    *refuse("current_groups current_catalog current_schema current_path", _IDENTITY),
+    *refuse("current_groups current_path", _IDENTITY),
     Row(name="current_user", nodes=(exp.CurrentUser,), refused=_IDENTITY),
     *refuse("version", "the engine's version says nothing about Trino's"),
     *refuse(_GEOMETRY, _SHAPES, _SPATIAL),

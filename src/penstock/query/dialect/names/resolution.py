@@ -1,0 +1,86 @@
+"""Whether a name means one column: names that two sources have, that only the output has, or that only the engine knows.
+
+The engine takes the first of equal names of a subquery, sees the output's aliases in WHERE, GROUP BY and HAVING, and has
+names of its own (``user``). Trino does none of this.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from penstock.query.dialect.names.suggestions import did_you_mean
+from penstock.query.dialect.positions import position_of
+from penstock.query.errors import StatementError
+
+__all__ = ["Named", "check_column", "not_found"]
+
+Named = tuple[str, Sequence[str] | None]
+"""A source: its alias, and its columns in order, None if they are not known."""
+
+
+def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Named]]]) -> None:
+    """Raise Trino's error for a column that is ambiguous or, as far as that is known, no column.
+
+    ``scopes`` are the queries that the column is in with their sources, from the inside to the outside.
+    """
+    name, table = node.name.lower(), node.table.lower()
+    if name.startswith("$"):
+        return
+    known: list[str] = []
+    only_output = False
+    complete = True
+    for query, sources in scopes:
+        mine = [each for each in sources if not table or each[0].lower() == table]
+        count = sum(_count(columns, name) for _, columns in mine)
+        shared = _shared(query)
+        if count > 1 and name not in shared and all(columns is not None for _, columns in mine):
+            raise StatementError("AMBIGUOUS_NAME", f"Column '{_shown(node)}' is ambiguous", position=position_of(node))
+        if count:
+            return
+        complete = complete and all(columns is not None for _, columns in sources)
+        known += [column for _, columns in sources for column in columns or ()]
+        if not table and isinstance(query, exp.Select) and name in _aliases(query):
+            if _sees_output(node, query):
+                return
+            only_output = True
+    if not table and (complete or (only_output and name not in known)):
+        raise not_found(node, known)
+
+
+def not_found(node: exp.Column, known: Iterable[str]) -> StatementError:
+    """Return Trino's error for a name that is no column."""
+    return StatementError(
+        "COLUMN_NOT_FOUND",
+        f"Column '{_shown(node)}' cannot be resolved",
+        position=position_of(node),
+        remedy=did_you_mean(node.name, known),
+    )
+
+
+def _shown(node: exp.Column) -> str:
+    return ".".join(part.name for part in node.parts).lower()
+
+
+def _count(columns: Sequence[str] | None, name: str) -> int:
+    return sum(each.lower() == name for each in columns or ())
+
+
+def _shared(query: exp.Expr) -> frozenset[str]:
+    """Return the columns that joins with USING make one of."""
+    joins = query.args.get("joins") or ()
+    return frozenset(each.name.lower() for join in joins for each in join.args.get("using") or ())
+
+
+def _aliases(query: exp.Select) -> frozenset[str]:
+    """Return the names that a query gives its output's columns."""
+    return frozenset(each.alias.lower() for each in query.expressions if isinstance(each, exp.Alias))
+
+
+def _sees_output(node: exp.Expr, query: exp.Select) -> bool:
+    """Whether ``node`` stands in the query's own ORDER BY."""
+    above: exp.Expr | None = node
+    while above is not None and above is not query:
+        if above.parent is query:
+            return above.arg_key == "order"
+        above = above.parent
+    return False
