@@ -148,7 +148,9 @@ def test_partition_values_come_from_the_catalog_and_not_from_paths(lake: Lake, r
 
 def test_a_partition_value_of_the_wrong_type_is_named(lake: Lake, ask: Ask) -> None:
     lake.partition("flights", "2013", "January")
-    statement = ask("SELECT count(*) FROM flights WHERE month = 1")
+    assert ask("SELECT count(*) FROM flights WHERE month = 1").state == "SUCCEEDED"
+    lake.write("flights/year=2013/month=January/a.parquet", pa.table({"carrier": ["UA"]}))
+    statement = ask("SELECT count(month) FROM flights")
     assert statement.reason is not None
     assert statement.reason.startswith("HIVE_INVALID_PARTITION_VALUE")
     assert "January" in statement.reason

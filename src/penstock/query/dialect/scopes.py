@@ -86,7 +86,8 @@ class Scopes:
         if not isinstance(scope.expression, exp.Select):
             return [("", None)]
         return [
-            (name, node.alias_column_names or self._names(source)) for name, (node, source) in scope.selected_sources.items()
+            (name, (not isinstance(node, exp.Unnest) and node.alias_column_names) or self._names(source))
+            for name, (node, source) in scope.selected_sources.items()
         ]
 
     def _names(self, source: exp.Expr | Scope) -> Sequence[str] | None:

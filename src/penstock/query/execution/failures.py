@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
+from penstock.query.dialect.names.suggestions import did_you_mean
 from penstock.query.dialect.positions import position_of
 from penstock.query.errors import Position, StatementCancelled, StatementError, memory_exceeded
 from penstock.query.tables.formats.faults import carried_in
@@ -112,7 +113,9 @@ def _error_about_name(text: str, tree: exp.Query | None) -> StatementError | Non
             name = next(group for group in match.groups() if group)
             if _OURS_INSIDE.search(name):
                 return StatementError(code, "Unexpected parameters for a function of the statement")
-            return StatementError(code, what.format(name), position=_position(tree, name))
+            candidates = re.findall(r'"([^"]+)"', text.partition("Candidate bindings")[2])
+            remedy = did_you_mean(name, (each.rpartition(".")[2] for each in candidates))
+            return StatementError(code, what.format(name), position=_position(tree, name), remedy=remedy)
     return None
 
 

@@ -30,6 +30,8 @@ def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Nam
     only_output = False
     complete = True
     for query, sources in scopes:
+        if not table and isinstance(query, exp.Select) and name in _outputs(query) and _sees_output(node, query):
+            return
         mine = [each for each in sources if not table or each[0].lower() == table]
         count = sum(_count(columns, name) for _, columns in mine)
         shared = _shared(query)
@@ -37,12 +39,10 @@ def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Nam
             raise StatementError("AMBIGUOUS_NAME", f"Column '{_shown(node)}' is ambiguous", position=position_of(node))
         if count:
             return
-        complete = complete and all(columns is not None for _, columns in sources)
+        # A view's columns in the catalog may be others than those of its text; the engine knows them.
+        complete = complete and all(columns is not None for _, columns in sources) and not _reads_tables(query)
         known += [column for _, columns in sources for column in columns or ()]
-        if not table and isinstance(query, exp.Select) and name in _aliases(query):
-            if _sees_output(node, query):
-                return
-            only_output = True
+        only_output = only_output or (not table and isinstance(query, exp.Select) and name in _outputs(query))
     if not table and (complete or (only_output and name not in known)):
         raise not_found(node, known)
 
@@ -71,9 +71,24 @@ def _shared(query: exp.Expr) -> frozenset[str]:
     return frozenset(each.name.lower() for join in joins for each in join.args.get("using") or ())
 
 
-def _aliases(query: exp.Select) -> frozenset[str]:
-    """Return the names that a query gives its output's columns."""
-    return frozenset(each.alias.lower() for each in query.expressions if isinstance(each, exp.Alias))
+def _outputs(query: exp.Select) -> frozenset[str]:
+    """Return the names of a query's output columns."""
+    return frozenset(each.alias_or_name.lower() for each in query.expressions if isinstance(each, exp.Alias | exp.Column))
+
+
+def _reads_tables(query: exp.Expr) -> bool:
+    """Whether a query reads tables of the catalog, and not only subqueries and values."""
+    ctes = {each.alias_or_name.lower() for above in _above(query) for each in above.args["with_"].expressions}
+    joined = [each.this for each in (query.args.get("from_"), *(query.args.get("joins") or ())) if each is not None]
+    return any(isinstance(each, exp.Table) and each.name.lower() not in ctes for each in joined)
+
+
+def _above(query: exp.Expr) -> Iterable[exp.Expr]:
+    node: exp.Expr | None = query
+    while node is not None:
+        if node.args.get("with_"):
+            yield node
+        node = node.parent
 
 
 def _sees_output(node: exp.Expr, query: exp.Select) -> bool:
