@@ -42,7 +42,7 @@ def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Nam
         # A view's columns in the catalog may be others than those of its text; the engine knows them.
         complete = complete and all(columns is not None for _, columns in sources) and not _reads_tables(query)
         known += [column for _, columns in sources for column in columns or ()]
-        only_output = only_output or (not table and isinstance(query, exp.Select) and name in _outputs(query))
+        only_output = only_output or (not table and any(_is_alias(each, name) for each in query.expressions))
     if not table and (complete or (only_output and name not in known)):
         raise not_found(node, known)
 
@@ -69,6 +69,10 @@ def _shared(query: exp.Expr) -> frozenset[str]:
     """Return the columns that joins with USING make one of."""
     joins = query.args.get("joins") or ()
     return frozenset(each.name.lower() for join in joins for each in join.args.get("using") or ())
+
+
+def _is_alias(node: exp.Expr, name: str) -> bool:
+    return isinstance(node, exp.Alias) and node.alias.lower() == name
 
 
 def _outputs(query: exp.Select) -> frozenset[str]:
