@@ -14,6 +14,9 @@ from penstock.query.errors import StatementError
 
 __all__ = ["Named", "check_column", "not_found"]
 
+_OF_THE_ENGINE = frozenset({"user", "session_user", "current_role", "current_database", "system_user", "rowid"})
+"""Names that mean something to the engine where no column has them."""
+
 Named = tuple[str, Sequence[str] | None]
 """A source: its alias, and its columns in order, None if they are not known."""
 
@@ -43,7 +46,7 @@ def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Nam
         complete = complete and all(columns is not None for _, columns in sources) and not _reads_tables(query)
         known += [column for _, columns in sources for column in columns or ()]
         only_output = only_output or (not table and any(_is_alias(each, name) for each in query.expressions))
-    if not table and (complete or (only_output and name not in known)):
+    if not table and (complete or ((only_output or name in _OF_THE_ENGINE) and name not in known)):
         raise not_found(node, known)
 
 
