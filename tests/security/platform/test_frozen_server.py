@@ -162,11 +162,11 @@ def test_a_stop_ends_whatever_runs_while_others_are_answered(target: Target, dat
     reached(athena, asked, "RUNNING")
     assert other.get_database(Name=database)["Database"]["Name"] == database
     assert status(athena, asked)["State"] == "RUNNING"
-    lent = set(running_children())
+    acquired = set(running_children())
     athena.stop_query_execution(QueryExecutionId=asked)
     assert ended(athena, asked)["State"] == "CANCELLED"
     # Its process is gone with it: nothing goes on behind the answer.
-    assert (lent | before) - set(running_children())
+    assert (acquired | before) - set(running_children())
     asked = start(athena, "SELECT 1")
     assert ended(athena, asked)["State"] == "SUCCEEDED"
 

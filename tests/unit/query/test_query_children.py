@@ -317,9 +317,9 @@ def test_processes_are_ready_once_two_statements_ran_at_a_time(task: Task, lake:
         assert len(spares) == 2
         assert second.pid not in spares
         with pool.acquire(*serves) as one, pool.acquire(*serves) as two, pool.acquire(*serves) as three:
-            lent = {child.pid: child for child in (one, two, three)}
-            assert lent.keys() >= spares
-            run(lent[min(spares)], task, lake.catalog, "SELECT 1")
+            at_work = {child.pid: child for child in (one, two, three)}
+            assert at_work.keys() >= spares
+            run(at_work[min(spares)], task, lake.catalog, "SELECT 1")
     finally:
         pool.close()
     assert not any(psutil.pid_exists(pid) for pid in spares)

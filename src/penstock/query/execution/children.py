@@ -326,7 +326,7 @@ class ChildPool:
         self._places = threading.BoundedSemaphore(waiting)
         self._lock = threading.Lock()
         self._idle: list[tuple[_Serves, Child]] = []
-        self._lent = self._awaited = 0
+        self._at_work = self._awaited = 0
         self._several = False
         self._readers: list[Child] = []
         self._reading = threading.BoundedSemaphore(readers)
@@ -367,7 +367,7 @@ class ChildPool:
         return kind
 
     def close(self) -> None:
-        """End all idle children; a lent child ends when it is returned."""
+        """End all idle children; a child at work ends when it is returned."""
         with self._lock:
             self._closed = True
             children = [*self._readers, *(child for _, child in self._idle)]
@@ -433,15 +433,15 @@ class ChildPool:
                     return child
         return self._started(_open_to(serves))
 
-    def _count(self, lent: int, serves: _Serves) -> None:
+    def _count(self, taken: int, serves: _Serves) -> None:
         """Count the processes at work, and start what is missing once several were: the next statements may be long.
 
         Then short ones need processes of their own, and a start takes half a second of a processor.
         """
         with self._lock:
-            self._lent += lent
-            self._several = self._several or self._lent >= _SEVERAL
-            missing = self._max_idle - len(self._idle) - self._lent - self._awaited
+            self._at_work += taken
+            self._several = self._several or self._at_work >= _SEVERAL
+            missing = self._max_idle - len(self._idle) - self._at_work - self._awaited
             if self._closed or not self._several or missing <= 0:
                 return
             self._awaited += missing

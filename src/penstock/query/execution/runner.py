@@ -1,4 +1,4 @@
-"""Run one statement from its text to the files of its result, inside the child process that was lent for it."""
+"""Run one statement from its text to the files of its result, inside the child process that was acquired for it."""
 
 import time
 from collections.abc import Callable, Mapping
