@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
-import pyarrow as pa
-
 __all__ = ["BROKEN", "open_packed"]
 
 _CHUNK = 1 << 16  # compressed bytes that are read at once
@@ -30,21 +28,29 @@ def open_packed(path: str, ending: str | None = None) -> Any:
     ending = PurePath(path).suffix.lower() if ending is None else ending
     if ending in _UNREAD:
         raise ValueError(f"files that end with {ending} are not read")
-    return _READERS.get(ending, _plain)(path)
+    return _READERS.get(ending, _stream)(path)
 
 
-def _plain(path: str) -> Any:
-    return pa.input_stream(path, compression=None)
+def _stream(path: str, compression: str | None = None) -> Any:
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and servers without crawlers do not need it
+
+    return pa.input_stream(path, compression=compression)
+
+
+def _codec(name: str) -> Any:
+    import pyarrow as pa  # noqa: PLC0415 - see above
+
+    return pa.Codec(name)
 
 
 def _zstd(path: str) -> Any:
-    return pa.input_stream(path, compression="zstd")
+    return _stream(path, "zstd")
 
 
 def _lz4(path: str) -> Any:
     with open(path, "rb") as file:  # noqa: PTH123 - a name, not a Path
         framed = file.read(4) == _LZ4_FRAME
-    return pa.input_stream(path, compression="lz4") if framed else _Hadoop(path, "lz4_raw")
+    return _stream(path, "lz4") if framed else _Hadoop(path, "lz4_raw")
 
 
 class _Deflated:
@@ -76,7 +82,7 @@ class _Hadoop:
 
     def __init__(self, path: str, codec: str) -> None:
         self._path = path
-        self._codec = pa.Codec(codec)
+        self._codec = _codec(codec)
         self._file: BinaryIO = open(path, "rb")  # noqa: SIM115, PTH123 - closed by close()
         self._blocks = self._read()
 

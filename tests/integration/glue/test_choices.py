@@ -121,7 +121,8 @@ def test_numbers_of_a_stream_have_one_type_in_every_batch(glue_context: GlueCont
     texts = [('{"n": 1, "x": 1, "s": {"m": 2}}',), ('{"n": 3000000000, "x": 2.5, "s": "t"}',), ("{bad",)]
     batch = glue_context.createDataFrame(texts, f"`{TEXT_COLUMN}` STRING")
     frame = DynamicFrame.fromDF(batch, glue_context, "batch")
-    assert schema_tree(frame.schema()).splitlines()[1:3] == ["|-- n: long", "|-- x: double"]
+    columns = [line for line in schema_tree(frame.schema()).splitlines() if line.startswith("|-- ")]
+    assert columns == ["|-- n: long", "|-- s: choice", "|-- x: double"]
     # A script that was written for a batch of ints is right for one of longs.
     mapped = frame.map(lambda record: record).apply_mapping([("n", "int", "n", "long"), ("x", "long", "x", "double")])
     assert sorted(tuple(row) for row in mapped.toDF().na.fill(0).collect()) == [(0, 0.0), (1, 1.0), (3_000_000_000, 2.5)]

@@ -57,6 +57,7 @@ def test_a_starter_sets_no_argument_that_brings_code(jobs: Jobs) -> None:
         if number == 0:
             author.update_trigger(Name="t0", TriggerUpdate={"Actions": actions})
             starter.update_trigger(Name="t0", TriggerUpdate={"Description": "as it is"})
+        author.delete_trigger(Name=f"t{number}")  # other tests list the triggers of this server
     # What the job itself has, and what it allows, is a starter's.
     same = {"--extra-files": own["--extra-files"], "--conf": "spark.a=b", "--day": "--not-a-known-one"}
     run = jobs.wait("harmless", starter.start_job_run(JobName="harmless", Arguments=same)["JobRunId"])

@@ -183,6 +183,8 @@ def _given_names(query: exp.Expr) -> Sequence[str]:
     parent = query.parent
     while isinstance(parent, exp.SetOperation):  # a recursive query names itself by its first part
         parent = parent.parent
+    while isinstance(parent, exp.Subquery) and not parent.alias and isinstance(parent.parent, exp.Subquery):
+        parent = parent.parent  # brackets in brackets
     return parent.alias_column_names if isinstance(parent, exp.CTE | exp.Subquery) else []
 
 

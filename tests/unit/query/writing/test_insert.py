@@ -23,11 +23,13 @@ def test_values_and_lists_of_columns(done: Ask, rows: Rows) -> None:
     done("INSERT INTO t VALUES (1, 2, 'x', NULL), (2, 2.5, NULL, DATE '2024-02-29')")
     done("INSERT INTO t (s, x) VALUES ('only', 3)")
     done("INSERT INTO db.t (x, d) SELECT 4, 5")
+    done("INSERT INTO db.t (d, x) (SELECT d, x + 1 FROM t WHERE x = 4)")
     assert rows("SELECT * FROM t ORDER BY x", database="db") == [
         ["1", "2.0", "x", None],
         ["2", "2.5", None, "2024-02-29"],
         ["3", None, "only", None],
         ["4", "5.0", None, None],
+        ["5", "5.0", None, None],
     ]
 
 
