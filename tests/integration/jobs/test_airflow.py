@@ -115,5 +115,6 @@ def test_a_killed_operator_stops_its_run(dag: Dag) -> None:
 
 
 def test_a_failed_run_fails_its_task_with_its_reason(dag: Dag) -> None:
-    assert dag.only_run("fails")["ErrorMessage"].endswith("ValueError: no such day (fails.py)")
-    assert "AWS Glue job failed.: FAILED - ValueError: no such day" in dag.printed
+    reason = dag.only_run("fails")["ErrorMessage"]
+    assert reason == "Error Category: UNCLASSIFIED_ERROR; Failed Line Number: 1; ValueError: no such day (fails.py)"
+    assert f"AWS Glue job failed.: FAILED - {reason}" in dag.printed

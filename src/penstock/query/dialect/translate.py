@@ -130,8 +130,9 @@ class Translation:
     def _as_record(self, node: exp.Subquery) -> None:
         """Make one value of the columns of a scalar subquery that has several."""
         kind = self._type(node)
-        used_as_rows = (exp.From, exp.Join, exp.Lateral, exp.CTE, exp.In, exp.Any, exp.All, exp.Exists, exp.SetOperation)
-        used_as_rows += (exp.Subquery,)  # brackets in brackets: the outermost are what is used
+        relations = (exp.From, exp.Join, exp.Lateral, exp.CTE, exp.SetOperation)
+        compared = (exp.In, exp.Any, exp.All, exp.Exists)
+        used_as_rows = (*relations, *compared, exp.Subquery)  # of brackets in brackets the outermost are used
         if kind is None or kind.name != "row" or node.parent is None or isinstance(node.parent, used_as_rows):
             return
         if node.alias == "" and len(self._scopes.result(node) or ()) > 1:

@@ -105,8 +105,8 @@ def _quantified(sign: str, quantifier: str, value: Value, members: Sequence[Valu
 
 
 def test_brackets_around_a_query_change_nothing(engine: Engine) -> None:
-    assert engine.rows("SELECT b, a FROM ((SELECT 1, 2)) AS t (a, b)") == [(2, 1)]
-    assert engine.rows("SELECT ((SELECT 1, 2)) = ROW(1, 2), (((SELECT 3)))") == [(True, 3)]
+    assert engine.rows("SELECT b, a FROM ((SELECT 1, 2)) AS t (a, b)") == [("2", "1")]
+    assert engine.rows("SELECT ((SELECT 1, 2)) = ROW(1, 2), (((SELECT 3)))") == [("true", "3")]
 
 
 @pytest.mark.parametrize(
