@@ -26,6 +26,7 @@ __all__ = [
     "TriggerService",
     "TriggerState",
     "Workflow",
+    "action_node",
     "next_run",
     "triggers_of",
 ]
@@ -89,6 +90,12 @@ class Workflow(TaggedEntry):
 
 TRIGGERS = Kind("trigger", Trigger)
 WORKFLOWS = Kind("workflow", Workflow)
+
+
+def action_node(action: Mapping[str, Any]) -> str:
+    """Return the id of the node that the job or crawler of an action, or of a condition, is in its workflow's graph."""
+    crawler = action.get("CrawlerName")
+    return f"wnode_crawler_{crawler}" if crawler else f"wnode_job_{action['JobName']}"
 
 
 def triggers_of(store: JobStore, workflow: str) -> Sequence[Trigger]:
@@ -200,8 +207,9 @@ class TriggerService(TaggedEntries[Trigger]):
 def _check(trigger: Trigger) -> None:
     if trigger.type == "EVENT":
         raise SettingNotServed(
-            "Triggers of the type EVENT are not served: there is no EventBridge here.",
-            remedy="Use SCHEDULED, CONDITIONAL or ON_DEMAND.",
+            "Triggers of the type EVENT are not served: there is no EventBridge here, and no SDK can send what fires them "
+            "(glue:NotifyEvent).",
+            remedy="Make the trigger ON_DEMAND, and call StartWorkflowRun or StartTrigger where the event occurs.",
         )
     if not 1 <= len(trigger.actions) <= _MOST_ACTIONS:
         raise InvalidInput(f"A trigger has from 1 to {_MOST_ACTIONS} actions.")

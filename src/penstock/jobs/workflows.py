@@ -7,21 +7,29 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from penstock.errors import InvalidInput
 from penstock.jobs.errors import EntryNotFound, IllegalWorkflow, JobsOff, TooManyRuns
 from penstock.jobs.named import TaggedEntries
 from penstock.jobs.store import JobStore, Kind
-from penstock.jobs.triggers import STARTS, TRIGGERS, WORKFLOWS, Trigger, Workflow, triggers_of
+from penstock.jobs.triggers import STARTS, TRIGGERS, WORKFLOWS, Trigger, Workflow, action_node, triggers_of
 from penstock.paging import Page, page
 from penstock.tags import check_tags
 
-__all__ = ["WORKFLOWS", "WORKFLOW_RUNS", "Workflow", "WorkflowRun", "WorkflowService", "WorkflowStatus"]
+__all__ = ["WORKFLOWS", "WORKFLOW_RUNS", "ActionEnd", "Workflow", "WorkflowRun", "WorkflowService", "WorkflowStatus"]
 
 WorkflowStatus = Literal["RUNNING", "COMPLETED", "STOPPING", "STOPPED", "ERROR"]
 _QUOTA = 1_000  # "Number of workflows"
 _MOST_PROPERTIES = 100
+
+
+class ActionEnd(TypedDict):
+    """How an action ended: its job or crawler as ``wnode_job_NAME``, the state, and the workflow's run that started it."""
+
+    node: str
+    state: str
+    run: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +37,9 @@ class WorkflowRun:
     """A run of a workflow.
 
     ``fired`` are the triggers whose actions were or are being started, ``crawls`` when each of its crawls, by their ids, was
-    started, and ``failed`` the actions that could not be started (``TRIGGER/NUMBER``), with the reason.
+    started, and ``failed`` the actions that could not be started (``TRIGGER/NUMBER``), with the reason. ``ends`` says how
+    its actions ended once it is completed; in a run that resumes another, those that are not run again have their end from
+    its start.
     """
 
     id: str
@@ -43,6 +53,11 @@ class WorkflowRun:
     fired: Sequence[str] = ()
     crawls: Mapping[str, str] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    ends: Mapping[str, ActionEnd] = field(default_factory=dict)
+
+    def run_of(self, place: str) -> str:
+        """Return the id of the workflow's run by which the action of a place was started, which this one may resume."""
+        return self.ends[place]["run"] if place in self.ends else self.id
 
     @property
     def key(self) -> str:
@@ -123,8 +138,7 @@ class WorkflowService(TaggedEntries[Workflow]):
         Raises :class:`EntryNotFound`, :class:`TooManyRuns`, :class:`InvalidInput` if it has no start trigger;
         :class:`JobsOff` if this server runs no jobs.
         """
-        if not self._enabled:
-            raise JobsOff("workflows")
+        self._check_enabled()
         _check_properties(properties)
         self.get(name)
         starts = [each.name for each in self.triggers(name) if each.type in STARTS]
@@ -133,19 +147,51 @@ class WorkflowService(TaggedEntries[Workflow]):
                 f"Workflow {name} has no start trigger.", remedy="Create a trigger on demand, or a scheduled one, in it."
             )
         previous = self.last_run(name)
-
-        def make(workflow: Workflow, active: Sequence[WorkflowRun]) -> WorkflowRun:
-            limit = workflow.settings.get("MaxConcurrentRuns")
-            if limit and len([each for each in active if each.id != run_id]) >= limit:
-                raise TooManyRuns("workflow", name, limit)
-            return WorkflowRun(
-                id=run_id or f"wr_{secrets.token_hex(32)}",
+        return self._begin(
+            name,
+            lambda workflow: WorkflowRun(
+                id=run_id or _new_id(),
                 workflow=name,
                 previous=previous.id if previous is not None else None,
                 properties={**(workflow.settings.get("DefaultRunProperties") or {}), **properties},
                 started=self._now(),
                 fired=tuple(starts),
-            )
+            ),
+        )
+
+    def resume(self, name: str, run_id: str, nodes: Sequence[str]) -> tuple[WorkflowRun, Sequence[str]]:
+        """Start a run that runs ``nodes`` (``wnode_job_NAME``) of a completed run again, and what is downstream of them.
+
+        Returns the new run, which has the properties of the first, and the nodes with which it begins. Raises
+        :class:`EntryNotFound`, :class:`IllegalWorkflow` if the run is not completed, :class:`InvalidInput` for a node that
+        was not run, :class:`TooManyRuns`.
+        """
+        self._check_enabled()
+        found = self.run(name, run_id)
+        fired, ends, begun = _resumed(found, self.triggers(name), nodes)
+        run = WorkflowRun(
+            id=_new_id(),
+            workflow=name,
+            previous=run_id,
+            properties=found.properties,
+            started=self._now(),
+            fired=fired,
+            ends=ends,
+        )
+        return self._begin(name, lambda _workflow: run), begun
+
+    def _check_enabled(self) -> None:
+        if not self._enabled:
+            raise JobsOff("workflows")
+
+    def _begin(self, name: str, new: Callable[[Workflow], WorkflowRun]) -> WorkflowRun:
+        """Add a run if the workflow may have another one now; return it, or the one that has its id."""
+
+        def make(workflow: Workflow, active: Sequence[WorkflowRun]) -> WorkflowRun:
+            run, limit = new(workflow), workflow.settings.get("MaxConcurrentRuns")
+            if limit and len([each for each in active if each.id != run.id]) >= limit:
+                raise TooManyRuns("workflow", name, limit)
+            return run
 
         added = self._store.add_under(WORKFLOWS, name, WORKFLOW_RUNS, make)
         if added is None:
@@ -206,6 +252,55 @@ class WorkflowService(TaggedEntries[Workflow]):
 
         self._store.change(WORKFLOW_RUNS, run_id, request)
         self._wake()
+
+
+def _resumed(
+    run: WorkflowRun, triggers: Sequence[Trigger], nodes: Sequence[str]
+) -> tuple[Sequence[str], Mapping[str, ActionEnd], Sequence[str]]:
+    """Return the fired triggers and the ends with which a run begins that resumes ``run``, and those of ``nodes`` it begins.
+
+    Source: Glue developer guide, "Repairing and resuming a workflow run": only completed runs; jobs and crawlers that the
+    run has tried, no triggers; of two nodes that depend on each other, the upstream one is run first.
+    Raises :class:`IllegalWorkflow`, :class:`InvalidInput`.
+    """
+    if run.status != "COMPLETED":
+        raise IllegalWorkflow(f"Run {run.id} of workflow {run.workflow} cannot be resumed: it is {run.status}.")
+    if not nodes:
+        raise InvalidInput("NodeIds is empty.", remedy="Name the jobs or crawlers to run again.")
+    fired = [each for each in triggers if each.name in run.fired]
+    there = {f"{each.name}/{number}": action_node(action) for each in fired for number, action in enumerate(each.actions)}
+    tried = {place: end["node"] for place, end in run.ends.items()}
+    for node in nodes:
+        if node not in tried.values():
+            raise InvalidInput(
+                f"Run {run.id} of workflow {run.workflow} has not run the node '{node[:300]}'.",
+                remedy="Give the UniqueId of a job or crawler that it has run, from GetWorkflowRun with IncludeGraph.",
+            )
+    if there != tried:
+        raise InvalidInput(
+            f"The actions of workflow {run.workflow} are others now than in run {run.id}.",
+            remedy="Start the workflow with StartWorkflowRun.",
+        )
+    again, later = _downstream(triggers, nodes)
+    kept = [name for name in run.fired if name not in later]
+    ends = {place: end for place, end in run.ends.items() if end["node"] not in again and place.rpartition("/")[0] in kept}
+    begun = {node for place, node in tried.items() if place not in ends and place.rpartition("/")[0] in kept}
+    return kept, ends, [node for node in dict.fromkeys(nodes) if node in begun]
+
+
+def _downstream(triggers: Sequence[Trigger], nodes: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return ``nodes`` with all that follow from them, and the names of the triggers on the way."""
+    found, passed = set(nodes), set[str]()
+    while True:
+        new = [each for each in triggers if each.name not in passed and found & {*map(action_node, each.conditions)}]
+        if not new:
+            return frozenset(found), frozenset(passed)
+        passed |= {each.name for each in new}
+        found |= {action_node(action) for each in new for action in each.actions}
+
+
+def _new_id() -> str:
+    return f"wr_{secrets.token_hex(32)}"
 
 
 def _check_properties(properties: Mapping[str, str]) -> None:

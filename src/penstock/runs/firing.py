@@ -17,8 +17,8 @@ from penstock.errors import PenstockError
 from penstock.jobs.model import RUNS, JobRun
 from penstock.jobs.runs import RunRequest, RunService
 from penstock.jobs.store import JobStore
-from penstock.jobs.triggers import TRIGGERS, Trigger, next_run
-from penstock.jobs.workflows import WORKFLOW_RUNS, WorkflowRun, WorkflowService, WorkflowStatus
+from penstock.jobs.triggers import TRIGGERS, Trigger, action_node, next_run
+from penstock.jobs.workflows import WORKFLOW_RUNS, ActionEnd, WorkflowRun, WorkflowService, WorkflowStatus
 
 __all__ = ["Crawls", "TriggerRunner", "action_run_id", "last_attempt"]
 
@@ -212,18 +212,20 @@ class TriggerRunner:
     def _advance(self, run: WorkflowRun) -> None:
         """Go on with a run of a workflow: start what was fired, fire what can be, and end it if nothing is left."""
         triggers = {each.name: each for each in self._workflows.triggers(run.workflow)}
-        ends: dict[tuple[str, str], str] = {}
+        ends: dict[str, str] = {}
+        places: dict[str, ActionEnd] = {}
         pending = False
         for name in run.fired:
             trigger = triggers.get(name)
             for number, action in enumerate(trigger.actions if trigger is not None else ()):
                 assert trigger is not None
                 run, end = self._action_end(run, trigger, number, action)
-                kind, what = ("crawl", action["CrawlerName"]) if action.get("CrawlerName") else ("job", action["JobName"])
                 if end is None:
                     pending = True
                 else:
-                    ends[kind, what] = end
+                    node, place = action_node(action), f"{name}/{number}"
+                    ends[node] = end
+                    places[place] = {"node": node, "state": end, "run": run.run_of(place)}
         if run.status == "RUNNING":
             ready = [each.name for each in triggers.values() if each.name not in run.fired and _holds(each, ends)]
             if ready:
@@ -232,15 +234,15 @@ class TriggerRunner:
         if not pending:
             status: WorkflowStatus = "STOPPED" if run.status == "STOPPING" else "COMPLETED"
             error = " ".join(run.failed.values())[:2_000] or None
-            self._change(run, lambda found: replace(found, status=status, error=error, completed=self._now()))
+            self._change(run, lambda found: replace(found, status=status, error=error, completed=self._now(), ends=places))
 
     def _action_end(
         self, run: WorkflowRun, trigger: Trigger, number: int, action: Mapping[str, Any]
     ) -> tuple[WorkflowRun, str | None]:
         """Return how an action of a workflow's run ended, None if it has not; start it if that was not done."""
         place = f"{trigger.name}/{number}"
-        if place in run.failed:
-            return run, "ERROR"
+        if place in run.ends or place in run.failed:
+            return run, run.ends[place]["state"] if place in run.ends else "ERROR"
         if action.get("CrawlerName"):
             return self._crawl_end(run, place, action["CrawlerName"], action_crawl_id(trigger.name, run.id, number))
         found = last_attempt(self._store, action_run_id(trigger.name, run.id, number))
@@ -283,7 +285,8 @@ class TriggerRunner:
         for each in self._workflows.triggers(run.workflow):
             for number, action in enumerate(each.actions):
                 if action.get("JobName") in wanted and each.name in run.fired:
-                    before = last_attempt(self._store, action_run_id(each.name, run.id, number))
+                    started_by = run.run_of(f"{each.name}/{number}")
+                    before = last_attempt(self._store, action_run_id(each.name, started_by, number))
                     found += [f"{before.job}/{before.id}"] if before is not None else []
         return found
 
@@ -328,14 +331,12 @@ def _seeing(crawler: str, crawl: str) -> Callable[[Trigger], Trigger]:
     return lambda found: replace(found, crawls={**found.crawls, crawler: crawl})
 
 
-def _holds(trigger: Trigger, ends: Mapping[tuple[str, str], str]) -> bool:
+def _holds(trigger: Trigger, ends: Mapping[str, str]) -> bool:
     """Whether a trigger of a workflow is to be fired, by the ends of the run's jobs and crawls so far."""
     if not trigger.conditions or not trigger.active:
         return False
     met = [
-        ends.get(("job", each["JobName"])) == each.get("State")
-        if each.get("JobName")
-        else ends.get(("crawl", each["CrawlerName"])) == each.get("CrawlState")
+        ends.get(action_node(each)) == each.get("State" if each.get("JobName") else "CrawlState")
         for each in trigger.conditions
     ]
     return any(met) if trigger.any_condition else all(met)

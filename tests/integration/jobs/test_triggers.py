@@ -60,7 +60,7 @@ def test_what_a_trigger_cannot_do_is_told(jobs: Jobs) -> None:
     jobs.create("j", SAYS)
     action, started = [{"JobName": "j"}], {"LogicalOperator": "EQUALS", "JobName": "j", "State": "SUCCEEDED"}
     for members, message in (
-        ({"Type": "EVENT"}, "EventBridge"),
+        ({"Type": "EVENT"}, "EventBridge.*StartWorkflowRun"),
         ({"Type": "SCHEDULED"}, "schedule is needed"),
         ({"Type": "SCHEDULED", "Schedule": "rate(5 minutes)"}, "six fields"),
         ({"Type": "CONDITIONAL"}, "predicate is needed"),
@@ -130,9 +130,28 @@ def test_a_workflow_runs_its_jobs_and_crawlers_in_order(jobs: Jobs) -> None:
     assert [each["WorkflowRunId"] for each in glue.get_workflow_runs(Name="night")["Runs"]] == [run_id]
     with pytest.raises(glue.exceptions.IllegalWorkflowStateException):
         glue.stop_workflow_run(Name="night", RunId=run_id)
+    _resume(jobs, run_id, {each["Name"]: each["UniqueId"] for each in found["Graph"]["Nodes"]})
     glue.delete_workflow(Name="night")
     assert glue.list_workflows()["Workflows"] == []
     assert glue.get_job(JobName="load")["Job"]["Name"] == "load"
+
+
+def _resume(jobs: Jobs, run_id: str, nodes: dict[str, str]) -> None:
+    """Mend the failed job of the completed run, and resume the run at it."""
+    glue = jobs.glue
+    with pytest.raises(glue.exceptions.InvalidInputException, match="has not run the node"):
+        glue.resume_workflow_run(Name="night", RunId=run_id, NodeIds=[nodes["clean"]])
+    jobs.script("broken", SAYS)
+    resumed = glue.resume_workflow_run(Name="night", RunId=run_id, NodeIds=[nodes["broken"]])
+    assert resumed["NodeIds"] == [nodes["broken"]]
+
+    def run() -> Any:
+        return glue.get_workflow_run(Name="night", RunId=resumed["RunId"])["Run"]
+
+    assert wait_until(lambda: run()["Status"] == "COMPLETED", seconds=60), run()
+    assert one_run(jobs, "clean")["JobRunState"] == "SUCCEEDED"
+    assert (run()["PreviousRunId"], run()["WorkflowRunProperties"]["rows"]) == (run_id, "7")
+    assert len(runs_of(jobs, "load")) == 1
 
 
 def test_security_configurations_promise_no_encryption_that_is_not_done(jobs: Jobs) -> None:

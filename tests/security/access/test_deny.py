@@ -222,6 +222,7 @@ DENIED: Mapping[tuple[str, str], Callable[[World], Arguments]] = {
     ("glue", "StartWorkflowRun"): _named(),
     ("glue", "GetWorkflowRuns"): _named(),
     ("glue", "StopWorkflowRun"): _named(RunId="wr_1"),
+    ("glue", "ResumeWorkflowRun"): _named(RunId="wr_1", NodeIds=["wnode_job_j"]),
     ("glue", "GetWorkflowRun"): _named(RunId="wr_1"),
     ("glue", "GetWorkflowRunProperties"): _named(RunId="wr_1"),
     ("glue", "PutWorkflowRunProperties"): _named(RunId="wr_1", RunProperties={}),

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from penstock.errors import StorageFull
+from penstock.errors import InvalidInput, StorageFull
+from penstock.jobs.errors import EntryNotFound, IllegalWorkflow, JobsOff, TooManyRuns
 from penstock.jobs.model import JOBS, RUNS, Job, JobRun
 from penstock.jobs.runs import RunRequest, RunService
 from penstock.jobs.store import Entry, Kind
@@ -240,6 +241,90 @@ def test_a_workflow_crawls_with_one_crawler_twice(world: World) -> None:
     world.tick()
     found = world.workflows.run("night", run.id)
     assert (found.status, found.error) == ("COMPLETED", None)
+
+
+def _branches(world: World) -> str:
+    """Complete a run of J1, then J2 and J3 (which fails), then J4 behind J2 and J5 behind J3, and a crawl behind both."""
+    for number in range(1, 6):
+        settings = {**SETTINGS, "ExecutionProperty": {"MaxConcurrentRuns": 9}}
+        world.store.add(JOBS, Job(name=f"j{number}", settings=settings, created=NOW, modified=NOW))
+    world.workflows.create("w", {"DefaultRunProperties": {"day": "1"}}, {})
+    files = {"CrawlerName": "files"}
+    for name, before, actions in (
+        ("t1", (), [{"JobName": "j1"}]),
+        ("t2", ("j1",), [{"JobName": "j2"}, {"JobName": "j3"}]),
+        ("t4", ("j2",), [{"JobName": "j4"}]),
+        ("t5", ("j3",), [{"JobName": "j5"}]),
+        ("t6", ("j4", "j5"), [files]),
+    ):
+        conditions = [{"JobName": job, "State": "SUCCEEDED", "LogicalOperator": "EQUALS"} for job in before]
+        given: dict[str, Any] = {"Actions": actions, **({"Predicate": {"Conditions": conditions}} if before else {})}
+        trigger = Trigger(name=name, type="CONDITIONAL" if before else "ON_DEMAND", workflow="w", settings=given)
+        world.triggers.create(trigger, activate=bool(before))
+    run = world.workflows.start("w", {"size": "3"})
+    _work(world, run.id, failing=("j3",))
+    return run.id
+
+
+def _work(world: World, run_id: str, *, failing: Sequence[str] = ()) -> list[str]:
+    """End the jobs and crawls of a workflow's run until it is completed; return the jobs in the order of their ends."""
+    order: list[str] = []
+    while world.workflows.run("w", run_id).status == "RUNNING":
+        world.tick()
+        world.crawls.states.update(dict.fromkeys(world.crawls.states, "SUCCEEDED"))
+        for run in world.store.active(RUNS):
+            if run.workflow == f"w/{run_id}" and not run.ended:
+                order.append(run.job)
+                end = replace(run, state="FAILED" if run.job in failing else "SUCCEEDED", handled=True)
+                world.store.change(RUNS, run.id, lambda _run, end=end: end)  # type: ignore[misc]
+    return order
+
+
+def test_a_workflow_is_resumed_at_its_failed_node_and_runs_what_is_downstream(world: World) -> None:
+    first = _branches(world)
+    assert len(world.crawls.states) == 0
+    world.now += timedelta(minutes=1)
+    # Of two that depend on each other the upstream one begins.
+    run, nodes = world.workflows.resume("w", first, ["wnode_job_j3", "wnode_job_j3"])
+    assert (nodes, run.previous, run.properties) == (["wnode_job_j3"], first, {"day": "1", "size": "3"})
+    assert run.id != first
+    with pytest.raises(IllegalWorkflow, match="RUNNING"):
+        world.workflows.resume("w", run.id, nodes)
+    assert _work(world, run.id, failing=("j5",)) == ["j3", "j5"]
+    assert (len(world.crawls.states), world.workflows.run("w", run.id).status) == (0, "COMPLETED")
+    (fifth,) = [each for each in world.store.list(RUNS, "j5", after=None, limit=9) if each.workflow == f"w/{run.id}"]
+    assert [each.partition("/")[0] for each in fifth.predecessors] == ["j3"]
+    # A run that resumes another is resumed as well: j4's end is that of the first run.
+    world.now += timedelta(minutes=1)
+    last, nodes = world.workflows.resume("w", run.id, ["wnode_job_j5"])
+    assert (_work(world, last.id), len(world.crawls.states)) == (["j5"], 1)
+    ends = {each["node"]: each["run"] for each in world.workflows.run("w", last.id).ends.values()}
+    assert [ends[f"wnode_job_j{number}"] for number in range(1, 6)] == [first, first, run.id, first, last.id]
+    # And the first one again, with a node and one that follows from it.
+    again, nodes = world.workflows.resume("w", first, ["wnode_job_j4", "wnode_job_j2"])
+    assert (nodes, _work(world, again.id)) == (["wnode_job_j2"], ["j2", "j4"])
+
+
+def test_what_cannot_be_resumed_is_refused_by_name(world: World) -> None:
+    first = _branches(world)
+    for nodes in (["wnode_job_j5"], ["wnode_trigger_t1"], ["wnode_job_j3", "x"], []):
+        with pytest.raises(InvalidInput, match=r"has not run the node|NodeIds is empty"):
+            world.workflows.resume("w", first, nodes)
+    with pytest.raises(EntryNotFound):
+        world.workflows.resume("w", "wr_none", ["wnode_job_j3"])
+    world.workflows.update("w", {"MaxConcurrentRuns": 1})
+    running = world.workflows.start("w", {})
+    with pytest.raises(TooManyRuns):
+        world.workflows.resume("w", first, ["wnode_job_j3"])
+    world.workflows.stop("w", running.id)
+    world.tick()
+    with pytest.raises(IllegalWorkflow, match="STOPPED"):
+        world.workflows.resume("w", running.id, ["wnode_job_j1"])
+    world.triggers.update("t2", {"Actions": [{"JobName": "j2"}, {"JobName": "j4"}]})
+    with pytest.raises(InvalidInput, match="others now"):
+        world.workflows.resume("w", first, ["wnode_job_j3"])
+    with pytest.raises(JobsOff):
+        WorkflowService(world.store, enabled=False).resume("w", first, ["wnode_job_j3"])
 
 
 def test_a_job_that_a_trigger_cannot_start_has_a_run_that_says_why(world: World) -> None:

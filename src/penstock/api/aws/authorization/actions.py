@@ -497,7 +497,7 @@ _GLUE: dict[str, Builder] = {
     **_each(_named("trigger", "TriggerNames"), "BatchGetTriggers", "GetTriggers", "ListTriggers"),
     **_each(_named("workflow"), "CreateWorkflow", "DeleteWorkflow", "GetWorkflow", "UpdateWorkflow"),
     **_each(_named("workflow"), "GetWorkflowRun", "GetWorkflowRuns", "GetWorkflowRunProperties"),
-    **_each(_named("workflow"), "PutWorkflowRunProperties", "StartWorkflowRun", "StopWorkflowRun"),
+    **_each(_named("workflow"), "PutWorkflowRunProperties", "ResumeWorkflowRun", "StartWorkflowRun", "StopWorkflowRun"),
     **_each(_named("workflow", "Names"), "BatchGetWorkflows", "ListWorkflows"),
     **_each(_named("dataQualityRuleset"), *(f"{verb}DataQualityRuleset" for verb in ("Create", "Delete", "Get", "Update"))),
     "ListDataQualityRulesets": lambda _request, context: (context.glue("dataQualityRuleset/*"),),

@@ -12,7 +12,7 @@ from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.errors import NotFound
 from penstock.jobs.model import JobRun
 from penstock.jobs.store import JobStore
-from penstock.jobs.triggers import Trigger
+from penstock.jobs.triggers import Trigger, action_node
 from penstock.jobs.workflows import Workflow, WorkflowRun, WorkflowService
 from penstock.runs.firing import action_run_id, last_attempt
 
@@ -81,6 +81,10 @@ def _runs(service: WorkflowService, store: JobStore) -> dict[str, Handler]:
     def start(request: Request, _context: RequestContext) -> Response:
         return {"RunId": service.start(request["Name"], request.get("RunProperties") or {}).id}
 
+    def resume(request: Request, _context: RequestContext) -> Response:
+        run, nodes = service.resume(request["Name"], request["RunId"], request["NodeIds"])
+        return {"RunId": run.id, "NodeIds": nodes}
+
     def stop(request: Request, _context: RequestContext) -> Response:
         service.stop(request["Name"], request["RunId"])
         return {}
@@ -105,6 +109,7 @@ def _runs(service: WorkflowService, store: JobStore) -> dict[str, Handler]:
 
     return {
         "StartWorkflowRun": start,
+        "ResumeWorkflowRun": resume,
         "StopWorkflowRun": stop,
         "GetWorkflowRun": get,
         "GetWorkflowRuns": get_all,
@@ -164,19 +169,20 @@ def _graph(triggers: Sequence[Trigger], runs: Mapping[str, JobRun]) -> Mapping[s
     nodes: dict[tuple[str, str], dict[str, Any]] = {}
     edges: list[Mapping[str, str]] = []
 
-    def node(kind: str, name: str, **details: Any) -> str:
-        unique = f"wnode_{kind.lower()}_{name}"
+    def node(kind: str, name: str, unique: str, **details: Any) -> str:
         nodes.setdefault((kind, name), {"Type": kind, "Name": name, "UniqueId": unique, **details})
         return unique
 
     def worker(shape: Mapping[str, Any]) -> str:
+        unique = action_node(shape)
         if shape.get("CrawlerName"):
-            return node("CRAWLER", shape["CrawlerName"])
+            return node("CRAWLER", shape["CrawlerName"], unique)
         name = shape["JobName"]
-        return node("JOB", name, JobDetails={"JobRuns": [run_shape(runs[name])] if name in runs else []})
+        return node("JOB", name, unique, JobDetails={"JobRuns": [run_shape(runs[name])] if name in runs else []})
 
     for trigger in triggers:
-        own = node("TRIGGER", trigger.name, TriggerDetails={"Trigger": trigger_shape(trigger)})
+        details = {"Trigger": trigger_shape(trigger)}
+        own = node("TRIGGER", trigger.name, f"wnode_trigger_{trigger.name}", TriggerDetails=details)
         edges += [{"SourceId": worker(each), "DestinationId": own} for each in trigger.conditions]
         edges += [{"SourceId": own, "DestinationId": worker(each)} for each in trigger.actions]
     return {"Nodes": list(nodes.values()), "Edges": edges}

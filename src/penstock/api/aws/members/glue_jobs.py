@@ -54,6 +54,7 @@ JOBS: Mapping[str, str] = {
     "GetWorkflowRunsRequest": "Name IncludeGraph NextToken MaxResults",
     "ListWorkflowsRequest": "NextToken MaxResults",
     "PutWorkflowRunPropertiesRequest": "Name RunId RunProperties",
+    "ResumeWorkflowRunRequest": "Name RunId NodeIds",
     "StartWorkflowRunRequest": "Name RunProperties",
     "StopWorkflowRunRequest": "Name RunId",
     "UpdateWorkflowRequest": "Name Description DefaultRunProperties MaxConcurrentRuns",
