@@ -12,6 +12,7 @@ from penstock.errors import InvalidInput
 from penstock.jobs.bookmarks import BookmarkService
 from penstock.jobs.errors import SettingNotServed
 from penstock.jobs.model import JOBS, RUNNING, RUNS, Job
+from penstock.jobs.modules import INSTALLER_OPTION, MODULES, check_installer_option, parse_modules
 from penstock.jobs.named import TaggedEntries
 from penstock.jobs.store import JobStore
 from penstock.tags import check_tags
@@ -41,9 +42,7 @@ _MAX_TIMEOUT = 10_080  # minutes, seven days
 _MAX_ARGUMENTS = 260_000  # characters, of all together
 _MAX_ARGUMENT = 131_071  # bytes: MAX_ARG_STRLEN of execve(2) on Linux
 _REFUSED_ARGUMENTS = {
-    "--additional-python-modules": "Install the modules into the environment of the server, which runs the jobs.",
     "--extra-spark-jars": "Write --extra-jars.",
-    "--python-modules-installer-option": "Install the modules into the environment of the server, which runs the jobs.",
 }
 
 
@@ -126,6 +125,8 @@ def check_arguments(arguments: Mapping[str, str]) -> None:
             )
         if name in _REFUSED_ARGUMENTS:
             raise SettingNotServed(f"The argument {name} is not served.", remedy=_REFUSED_ARGUMENTS[name])
+    parse_modules(arguments.get(MODULES, ""))
+    check_installer_option(arguments.get(INSTALLER_OPTION, ""))
 
 
 def _check_script(location: str) -> None:

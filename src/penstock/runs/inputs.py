@@ -9,11 +9,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import AccessDenied, InvalidInput, NotFound, PenstockError
 from penstock.interpreter import python_module, with_hidden_arguments
+from penstock.jobs.modules import PythonModules
 from penstock.lake.locations import LakeFolder, parse_uri
 from penstock.runs.folders import RunFolder
 from penstock.sandbox.confinement import Confinement, confine
@@ -32,12 +34,17 @@ def main(arguments: Sequence[str]) -> None:
     plan = RunFolder(Path(arguments[0])).plan()
     folder = RunFolder(Path(arguments[0]), Path(plan["scratch"]) if plan.get("scratch") else None)
     command = with_hidden_arguments(folder.command, **plan["command"])
+    environment = {**os.environ, **plan["environment"]}
     try:
         if plan.get("prepare"):
             # What all runs share is fetched with the server's rights, which may write it.
             subprocess.run(python_module("penstock", *plan["prepare"]), check=True)
+        modules = _modules(plan, folder)
+        if modules is not None:
+            environment["PYTHONPATH"] = os.pathsep.join([environment["PYTHONPATH"], str(modules)])
         if plan.get("confinement"):
             confinement = Confinement.of(plan["confinement"])
+            confinement = replace(confinement, read=(*confinement.read, *([] if modules is None else [modules])))
             if confinement.user is not None:
                 os.chown(folder.command, *confinement.user)
             confine(confinement)
@@ -51,7 +58,36 @@ def main(arguments: Sequence[str]) -> None:
     except OSError as error:
         print(f"penstock: LAUNCH ERROR | The run's files cannot be copied: {error}.", file=sys.stderr)
         sys.exit(1)
-    os.execve(command[0], command, {**os.environ, **plan["environment"]})  # noqa: S606
+    os.execve(command[0], command, environment)  # noqa: S606
+
+
+def _modules(plan: Mapping[str, Any], folder: RunFolder) -> Path | None:
+    """Return the folder of the run's further Python modules, None if it has none."""
+    wanted = plan.get("modules")
+    if not wanted:
+        return None
+    # A tenth of a second, for runs that have such modules only.
+    from penstock.runs.environments import Environments, Reach  # noqa: PLC0415
+
+    sandbox = bool((plan.get("confinement") or {}).get("sandbox"))
+    lake = () if wanted["lake"] is None else (Path(wanted["lake"]),)
+    environments = Environments(
+        Path(wanted["folder"]),
+        index=wanted["index"],
+        reach=Reach(read=lake, connect=tuple(wanted["ports"]), sandbox=sandbox),
+        environment=os.environ,
+    )
+    modules = PythonModules(wanted["requirements"], wanted["wheels"])
+    with environments.fetched(modules, folder.root / "wheels") as wheels:
+        found, lock = environments.of(modules, wheels)
+    if folder.scratch is None:
+        os.set_inheritable(lock, True)  # held for as long as the run's process lives
+        return found
+    # The run's user cannot enter the home.
+    own = folder.tmp / "python-modules"
+    shutil.copytree(found, own, dirs_exist_ok=True)
+    os.close(lock)
+    return own
 
 
 def fetch(inputs: Sequence[Mapping[str, Any]], folder: Path, environment: Mapping[str, str]) -> None:

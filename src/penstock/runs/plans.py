@@ -16,9 +16,11 @@ from penstock.errors import InvalidInput
 from penstock.interpreter import SAFE_PATH
 from penstock.jobs.definitions import WORKERS
 from penstock.jobs.model import JobRun
+from penstock.jobs.modules import MODULES, parse_modules
 from penstock.jobs.settings import split_settings
 from penstock.runs.folders import RunFolder
 from penstock.runs.inputs import LAKE
+from penstock.runs.isolation import port_of
 
 __all__ = ["RUN_TOKEN", "RUN_URL", "RunSettings", "clean_environment", "plan"]
 
@@ -64,6 +66,10 @@ class RunSettings:
     authenticate: bool = True
     environment: tuple[str, ...] = ()
     """Further variables of the server's environment that runs inherit."""
+    modules: Path | None = None
+    """Folder of the environments of further Python modules; None to refuse such modules."""
+    python_index: str | None = None
+    """The index of packages that the operator allows: a URL, ``default`` for pip's own, None for none."""
     cache: Path | None = None
     """Folder of the JVM's artefacts (``PENSTOCK_CACHE``), which runs read; None for that of the environment."""
 
@@ -91,6 +97,7 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
         **dict.fromkeys(("HOME", "TMPDIR", "SPARK_LOCAL_DIRS"), tmp),
         **SAFE_PATH,
     }
+    modules = _modules(arguments, settings)
     prepare: list[str] = []
     kind = run.settings["Command"].get("Name") or "glueetl"
     if kind == "pythonshell":
@@ -122,6 +129,7 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
         "script": name,
         "inputs": inputs.wanted,
         "prepare": prepare,
+        "modules": modules,
         "scratch": None if folder.scratch is None else str(folder.scratch),
         "seconds": None if timeout is None else timeout * 60,
         # The first request ends streams after their batch; a script that has none ends at the second.
@@ -214,6 +222,32 @@ def _spark_options(
     options = ["--master", master, "--log", str(folder.log), "--driver-memory", f"{heap}g"]
     given = dict(split_settings(arguments.get("--conf", "")))
     return [*options, *(part for key, value in {**conf, **given}.items() for part in ("--conf", f"{key}={value}"))]
+
+
+def _modules(arguments: Mapping[str, str], settings: RunSettings) -> Mapping[str, Any] | None:
+    """Return the further Python modules of a run, and where they come from; None if it has none."""
+    wanted = parse_modules(arguments.get(MODULES, ""))
+    if not wanted:
+        return None
+    if settings.modules is None or not settings.master.startswith("local"):
+        raise InvalidInput(
+            f"{MODULES} is not served with Spark's master {settings.master}: executors would not have the modules.",
+            remedy="Install them where the cluster's Python is, or give them as --extra-py-files.",
+        )
+    if wanted.requirements and settings.python_index is None:
+        raise InvalidInput(
+            f"{MODULES} names packages of an index ({', '.join(wanted.requirements)[:200]}), and this server uses none.",
+            remedy="Its operator allows one by --jobs-python-index. Or write all the wheels that are needed to the lake, "
+            "and name them: s3://BUCKET/KEY.whl.",
+        )
+    return {
+        "requirements": list(wanted.requirements),
+        "wheels": list(wanted.wheels),
+        "index": settings.python_index,
+        "folder": str(settings.modules),
+        "lake": None if settings.lake is None else str(settings.lake),
+        "ports": sorted({*filter(None, map(port_of, (settings.endpoint_url, settings.s3_endpoint_url or "")))}),
+    }
 
 
 def _resources(run: JobRun) -> tuple[int, int, int]:

@@ -170,6 +170,8 @@ def _runner(store: JobStore, settings: ServerSettings, around: JobSurroundings, 
         at_once=settings.jobs.at_once,
         environment=settings.jobs.environment,
         cache=settings.jobs.cache,
+        modules=settings.jobs.folder / "python-modules" / account,
+        python_index=settings.jobs.python_index,
     )
 
     def credentials(run: JobRun) -> Mapping[str, str]:

@@ -30,6 +30,8 @@ class JobsSettings:
     """Whether an account without one gets a system user, where this process may change users."""
     scratch: Path = Path("/var/tmp")  # noqa: S108 - a folder of a random name is made in it
     """Parent folder of the runs' own folders where they have system users, which cannot enter the home."""
+    python_index: str | None = None
+    """The index of packages for ``--additional-python-modules``: a URL, or ``default`` for pip's own; None for none."""
     cache: Path | None = None
     """Folder of the JVM's artefacts; None for that of the environment."""
     lake_folder: bool = False

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock.local.artefacts import cache_folder
 from penstock.settings.home import Home, PlatformConfig
+from tests.unit.runs.wheels import wheel
 
 pytestmark = pytest.mark.jvm  # the command looks for Java
 
@@ -123,3 +125,16 @@ print(*(line for line in properties.splitlines() if "spark.a" in line or "lock-i
     assert "lock-impl" not in done.stdout
     lacking = ended(command(tmp_path, script, *given[2:], "--extra-py-files", "beside.py,library.zip"), lake)
     assert "--extra-py-files names beside.py, which does not exist." in lacking.stderr
+
+
+def test_further_modules_are_installed_for_the_script(tmp_path: Path, environment: dict[str, str]) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache/jvm").symlink_to(cache_folder(os.environ))
+    wheel(tmp_path / "lake/w", "shop", "1.0")
+    own = {**environment, "PENSTOCK_CACHE": str(tmp_path / "cache"), "PENSTOCK_LAKE": str(tmp_path / "lake")}
+    named = ("--additional-python-modules", "s3://w/shop-1.0-py3-none-any.whl")
+    done = ended(command(tmp_path, "import shop\nprint(shop.VERSION, shop.__file__)\n", *named), own)
+    (made,) = (tmp_path / "cache/python-modules/environments").glob("*/shop.py")
+    assert done.stdout == f"1.0 {made}\n", done.stderr
+    refused = ended(command(tmp_path, "", "--additional-python-modules=git+https://h/x"), own)
+    assert (refused.returncode, "is not the location of a wheel" in refused.stderr) == (2, True), refused.stderr

@@ -148,7 +148,7 @@ def test_what_a_run_cannot_have_is_told(jobs: Jobs) -> None:
         ({"Command": {"Name": "glueetl", "ScriptLocation": "a.py"}}, "location of a script"),
         ({"Command": {"Name": "glueetl", "ScriptLocation": "s3://lake/a.py", "PythonVersion": "2"}}, "PythonVersion"),
         ({"WorkerType": "G.1X"}, "belong together"),
-        ({"DefaultArguments": {"--additional-python-modules": "x"}}, "environment of the server"),
+        ({"DefaultArguments": {"--additional-python-modules": "git+https://h/x"}}, "location of a wheel"),
         ({"MaxRetries": 11}, "MaxRetries"),
     ):
         given = {"Command": {"Name": "glueetl", "ScriptLocation": "s3://lake/a.py"}, **members}

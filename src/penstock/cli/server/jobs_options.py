@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import click
 
@@ -44,6 +45,15 @@ _OPTIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     (
         "--jobs-read",
         {"type": _PATH, "multiple": True, "help": "File or folder of this machine that jobs may read. Repeatable."},
+    ),
+    (
+        "--jobs-python-index",
+        {
+            "envvar": "PENSTOCK_JOBS_PYTHON_INDEX",
+            "metavar": "URL|default",
+            "help": "Index from which --additional-python-modules of jobs are installed, 'default' for that of "
+            "PIP_INDEX_URL or pip's own. [default: none, so that jobs use wheels in the lake only]",
+        },
     ),
     (
         "--jobs-user",
@@ -104,10 +114,22 @@ def jobs_settings(given: dict[str, Any]) -> JobsSettings | None:
         users=_users(own["jobs_user"]),
         own_users=own["jobs_users"],
         scratch=own["jobs_scratch"].absolute(),
+        python_index=_index(own["jobs_python_index"]),
         cache=cache_folder(os.environ).parent,
         lake_folder=own["jobs_lake_folder"],
         without_sandbox=own["jobs_without_sandbox"],
     )
+
+
+def _index(text: str | None) -> str | None:
+    if not text:
+        return None
+    found = (os.environ.get("PIP_INDEX_URL") or text) if text == "default" else text
+    parts = urlsplit(found)
+    if found != "default" and (parts.scheme not in {"http", "https"} or not parts.hostname):
+        # Not the text itself, which may have a password.
+        raise click.BadParameter("it is neither the URL of an index nor 'default'", param_hint="--jobs-python-index")
+    return found
 
 
 def _users(texts: tuple[str, ...]) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import click
@@ -24,8 +24,12 @@ from penstock.cli.streams.spark_options import (
 )
 from penstock.errors import InvalidInput
 from penstock.interpreter import SAFE_PATH, with_hidden_arguments
+from penstock.jobs.modules import INSTALLER_OPTION, MODULES, check_installer_option, parse_modules
 from penstock.local.artefacts import cache_folder, class_path
 from penstock.local.java import find_java
+from penstock.runs.environments import DEFAULT_INDEX, Environments, Reach
+from penstock.runs.inputs import LAKE, fetch
+from penstock.sandbox.confinement import is_possible
 from penstock.settings.home import Home
 from penstock.spark.catalog_session import catalog_configuration
 from penstock.spark.glue.check.script import check_script, refuse_sure
@@ -106,10 +110,13 @@ def run_command(  # noqa: PLR0917 - click passes them by name
     if not script.is_file():
         raise InvalidInput(f"The script {script} does not exist.")
     formats = datalake_formats(arguments)
-    if not unchecked:
-        _check(script, arguments)
     where = Home.at(home, os.environ)
     environment, lake = _platform(where, lake)
+    modules = _modules(arguments, lake, master)
+    # At the end, as what the check itself imports comes first.
+    sys.path += modules
+    if not unchecked:
+        _check(script, arguments)
     reserved = reserved_arguments(arguments, lake=lake, supervised=_SUPERVISED in os.environ)
     java_home = find_java(os.environ).home
     start = _start(script, arguments, formats, environment, lake)
@@ -131,7 +138,7 @@ def run_command(  # noqa: PLR0917 - click passes them by name
         extra=_spark_settings(start, [*own, *(f"{key}={value}" for key, value in spark_settings(configuration).items())]),
     )
     environment |= _process_environment(start, settings, java_home=java_home, home=where, once=once)
-    environment["PYTHONPATH"] = os.pathsep.join([environment["PYTHONPATH"], *map(str, reserved.python)])
+    environment["PYTHONPATH"] = os.pathsep.join([environment["PYTHONPATH"], *map(str, reserved.python), *modules])
     for other in ("SPARK_HOME", "SPARK_CONF_DIR"):
         environment.pop(other, None)
     # Replace this process, so that the script gets the signals and gives the exit status.
@@ -253,6 +260,33 @@ def _job_arguments(start: _Start) -> list[str]:
     if not given & {"--TempDir", "--RedshiftTempDir"} and start.bucket:
         job += ["--TempDir", f"s3://{start.bucket}/glue/temporary/"]
     return job
+
+
+def _modules(arguments: Sequence[str], lake: Path | None, master: str) -> list[str]:
+    """Return the folder of the modules of ``--additional-python-modules``, installed as for jobs; none if there are none.
+
+    The server has installed those of a run that it supervises.
+    """
+    wanted = parse_modules(",".join(values_of(arguments, MODULES)))
+    for each in values_of(arguments, INSTALLER_OPTION):
+        check_installer_option(each)
+    if not wanted or _SUPERVISED in os.environ:
+        return []
+    if not is_local(master):
+        raise InvalidInput(f"{MODULES} is not served on a cluster.", remedy="Give the modules as --extra-py-files.")
+    environments = Environments(
+        cache_folder(os.environ).parent / "python-modules",
+        index=os.environ.get("PIP_INDEX_URL") or DEFAULT_INDEX,
+        reach=Reach(sandbox=is_possible()),
+        environment=os.environ,
+    )
+    with tempfile.TemporaryDirectory(prefix="penstock-wheels-") as staging:
+        wheels = [Path(staging, PurePosixPath(each).name) for each in wanted.wheels]
+        given = [{"from": each, "to": wheel.name} for each, wheel in zip(wanted.wheels, wheels, strict=True)]
+        fetch(given, Path(staging), {**os.environ, **({} if lake is None else {LAKE: str(lake.absolute())})})
+        found, lock = environments.of(wanted, wheels)
+    os.set_inheritable(lock, True)  # held for as long as the script runs
+    return [str(found)]
 
 
 def _catalog(environment: Mapping[str, str], lake: Path | None, bucket: str | None) -> dict[str, str]:

@@ -157,7 +157,7 @@ def _packages(uses: Uses, reached: Collection[int], surroundings: Surroundings) 
             yield Finding(line=line, kind="differs", name=f"import {name}", note=note)
         else:
             note = (
-                "There is no such module: install it for this Python (jobs refuse --additional-python-modules), "
+                "There is no such module: install it for this Python, name it in --additional-python-modules, "
                 "or put its file beside the script (--extra-py-files)."
             )
             sure = node in reached and not surroundings.unknown
