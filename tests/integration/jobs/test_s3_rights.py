@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.jobs.conftest import Jobs, jobs_beside_s3
+from tests.unit.runs.wheels import wheel
 
 READS = """
 import boto3
@@ -41,4 +42,19 @@ def test_a_run_reads_what_its_role_may_read(guarded: Jobs) -> None:
     guarded.glue.create_job(Name="closed", Role="etl", Command=command)
     run = guarded.wait("closed", guarded.start("closed"))
     assert run["JobRunState"] == "FAILED"
+    assert "Forbidden" in run["ErrorMessage"] or "Access" in run["ErrorMessage"], run
+
+
+def test_wheels_of_a_run_are_read_by_the_rights_of_its_role(guarded: Jobs) -> None:
+    lake = guarded.server.lake / "lake"
+    named = {folder: f"s3://lake/{folder}/shop-1.0-py3-none-any.whl" for folder in ("open", "closed")}
+    for folder in named:
+        wheel(lake / folder, "shop", "1.0")
+    guarded.create("modules", "import shop\nprint(shop.VERSION)\n")
+    run = guarded.wait("modules", guarded.start("modules", Arguments={"--additional-python-modules": named["open"]}))
+    assert (run["JobRunState"], guarded.output(run["Id"])) == ("SUCCEEDED", ["1.0"]), run
+    # The same file is installed by now, and the role has to be allowed to read it all the same.
+    run = guarded.wait("modules", guarded.start("modules", Arguments={"--additional-python-modules": named["closed"]}))
+    assert run["JobRunState"] == "FAILED"
+    assert run["ErrorMessage"].startswith("Error Category: LAUNCH_ERROR; The modules of --additional-python-modules"), run
     assert "Forbidden" in run["ErrorMessage"] or "Access" in run["ErrorMessage"], run
