@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -21,11 +22,12 @@ from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
 from penstock.client.databases.postgresql import Database
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
 from penstock.spark.glue import redshift
-from penstock.spark.glue.databases import KINDS, Target
+from penstock.spark.glue.databases import KINDS, Target, database_target
 from penstock.spark.glue.jobs.bookmark_store import FileBookmarks
 from penstock.spark.glue.jobs.own_readers import driver_class, guard_own_readers
 from penstock.spark.glue.once import write_batch_once_to_database
-from penstock.spark.glue.sources.jdbc import driver_url
+from penstock.spark.glue.options import Options
+from penstock.spark.glue.sources.jdbc import driver_of, driver_url
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer
 
@@ -137,6 +139,53 @@ def test_scripts_own_reads_need_no_driver_also_after_those_of_glue(glue: GlueCon
     spark.range(3, 5).write.jdbc(plain["url"], "air.own", mode="append", properties=login)
     assert air.run("SELECT count(*) FROM air.own") == [[5]]
     assert driver_class(spark, "jdbc:oracle:thin:@h") is None
+
+
+def _own_driver(jar: str, name: str) -> dict[str, str]:
+    return {"customJdbcDriverS3Path": jar, "customJdbcDriverClassName": name}
+
+
+_NOWHERE = {"url": "jdbc:postgresql://h/d", "dbtable": "t"}
+
+
+def _driver_jar(folder: Path, name: str) -> None:
+    """Write a jar with a driver that no class path has, a subclass of PostgreSQL's (JVM specification, chapter 4)."""
+
+    def text(value: str) -> bytes:
+        return b"\x01" + len(value).to_bytes(2) + value.encode()
+
+    constants = [
+        *(text(name), b"\x07\0\x01", text("org/postgresql/Driver"), b"\x07\0\x03", text("<init>"), text("()V")),
+        *(b"\x0c\0\x05\0\x06", b"\x0a\0\x04\0\x07", text("Code")),
+    ]
+    body = b"\0\x01\0\x01" + (5).to_bytes(4) + b"\x2a\xb7\0\x08\xb1" + b"\0\0\0\0"
+    constructor = b"\0\x01\0\x05\0\x06\0\x01\0\x09" + len(body).to_bytes(4) + body
+    head = b"\xca\xfe\xba\xbe\0\0\0\x34" + (len(constants) + 1).to_bytes(2) + b"".join(constants)
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / "own.jar", "w") as archive:
+        archive.writestr(f"{name}.class", head + b"\0\x21\0\x02\0\x04\0\0\0\0\0\x01" + constructor + b"\0\0")
+
+
+def test_a_driver_is_brought_by_its_file(glue: GlueContext, air: Air, lake: Path, penstock_server: RunningServer) -> None:
+    _driver_jar(lake / "lk/drivers", "shop/Driver")
+    own = _own_driver("s3://lk/drivers/own.jar", "shop.Driver")
+    assert read(glue, air.options(**own)).count() == 100
+    assert read(glue, air.options(**own, hashexpression="id")).count() == 100
+    found = database_target(glue._session, "postgresql", Options("the postgresql source", air.options(**own)))
+    assert driver_of(glue.spark_session, found) == "shop.Driver"
+    login = {"JDBC_CONNECTION_URL": f"{air.place}/{air.database}", "USERNAME": air.user, "PASSWORD": air.password}
+    login |= {"JDBC_DRIVER_JAR_URI": "s3://lk/drivers/own.jar", "JDBC_DRIVER_CLASS_NAME": "shop.Driver"}
+    made = {"Name": "own", "ConnectionType": "JDBC", "ConnectionProperties": login}
+    penstock_server.client("glue").create_connection(ConnectionInput=made)
+    named = {"useConnectionProperties": True, "connectionName": "own", "dbtable": "air.flights"}
+    assert read(glue, named).count() == 100
+    found = database_target(glue._session, "postgresql", Options("the postgresql source", named))
+    assert found.driver is not None
+    assert found.driver.name == "shop.Driver"
+    with pytest.raises(InvalidInput, match=r"has no class shop\.Other"):
+        read(glue, air.options(**_own_driver("s3://lk/drivers/own.jar", "shop.Other")))
+    with pytest.raises(EnvironmentProblem, match=r"s3://lk/drivers/none\.jar cannot be read"):
+        read(glue, air.options(**_own_driver("s3://lk/drivers/none.jar", "shop.Driver")))
 
 
 def test_spark_quotes_names_of_mysql_for_both_of_its_drivers(spark: SparkSession) -> None:
@@ -326,7 +375,13 @@ def test_redshift_copies_and_unloads_through_its_folder(
         ("postgresql", {"url": "jdbc:postgresql://h/d"}, "needs dbtable"),
         ("postgresql", {"dbtable": "t"}, "needs connectionName or url"),
         ("postgresql", {"connectionName": "air", "dbtable": "t"}, "need each other"),
-        ("postgresql", {"url": "jdbc:postgresql://h/d", "customJdbcDriverS3Path": "s3://x"}, "customJdbcDriverS3Path"),
+        ("postgresql", {**_NOWHERE, "customJdbcDriverS3Path": "s3://x/y.jar"}, "need each other"),
+        (
+            "postgresql",
+            {**_NOWHERE, **_own_driver("/tmp/y.jar", "a.B")},
+            r"Write the driver's file in S3: s3://BUCKET/KEY.jar",
+        ),
+        ("postgresql", {**_NOWHERE, **_own_driver("s3://x/y.jar", "a B")}, "no name of a class"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "DbUser": "x"}, "DbUser of the redshift source"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "tempdir_region": "here"}, "tempdir_region is 'here'"),
         ("redshift", {"url": "jdbc:redshift://h/d", "dbtable": "t", "extracopyoptions": "X"}, "and these are inserted"),

@@ -5,7 +5,7 @@ and "Redshift connections" beside it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -14,10 +14,11 @@ from penstock.client.connections import GlueConnection
 from penstock.client.databases.jdbc_url import DatabaseAddress, glue_address, parse_jdbc_url
 from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput
+from penstock.lake.locations import SCHEMES, parse_uri
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.session import GlueSession
 
-__all__ = ["ANY", "DRIVERS", "KINDS", "Target", "database_target", "jdbc_configuration", "target_of_table"]
+__all__ = ["ANY", "DRIVERS", "KINDS", "OwnDriver", "Target", "database_target", "jdbc_configuration", "target_of_table"]
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "postgresql": ("org.postgresql.Driver",),
@@ -38,15 +39,24 @@ DRIVERS: Mapping[str, str] = {
 }
 """The drivers that do not come with Penstock: what they are called in Maven's repository."""
 
+_CLASS = re.compile(r"[A-Za-z_$][\w$]{0,200}(?:\.[A-Za-z_$][\w$]{0,200}){0,20}")
 _URL = re.compile(r"jdbc:(?P<vendor>postgresql|redshift|mysql|mariadb|sqlserver|oracle)[:/].*", re.DOTALL)
 _DATABASE = re.compile(r"(?P<place>jdbc:[a-z]+://[^/?;]+)(?:/(?P<database>[^?;]*))?(?P<rest>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDriver:
+    """A driver of JDBC that a script or a connection brings: its file in S3, and the name of its class."""
+
+    jar: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A table, or a query, of a database. ``address`` is that of PostgreSQL and Redshift, ``url`` of all others.
 
-    ``dialect`` is the connection type.
+    ``dialect`` is the connection type, ``driver`` the driver that is brought for it.
     """
 
     dialect: str
@@ -55,6 +65,7 @@ class Target:
     password: str | None = field(default=None, repr=False)
     address: DatabaseAddress | None = None
     table: str = ""
+    driver: OwnDriver | None = None
 
     @property
     def properties(self) -> dict[str, str]:
@@ -86,7 +97,8 @@ def database_target(session: GlueSession, kind: str, options: Options) -> Target
         raise InvalidInput(f"The connection is of {found.dialect}, and connection_type is {kind}.")
     if user is not None:
         found = replace(found, user=user, password=password)
-    return _in_database(replace(found, table=table or ""), database)
+    own = _own_driver(options.text, "customJdbcDriverS3Path", "customJdbcDriverClassName")
+    return _in_database(replace(found, table=table or "", driver=own or found.driver), database)
 
 
 def target_of_table(session: GlueSession, table: Mapping[str, Any]) -> Target:
@@ -116,6 +128,20 @@ def jdbc_configuration(connection: GlueConnection) -> dict[str, str | None]:
     }
 
 
+def _own_driver(given: Callable[[str], str | None], jar_option: str, name_option: str) -> OwnDriver | None:
+    jar, name = given(jar_option), given(name_option)
+    if not jar and not name:
+        return None
+    if not jar or not name:
+        raise InvalidInput(f"{jar_option} and {name_option} need each other.", remedy="Give both, or none of them.")
+    if not jar.startswith(SCHEMES) or not jar.lower().endswith(".jar"):
+        raise InvalidInput(f"{jar_option} is {jar[:200]!r}.", remedy="Write the driver's file in S3: s3://BUCKET/KEY.jar.")
+    parse_uri(jar)
+    if not _CLASS.fullmatch(name):
+        raise InvalidInput(f"{name_option} is {name[:200]!r}, which is no name of a class.")
+    return OwnDriver(jar, name)
+
+
 def _of_connection(connection: GlueConnection) -> Target:
     given = connection.properties
     url = given.get("JDBC_CONNECTION_URL", "")
@@ -128,6 +154,7 @@ def _of_connection(connection: GlueConnection) -> Target:
     else:
         secret = given.get("SECRET_ID") or None
         made = Target(dialect=dialect, url=url, user=given.get("USERNAME"), password=given.get("PASSWORD"))
+    made = replace(made, driver=_own_driver(given.get, "JDBC_DRIVER_JAR_URI", "JDBC_DRIVER_CLASS_NAME"))
     if secret is None:
         return made
     login = broker_credentials(secret)
@@ -170,7 +197,8 @@ def _in_database(target: Target, database: str | None) -> Target:
         return target
     if target.address is not None:
         address = replace(target.address, database=database)
-        return replace(_of_address(target.dialect, address), user=target.user, password=target.password, table=target.table)
+        made = _of_address(target.dialect, address)
+        return replace(made, user=target.user, password=target.password, table=target.table, driver=target.driver)
     place = _DATABASE.fullmatch(target.url)
     if place is None or target.dialect in {"sqlserver", "oracle"}:
         raise InvalidInput(f"Option database is not for {target.dialect}.", remedy="Write it into the connection's URL.")

@@ -64,10 +64,7 @@ _REDSHIFT_WRITE = [
     *no_effect("usestagingtable", "A write is one transaction."),
     *no_effect("distkey diststyle sortkeyspec", "Rows are added to the table as it is; make it before with its keys."),
 ]
-_DRIVER = refused(
-    "customJdbcDriverS3Path customJdbcDriverClassName",
-    "Start the job with --extra-jars and the driver's file: its class is found on the class path.",
-)
+_DRIVER = served("customJdbcDriverS3Path customJdbcDriverClassName")
 
 _DYNAMODB = [
     *served("dynamodb.region dynamodb.sts.roleArn dynamodb.sts.roleSessionName"),

@@ -12,6 +12,7 @@ from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.spark.glue.databases import DRIVERS, KINDS, Target, database_target, target_of_table
 from penstock.spark.glue.options import Options
 from penstock.spark.glue.redshift import temp_dir
+from penstock.spark.glue.sources.drivers import load_driver
 from penstock.spark.glue.sources.key_marks import unread_rows
 from penstock.spark.glue.sources.port import Read, Table
 
@@ -103,7 +104,9 @@ def _predicates(target: Target, name: str | None, expression: str | None, count:
 
 
 def driver_of(spark: SparkSession, target: Target) -> str:
-    """Return the class of the driver that is on the class path. Raises :class:`InvalidInput` if there is none."""
+    """Return the class of the driver that is brought, or on the class path; raise :class:`InvalidInput` without one."""
+    if target.driver is not None:
+        return load_driver(spark, target.driver)
     classes: Sequence[str] = KINDS[target.dialect]
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
@@ -116,7 +119,7 @@ def driver_of(spark: SparkSession, target: Target) -> str:
     raise InvalidInput(
         f"There is no JDBC driver of {target.dialect} on the class path ({' or '.join(classes)}).",
         remedy=f"Penstock does not bring it: get it from Maven ({DRIVERS[target.dialect]}), and start the job with "
-        "--extra-jars FILE, or with 'penstock glue run --conf spark.jars=FILE'.",
+        "--extra-jars FILE, or name it in customJdbcDriverS3Path and customJdbcDriverClassName.",
     )
 
 
