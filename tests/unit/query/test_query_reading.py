@@ -67,6 +67,17 @@ def test_only_partitions_that_the_query_can_need_are_read(ask: Ask, condition: s
         ("SELECT max(flights_db.flights.flight) FROM flights_db.flights WHERE flights_db.flights.month = 1", "109"),
         ("SELECT count(*) FROM FLIGHTS_DB.Flights WHERE MONTH = 1", "10"),
         ("SELECT count(DISTINCT month) FROM flights TABLESAMPLE BERNOULLI (100)", "12"),
+        (
+            "SELECT sum(n) FROM flights MATCH_RECOGNIZE (PARTITION BY carrier ORDER BY month, flight MEASURES count(*) AS n "
+            "PATTERN (A B*) DEFINE B AS month = PREV(month) AND flight > A.flight)",
+            "120",
+        ),
+        (
+            "SELECT count(m.flight) FROM flights_db.flights MATCH_RECOGNIZE (PARTITION BY carrier ORDER BY flight "
+            "ALL ROWS PER MATCH PATTERN (A+?) DEFINE A AS true) AS m JOIN airlines a ON a.carrier = m.carrier "
+            "WHERE m.month = 1",
+            "10",
+        ),
     ],
 )
 def test_results_do_not_depend_on_pruning(rows: Rows, sql: str, expected: str) -> None:

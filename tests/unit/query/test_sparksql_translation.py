@@ -118,6 +118,7 @@ def test_a_results_columns_have_trinos_types() -> None:
         ("SELECT split_part(s, ',', 1) FROM t", "'split_part'"),
         ("SELECT a[1] FROM t", "'[]'"),
         ("SELECT x FROM t CROSS JOIN UNNEST(a) AS q (x)", "UNNEST"),
+        ("SELECT n FROM t MATCH_RECOGNIZE (MEASURES 1 AS n PATTERN (A) DEFINE A AS true)", "MATCH_RECOGNIZE"),
         ("SELECT i FROM t TABLESAMPLE BERNOULLI (10)", "TABLESAMPLE"),
         ("SELECT i FROM t ORDER BY i FETCH FIRST 2 ROWS WITH TIES", "WITH TIES"),
         ("SELECT NULL AS x FROM t", "the type of the result's column x"),

@@ -12,6 +12,7 @@ from sqlglot.parsers.trino import TrinoParser
 from sqlglot.tokenizer_core import TokenType
 
 from penstock.query.dialect.functions.json.syntax import PARSERS
+from penstock.query.dialect.patterns.parsing import RecognitionParser
 
 __all__ = ["TrinoCalls"]
 
@@ -53,7 +54,7 @@ _LITERALS = {
 }
 
 
-class _Parser(TrinoParser):
+class _Parser(RecognitionParser):
     TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = _LITERALS
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _CALLS

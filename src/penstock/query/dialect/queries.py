@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.query.dialect.checks import check_tables
 from penstock.query.dialect.grammar import TrinoCalls
 from penstock.query.dialect.names.suggestions import did_you_mean
+from penstock.query.dialect.patterns.parsing import skip_patterns
 from penstock.query.errors import InvalidRequest, Position
 
 __all__ = ["SERVED", "bound", "constant", "parameter_places", "query", "tree_of"]
@@ -93,7 +94,7 @@ def bound(text: str, parameters: Sequence[str]) -> str:
 
 def parameter_places(text: str) -> Sequence[Token]:
     """Return the question marks of ``text`` that stand for values, in order. Raises :class:`InvalidRequest`."""
-    return [token for token in _bounded(text) if token.token_type is TokenType.PLACEHOLDER]
+    return [token for token in skip_patterns(_bounded(text)) if token.token_type is TokenType.PLACEHOLDER]
 
 
 def constant(value: str) -> str:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from penstock.query.dialect.functions.rows import call_engine
 from penstock.query.dialect.kinds import BIGINT, Type
+from penstock.query.dialect.patterns.recognition import FAULT
 from penstock.query.dialect.positions import position_of
 from penstock.query.errors import StatementError
 
@@ -36,6 +37,9 @@ _ROW = "trino_row_{}"  # an element before its fields become columns
 def check_relations(tree: exp.Expr) -> None:
     """Raise :class:`StatementError` for a clause that Trino does not have, or that is not served."""
     for node in tree.walk():
+        if FAULT in node.meta:
+            code, message, position, remedy = node.meta[FAULT]
+            raise StatementError(code, message, position=position, remedy=remedy)
         found = _refused(node)
         if found is not None:
             what, remedy = found
@@ -104,7 +108,6 @@ _CHECKS: dict[type[exp.Expr], Callable[[exp.Expr], tuple[str, str | None] | None
     exp.WindowSpec: _flag("exclude", "EXCLUDE in a window's frame"),
     exp.Lateral: _flag("view", "LATERAL VIEW"),
     exp.Pivot: _always("PIVOT or UNPIVOT", "Use aggregate functions with FILTER, or UNNEST."),
-    exp.MatchRecognize: _always("MATCH_RECOGNIZE"),
     exp.Aliases: _always("* AS (names)", "Name the columns."),
     exp.Lock: _always("FOR UPDATE"),
 }

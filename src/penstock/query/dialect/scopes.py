@@ -7,6 +7,7 @@ from sqlglot.optimizer.scope import Scope
 
 from penstock.query.dialect.kinds import Type, common
 from penstock.query.dialect.names.resolution import Named, check_column
+from penstock.query.dialect.patterns.recognition import REST
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import unnested_columns
 from penstock.query.errors import StatementError
@@ -82,6 +83,22 @@ class Scopes:
             scope = scope.parent
         check_column(node, around)
 
+    def expand_rest(self, scope: Scope) -> None:
+        """Write the columns that a star of MATCH_RECOGNIZE means (:data:`REST`) in its place."""
+        for star in [each for each in scope.expression.expressions if REST in each.meta]:
+            named = self._star(star, scope)
+            if named is None:
+                message = "ALL ROWS PER MATCH is not supported over a relation whose columns are not known."
+                raise StatementError("NOT_SUPPORTED", message, remedy="Name the columns in a subquery.")
+            columns = [
+                exp.column(exp.to_identifier(name, quoted=True), table=star.args["table"].copy())
+                for name, _ in named
+                if name not in star.meta[REST]
+            ]
+            projections = scope.expression.expressions
+            at = star.index or 0
+            scope.expression.set("expressions", [*projections[:at], *columns, *projections[at + 1 :]])
+
     def _named(self, scope: Scope) -> Sequence[Named]:
         if not isinstance(scope.expression, exp.Select):
             return [("", None)]
@@ -107,12 +124,16 @@ class Scopes:
                 yield known
 
     def _source(self, source: exp.Expr | Scope) -> Mapping[str, Type | None] | None:
+        named = self._in_order(source)
+        return dict(named) if named is not None else None
+
+    def _in_order(self, source: exp.Expr | Scope) -> _Named | None:
+        """Return the columns of a source, of which some may have equal names."""
         if isinstance(source, exp.Table):
-            return self._columns(source)
+            known = self._columns(source)
+            return list(known.items()) if known is not None else None
         named = self.result(source.expression) if isinstance(source, Scope) else None
-        if named is None:
-            return None
-        return dict(self._renamed(named, _given_names(source.expression)) or ())
+        return self._renamed(named, _given_names(source.expression)) if named is not None else None
 
     @staticmethod
     def _renamed(named: _Named | None, names: Sequence[str]) -> _Named | None:
@@ -164,10 +185,10 @@ class Scopes:
         for alias, (_, source) in scope.selected_sources.items():
             if table and alias.lower() != table:
                 continue
-            known = self._source(source)
+            known = self._in_order(source)
             if known is None:
                 return None
-            result += known.items()
+            result += known
         return result
 
 

@@ -17,6 +17,8 @@ from penstock.query.dialect.names.clauses import check_clauses, with_output_name
 from penstock.query.dialect.names.suggestions import did_you_mean
 from penstock.query.dialect.once import Costly, has_rows_value, note_rows_value, tried, written_once
 from penstock.query.dialect.parameters import infer
+from penstock.query.dialect.patterns.recognition import RECOGNIZED
+from penstock.query.dialect.patterns.writing import matches_type
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import check_map_keys, check_relations, expand_rows, name_values, unnested, with_ties
 from penstock.query.dialect.scopes import Columns, Scopes, field_type
@@ -64,6 +66,7 @@ class Translation:
         name_values(tree)
         for scope in list(traverse_scope(tree)):
             self._scope = scope
+            self._scopes.expand_rest(scope)
             self._visit(scope.expression)
             self._costly.forget(0)
             self._scopes.finish(scope)
@@ -103,9 +106,10 @@ class Translation:
         if isinstance(inside, exp.Values):
             expand_rows(inside)
         row = row_of(inside)
-        if isinstance(inside, exp.Anonymous) or row is not None:
+        matcher = isinstance(inside, exp.Anonymous) and RECOGNIZED in inside.meta
+        if not matcher and (isinstance(inside, exp.Anonymous) or row is not None):
             self._call(node, inside, row)
-        elif isinstance(inside, _STRUCTURE):
+        elif matcher or isinstance(inside, _STRUCTURE):
             for child in list(node.iter_expressions()):
                 self._visit(child)
             self._plain(node, mark)
@@ -120,7 +124,7 @@ class Translation:
     def _plain(self, node: exp.Expr, mark: int) -> None:
         """Note the type of a node of :data:`_STRUCTURE`; its parts are translated, and were found since ``mark``."""
         self._check_condition(node)
-        self._set(node, self._plain_type(node))
+        self._set(node, matches_type() if isinstance(node, exp.Anonymous) else self._plain_type(node))
         if isinstance(node, exp.Subquery):
             self._as_record(node)
             self._costly.add(node, mark)

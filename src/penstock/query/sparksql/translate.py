@@ -8,6 +8,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from penstock.query.dialect.functions.rows import Call, Row
 from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.names.clauses import with_output_names
+from penstock.query.dialect.patterns.recognition import RECOGNIZED
 from penstock.query.dialect.positions import position_of
 from penstock.query.dialect.relations import check_relations, name_values
 from penstock.query.dialect.scopes import Columns
@@ -65,6 +66,8 @@ class _Translation(Translation):
             what = "FETCH FIRST WITH TIES"
         if isinstance(node, exp.With) and node.recursive:
             what = "WITH RECURSIVE"
+        if isinstance(node, exp.Subquery) and RECOGNIZED in node.meta:
+            what = "MATCH_RECOGNIZE"
         if what is not None:
             raise _unsupported(what, node)
 

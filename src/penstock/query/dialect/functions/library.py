@@ -26,11 +26,12 @@ def install(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         if isinstance(definition, Macro):
             connection.execute(definition.sql)
             continue
+        parameters = definition.parameters
         with suppress(duckdb.NotImplementedException, duckdb.CatalogException):  # it is there already
             connection.create_function(
                 definition.name,
-                _of_count(len(definition.parameters), definition.function),
-                list(definition.parameters),
+                _of_count(len(parameters), definition.function) if parameters is not None else definition.function,
+                list(parameters) if parameters is not None else None,
                 definition.returns,
                 type=PythonUDFType.ARROW,
                 null_handling=FunctionNullHandling.SPECIAL,

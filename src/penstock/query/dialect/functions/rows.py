@@ -167,11 +167,11 @@ class ArrowFunction:
     """A function in Python over Arrow arrays: for what the engine's SQL cannot express. NULLs are the function's to treat.
 
     ``function`` gets one :class:`pyarrow.ChunkedArray` or array for each of ``parameters`` (the engine's types) and
-    returns an array of ``returns``.
+    returns an array of ``returns``. None as ``parameters`` takes any number of values of any types.
     """
 
     name: str
-    parameters: Sequence[str]
+    parameters: Sequence[str] | None
     returns: str
     function: Callable[..., Any]
 

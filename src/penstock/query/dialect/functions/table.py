@@ -25,6 +25,7 @@ from penstock.query.dialect.functions.scalars import (
 )
 from penstock.query.dialect.functions.times import arithmetic as times_arithmetic
 from penstock.query.dialect.functions.times import clock, fields, formats, moments, units, zones
+from penstock.query.dialect.patterns import matching
 
 __all__ = ["AREAS", "BY_NAME", "BY_NODE", "DEFINITIONS", "is_repeatable", "row_of"]
 
@@ -52,7 +53,10 @@ _ROWS: Sequence[Row] = [row for modules in AREAS.values() for module in modules 
 BY_NAME: Mapping[str, Row] = {row.name: row for row in _ROWS if not row.nodes}
 BY_NODE: Mapping[type[exp.Expr], Row] = {node: row for row in _ROWS for node in row.nodes}
 DEFINITIONS: Mapping[str, Definition] = {
-    definition.name: definition for modules in AREAS.values() for module in modules for definition in module.DEFINITIONS
+    definition.name: definition
+    for modules in ((matching,), *AREAS.values())
+    for module in modules
+    for definition in module.DEFINITIONS
 }
 
 
