@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from penstock.access.errors import NotAuthorized
-from penstock.api.aws.authorization.actions import EVERYTHING, ResourceContext, named_account, resources_of
+from penstock.api.aws.authorization.actions import named_account, resources_of
 from penstock.api.aws.authorization.extra_actions import extra_actions
+from penstock.api.aws.authorization.resource_context import EVERYTHING, ResourceContext
 from penstock.api.confluent.authorize import _BY_ID, _REQUIRED_ACTIONS, UNRESTRICTED
 from penstock.registry.model import SchemaKey
 from penstock.server.wiring import offline_coverage

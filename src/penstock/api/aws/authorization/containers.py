@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.aws.authorization.actions import Request, ResourceContext, account_resource, log_stream_resource
+from penstock.api.aws.authorization.identity_resources import account_resource
+from penstock.api.aws.authorization.other_resources import log_stream_resource
+from penstock.api.aws.authorization.resource_context import ResourceContext
+from penstock.api.aws.protocol.values import Request
 from penstock.names import arn
 from penstock.registry.identity import registry_resource, schema_resource
 from penstock.registry.model import SchemaKey

@@ -9,7 +9,7 @@ needs the permission even below its database's location where another table of t
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from penstock.api.aws.authorization.actions import Request
+from penstock.api.aws.protocol.values import Request
 from penstock.catalog.service import CatalogService
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import is_below, parse_uri

@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.access.errors import NotAuthorized
 from penstock.access.principals import Caller
-from penstock.api.aws.authorization.actions import Request
 from penstock.api.aws.authorization.data_locations import new_locations
+from penstock.api.aws.protocol.values import Request
 from penstock.catalog.service import CatalogService
 from penstock.lakeformation.decisions import Snapshot, TableAccess
 from penstock.lakeformation.service import ALL_PRINCIPALS, LakeFormation

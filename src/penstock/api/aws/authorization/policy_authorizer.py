@@ -15,14 +15,7 @@ from penstock.access.policies.evaluate import Decision
 from penstock.access.principals import ANONYMOUS, Caller
 from penstock.access.sessions import UNRECOGNIZED
 from penstock.api.access_checker import AccessChecker
-from penstock.api.aws.authorization.actions import (
-    EVERYTHING,
-    Request,
-    ResourceContext,
-    action_name,
-    named_account,
-    resources_of,
-)
+from penstock.api.aws.authorization.actions import action_name, named_account, resources_of
 from penstock.api.aws.authorization.callers_files import CallersFiles
 from penstock.api.aws.authorization.containers import DELETED, LISTED, ListedMembers, filter_members
 from penstock.api.aws.authorization.extra_actions import (
@@ -35,10 +28,12 @@ from penstock.api.aws.authorization.extra_actions import (
 )
 from penstock.api.aws.authorization.governed_files import GovernedFiles
 from penstock.api.aws.authorization.lake_permissions import CallersLake
+from penstock.api.aws.authorization.resource_context import EVERYTHING, ResourceContext
 from penstock.api.aws.authorization.stored_names import StoredNames
 from penstock.api.aws.authorization.visible_columns import hide_columns
 from penstock.api.aws.iam.sts import origin_of
 from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, RequestContext, RunOnThread, ServedOperation
+from penstock.api.aws.protocol.values import Request
 from penstock.api.tenants import Tenant, Tenants
 from penstock.crawl.access import Starter
 from penstock.errors import AccessDenied

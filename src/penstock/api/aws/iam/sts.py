@@ -7,7 +7,7 @@ from penstock.access.federation.web_identity import WebIdentities
 from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import TemporaryKey
 from penstock.access.sts import AssumedRole, AssumeRoleRequest, FederationTokenRequest, TokenService
-from penstock.api.aws.authorization.actions import account_of
+from penstock.api.aws.authorization.resource_context import account_of
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, present
 from penstock.errors import InvalidInput

@@ -17,7 +17,7 @@ from penstock.access.authenticate import Authenticator, Caller
 from penstock.access.errors import MissingAuthentication
 from penstock.access.principals import ANONYMOUS
 from penstock.access.sigv4 import SignedRequest, is_unsigned
-from penstock.api.aws.authorization.actions import account_of
+from penstock.api.aws.authorization.resource_context import account_of
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.protocol.errors import RenderedError, render
 from penstock.api.aws.protocol.models import QUERY, REST
