@@ -36,6 +36,7 @@ from penstock.crawl.classifiers.service import ClassifierService
 from penstock.crawl.service import CrawlService
 from penstock.crawl.targets.dynamodb import dynamodb_client
 from penstock.crawl.targets.sources import Sources, login_of
+from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.policies import BucketSettings
@@ -269,7 +270,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
     operations = (
         registry.operations(schemas, tag_owners=owners),
         cloudtrail.operations(schemas.audit),
-        wrap(catalog.operations(tables)),
+        wrap(catalog.operations(tables, MetadataFiles(lake))),
         lakeformation.operations(lake_formation, tables, SessionVendor(sessions=Sessions(parts.sealer))),
         connections.operations(kept),
         crawlers.operations(crawls),

@@ -191,6 +191,33 @@ def test_icebergs_endpoint_writes_and_reads_metadata_by_the_rights_in_s3(world: 
     assert by.sql(f"SELECT * FROM {by.database}.own")[0] == "FAILED"
 
 
+@pytest.mark.parametrize("who", ["without", "denied"])
+def test_glue_writes_metadata_of_new_iceberg_tables_by_the_rights_in_s3(world: World, who: str) -> None:
+    by, foreign = world.people[who], "s3://lk/secret/planted"
+    before = set(world.server.lake.rglob("*.metadata.json"))
+
+    def create(name: str, location: str, *, described: bool, **properties: str) -> None:
+        iceberg: dict[str, Any] = {"MetadataOperation": "CREATE"}
+        table: dict[str, Any] = {"Name": name}
+        if described:
+            schema = {"Fields": [{"Id": 1, "Name": "id", "Type": "long", "Required": False}]}
+            iceberg["CreateIcebergTableInput"] = {"Location": location, "Schema": schema, "Properties": properties}
+        else:
+            table["StorageDescriptor"] = {"Columns": COLUMNS, "Location": location}
+        by.glue().create_table(DatabaseName=by.database, TableInput=table, OpenTableFormatInput={"IcebergInput": iceberg})
+
+    for number, described in enumerate((True, False)):
+        for where in (foreign, "s3://lk/./secret/x", "s3://lf/cards", "s3://lf/./cards/x"):
+            with pytest.raises(ClientError, match=r"not authorized|DATA_LOCATION_ACCESS") as refused:
+                create(f"g{number}", where, described=described)
+            assert refused.value.response["Error"]["Code"] == "AccessDeniedException", where
+    with pytest.raises(ClientError, match="not authorized"):
+        create("g2", f"s3://lk/{who}/g2", described=True, **{"write.metadata.path": foreign})
+    assert set(world.server.lake.rglob("*.metadata.json")) == before
+    create("g3", f"s3://lk/{who}/g3", described=True)
+    assert by.sql(f"SELECT * FROM {by.database}.g3") == ("SUCCEEDED", "[['id']]")
+
+
 def test_a_commit_removes_no_foreign_file_that_its_metadata_log_names(world: World) -> None:
     by, victim = world.people["without"], world.server.lake / "lk" / "secret" / "f" / "rows.parquet"
     document = json.loads((world.server.lake / world.ice.removeprefix("s3://")).read_bytes())

@@ -178,9 +178,7 @@ def create_plan(call: Call, database: str, name: str, table: dict[str, Any]) -> 
 def _written(call: Call, key: tuple[str, str], table: dict[str, Any], previous: str | None) -> tuple[dict[str, Any], str]:
     """Write the metadata file of the table ``key``; return the document and the file's location."""
     document = written(table)
-    where = str(table["properties"].get("write.metadata.path") or f"{table['location']}/metadata")
-    call.access.check_files("s3:PutObject", [f"{where.rstrip('/')}/new.metadata.json"], key)
-    return document, call.files.write(document, previous=previous)
+    return document, call.files.write_as(call.access, key, document, previous=previous)
 
 
 def _dropped(base: Document, changed: Document) -> list[str]:

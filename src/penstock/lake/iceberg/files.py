@@ -19,6 +19,7 @@ from penstock.errors import DataProblem, NotFound
 from penstock.lake.etags import tag_file
 from penstock.lake.iceberg.errors import BadDocument
 from penstock.lake.locations import LakePaths
+from penstock.lake.permitted import PUT_OBJECT, FileAccess, TableKey
 
 __all__ = ["MetadataFiles", "encode"]
 
@@ -80,6 +81,17 @@ class MetadataFiles:
         tag_file(path)
         return location
 
+    def write_as(
+        self, access: FileAccess | None, table: TableKey, document: Mapping[str, Any], *, previous: str | None
+    ) -> str:
+        """As :meth:`write`, for a caller with the rights of ``access`` on the files of ``table``; None for all rights.
+
+        Raises :class:`penstock.errors.AccessDenied`, and writes nothing, if the caller may not write there.
+        """
+        if access is not None:
+            access.check_files(PUT_OBJECT, [f"{_folder_of(document)}/new.metadata.json"], table)
+        return self.write(document, previous=previous)
+
     def remove(self, location: str) -> None:
         """Remove a file that no table refers to, if it exists."""
         durable.remove([self._lake.path(location)])
@@ -98,10 +110,14 @@ def encode(document: Mapping[str, Any], *, previous: str | None) -> tuple[str, b
     codec = str(properties.get(_CODEC, "none")).lower()
     if codec not in _SUFFIXES:
         raise BadDocument(f"The property {_CODEC} is '{codec[:50]}'; known are {', '.join(_SUFFIXES)}.")
-    folder = str(properties.get(_FOLDER) or f"{document['location']}/metadata").rstrip("/")
-    location = f"{folder}/{_next_number(previous):05d}-{uuid.uuid4()}{_SUFFIXES[codec]}"
+    location = f"{_folder_of(document)}/{_next_number(previous):05d}-{uuid.uuid4()}{_SUFFIXES[codec]}"
     content = orjson.dumps(document)
     return location, gzip.compress(content, mtime=0) if codec == "gzip" else content
+
+
+def _folder_of(document: Mapping[str, Any]) -> str:
+    properties = document.get("properties") or {}
+    return str(properties.get(_FOLDER) or f"{document['location']}/metadata").rstrip("/")
 
 
 def _next_number(previous: str | None) -> int:

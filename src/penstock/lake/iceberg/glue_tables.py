@@ -4,12 +4,16 @@ A table that Iceberg's Java GlueCatalog or pyiceberg wrote through Glue's API is
 ``table_type``, ``metadata_location`` and ``previous_metadata_location``, and the columns with their field ids, are theirs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
+from typing import Any
 
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.hive_types import HiveType, TypeUnreadable, parse_type, type_text
 from penstock.lake.iceberg.documents import Document
+from penstock.lake.iceberg.errors import BadDocument
 from penstock.lake.iceberg.schemas import hive_type
 from penstock.lake.iceberg.table_metadata import current_schema
 
@@ -19,6 +23,7 @@ __all__ = [
     "is_table",
     "is_view",
     "location_of",
+    "schema_of",
     "table_input",
     "view_input",
 ]
@@ -30,6 +35,10 @@ _TABLE = "ICEBERG"
 _VIEW = "ICEBERG-VIEW"
 _VIRTUAL = "VIRTUAL_VIEW"
 _EXTERNAL = "EXTERNAL_TABLE"
+_TYPES = {
+    "bigint": "long",
+    **{each: each for each in ("binary", "boolean", "date", "double", "float", "int", "string", "timestamp")},
+}
 _MAX_COMMENT = 255
 _MAX_DESCRIPTION = 2_048
 
@@ -117,3 +126,42 @@ def _column(field: Document, *, current: bool) -> Column:
 def current_columns(table: Table) -> Sequence[Column]:
     """Return a table's columns without those that it once had, which Iceberg's libraries keep in the catalog."""
     return [each for each in table.storage.columns if each.parameters.get("iceberg.field.current") != "false"]
+
+
+def schema_of(columns: Sequence[Column]) -> Document:
+    """Return the schema of a new table with the catalog's ``columns``, none of which is required.
+
+    Raises :class:`BadDocument` for types that Iceberg lacks: as in Iceberg's Java library (``HiveSchemaConverter``), those
+    are not replaced by wider ones.
+    """
+    ids = count(1)
+    fields = []
+    for each in columns:
+        try:
+            kind = parse_type(each.type or "string")
+        except TypeUnreadable as error:
+            raise BadDocument(f"Column {each.name}: {error.message}", remedy=error.remedy) from None
+        field = {"id": next(ids), "name": each.name, "required": False, "type": _iceberg_type(kind, ids, each.name)}
+        fields.append({**field, "doc": each.comment} if each.comment else field)
+    return {"type": "struct", "schema-id": 0, "fields": fields}
+
+
+def _iceberg_type(kind: HiveType, ids: Iterator[int], column: str) -> Any:
+    inner = [_iceberg_type(each, ids, column) for each in kind.inner]
+    match kind.name:
+        case "struct":
+            parts = zip(kind.fields, inner, strict=True)
+            fields = [{"id": next(ids), "name": name, "required": False, "type": each} for name, each in parts]
+            return {"type": "struct", "fields": fields}
+        case "array":
+            return {"type": "list", "element-id": next(ids), "element": inner[0], "element-required": False}
+        case "map":
+            key, value = ({f"{part}-id": next(ids), part: each} for part, each in zip(("key", "value"), inner, strict=True))
+            return {"type": "map", **key, **value, "value-required": False}
+        case "decimal":
+            return f"decimal({kind.numbers[0]}, {kind.numbers[1]})"
+    if kind.name not in _TYPES:
+        raise BadDocument(
+            f"Column {column} has the type {type_text(kind)}, which Iceberg lacks.", remedy="Use int, bigint or string."
+        )
+    return _TYPES[kind.name]

@@ -43,6 +43,14 @@ _RESOURCES: tuple[Mapping[str, Any], ...] = (
 )
 _ENTRY = {"Principal": {"DataLakePrincipalIdentifier": "p"}, "Permissions": ["SELECT"], "PermissionsWithGrantOption": []}
 _LOCATION = {"ResourceArn": "arn:aws:s3:::lake", "RoleArn": "r", "WithFederation": True, "HybridAccessEnabled": True}
+_FIELDS = [{"Id": 1, "Name": "id", "Type": "long", "Required": True}]
+_SORTED = {"SourceId": 1, "Transform": "identity", "Direction": "asc", "NullOrder": "nulls-last"}
+_ICEBERG = {
+    "Location": "s3://lake/ice",
+    "Schema": {"Fields": _FIELDS},
+    "PartitionSpec": {"Fields": [{"SourceId": 1, "Transform": "identity", "Name": "id"}]},
+    "WriteOrder": {"OrderId": 1, "Fields": [_SORTED]},
+}
 VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "GrantPermissions": tuple({**_ENTRY, "Resource": each} for each in _RESOURCES),
     **{
@@ -55,6 +63,12 @@ VARIANTS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "DescribeLogStreams": ({"logGroupName": "/aws-glue/jobs/output", "limit": 1, "nextToken": "x"},),
     "GetSchemaVersion": ({"SchemaVersionId": "11111111-2222-3333-4444-555555555555"},),
     "PutSecretValue": ({"SecretId": "password", "SecretBinary": b"x", "RotationToken": None},),
+    "CreateTable": (
+        {
+            **{"DatabaseName": "air", "Name": "ice"},
+            "OpenTableFormatInput": {"IcebergInput": {"MetadataOperation": "CREATE", "CreateIcebergTableInput": _ICEBERG}},
+        },
+    ),
     "CreateSecret": ({"Name": "other", "SecretBinary": b"x"},),
     "UpdateSecret": ({"SecretId": "password", "SecretBinary": b"x"},),
 }

@@ -106,10 +106,16 @@ def _of_table(shape: Mapping[str, Any]) -> list[Any]:
     ]
 
 
+def _of_new_iceberg(request: Request) -> Any:
+    """Return the location of the Iceberg table that a request of CreateTable describes beside TableInput, if it does."""
+    given = (request.get("OpenTableFormatInput") or {}).get("IcebergInput") or {}
+    return (given.get("CreateIcebergTableInput") or {}).get("Location")
+
+
 _FINDERS: Mapping[str, Callable[[Request], list[Any]]] = {
     "CreateDatabase": lambda request: [request["DatabaseInput"].get("LocationUri")],
     "UpdateDatabase": lambda request: [request["DatabaseInput"].get("LocationUri")],
-    "CreateTable": lambda request: _of_table(request.get("TableInput") or {}),
+    "CreateTable": lambda request: [*_of_table(request.get("TableInput") or {}), _of_new_iceberg(request)],
     "UpdateTable": lambda request: _of_table(request.get("TableInput") or {}),
     "CreatePartition": lambda request: _of_table(request.get("PartitionInput") or {}),
     "UpdatePartition": lambda request: _of_table(request.get("PartitionInput") or {}),

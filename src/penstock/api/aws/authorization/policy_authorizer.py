@@ -54,6 +54,8 @@ _BATCHES = frozenset(
         *(("glue", operation) for operation in ("StartJobRun", "CreateTrigger", "UpdateTrigger")),
     }
 )
+# Operations of Glue that may write files of the lake.
+_WRITING = frozenset({("glue", "CreateTable")})
 # Crawlers act for the caller who creates, updates or starts them.
 _CRAWLING = frozenset({"CreateCrawler", "StartCrawler", "StartCrawlerSchedule", "UpdateCrawler", "UpdateCrawlerSchedule"})
 _CRAWLER_ACTIONS = ("glue:CreateTable", "glue:UpdateTable", "glue:DeleteTable", "glue:BatchCreatePartition")
@@ -224,7 +226,7 @@ class PolicyAuthorizer:
 
     def _with_checks(self, context: RequestContext, decisions: "_Decisions") -> RequestContext:
         """Return ``context`` with checks for the handler to call on what it reads."""
-        if context.service == "athena":
+        if context.service == "athena" or (context.service, context.operation) in _WRITING:
             return context._replace(catalog_access=_CallerCatalogAccess(self, context, decisions))
         if (context.service, context.operation) in _BATCHES:
             return context._replace(check_operation=partial(self.check_operation, context.service, context, decisions))

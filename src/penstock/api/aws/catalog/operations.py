@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.api.aws.catalog.account import account_handlers
 from penstock.api.aws.catalog.details import detail_handlers, partition_index
+from penstock.api.aws.catalog.iceberg import create_iceberg_table
 from penstock.api.aws.catalog.optimizers import optimizer_handlers
 from penstock.api.aws.catalog.partitions import partition_handlers
 from penstock.api.aws.catalog.shapes import database_input, database_shape, error_detail, table_input, table_shape
@@ -14,6 +15,7 @@ from penstock.catalog.model import Table
 from penstock.catalog.service import CatalogService
 from penstock.catalog.table_search import Predicate, TableSearch
 from penstock.errors import InvalidInput, NotFound
+from penstock.lake.iceberg.files import MetadataFiles
 
 __all__ = ["operations", "own_catalog"]
 
@@ -22,9 +24,12 @@ _SHARED = frozenset({"FOREIGN", "FEDERATED"})  # there are no databases or table
 _TABLE_ATTRIBUTES = {"NAME": "Name", "TABLE_TYPE": "TableType"}
 
 
-def operations(service: CatalogService) -> OperationSet:
-    """Return every operation of Glue on the catalog that ``service`` answers."""
-    handlers = {**_database_handlers(service), **_table_readers(service), **_table_writers(service)}
+def operations(service: CatalogService, files: MetadataFiles | None = None) -> OperationSet:
+    """Return every operation of Glue on the catalog that ``service`` answers.
+
+    ``files`` are those of the account's lake, where metadata of new Iceberg tables is written; None if there is no lake.
+    """
+    handlers = {**_database_handlers(service), **_table_readers(service), **_table_writers(service, files)}
     handlers |= {**_version_handlers(service), **partition_handlers(service), **detail_handlers(service)}
     handlers |= {**optimizer_handlers(service), **account_handlers()}
     return OperationSet(service="glue", handlers={name: own_catalog(each) for name, each in handlers.items()})
@@ -107,8 +112,11 @@ def _table_readers(service: CatalogService) -> dict[str, Handler]:
     return {"GetTable": get, "GetTables": get_all, "SearchTables": search}
 
 
-def _table_writers(service: CatalogService) -> dict[str, Handler]:
-    def create(request: Request, _context: RequestContext) -> Response:
+def _table_writers(service: CatalogService, files: MetadataFiles | None) -> dict[str, Handler]:
+    def create(request: Request, context: RequestContext) -> Response:
+        if request.get("OpenTableFormatInput") is not None:
+            create_iceberg_table(service, files, request, context)
+            return {}
         indexes = [partition_index(each) for each in request.get("PartitionIndexes") or ()]
         service.create_table(request["DatabaseName"], table_input(_given_table(request)), indexes=indexes)
         return {}

@@ -15,6 +15,7 @@ from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.catalog.service import CatalogService
 from penstock.crawl.classifiers.service import ClassifierService
 from penstock.crawl.service import CrawlService
+from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
 from penstock.store.sql.catalog.crawl import SqlCrawlStore
 from penstock.store.sql.catalog.store import SqlCatalogStore
@@ -48,7 +49,13 @@ def glue(client: Any, tmp_path: Path, lake: Path) -> Iterator[Any]:
     tables = CatalogService(SqlCatalogStore(sql))
     kinds = ClassifierService(SqlResourceStore(sql))
     crawls = CrawlService(SqlCrawlStore(sql), tables, LakeFolder(lake), classifiers=kinds, access=None)
-    endpoints = EndpointTable([catalog.operations(tables), crawlers.operations(crawls), classifiers.operations(kinds)])
+    endpoints = EndpointTable(
+        [
+            catalog.operations(tables, MetadataFiles(LakeFolder(lake))),
+            crawlers.operations(crawls),
+            classifiers.operations(kinds),
+        ]
+    )
     app = AwsApp(endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
     loopback = Loopback(app)
     client.meta.events.register("before-send.glue", loopback)

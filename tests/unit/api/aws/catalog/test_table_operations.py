@@ -7,6 +7,8 @@ from botocore.exceptions import ClientError
 
 from tests.unit.api.aws.loopback import ACCOUNT, MODEL, sample
 
+UPDATE = {"Action": "set-location", "Location": "s3://lake/x", "Schema": {"Fields": []}}
+
 
 def code(error: pytest.ExceptionInfo[ClientError]) -> str:
     return str(error.value.response["Error"]["Code"])
@@ -119,11 +121,11 @@ def test_an_empty_schema_reference_is_refused_by_its_name(flights: Any) -> None:
 
 
 def test_operations_that_are_not_served_are_refused_by_name(flights: Any) -> None:
-    with pytest.raises(ClientError, match=r"OpenTableFormatInput .* is a member of CreateTable that") as error:
-        flights.create_table(
+    with pytest.raises(ClientError, match=r"UpdateOpenTableFormatInput .* is a member of UpdateTable that") as error:
+        flights.update_table(
             DatabaseName="air",
-            TableInput={"Name": "x"},
-            OpenTableFormatInput={"IcebergInput": {"MetadataOperation": "CREATE"}},
+            Name="flights",
+            UpdateOpenTableFormatInput={"UpdateIcebergInput": {"UpdateIcebergTableInput": {"Updates": [UPDATE]}}},
         )
     assert code(error) == "ValidationException"
     with pytest.raises(flights.exceptions.InvalidInputException, match="TableInput is missing"):

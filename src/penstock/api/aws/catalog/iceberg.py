@@ -1,0 +1,153 @@
+"""CreateTable with OpenTableFormatInput: an Iceberg table, whose first metadata file the catalog writes.
+
+Source: Glue's API reference, "IcebergInput" and "CreateIcebergTableInput"; Lake Formation's developer guide, "Creating
+Apache Iceberg tables", which gives the columns and the location in TableInput.
+"""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from penstock.api.aws.catalog.shapes import table_input
+from penstock.api.aws.protocol.operations import RequestContext
+from penstock.api.aws.protocol.values import Request, present
+from penstock.catalog.errors import TableExists, TableNotFound
+from penstock.catalog.inputs import TableInput
+from penstock.catalog.service import CatalogService
+from penstock.errors import InvalidInput, PenstockError
+from penstock.lake.iceberg import glue_tables
+from penstock.lake.iceberg.errors import BadDocument, NotSupported
+from penstock.lake.iceberg.files import MetadataFiles
+from penstock.lake.iceberg.table_metadata import DEFAULT_VERSION, FORMAT_VERSION, new_table, written
+
+__all__ = ["create_iceberg_table"]
+
+_SCHEMA = {"SchemaId": "schema-id", "IdentifierFieldIds": "identifier-field-ids", "Type": "type"}
+_FIELD = {
+    "Id": "id",
+    "Name": "name",
+    "Type": "type",
+    "Required": "required",
+    "Doc": "doc",
+    "InitialDefault": "initial-default",
+    "WriteDefault": "write-default",
+}
+_SOURCE = {"SourceId": "source-id", "Transform": "transform"}
+_PARTITION = {**_SOURCE, "Name": "name", "FieldId": "field-id"}
+_SORTED = {**_SOURCE, "Direction": "direction", "NullOrder": "null-order"}
+_EXTERNAL = "EXTERNAL_TABLE"
+
+
+def create_iceberg_table(
+    service: CatalogService, files: MetadataFiles | None, request: Request, context: RequestContext
+) -> None:
+    """Write a new table's metadata file with the caller's rights, and add the table to the catalog.
+
+    Raises :class:`InvalidInput`, :class:`penstock.errors.NotFound` for the database, :class:`TableExists` and
+    :class:`penstock.errors.AccessDenied`.
+    """
+    if files is None:
+        raise InvalidInput("This catalog has no lake, so that it cannot write the metadata of a table.")
+    given = _given(request)
+    try:
+        table = _metadata(request, given)
+        document = written(table)
+    except (BadDocument, NotSupported) as error:
+        raise InvalidInput(error.message, remedy=error.remedy) from None
+    database = request["DatabaseName"].lower()
+    files.check(document["location"])
+    service.database(database)
+    with contextlib.suppress(TableNotFound):
+        service.table(database, given.name)
+        raise TableExists(database, given.name)
+    location = files.write_as(context.catalog_access, (database, given.name), document, previous=None)
+    made = glue_tables.table_input(given.name, table, location, None)
+    wanted = replace(
+        given,
+        table_type=made.table_type,
+        storage=replace(given.storage, location=made.storage.location, columns=made.storage.columns),
+        parameters={**given.parameters, **made.parameters},
+    )
+    try:
+        service.create_table(database, wanted)
+    except PenstockError:
+        files.remove(location)
+        raise
+
+
+def _given(request: Request) -> TableInput:
+    """Return what the request says of the table beside its format, checked; the name is in lower case."""
+    shape = request.get("TableInput") or {}
+    names = {name.lower() for name in (request.get("Name"), shape.get("Name")) if name}
+    if len(names) != 1:
+        raise InvalidInput("The table needs one name.", remedy="Give it as Name, or as Name of TableInput.")
+    found = table_input({**shape, "Name": names.pop()})
+    for wrong, message in (
+        (found.partition_keys or request.get("PartitionIndexes"), "Cannot create partitions in an iceberg table"),
+        (
+            found.view_original_text or found.view_expanded_text or found.extra,
+            "An Iceberg table is no view and no link",
+        ),
+        (found.table_type not in {None, "", _EXTERNAL}, f"The TableType of an Iceberg table is {_EXTERNAL}"),
+        (found.storage.schema_reference, "An Iceberg table has its columns in its own metadata, not in a SchemaReference"),
+        (
+            glue_tables.METADATA_LOCATION in found.parameters
+            or found.parameters.get("table_type", "ICEBERG").upper() != "ICEBERG",
+            "The parameters metadata_location and table_type are those of the new metadata",
+        ),
+    ):
+        if wrong:
+            raise InvalidInput(f"{message}.", remedy="CreateIcebergTableInput has a Schema and a PartitionSpec.")
+    return found
+
+
+def _metadata(request: Request, given: TableInput) -> dict[str, Any]:
+    """Return the document of the new table. Raises :class:`BadDocument`, :class:`NotSupported`, :class:`InvalidInput`."""
+    wanted = request["OpenTableFormatInput"].get("IcebergInput")
+    if wanted is None or wanted["MetadataOperation"] != "CREATE":
+        raise InvalidInput("OpenTableFormatInput has no IcebergInput with CREATE.", remedy="Give the MetadataOperation.")
+    described, version = wanted.get("CreateIcebergTableInput"), wanted.get("Version")
+    if described is None:
+        columns = given.storage.columns
+        return _new(glue_tables.schema_of(columns), given.storage.location, _with_version({}, version))
+    schema = _fields(described["Schema"], _SCHEMA, _FIELD)
+    spec = _fields(described.get("PartitionSpec"), {"SpecId": "spec-id"}, _PARTITION)
+    order = _fields(described.get("WriteOrder"), {"OrderId": "order-id"}, _SORTED)
+    location, properties = described["Location"], _with_version(described.get("Properties") or {}, version)
+    if given.storage.columns or given.storage.location not in {None, "", location}:
+        raise InvalidInput(
+            "Columns or location are given both in TableInput and in CreateIcebergTableInput.",
+            remedy="Leave them out of TableInput.",
+        )
+    return _new(schema or {}, location, properties, spec=spec, order=order)
+
+
+def _new(
+    schema: Mapping[str, Any], location: str | None, properties: Mapping[str, str], **layout: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    if not location:
+        raise InvalidInput("The Iceberg table has no location.", remedy="Give Location in the StorageDescriptor.")
+    if not schema["fields"]:
+        raise InvalidInput("The Iceberg table has no columns.", remedy="Give Columns in the StorageDescriptor.")
+    return new_table(schema, location=location.rstrip("/"), properties=properties, **layout)
+
+
+def _with_version(properties: Mapping[str, str], version: str | None) -> dict[str, str]:
+    """Return ``properties`` with the format version, which the request may give twice."""
+    named = {each for each in (version, properties.get(FORMAT_VERSION)) if each}
+    if len(named) > 1:
+        raise InvalidInput(f"Version and the property {FORMAT_VERSION} differ.", remedy="Give one of them.")
+    return {**properties, FORMAT_VERSION: named.pop() if named else str(DEFAULT_VERSION)}
+
+
+def _fields(shape: Request | None, own: Mapping[str, str], members: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return a structure with ``Fields`` as Iceberg's JSON has it: ``own`` are its other members, ``members`` a field's."""
+    if shape is None:
+        return None
+    fields: Sequence[Request] = shape.get("Fields") or ()
+    return {**_renamed(shape, own), "fields": [_renamed(each, members) for each in fields]}
+
+
+def _renamed(shape: Request, names: Mapping[str, str]) -> dict[str, Any]:
+    return present(**{ours: shape.get(name) for name, ours in names.items()})
