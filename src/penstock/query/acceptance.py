@@ -11,9 +11,10 @@ from penstock.errors import InvalidInput
 from penstock.lake.locations import parse_uri
 from penstock.query.errors import InvalidRequest
 from penstock.query.execution.children import ChildPool, StatementKind
-from penstock.query.planning.permitted import PermittedStatements
+from penstock.query.planning.permitted import PermittedStatements, permitted_name
 from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
 from penstock.query.settings import QuerySettings
+from penstock.statements.data_catalogs import DataCatalogs
 from penstock.statements.errors import ResourceNotFound
 from penstock.statements.model import WRITING, ResultOptions, Statement, StatementId, StatementType
 from penstock.statements.work_groups import PRIMARY, SPARK_SQL, WorkGroup, WorkGroups
@@ -54,6 +55,7 @@ class Acceptance:
     def __init__(
         self,
         work_groups: WorkGroups,
+        data_catalogs: DataCatalogs,
         *,
         sink: ResultSink,
         settings: QuerySettings,
@@ -62,6 +64,7 @@ class Acceptance:
         spark: bool,
     ) -> None:
         self._work_groups = work_groups
+        self._data_catalogs = data_catalogs
         self._sink = sink
         self._settings = settings
         self._children = children
@@ -92,10 +95,7 @@ class Acceptance:
             parsed = self._children.read(text.sql, text.parameters)
             if parsed.prepared is not None or parsed.immediate is not None:
                 raise InvalidRequest("A prepared statement cannot be EXECUTE.")
-        if request.catalog is not None and request.catalog.lower() != CATALOG_NAME.lower():
-            raise InvalidRequest(
-                f"Catalog {request.catalog[:100]} does not exist.", remedy=f"{CATALOG_NAME} is the only one."
-            )
+        catalog = self._catalog(request)
         location, options = self._results(request, group)
         statement_id = StatementId(str(uuid.uuid4()))
         is_reusable = parsed.type is StatementType.DML and parsed.substatement not in WRITING
@@ -104,7 +104,7 @@ class Acceptance:
             sql=request.sql,
             type=parsed.type,
             substatement=parsed.substatement,
-            catalog=CATALOG_NAME,
+            catalog=catalog,
             database=_database(request),
             workgroup=group.name,
             output_location=location,
@@ -122,6 +122,16 @@ class Acceptance:
             heartbeat=at,
         )
         return statement, text
+
+    def _catalog(self, request: StatementRequest) -> str:
+        """Return the name of the catalog that a request names. Raises :class:`InvalidRequest`, AccessDenied."""
+        asked = request.catalog or CATALOG_NAME
+        name = permitted_name(self._data_catalogs.find, asked, request.catalog_access)
+        if name is None:
+            raise InvalidRequest(
+                f"Catalog {asked[:100]} does not exist.", remedy="ListDataCatalogs names the existing ones."
+            )
+        return name
 
     def _results(self, request: StatementRequest, group: WorkGroup) -> tuple[str, ResultOptions]:
         """Return where the result goes and how it is stored: the work group's settings, or those of the request."""

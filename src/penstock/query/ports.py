@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Protocol
 from penstock.catalog.model import Database, Partition, Table
 from penstock.lake.permitted import FileAccess, TableKey
 from penstock.lakeformation.decisions import TableAccess
+from penstock.statements.data_catalogs import CATALOG_NAME
 
 __all__ = [
     "CATALOG_NAME",
@@ -19,8 +20,6 @@ __all__ = [
     "StatementCatalog",
     "StatementHost",
 ]
-
-CATALOG_NAME = "AwsDataCatalog"
 
 
 class CatalogReader(Protocol):
@@ -65,6 +64,10 @@ Publication = tuple[str, str]
 
 class StatementCatalog(CatalogReader, FileAccess, Protocol):
     """The catalog as the caller of a statement may read it."""
+
+    def is_named(self, name: str) -> bool:
+        """Return whether ``name``, in any case, is AwsDataCatalog or a data catalog that stands for it."""
+        ...
 
     def visible_tables(self, database: str) -> Sequence[Table]:
         """Return the tables of a database; none if the caller may not list them."""

@@ -26,6 +26,7 @@ from penstock.query.planning.permitted import PermittedCatalog, PermittedStateme
 from penstock.query.ports import CatalogChanges, CatalogReader, ClusterEngine, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import forget, recover
+from penstock.statements.data_catalogs import DataCatalogs
 from penstock.statements.model import (
     FINAL_STATES,
     WRITING,
@@ -93,8 +94,15 @@ class QueryService:
         )
         self.prepared = PreparedStatements(resources, clock)
         self.named_queries = NamedQueries(resources)
+        self.data_catalogs = DataCatalogs(resources, account=settings.account)
         self._acceptance = Acceptance(
-            self.work_groups, sink=sink, settings=settings, children=children, owner=self._owner, spark=cluster is not None
+            self.work_groups,
+            self.data_catalogs,
+            sink=sink,
+            settings=settings,
+            children=children,
+            owner=self._owner,
+            spark=cluster is not None,
         )
         self._lock = threading.Lock()
         self._lanes: Lanes[Run] = Lanes(settings.workers, self._work)
@@ -137,7 +145,13 @@ class QueryService:
             check_same(stored, statement)
             return stored.id
         self._history.trim_hourly()
-        catalog = PermittedCatalog(self.catalog, self._changes, request.catalog_access, account=self.settings.account)
+        catalog = PermittedCatalog(
+            self.catalog,
+            self._changes,
+            request.catalog_access,
+            account=self.settings.account,
+            find_name=self.data_catalogs.find,
+        )
         self._submit(statement, text, catalog, prepared, previous, cutoff=group.settings.bytes_cutoff)
         return statement.id
 

@@ -27,6 +27,10 @@ def _arn(**more: Any) -> Callable[[World], Arguments]:
     return lambda world: {"ResourceARN": place.format(world.target) + world.secret, **more}
 
 
+def _catalog(end: str = "", **more: Any) -> Callable[[World], Arguments]:
+    return lambda world: {"Name": f"{world.secret}{end}", **more}
+
+
 _PREPARED = {"StatementName": "by_id"}
 _QUERY = {"Name": "saved", "QueryString": "SELECT 1"}
 
@@ -63,6 +67,10 @@ DENIED: Requests = {
     ("athena", "BatchGetNamedQuery"): lambda world: {"NamedQueryIds": [world.named_query_id]},
     ("athena", "UpdateNamedQuery"): _named(**_QUERY),
     ("athena", "DeleteNamedQuery"): _named(),
+    ("athena", "CreateDataCatalog"): _catalog("-new", Type="GLUE"),
+    ("athena", "GetDataCatalog"): _catalog(),
+    ("athena", "UpdateDataCatalog"): _catalog(Type="GLUE"),
+    ("athena", "DeleteDataCatalog"): _catalog(),
     ("athena", "ListTagsForResource"): _arn(),
     ("athena", "TagResource"): _arn(Tags=[{"Key": "a", "Value": "b"}]),
     ("athena", "UntagResource"): _arn(TagKeys=["a"]),
@@ -70,8 +78,9 @@ DENIED: Requests = {
 
 LISTED: Requests = {
     ("athena", "ListWorkGroups"): lambda _: {},
+    ("athena", "ListDataCatalogs"): lambda _: {},
     ("athena", "ListDatabases"): lambda _: {"CatalogName": "AwsDataCatalog"},
     ("athena", "ListTableMetadata"): lambda world: {"CatalogName": "AwsDataCatalog", "DatabaseName": world.database},
 }
 
-NEITHER = {("athena", "GetDataCatalog"), ("athena", "ListDataCatalogs"), ("athena", "ListEngineVersions")}
+NEITHER = {("athena", "ListEngineVersions")}

@@ -84,7 +84,7 @@ def make(target: Any) -> World:
         glue.create_trigger(Name=f"{name}-{mark}", Type="ON_DEMAND", Actions=[{"JobName": f"{SHOWN}-{mark}"}])
         glue.create_connection(ConnectionInput=connection(f"{name}-{mark}"))
         secrets.create_secret(Name=f"{name}-{mark}", SecretString="x")
-    query_id, named_query_id = _work_groups(target.client("athena"), mark)
+    query_id, named_query_id = _work_groups(target.client("athena"), target.account, mark)
     hidden_account = denied_identities.make_identities(target, f"{SHOWN}-{mark}", f"{HIDDEN}-{mark}")
     user = f"deny-{mark}"
     iam.create_user(UserName=user)
@@ -109,6 +109,7 @@ def make(target: Any) -> World:
                 f"arn:aws:logs:*:*:log-group:/aws-glue/jobs/output:log-stream:{HIDDEN}*",
                 f"arn:aws:logs:*:*:log-group:{HIDDEN}*",
                 f"arn:aws:athena:*:*:workgroup/{HIDDEN}*",
+                f"arn:aws:athena:*:*:datacatalog/{HIDDEN}*",
                 f"arn:aws:secretsmanager:*:*:secret:{HIDDEN}*",
                 *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("user", "role", "group", "policy")),
                 *(f"arn:aws:iam::*:{kind}/{HIDDEN}*" for kind in ("instance-profile", "oidc-provider")),
@@ -135,11 +136,13 @@ def make(target: Any) -> World:
     )
 
 
-def _work_groups(athena: Any, mark: str) -> tuple[str, str]:
-    """Create a shown and a hidden work group; return the ids of a statement and a named query of the hidden one."""
+def _work_groups(athena: Any, account: str, mark: str) -> tuple[str, str]:
+    """Create a shown and a hidden work group and data catalog; return ids of a statement and a query."""
     results = {"ResultConfiguration": {"OutputLocation": "s3://lake/athena-results/"}}
     for name in (SHOWN, HIDDEN):
         athena.create_work_group(Name=f"{name}-{mark}", Configuration=results)
+        own = {"catalog-id": account}
+        athena.create_data_catalog(Name=f"{name}-{mark}", Type="GLUE", Parameters=own)
     group = {"WorkGroup": f"{HIDDEN}-{mark}"}
     athena.create_prepared_statement(StatementName="by_id", QueryStatement="SELECT ?", **group)
     named = athena.create_named_query(Name="saved", Database="default", QueryString="SELECT 1", **group)

@@ -40,6 +40,9 @@ class FakeCatalog:
     stored: dict[tuple[str, str], Table] = field(default_factory=dict)
     parts: dict[tuple[str, str], list[Partition]] = field(default_factory=dict)
 
+    def is_named(self, name: str) -> bool:
+        return name.lower() == "awsdatacatalog"
+
     def databases(self) -> Sequence[Database]:
         return [Database(name=name, create_time=NOW) for name in self.names]
 

@@ -50,6 +50,7 @@ class _Kind:
 
 
 _KINDS = (
+    _Kind("athena:datacatalog", "ListDataCatalogs", "DataCatalogsSummary", "CatalogName"),
     _Kind("athena:workgroup", "ListWorkGroups", "WorkGroups", "Name"),
     _Kind("glue:connection", "GetConnections", "ConnectionList", "Name"),
     _Kind("glue:crawler", "ListCrawlers", "CrawlerNames"),

@@ -56,6 +56,7 @@ _QUESTIONS = frozenset(
         "check_writing",
         "check_files",
         "hides_columns",
+        "is_named",
         "visible_columns",
         "compute",
         "publish",

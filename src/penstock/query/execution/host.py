@@ -52,6 +52,9 @@ class Host:
         self._folder = folder
         self._prepared = prepared
 
+    def is_named(self, name: str) -> bool:
+        return self._catalog.is_named(name)
+
     def databases(self) -> Sequence[Database]:
         return self._catalog.databases()
 

@@ -8,7 +8,7 @@ from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, NotFound, PenstockError
 from penstock.lake.permitted import TableKey
 from penstock.lakeformation.decisions import TableAccess
-from penstock.query.ports import Publication
+from penstock.query.ports import CATALOG_NAME, Publication
 
 __all__ = ["RAISED", "HostFailed", "RemoteHost"]
 
@@ -36,6 +36,9 @@ class RemoteHost:
         self._send = send
         self._receive = receive
         self._answers: dict[tuple[str | None, ...], Any] = {}
+
+    def is_named(self, name: str) -> bool:
+        return name.lower() == CATALOG_NAME.lower() or bool(self._read("is_named", name.lower()))
 
     def databases(self) -> Sequence[Database]:
         return self._read("databases")  # type: ignore[no-any-return]

@@ -4,7 +4,7 @@ As at AWS, where Athena reads Glue's catalog on behalf of the caller (Athena use
 databases and tables in the AWS Glue Data Catalog"). Every read of a plan goes through here, however its SQL is written.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -14,10 +14,10 @@ from penstock.errors import AccessDenied
 from penstock.lake.permitted import TableKey
 from penstock.lakeformation.decisions import TableAccess
 from penstock.query.errors import StatementError
-from penstock.query.ports import CatalogAccess, CatalogChanges, CatalogReader
+from penstock.query.ports import CATALOG_NAME, CatalogAccess, CatalogChanges, CatalogReader
 from penstock.statements.prepared import PreparedStatements
 
-__all__ = ["PermittedCatalog", "PermittedStatements"]
+__all__ = ["PermittedCatalog", "PermittedStatements", "permitted_name"]
 
 
 class PermittedCatalog:
@@ -27,12 +27,24 @@ class PermittedCatalog:
     """
 
     def __init__(
-        self, catalog: CatalogReader, changes: CatalogChanges, catalog_access: CatalogAccess | None, *, account: str = ""
+        self,
+        catalog: CatalogReader,
+        changes: CatalogChanges,
+        catalog_access: CatalogAccess | None,
+        *,
+        account: str = "",
+        find_name: Callable[[str], str | None] = lambda _: None,
     ) -> None:
+        """``find_name`` returns the data catalog that a name stands for in SQL; None if there is none."""
+        self._find_name = find_name
         self._catalog = catalog
         self._account = account
         self._changes = changes
         self._access = catalog_access
+
+    def is_named(self, name: str) -> bool:
+        with _as_statement_error():
+            return permitted_name(self._find_name, name, self._access) is not None
 
     def databases(self) -> Sequence[Database]:
         self._check("GetDatabases", {})
@@ -124,6 +136,17 @@ class PermittedCatalog:
         if self._access is not None:
             with _as_statement_error():
                 self._access.check(operation, request)
+
+
+def permitted_name(find: Callable[[str], str | None], name: str, access: CatalogAccess | None) -> str | None:
+    """Return the data catalog that ``name`` stands for, None if there is none. Raises :class:`AccessDenied`."""
+    if name.lower() == CATALOG_NAME.lower():
+        return CATALOG_NAME
+    found = find(name)
+    if access is not None:
+        # Policies name it as it was given; whoever may not read it does not learn whether it is there.
+        access.check_athena("GetDataCatalog", {"Name": found or name})
+    return found
 
 
 class PermittedStatements:

@@ -53,7 +53,7 @@ Row = tuple[str | int | None, ...]
 def information_schema(reference: TableReference, reader: LakeReader) -> TableSource | None:
     """Return a table of the schema, None for names of other schemas. Raises :class:`StatementError` if it has none such."""
     name = reference.name
-    if (name.database or "").lower() != NAME or (name.catalog or _CATALOG).lower() != _CATALOG:
+    if (name.database or "").lower() != NAME or not reader.catalog.is_named(name.catalog or _CATALOG):
         return None
     if name.name in _REFUSED:
         raise StatementError(

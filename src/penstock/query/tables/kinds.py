@@ -8,7 +8,7 @@ from penstock.query.dialect.names.suggestions import did_you_mean
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import Position, StatementError
 from penstock.query.iceberg.kind import iceberg_table, metadata_table
-from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.ports import CATALOG_NAME, StatementCatalog
 from penstock.query.tables.delta import delta_table
 from penstock.query.tables.hive import hive_table
 from penstock.query.tables.hive_metadata import hive_metadata
@@ -60,9 +60,11 @@ def _stored_table(reference: TableReference, reader: LakeReader) -> Table:
         raise StatementError(error.code, message, position=error.position, remedy=remedy) from None
 
 
-def find_database(catalog: CatalogReader, name: TableName, database: str | None, *, position: Position | None = None) -> str:
+def find_database(
+    catalog: StatementCatalog, name: TableName, database: str | None, *, position: Position | None = None
+) -> str:
     """Return the database of a table's name, which may be a new one. Raises :class:`StatementError` if there is none."""
-    if name.catalog is not None and name.catalog.lower() != CATALOG_NAME.lower():
+    if name.catalog is not None and not catalog.is_named(name.catalog):
         raise StatementError("CATALOG_NOT_FOUND", f"Catalog '{name.catalog}' does not exist", position=position)
     schema = name.database or database
     if schema is None:
@@ -80,7 +82,9 @@ def find_database(catalog: CatalogReader, name: TableName, database: str | None,
     return schema
 
 
-def find_table(catalog: CatalogReader, name: TableName, *, database: str | None, position: Position | None = None) -> Table:
+def find_table(
+    catalog: StatementCatalog, name: TableName, *, database: str | None, position: Position | None = None
+) -> Table:
     """Return the catalog's table, or the one that a resource link of the name leads to.
 
     A link is of a table, or of the database: Lake Formation developer guide, "How resource links work". Whoever uses one

@@ -26,6 +26,8 @@ def tagging(client: Client, tmp_path: Path) -> Any:
     glue.create_workflow(Name="nightly", Tags=OPS)
     glue.create_data_quality_ruleset(Name="checks", Ruleset="Rules = [ RowCount > 0 ]", Tags=OPS)
     client("athena").create_work_group(Name="etl", Tags=[{"Key": "team", "Value": "ops"}])
+    own = {"catalog-id": ACCOUNT}
+    client("athena").create_data_catalog(Name="own", Type="GLUE", Parameters=own, Tags=[{"Key": "team", "Value": "ops"}])
     client("logs").create_log_group(logGroupName="/app", tags=OPS)
     client("secretsmanager").create_secret(Name="db", SecretString="x", Tags=[{"Key": "team", "Value": "ops"}])
     BucketSettings(tmp_path / "lakes").put("lake", "tagging", '{"TagSet": [{"Key": "team", "Value": "ops"}]}')
@@ -42,7 +44,8 @@ def test_resources_of_all_services_are_found_by_their_tags(tagging: Any) -> None
     found = _names(tagging, TagFilters=ops, ResourcesPerPage=2)
     secret = next(name for name in found if name.startswith("secret:db-"))
     assert found == [
-        *("workgroup/etl", "dataQualityRuleset/checks", "database/air", "schema/shop/order", "workflow/nightly"),
+        *("datacatalog/own", "workgroup/etl", "dataQualityRuleset/checks"),
+        *("database/air", "schema/shop/order", "workflow/nightly"),
         *("log-group:/app", "lake", secret),
     ]
     assert _names(tagging, TagFilters=[*ops, {"Key": "stage"}]) == ["schema/shop/order"]

@@ -1,4 +1,4 @@
-"""Athena's operations on catalogs, databases and tables: the Glue catalog in Athena's shapes."""
+"""Athena's operations on databases and tables: the Glue catalog in Athena's shapes."""
 
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -9,21 +9,17 @@ from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.catalog.model import Column, Database, Table
 from penstock.catalog.service import CatalogService
 from penstock.errors import NotFound
-from penstock.query.errors import InvalidRequest, MetadataProblem
-from penstock.query.ports import CATALOG_NAME
+from penstock.query.errors import MetadataProblem
+from penstock.statements.data_catalogs import DataCatalogs
 from penstock.statements.work_groups import PRIMARY, WorkGroups
 
 __all__ = ["metadata_handlers"]
 
-_CATALOG = {"CatalogName": CATALOG_NAME, "Type": "GLUE", "Status": "CREATE_COMPLETE"}
 
-
-def metadata_handlers(catalog: CatalogService, groups: WorkGroups) -> Mapping[str, Handler]:
-    """Return the handlers over ``catalog``, by operation. A request's work group has to be one of ``groups``."""
-    metadata = _Metadata(catalog, groups)
+def metadata_handlers(catalog: CatalogService, names: DataCatalogs, groups: WorkGroups) -> Mapping[str, Handler]:
+    """Return the handlers over ``catalog``, by operation: a request has one of its ``names``, and one of ``groups``."""
+    metadata = _Metadata(catalog, names, groups)
     return {
-        "GetDataCatalog": metadata.get_catalog,
-        "ListDataCatalogs": metadata.list_catalogs,
         "GetDatabase": metadata.get_database,
         "ListDatabases": metadata.list_databases,
         "GetTableMetadata": metadata.get_table,
@@ -32,17 +28,10 @@ def metadata_handlers(catalog: CatalogService, groups: WorkGroups) -> Mapping[st
 
 
 class _Metadata:
-    def __init__(self, catalog: CatalogService, groups: WorkGroups) -> None:
+    def __init__(self, catalog: CatalogService, names: DataCatalogs, groups: WorkGroups) -> None:
         self._catalog = catalog
+        self._names = names
         self._groups = groups
-
-    def get_catalog(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        self._check_catalog({**request, "CatalogName": request["Name"]})
-        return {"DataCatalog": {"Name": CATALOG_NAME, "Type": "GLUE", "Status": "CREATE_COMPLETE", "Parameters": {}}}
-
-    def list_catalogs(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        self._check_catalog({**request, "CatalogName": CATALOG_NAME})
-        return {"DataCatalogsSummary": [_CATALOG]}
 
     def get_database(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         return {"Database": _database(self._existing(request))}
@@ -70,9 +59,7 @@ class _Metadata:
 
     def _check_catalog(self, request: Mapping[str, Any]) -> None:
         self._groups.get(request.get("WorkGroup") or PRIMARY)
-        name = request["CatalogName"]
-        if name.lower() != CATALOG_NAME.lower():
-            raise InvalidRequest(f"Data catalog {name} was not found", remedy=f"{CATALOG_NAME} is the only one.")
+        self._names.get(request["CatalogName"])
 
     def _existing(self, request: Mapping[str, Any]) -> Database:
         self._check_catalog(request)

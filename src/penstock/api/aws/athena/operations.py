@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.api.aws.athena.answers import page_arguments, pages, unprocessed, with_token
+from penstock.api.aws.athena.data_catalogs import data_catalog_handlers
 from penstock.api.aws.athena.metadata import metadata_handlers
 from penstock.api.aws.athena.saved import named_query_handlers, prepared_statement_handlers
+from penstock.api.aws.athena.tags import tag_handlers
 from penstock.api.aws.athena.work_groups import engine_version, options_of, result_options, work_group_handlers
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.catalog.service import CatalogService
@@ -34,7 +36,9 @@ def operations(service: QueryService, catalog: CatalogService) -> OperationSet:
             **work_group_handlers(service.work_groups),
             **prepared_statement_handlers(service),
             **named_query_handlers(service),
-            **metadata_handlers(catalog, service.work_groups),
+            **metadata_handlers(catalog, service.data_catalogs, service.work_groups),
+            **data_catalog_handlers(service.data_catalogs, service.work_groups),
+            **tag_handlers(service.work_groups, service.data_catalogs),
         },
     )
 

@@ -1,17 +1,15 @@
-"""Athena's operations on work groups, and on tags."""
+"""Athena's operations on work groups."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from penstock.api.aws.athena.answers import page_arguments, pages, with_token
+from penstock.api.aws.athena.tags import tags_of
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.errors import InvalidInput
-from penstock.names import parse_arn
-from penstock.statements.errors import InvalidResource, ResourceNotFound, UnknownName
+from penstock.statements.errors import InvalidResource
 from penstock.statements.model import ResultOptions
 from penstock.statements.work_groups import AUTO, ENGINES, NATIVE, WorkGroup, WorkGroups, WorkGroupSettings
-from penstock.tags import changed_tags, check_tags
 
 __all__ = ["engine_version", "options_of", "result_options", "work_group_handlers"]
 
@@ -26,9 +24,6 @@ def work_group_handlers(groups: WorkGroups) -> Mapping[str, Handler]:
         "DeleteWorkGroup": handlers.delete,
         "ListWorkGroups": handlers.list,
         "ListEngineVersions": handlers.list_engines,
-        "ListTagsForResource": handlers.list_tags,
-        "TagResource": handlers.tag,
-        "UntagResource": handlers.untag,
     }
 
 
@@ -49,7 +44,7 @@ class _WorkGroups:
             request["Name"],
             _with_members(settings, asked),
             description=request.get("Description", ""),
-            tags=_tags(request),
+            tags=tags_of(request),
         )
         return {}
 
@@ -82,43 +77,6 @@ class _WorkGroups:
     def list_engines(self, _request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         return {"EngineVersions": [engine_version(each) for each in ENGINES]}
 
-    def list_tags(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
-        # At most 50 tags, which fit on the smallest page that the operation has.
-        group = self._tagged(request, context)
-        return {"Tags": [{"Key": key, "Value": value} for key, value in sorted(group.tags.items())]}
-
-    def tag(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
-        added = _tags(request)
-        check_tags(added)
-        name = self._tagged(request, context).name
-        self._groups.change(name, lambda old: replace(old, tags=changed_tags(old.tags, added, ())))
-        return {}
-
-    def untag(self, request: Mapping[str, Any], context: RequestContext) -> Mapping[str, Any]:
-        name = self._tagged(request, context).name
-        self._groups.change(name, lambda old: replace(old, tags=changed_tags(old.tags, {}, request["TagKeys"])))
-        return {}
-
-    def _tagged(self, request: Mapping[str, Any], context: RequestContext) -> WorkGroup:
-        """Return the work group of the request's ARN. Raises :class:`ResourceNotFound` for any other resource."""
-        text = request["ResourceARN"]
-        missing = ResourceNotFound(
-            f"Resource {text[:400]} was not found.", remedy="Give the ARN of a work group of this account and Region."
-        )
-        try:
-            parsed = parse_arn(text)
-            kind, _, name = parsed.resource.partition("/")
-            if (parsed.service, parsed.region, parsed.account, kind) != (
-                "athena",
-                context.region,
-                context.account,
-                "workgroup",
-            ):
-                raise missing
-            return self._groups.get(name)
-        except (InvalidInput, UnknownName):
-            raise missing from None
-
 
 def options_of(asked: Mapping[str, Any]) -> ResultOptions:
     """Return the options in a ResultConfiguration."""
@@ -147,13 +105,6 @@ def result_options(options: ResultOptions) -> dict[str, Any]:
 def engine_version(selected: str) -> Mapping[str, str]:
     """Return the EngineVersion of what a work group selects."""
     return {"SelectedEngineVersion": selected, "EffectiveEngineVersion": NATIVE if selected == AUTO else selected}
-
-
-def _tags(request: Mapping[str, Any]) -> dict[str, str]:
-    given = request.get("Tags", ())
-    if not all(each.get("Key") for each in given):
-        raise InvalidInput("Each tag needs a Key.", remedy="Give tags as Key and Value.")
-    return {each["Key"]: each.get("Value", "") for each in given}
 
 
 def _with_members(settings: WorkGroupSettings, asked: Mapping[str, Any]) -> WorkGroupSettings:

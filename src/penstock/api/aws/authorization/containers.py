@@ -79,6 +79,10 @@ def _work_group(item: Item, _request: Request, context: ResourceContext) -> Sequ
     return (arn("athena", context.region, context.account, f"workgroup/{item['Name']}"),)
 
 
+def _data_catalog(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:
+    return (arn("athena", context.region, context.account, f"datacatalog/{item['CatalogName']}"),)
+
+
 def _secret_found(item: Item, request: Request, _resource_context: ResourceContext) -> Sequence[str]:
     # A caller who names a secret gets the reason why it cannot be read.
     return (item["SecretId"],) if request.get("Filters") is not None else ()
@@ -207,6 +211,14 @@ LISTED: Mapping[tuple[str, str], Sequence[ListedMembers]] = {
             resources=_work_group,
             action="athena:ListWorkGroups",
             single="athena:GetWorkGroup",
+        )
+    ],
+    ("athena", "ListDataCatalogs"): [
+        ListedMembers(
+            member="DataCatalogsSummary",
+            resources=_data_catalog,
+            action="athena:ListDataCatalogs",
+            single="athena:GetDataCatalog",
         )
     ],
     ("athena", "ListDatabases"): [_glue("GetDatabases", "DatabaseList", _database, "GetDatabase", allowed=True)],

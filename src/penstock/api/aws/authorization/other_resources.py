@@ -101,6 +101,7 @@ ATHENA: dict[str, Builder] = {
     **each_by(_work_group, "DeletePreparedStatement"),
     **each_by(_tagged_of_athena, "ListTagsForResource", "TagResource", "UntagResource"),
     "CreateWorkGroup": _new_work_group,
+    **each_by(_data_catalog, "CreateDataCatalog", "DeleteDataCatalog", "UpdateDataCatalog"),
     **each_by(_data_catalog, "GetDataCatalog", "GetDatabase", "GetTableMetadata", "ListDatabases", "ListTableMetadata"),
 }
 SECRETS: dict[str, Builder] = {

@@ -311,6 +311,7 @@ class Show:
     type: ClassVar[StatementType] = _UTILITY
     what: ShowKind
     table: TableName | None = None
+    catalog: str | None = None
     database: str | None = None
     pattern: str | None = None
     """Names in Hive's pattern (``a*|b``), or one property's name."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from penstock.query.dialect.queries import query
 from penstock.query.dialect.statements.columns import partition_spec
-from penstock.query.dialect.statements.cursor import Cursor, Token
+from penstock.query.dialect.statements.cursor import Cursor
 from penstock.query.dialect.statements.model import Describe, DescribePrepared, Show, ShowStats
 from penstock.query.dialect.statements.trino import statement_name
 from penstock.query.ports import CATALOG_NAME
@@ -77,28 +77,28 @@ def _catalogs(cursor: Cursor) -> Show:
 
 
 def _databases(cursor: Cursor) -> Show:
-    if cursor.accept("IN") or cursor.accept("FROM"):
-        _check_catalog(cursor, cursor.peek(), cursor.name())
+    catalog = _other(cursor.name()) if cursor.accept("IN") or cursor.accept("FROM") else None
     pattern, like = _pattern(cursor)
-    return Show(what="DATABASES", pattern=pattern, like=like)
+    return Show(what="DATABASES", catalog=catalog, pattern=pattern, like=like)
 
 
 def _tables(cursor: Cursor) -> Show:
-    database = _database(cursor)
+    catalog, database = _database(cursor)
     pattern, like = _pattern(cursor)
-    return Show(what="TABLES", database=database, pattern=pattern, like=like)
+    return Show(what="TABLES", catalog=catalog, database=database, pattern=pattern, like=like)
 
 
 def _views(cursor: Cursor) -> Show:
-    database = _database(cursor)
+    catalog, database = _database(cursor)
     pattern, like = _pattern(cursor)
-    return Show(what="VIEWS", database=database, pattern=pattern, like=like)
+    return Show(what="VIEWS", catalog=catalog, database=database, pattern=pattern, like=like)
 
 
 def _columns(cursor: Cursor) -> Show:
     cursor.choose("IN", "FROM")
     table = cursor.table()
-    return Show(what="COLUMNS", table=table, database=_database(cursor))
+    catalog, database = _database(cursor)
+    return Show(what="COLUMNS", table=table, catalog=catalog, database=database)
 
 
 def _partitions(cursor: Cursor) -> Show:
@@ -133,19 +133,17 @@ def _functions(cursor: Cursor) -> Show:
     return Show(what="FUNCTIONS", like=like)
 
 
-def _database(cursor: Cursor) -> str | None:
+def _database(cursor: Cursor) -> tuple[str | None, str | None]:
+    """Return the catalog and the database of IN or FROM, None for what is not named."""
     if not (cursor.accept("IN") or cursor.accept("FROM")):
-        return None
-    first, name = cursor.peek(), cursor.name()
-    if not cursor.accept("."):
-        return name
-    _check_catalog(cursor, first, name)
-    return cursor.name()
+        return None, None
+    name = cursor.name()
+    return (_other(name), cursor.name()) if cursor.accept(".") else (None, name)
 
 
-def _check_catalog(cursor: Cursor, token: Token, name: str) -> None:
-    if name != CATALOG_NAME.lower():
-        raise cursor.wrong(token, f"Catalog '{name}' does not exist")
+def _other(catalog: str) -> str | None:
+    """Return the name of a catalog, None for that of the account's own."""
+    return None if catalog == CATALOG_NAME.lower() else catalog
 
 
 def _pattern(cursor: Cursor) -> tuple[str | None, str | None]:

@@ -8,7 +8,7 @@ from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput,
 from penstock.lake.locations import parse_uri
 from penstock.query.dialect.statements.names import TableName
 from penstock.query.errors import StatementError
-from penstock.query.ports import CATALOG_NAME, CatalogReader
+from penstock.query.ports import StatementCatalog
 
 __all__ = ["check_location", "execution_error", "hive_errors", "home_of", "semantic_error", "table_of", "trino_errors"]
 
@@ -58,9 +58,9 @@ def check_location(location: str) -> None:
         raise semantic_error(error.message, remedy=error.remedy) from error
 
 
-def home_of(catalog: CatalogReader, name: TableName, database: str | None) -> str:
+def home_of(catalog: StatementCatalog, name: TableName, database: str | None) -> str:
     """Return the database of ``name``, which exists. Raises :class:`StatementError`."""
-    if name.catalog is not None and name.catalog.lower() != CATALOG_NAME.lower():
+    if name.catalog is not None and not catalog.is_named(name.catalog):
         raise StatementError("CATALOG_NOT_FOUND", f"Catalog '{name.catalog}' does not exist")
     home = name.database or database
     if home is None:
@@ -75,7 +75,7 @@ def home_of(catalog: CatalogReader, name: TableName, database: str | None) -> st
         raise semantic_error(f"Database does not exist: {home.lower()}", number=10072) from None
 
 
-def table_of(catalog: CatalogReader, name: TableName, database: str | None) -> Table:
+def table_of(catalog: StatementCatalog, name: TableName, database: str | None) -> Table:
     """Return the catalog's table. Raises :class:`StatementError` if it does not exist."""
     home = home_of(catalog, name, database)
     try:

@@ -28,6 +28,8 @@ __all__ = ["show"]
 def show(context: ExecutionContext, statement: Show) -> ShowResult:
     """Run ``statement``. Raises :class:`StatementError` if the database or table does not exist."""
     catalog, database = context.host, context.task.database
+    if statement.catalog is not None and not catalog.is_named(statement.catalog):
+        raise StatementError("CATALOG_NOT_FOUND", f"Catalog '{statement.catalog}' does not exist")
     if statement.what in {"CATALOGS", "DATABASES"}:
         is_catalogs = statement.what == "CATALOGS"
         names = [CATALOG_NAME.lower()] if is_catalogs else [each.name for each in catalog.databases()]
