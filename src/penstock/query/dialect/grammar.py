@@ -68,6 +68,22 @@ class _Parser(RecognitionParser):
             found = exp.In(this=found.this, query=exp.Subquery(this=found.expressions[0]))
         return found
 
+    def _parse_types(
+        self, check_func: bool = False, schema: bool = False, allow_identifiers: bool = True, with_collation: bool = False
+    ) -> exp.Expr | None:
+        """Read the types of sketches that sqlglot does not know."""
+        word = self._curr.text.lower() if allow_identifiers and self._curr else ""
+        if word == "p4hyperloglog":
+            self._advance()
+            return exp.DataType(this=exp.DType.USERDEFINED, kind="P4HyperLogLog")
+        if word == "qdigest" and self._next and self._next.token_type is TokenType.L_PAREN:
+            self._advance(2)
+            inside = self._curr.text.lower() if self._curr else ""
+            self._advance()
+            self._match_r_paren()
+            return exp.DataType(this=exp.DType.USERDEFINED, kind=f"qdigest({inside})")
+        return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
+
     def _parse_escape(self, this: exp.Expr | None) -> exp.Expr | None:
         """Read ESCAPE with any value behind it, as Trino does."""
         if not self._match(TokenType.ESCAPE):

@@ -16,9 +16,13 @@ __all__ = [
     "BOOLEAN",
     "DATE",
     "DOUBLE",
+    "HYPERLOGLOG",
     "INTEGER",
     "JSON",
+    "QDIGESTS",
     "REAL",
+    "SKETCHES",
+    "TDIGEST",
     "VARBINARY",
     "VARCHAR",
     "Type",
@@ -31,7 +35,10 @@ _MAX_PRECISION = 38
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type: Trino's ``name`` in lower case, ``numbers`` (precision and scale, or a length) and the types inside it."""
+    """A type: Trino's ``name``, ``numbers`` (precision and scale, or a length) and the types inside it.
+
+    The name is in lower case but for HyperLogLog, and that of a q-digest has the type of its values.
+    """
 
     name: str
     numbers: tuple[int, ...] = ()
@@ -104,7 +111,8 @@ class Type:
     @classmethod
     def of(cls, node: exp.DataType) -> "Type | None":
         """Return the type that is written in a CAST, None if it is not one of Trino's."""
-        name = _NAMES.get(node.this.value if isinstance(node.this, exp.DType) else str(node.this))
+        written = node.args.get("kind") if node.this == exp.DType.USERDEFINED else node.this
+        name = _NAMES.get(written.value if isinstance(written, exp.DType) else str(written))
         if name is None:
             return None
         inside = node.expressions
@@ -175,6 +183,10 @@ _NAMES = {
     "JSON": "json",
     "UUID": "uuid",
     "IPADDRESS": "ipaddress",
+    "HLLSKETCH": "HyperLogLog",
+    "P4HyperLogLog": "P4HyperLogLog",
+    "TDIGEST": "tdigest",
+    **{f"qdigest({kind})": f"qdigest({kind})" for kind in ("bigint", "double", "real")},
     "ARRAY": "array",
     "LIST": "array",
     "MAP": "map",
@@ -193,6 +205,11 @@ _WIDTHS = ("tinyint", "smallint", "integer", "bigint", "decimal", "real", "doubl
 
 BOOLEAN, INTEGER, BIGINT, REAL, DOUBLE = (Type(name) for name in ("boolean", "integer", "bigint", "real", "double"))
 VARCHAR, VARBINARY, JSON, DATE, UNKNOWN = (Type(name) for name in ("varchar", "varbinary", "json", "date", "unknown"))
+
+HYPERLOGLOG, TDIGEST = Type("HyperLogLog"), Type("tdigest")
+QDIGESTS = tuple(Type(f"qdigest({kind})") for kind in ("bigint", "double", "real"))
+SKETCHES = (HYPERLOGLOG, Type("P4HyperLogLog"), TDIGEST, *QDIGESTS)
+"""Types of sketches, whose values are bytes."""
 
 
 def decimal_of(kind: Type) -> Type:

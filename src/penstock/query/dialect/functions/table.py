@@ -23,6 +23,7 @@ from penstock.query.dialect.functions.scalars import (
     strings,
     urls,
 )
+from penstock.query.dialect.functions.sketches import rows as sketches
 from penstock.query.dialect.functions.times import arithmetic as times_arithmetic
 from penstock.query.dialect.functions.times import clock, fields, formats, moments, units, zones
 from penstock.query.dialect.patterns import matching
@@ -44,6 +45,7 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Row": (records,),
     "Aggregate": (aggregates, collections, ordered, checksum),
     "Window": (windows,),
+    "HyperLogLog, T-Digest and quantile digest": (sketches,),
     "Date and time": (times_arithmetic, clock, fields, formats, moments, units, zones),
     "Session, formats, and areas that are not served": (others,),
 }

@@ -232,6 +232,9 @@ def _array_type(types: Types) -> Type | None:
 
 
 def _cardinality(call: Call) -> exp.Expr:
+    kind = call.types[0]
+    if kind is not None and kind.name in {"HyperLogLog", "P4HyperLogLog"}:
+        return call_engine("trino_hll_cardinality", *call.arguments)
     return exp.cast(call_engine("cardinality", *call.arguments), "BIGINT")
 
 

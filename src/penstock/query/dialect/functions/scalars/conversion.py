@@ -16,7 +16,7 @@ from penstock.query.dialect.functions.nested.casts import cast_nested
 from penstock.query.dialect.functions.rows import Call, Definition, Macro, Row, call_engine, fail
 from penstock.query.dialect.functions.times.moments import zoned_literal
 from penstock.query.dialect.functions.times.zones import ZONED
-from penstock.query.dialect.kinds import DATE, JSON, UNKNOWN, VARCHAR, Type
+from penstock.query.dialect.kinds import DATE, JSON, SKETCHES, UNKNOWN, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS", "convert"]
 
@@ -25,13 +25,15 @@ _NUMBERS = {*_INTEGERS, "decimal", "real", "double"}
 _MOMENTS = {"date", "timestamp", "timestamp with time zone"}
 _TIMES = {"time", "time with time zone"}
 
+_SKETCHES = frozenset(kind.name for kind in SKETCHES)
+
 # The types that can be cast to a type, beside itself, NULL, and types that are not known.
 _SOURCES = {
     **dict.fromkeys((*_NUMBERS, "boolean"), _NUMBERS | {"boolean", "varchar", "char", "json"}),
     "varchar": _NUMBERS | _MOMENTS | _TIMES | {"boolean", "char", "json", "uuid", "ipaddress", "interval day to second"}
     | {"interval year to month"},
     "char": {"varchar"},
-    "varbinary": {"uuid", "ipaddress"},
+    "varbinary": {"uuid", "ipaddress", *_SKETCHES},
     "date": _MOMENTS | {"varchar", "char", "json"},
     "timestamp": _MOMENTS | {"varchar", "char", "time", "json"},
     "timestamp with time zone": _MOMENTS | {"varchar", "char", "time"},
@@ -42,6 +44,9 @@ _SOURCES = {
     "map": {"json"},
     "row": {"json"},
     "uuid": {"varchar", "char", "varbinary"},
+    **{name: {"varbinary"} for name in _SKETCHES},
+    "HyperLogLog": {"varbinary", "P4HyperLogLog"},
+    "P4HyperLogLog": {"varbinary", "HyperLogLog"},
     "interval day to second": {"varchar"},
     "interval year to month": {"varchar"},
 }  # fmt: skip
@@ -96,9 +101,20 @@ def _converted(call: Call, value: exp.Expr, source: Type | None, target: Type) -
         result = cast_nested(value, source, target, lambda inner, kind, to: convert(call, inner, kind, to))
     elif name == "uuid":
         result = as_type(value, target)
+    elif name == "varbinary" or name in _SKETCHES:
+        result = _as_bytes(call, value, source, target)
     else:
         raise call.wrong(f"The type {target} is not supported.", code="NOT_SUPPORTED")
     return result
+
+
+def _as_bytes(call: Call, value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
+    """Return the bytes of a sketch, or the sketch that they are; what reads them refuses bytes of others."""
+    if source is not None and source.name == "HyperLogLog" and target.name == "P4HyperLogLog":
+        return call_engine("trino_hll_dense", value)
+    if target.name == "varbinary" and (source is None or source.name not in _SKETCHES):
+        raise call.wrong(f"A cast of {source or 'an unknown type'} to {target} is not supported.", code="NOT_SUPPORTED")
+    return value
 
 
 def _as_plain(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:

@@ -161,8 +161,8 @@ def _number_text(call: Call) -> exp.Expr:
     return call_engine("trino_format_number", cast_to(call.arguments[0], "VARCHAR"))
 
 
-_SKETCH = "sketches of Trino have no counterpart in the engine"
-_EXACT = "Count exactly, with count(DISTINCT x), or use approx_distinct or approx_percentile."
+_SKETCH = "set digests and theta sketches are not served"
+_EXACT = "Count exactly, with count(DISTINCT x), or use approx_set."
 _SHAPES = "geospatial functions are not served"
 _SPATIAL = "Compute with shapes in a job (Sedona, GeoPandas)."
 _LEARNING = "machine learning functions are not served"
@@ -191,11 +191,8 @@ _GEOMETRY = """
     to_encoded_polyline to_geojson_geometry to_geometry to_spherical_geography
 """
 _SKETCHES = """
-    approx_set cardinality_intersection destructure_tdigest empty_approx_set
-    hash_counts intersection_cardinality jaccard_index
-    make_set_digest merge merge_set_digest
-    qdigest_agg quantile_at_value tdigest_agg theta_sketch_cardinality theta_sketch_union trimmed_mean value_at_quantile
-    values_at_quantiles
+    cardinality_intersection hash_counts intersection_cardinality jaccard_index make_set_digest merge_set_digest
+    theta_sketch_cardinality theta_sketch_union
 """
 _MODELS = """
     classify features learn_classifier learn_libsvm_classifier learn_libsvm_regressor learn_regressor regress
