@@ -6,7 +6,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from penstock.query.dialect.hive_types import HiveType, parse_hive_type
-from penstock.query.dialect.kinds import Type
+from penstock.query.dialect.kinds import SKETCHES, Type
 from penstock.query.dialect.types import ZONED_FIELDS
 from penstock.query.errors import StatementError
 
@@ -41,6 +41,7 @@ _TIMES = {
     "timestamp with time zone": "timestamp with time zone",
 }
 _HIVE = {"integer": "int", "real": "float", "varbinary": "binary"}
+_HIVE |= dict.fromkeys((kind.name for kind in SKETCHES), "binary")
 _TRINO = {
     "int": "integer",
     "float": "real",
@@ -77,8 +78,9 @@ def type_of_engine(kind: Any) -> Type:
 
 def type_of_text(text: str) -> Type | None:
     """Return the type that ``text`` is in Trino's words, None if it is not one that is known."""
-    node = _parsed(text)
-    return Type.of(node) if node is not None else None
+    sketch = next((kind for kind in SKETCHES if str(kind) == text), None)  # sqlglot does not know all of them
+    node = _parsed(text) if sketch is None else None
+    return Type.of(node) if node is not None else sketch
 
 
 def engine_type(text: str) -> str | None:

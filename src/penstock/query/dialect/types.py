@@ -6,7 +6,7 @@ Athena's names and precisions: what GetQueryResults returns.
 from typing import Any
 
 from penstock.query.dialect.hive_types import HiveType, parse_hive_type
-from penstock.query.dialect.kinds import Type
+from penstock.query.dialect.kinds import JSON, SKETCHES, Type
 from penstock.statements.model import ResultColumn
 
 __all__ = ["ZONED_FIELDS", "duckdb_type", "quote_name", "quote_text", "result_column"]
@@ -98,8 +98,8 @@ ZONED_FIELDS = ["$utc", "$zone"]
 
 def result_column(name: str, kind: Any, known: Type | None = None) -> ResultColumn:
     """Return Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType), and Trino's, if ``known``."""
-    if known is not None and known.name == "json":
-        return ResultColumn(name=name, type="json", precision=0)
+    if known is not None and known in {JSON, *SKETCHES}:
+        return ResultColumn(name=name, type=known.name, precision=0)
     if known is not None and known.is_text and known.numbers:
         return ResultColumn(name=name, type=known.name, precision=known.numbers[0])
     if kind.id == "decimal":

@@ -17,7 +17,7 @@ import duckdb
 from penstock.catalog.model import Table
 from penstock.query.dialect.engine_types import engine_type, type_of_engine, type_of_text
 from penstock.query.dialect.functions.table import is_repeatable
-from penstock.query.dialect.kinds import Type, common
+from penstock.query.dialect.kinds import SKETCHES, Type, common
 from penstock.query.dialect.parse import parse
 from penstock.query.dialect.statements.model import Select
 from penstock.query.dialect.types import quote_name
@@ -200,9 +200,11 @@ class _ViewScan(NestedScan):
 
 
 def _is_same(wanted: Type, found: Type) -> bool:
-    """Return whether the engine has both as one type: it has no lengths of texts, and no precisions of times."""
+    """Return whether the engine has both as one type: it has no lengths of texts, no precisions of times, no sketches."""
     if wanted.name in {"varchar", "char"} and found.name == "varchar":
         return not found.numbers or wanted.numbers == found.numbers or not wanted.numbers
+    if wanted in SKETCHES:
+        return found.name == "varbinary"
     if wanted.name == found.name and wanted.name.startswith("time"):
         return True
     if wanted.name != found.name or len(wanted.inner) != len(found.inner) or wanted.name in {"decimal"}:

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.query.dialect.hive_types import HiveType, parse_hive_type
+from penstock.query.dialect.kinds import SKETCHES
 from penstock.query.dialect.types import ZONED_FIELDS
 from penstock.query.errors import StatementError
 from penstock.query.tables.formats.arrow_types import arrow_type
@@ -33,7 +34,8 @@ _NAMES = {
 }
 
 
-_REFUSED = frozenset({"json", "time", "timestamp with time zone"})
+_SKETCHES = frozenset(kind.name for kind in SKETCHES)
+_REFUSED = frozenset({"json", "time", "timestamp with time zone"}) | _SKETCHES
 
 
 def hive_types(columns: Sequence[ResultColumn], schema: pa.Schema) -> Sequence[str]:
@@ -86,7 +88,7 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
     if fits:
         for (_, kind), column, field in zip(table, columns, schema, strict=True):
             source = pa.int64() if column.type == "bigint" else field.type
-            fits = fits and _fits(source, parse_hive_type(kind))
+            fits = fits and column.type not in _SKETCHES and _fits(source, parse_hive_type(kind))
     if not fits:
         wanted = ", ".join(kind for _, kind in table)
         given = ", ".join(each.type for each in columns)

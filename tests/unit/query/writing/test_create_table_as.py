@@ -105,6 +105,25 @@ def test_the_manifest_names_the_files(done: Ask, service: QueryService, lake: La
     assert not list((lake.folder.root / "lake/athena-results").glob("*.journal"))
 
 
+def test_sketches_are_stored_as_bytes_and_merged_by_later_statements(done: Ask, rows: Rows) -> None:
+    done(
+        "CREATE TABLE t AS SELECT x % 3 AS k, CAST(approx_set(x) AS varbinary) AS h, "
+        "CAST(tdigest_agg(x) AS varbinary) AS d, CAST(qdigest_agg(x) AS varbinary) AS q "
+        "FROM UNNEST(sequence(1, 300)) AS u(x) GROUP BY x % 3"
+    )
+    done(
+        "INSERT INTO t SELECT 9, CAST(approx_set(x) AS varbinary), CAST(tdigest_agg(x) AS varbinary), "
+        "CAST(qdigest_agg(x) AS varbinary) FROM UNNEST(sequence(251, 400)) AS u(x)"
+    )
+    done("CREATE VIEW v AS SELECT k, CAST(h AS HyperLogLog) h, CAST(d AS tdigest) d, CAST(q AS qdigest(bigint)) q FROM t")
+    asked = (
+        "cardinality(merge(h)), value_at_quantile(merge(d), 0.5) BETWEEN 223 AND 228, value_at_quantile(merge(q), 0.5) FROM"
+    )
+    for source in ("t", "v"):
+        casts = f"SELECT CAST(h AS HyperLogLog) h, CAST(d AS tdigest) d, CAST(q AS qdigest(bigint)) q FROM {source}"
+        assert rows(f"SELECT {asked} ({casts})", database="db") == [["400", "true", "226"]]
+
+
 def test_no_data_makes_an_empty_table(done: Ask, rows: Rows, lake: Lake) -> None:
     assert done("CREATE TABLE t AS SELECT 1 AS x, 'a' AS y WITH NO DATA").statistics.update_count == 0
     assert rows("SELECT * FROM t", database="db") == []
@@ -126,6 +145,7 @@ def test_no_data_makes_an_empty_table(done: Ask, rows: Rows, lake: Lake) -> None
         ("CREATE TABLE t AS SELECT 1 x, 2 X", "DUPLICATE_COLUMN_NAME"),
         ("CREATE TABLE t AS SELECT NULL AS x", "NOT_SUPPORTED: Column 'x' has type unknown"),
         ("CREATE TABLE t AS SELECT current_timestamp AS x", "NOT_SUPPORTED: Column 'x' has type timestamp with time zone"),
+        ("CREATE TABLE t AS SELECT approx_set(1) AS x", "NOT_SUPPORTED: Column 'x' has type HyperLogLog"),
         ("CREATE TABLE t WITH (external_location='s3://lake/flights/') AS SELECT 1 x", "HIVE_PATH_ALREADY_EXISTS"),
         ("CREATE TABLE t WITH (external_location='s3://nowhere/flights/') AS SELECT 1 x", "HIVE_FILESYSTEM_ERROR"),
         ("CREATE TABLE t WITH (format='TEXTFILE', field_delimiter=',') AS SELECT 'a,b' x", "NOT_SUPPORTED: The text 'a,b'"),

@@ -28,6 +28,7 @@ _LONG = 240  # bytes of a text from which on it is hashed alone
 _ENTRIES = np.dtype("<u4")
 _MASK = (1 << 64) - 1
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
+_MOST = (1 << 63) - 1
 _LINEAR = 0.4  # share of empty buckets above which they are counted
 
 EMPTY = bytes([_SPARSE, 12, 0, 0])
@@ -171,7 +172,10 @@ def _unpacked(data: bytes, bits: int) -> NDArray[np.uint8]:
     if (over >= 1 << bits).any():
         raise invalid("Cannot deserialize HyperLogLog")
     above[over] += values
-    return np.minimum(above + data[2], 65 - bits).astype(np.uint8)
+    above += data[2]
+    if above.max() > 65 - bits or above.min() == 65 - bits:
+        raise invalid("Cannot deserialize HyperLogLog")
+    return above.astype(np.uint8)
 
 
 def merged(sketches: Iterable[bytes]) -> bytes:
@@ -212,7 +216,7 @@ def cardinality(data: bytes) -> int:
     size = 1 << bits
     if counts[0] > _LINEAR * size:
         return round(size * math.log(size / counts[0]))
-    return round(_estimate(counts, size))
+    return min(round(_estimate(counts, size)), _MOST)
 
 
 def _estimate(counts: Sequence[int], size: int) -> float:
