@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from penstock.query.dialect.functions.python import invalid
@@ -23,13 +22,8 @@ def whole(column: Any) -> pa.Array:
 def each_list(column: Any, build: Callable[[Values], bytes]) -> pa.Array:
     """Return the sketch of each row's list: NULL for a list that is NULL or has nothing but NULLs."""
     lists = whole(column)
-    return pa.array([build(each) if len(each) else None for each in _items(lists)], pa.binary())
-
-
-def _items(lists: pa.ListArray) -> Iterator[Values]:
-    for row in range(len(lists)):
-        values = lists[row].values
-        yield np.empty(0) if values is None else pc.drop_null(values).to_numpy(zero_copy_only=False)
+    values, given = _held(lists.values)
+    return pa.array([build(values[each]) if len(each) else None for each in _places(lists, given)], pa.binary())
 
 
 def each_pairs(column: Any, last: Any, build: Callable[[Values, Values, Any], bytes]) -> pa.Array:
@@ -38,20 +32,34 @@ def each_pairs(column: Any, last: Any, build: Callable[[Values, Values, Any], by
     ``last`` is a column with a further argument of ``build``.
     """
     lists = whole(column)
-    return pa.array(
-        [_of_pairs(lists[row].values, last[row].as_py(), build) for row in range(len(lists))],
-        pa.binary(),
-    )
+    pairs = lists.values
+    x, x_given = _held(pairs.field("x"))
+    w, w_given = _held(pairs.field("w"))
+    places = _places(lists, x_given & w_given & _valid(pairs))
+    found = [
+        build(x[each], w[each], _given(argument)) if len(each) else None
+        for each, argument in zip(places, whole(last).to_pylist(), strict=True)
+    ]
+    return pa.array(found, pa.binary())
 
 
-def _of_pairs(pairs: pa.StructArray | None, last: Any, build: Callable[[Values, Values, Any], bytes]) -> bytes | None:
-    if pairs is None:
-        return None
-    if pairs.field("x").null_count or pairs.field("w").null_count or pairs.null_count:
-        pairs = pairs.filter(pc.and_(pc.is_valid(pairs.field("x")), pc.is_valid(pairs.field("w"))))
-    if not len(pairs):
-        return None
-    x, w = (pairs.field(name).to_numpy(zero_copy_only=False) for name in "xw")
-    if last is None:
+def _held(values: pa.Array) -> tuple[Values, NDArray[np.bool_]]:
+    """Return the values, with 0 for NULL, and which of them are not NULL."""
+    return (values.fill_null(0) if values.null_count else values).to_numpy(zero_copy_only=False), _valid(values)
+
+
+def _valid(values: pa.Array) -> NDArray[np.bool_]:
+    return np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _places(lists: pa.ListArray, given: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
+    """Yield where each row's values are that are not NULL; none of a row that is NULL."""
+    offsets, rows = lists.offsets.to_numpy().tolist(), _valid(lists).tolist()
+    for start, end, row in zip(offsets[:-1], offsets[1:], rows, strict=True):
+        yield np.flatnonzero(given[start:end]) + start if row else np.empty(0, np.int64)
+
+
+def _given(argument: Any) -> Any:
+    if argument is None:
         raise invalid("the last argument must not be NULL")
-    return build(x, w, last)
+    return argument

@@ -72,6 +72,8 @@ def _compressed(
     means, weights = means[order], weights[order]
     sums = np.cumsum(weights)
     starts = _starts(sums, compression)
+    if len(starts) == len(means):
+        return Digest(least, greatest, compression, means.astype(np.float64), weights.astype(np.float64))
     first = np.repeat(means[starts], np.diff([*starts, len(means)]))
     together = np.add.reduceat(weights, starts)
     joined = means[starts] + np.add.reduceat((means - first) * weights, starts) / together
