@@ -349,7 +349,13 @@ ROWS: Sequence[Row] = [
         note="A comparator that contradicts itself gives an order of its own.",
     ),
     renamed("arrays_overlap", "trino_arrays_overlap", 2, BOOLEAN),
-    Row(name="cardinality", arity=(1, 1), returns=BIGINT, write=_cardinality),
+    Row(
+        name="cardinality",
+        arity=(1, 1),
+        returns=BIGINT,
+        write=_cardinality,
+        note="Of a HyperLogLog, an estimate with Trino's standard error, which may differ from Trino's own.",
+    ),
     Row(
         name="combinations",
         arity=(2, 2),

@@ -23,6 +23,7 @@ _NODE = np.dtype([("structure", "u1"), ("count", "<f8"), ("value", "<i8")])
 _LEFT, _RIGHT = 1, 2
 _SIGN = 1 << 63
 _LEAST_COUNT = 1e-5
+_LEAST_ERROR = 1e-12
 
 Bits = NDArray[np.uint64]
 
@@ -66,7 +67,7 @@ def digest(values: NDArray[np.int64], weights: NDArray[Any], error: float) -> Di
     """Return the digest of ``values``. Raises an error of the statement for what Trino refuses."""
     for weight in weights[weights <= 0][:1].tolist():
         raise invalid(f"Percentile weight must be > 0, was {weight}")
-    if not 0 < error < 1:
+    if not _LEAST_ERROR < error < 1:
         raise invalid(f"Percentile accuracy must be exclusively between 0 and 1, was {error}")
     every, places = np.unique(values, return_inverse=True)
     counts = np.bincount(places, weights.astype(np.float64)).astype(np.float64)
@@ -205,7 +206,7 @@ def opened(data: bytes) -> Digest:
     if len(data) < _HEAD.size:
         raise invalid("Cannot deserialize qdigest")
     form, error, _, _, least, greatest, count = _HEAD.unpack_from(data)
-    if form != 0 or count < 0 or len(data) != _HEAD.size + _NODE.itemsize * count or not 0 < error < 1:
+    if form != 0 or count < 0 or len(data) != _HEAD.size + _NODE.itemsize * count or not _LEAST_ERROR < error < 1:
         raise invalid("Cannot deserialize qdigest")
     nodes = np.frombuffer(data, _NODE, offset=_HEAD.size)
     structure = nodes["structure"]
