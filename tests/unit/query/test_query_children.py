@@ -325,6 +325,22 @@ def test_processes_are_ready_once_two_statements_ran_at_a_time(task: Task, lake:
     assert not any(psutil.pid_exists(pid) for pid in spares)
 
 
+def test_a_statements_process_computes_shapes(task: Task, lake: Lake) -> None:
+    """It imports shapely after it was confined, and only then."""
+    child = Child({"read": [lake.folder.root], "write": [task.folder]})
+    try:
+        run(child, task, lake.catalog, "SELECT 1")
+        assert not _loaded(child, "shapely")
+        run(child, task, lake.catalog, "SELECT ST_Buffer(ST_Point(1, 2), 1), IPADDRESS '::1'")
+        assert _loaded(child, "shapely")
+    finally:
+        child.close()
+
+
+def _loaded(child: Child, part: str) -> bool:
+    return any(part in each.path for each in psutil.Process(child.pid).memory_maps())
+
+
 def test_a_statements_process_does_not_import_pandas(task: Task, lake: Lake) -> None:
     assert find_spec("pandas") is not None
     child = Child({"read": [lake.folder.root], "write": [task.folder]})

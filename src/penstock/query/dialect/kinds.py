@@ -187,6 +187,7 @@ _NAMES = {
     "P4HyperLogLog": "P4HyperLogLog",
     "TDIGEST": "tdigest",
     **{f"qdigest({kind})": f"qdigest({kind})" for kind in ("bigint", "double", "real")},
+    "GEOMETRY": "Geometry",
     "ARRAY": "array",
     "LIST": "array",
     "MAP": "map",

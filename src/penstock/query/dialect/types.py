@@ -92,14 +92,16 @@ def _rendered(kind: HiveType) -> str:
     return _DUCKDB[kind.name]
 
 
+_NAMED_AS_IN_TRINO = {"json", "ipaddress", "Geometry", "SphericalGeography"}
+
 ZONED_FIELDS = ["$utc", "$zone"]
 """Fields of the struct that stands for a timestamp in a zone which is not UTC (``functions.times.zones``)."""
 
 
 def result_column(name: str, kind: Any, known: Type | None = None) -> ResultColumn:
     """Return Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType), and Trino's, if ``known``."""
-    if known is not None and known in {JSON, *SKETCHES}:
-        return ResultColumn(name=name, type=known.name, precision=0)
+    if known is not None and (known in SKETCHES or known.name in _NAMED_AS_IN_TRINO):
+        return ResultColumn(name=name, type=known.name if known in SKETCHES else known.name.lower(), precision=0)
     if known is not None and known.is_text and known.numbers:
         return ResultColumn(name=name, type=known.name, precision=known.numbers[0])
     if kind.id == "decimal":

@@ -10,6 +10,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.query.dialect.functions.addresses import address_text
+from penstock.query.dialect.functions.geo.shapes import texts as shape_texts
 from penstock.query.dialect.kinds import Type
 from penstock.query.dialect.types import ZONED_FIELDS
 
@@ -141,8 +143,20 @@ def _printed_decimals(column: pa.Array) -> pa.Array:
     return pc.replace_with_mask(text, with_exponent.fill_null(False), pa.array(rewritten, _TEXT))
 
 
-def _bytes(column: pa.Array, _: Type | None) -> Sequence[str | None]:
+def _bytes(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
+    shown = _HELD_AS_BYTES.get(kind.name, _pairs) if kind is not None else _pairs
+    return shown(column)
+
+
+def _pairs(column: pa.Array) -> Sequence[str | None]:
     return [None if value is None else value.hex(" ") for value in column.to_pylist()]
+
+
+def _addresses(column: pa.Array) -> Sequence[str | None]:
+    return [None if value is None else address_text(value) for value in column.to_pylist()]
+
+
+_HELD_AS_BYTES = {"ipaddress": _addresses, "Geometry": shape_texts, "SphericalGeography": shape_texts}
 
 
 def _printed_stamps(column: pa.Array, digits: int) -> pa.Array:

@@ -34,8 +34,9 @@ _NAMES = {
 }
 
 
-_SKETCHES = frozenset(kind.name for kind in SKETCHES)
-_REFUSED = frozenset({"json", "time", "timestamp with time zone"}) | _SKETCHES
+_BYTES = frozenset({"ipaddress", "geometry", "sphericalgeography", *(kind.name for kind in SKETCHES)})
+"""What the engine holds as bytes, and is no varbinary."""
+_REFUSED = frozenset({"json", "time", "timestamp with time zone"}) | _BYTES
 
 
 def hive_types(columns: Sequence[ResultColumn], schema: pa.Schema) -> Sequence[str]:
@@ -88,7 +89,7 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
     if fits:
         for (_, kind), column, field in zip(table, columns, schema, strict=True):
             source = pa.int64() if column.type == "bigint" else field.type
-            fits = fits and column.type not in _SKETCHES and _fits(source, parse_hive_type(kind))
+            fits = fits and column.type not in _BYTES and _fits(source, parse_hive_type(kind))
     if not fits:
         wanted = ", ".join(kind for _, kind in table)
         given = ", ".join(each.type for each in columns)

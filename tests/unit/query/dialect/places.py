@@ -27,6 +27,7 @@ PLACES: Mapping[str, str] = {
 
 _CONSTANTS = {TokenType.STRING, TokenType.NUMBER, TokenType.HEX_STRING, TokenType.UNICODE_STRING}
 _TYPED = {
+    "IPADDRESS",
     "DATE",
     "TIME",
     "TIMESTAMP",

@@ -29,15 +29,16 @@ _LITERALS = {
     *("round", "truncate"),
     *("current_timestamp", "json_exists", "json_query", "json_value", "localtime", "localtimestamp", "row"),
 }
-# Trino itself refuses a NULL in these: keys of maps and JSON objects, orders of rows and arrays, what a comparator returns.
+# Trino itself refuses a NULL in these: keys of maps and JSON objects, orders of rows and arrays, what a comparator returns,
+# the points of a line.
 _REFUSES_NULL = re.compile(
     r"json_object\(|MAP\(|_from_entries|array_sort\(.*->|cosine|^(?:ROW|ARRAY|\().* (?:[<>]=?|BETWEEN) "
-    r"|(?:[<>]=?|BETWEEN) (?:ROW|ARRAY|\()",
+    r"|(?:[<>]=?|BETWEEN) (?:ROW|ARRAY|\()|ST_LineString\(ARRAY|ST_MultiPoint\(ARRAY",
     re.IGNORECASE,
 )
 # What makes a value of NULL: constructors, conditions, texts that skip NULL.
 _TAKES_NULL = re.compile(
-    r"ARRAY\[|ROW\(|^\(|->|\bCASE\b|\bif\(|coalesce|nullif|BETWEEN|typeof|format\(|concat_ws|json|repeat\(|nan\(",
+    r"ARRAY\[|ROW\(|^\(|->|\bCASE\b|\bif\(|coalesce|nullif|IS NULL|BETWEEN|typeof|format\(|concat_ws|json|repeat\(|nan\(",
     re.IGNORECASE,
 )
 

@@ -144,6 +144,8 @@ def test_no_data_makes_an_empty_table(done: Ask, rows: Rows, lake: Lake) -> None
         ("CREATE TABLE t AS SELECT 1, 2 y", "MISSING_COLUMN_NAME"),
         ("CREATE TABLE t AS SELECT 1 x, 2 X", "DUPLICATE_COLUMN_NAME"),
         ("CREATE TABLE t AS SELECT NULL AS x", "NOT_SUPPORTED: Column 'x' has type unknown"),
+        ("CREATE TABLE t AS SELECT ST_Point(1, 2) AS x", "NOT_SUPPORTED: Column 'x' has type geometry"),
+        ("CREATE TABLE t AS SELECT IPADDRESS '::1' AS x", "NOT_SUPPORTED: Column 'x' has type ipaddress"),
         ("CREATE TABLE t AS SELECT current_timestamp AS x", "NOT_SUPPORTED: Column 'x' has type timestamp with time zone"),
         ("CREATE TABLE t AS SELECT approx_set(1) AS x", "NOT_SUPPORTED: Column 'x' has type HyperLogLog"),
         ("CREATE TABLE t WITH (external_location='s3://lake/flights/') AS SELECT 1 x", "HIVE_PATH_ALREADY_EXISTS"),

@@ -40,6 +40,7 @@ def test_values_and_lists_of_columns(done: Ask, rows: Rows) -> None:
         ("INSERT INTO t VALUES (1)", "TYPE_MISMATCH"),
         ("INSERT INTO t VALUES (1.5E0, 's')", "TYPE_MISMATCH"),
         ("INSERT INTO t VALUES (5000000000, 's')", "TYPE_MISMATCH"),
+        ("INSERT INTO t SELECT 1, ST_Point(1, 2)", "TYPE_MISMATCH"),
         ("INSERT INTO t (x, y) VALUES (1, 2)", "COLUMN_NOT_FOUND: Insert column name does not exist in target table: y"),
         ("INSERT INTO nothing VALUES (1)", "TABLE_NOT_FOUND"),
     ],

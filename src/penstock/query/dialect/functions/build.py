@@ -8,8 +8,9 @@ from penstock.query.dialect.kinds import SKETCHES, Type
 
 __all__ = ["as_type", "cast_to", "engine_type", "integer", "text"]
 
-_NAMES = {"real": "FLOAT", "varbinary": "BLOB", "char": "VARCHAR", "ipaddress": "VARCHAR", "unknown": "INTEGER"}
+_NAMES = {"real": "FLOAT", "varbinary": "BLOB", "char": "VARCHAR", "ipaddress": "BLOB", "unknown": "INTEGER"}
 _NAMES |= dict.fromkeys((kind.name for kind in SKETCHES), "BLOB")
+_NAMES |= {"Geometry": "BLOB", "SphericalGeography": "BLOB"}
 _NAMES |= {"timestamp with time zone": "TIMESTAMPTZ", "time with time zone": "TIMETZ"}
 
 

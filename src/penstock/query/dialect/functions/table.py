@@ -5,6 +5,8 @@ from types import ModuleType
 
 from sqlglot import exp
 
+from penstock.query.dialect.functions.geo import aggregates as shape_aggregates
+from penstock.query.dialect.functions.geo import functions as shape_functions
 from penstock.query.dialect.functions.groups import aggregates, checksum, collections, ordered, windows
 from penstock.query.dialect.functions.json import functions as json_functions
 from penstock.query.dialect.functions.json import standard
@@ -47,6 +49,7 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Window": (windows,),
     "HyperLogLog, T-Digest and quantile digest": (sketches,),
     "Date and time": (times_arithmetic, clock, fields, formats, moments, units, zones),
+    "Geospatial": (shape_functions, shape_aggregates),
     "Session, formats, and areas that are not served": (others,),
 }
 """The chapters of Trino's reference, and the modules that have their rows."""

@@ -65,13 +65,21 @@ def _check_element(call: Call) -> None:
 
 
 def _of_element(name: str, macro: str, returns: Returns) -> Row:
-    def write(call: Call) -> exp.Expr:
-        _check_element(call)
-        kind = call.types[1]
-        is_floating = kind is not None and kind.is_floating and not isinstance(call.arguments[1].unnest(), exp.Literal)
-        return call_engine(f"{macro}_floating" if is_floating else macro, *call.arguments)
+    return Row(name=name, arity=(2, 2), returns=returns, write=lambda call: _sought(call, macro))
 
-    return Row(name=name, arity=(2, 2), returns=returns, write=write)
+
+def _sought(call: Call, macro: str) -> exp.Expr:
+    _check_element(call)
+    kind = call.types[1]
+    is_floating = kind is not None and kind.is_floating and not isinstance(call.arguments[1].unnest(), exp.Literal)
+    return call_engine(f"{macro}_floating" if is_floating else macro, *call.arguments)
+
+
+def _contains(call: Call) -> exp.Expr:
+    kind, sought = call.types
+    if sought is not None and sought.name == "ipaddress" and (kind is None or kind.is_text or kind.name == "unknown"):
+        return call_engine("trino_network_contains", *call.arguments)
+    return _sought(call, "trino_contains")
 
 
 def _sort(call: Call) -> exp.Expr:
@@ -363,7 +371,7 @@ ROWS: Sequence[Row] = [
         write=_combinations,
         note="The size must be a number in the query.",
     ),
-    _of_element("contains", "trino_contains", BOOLEAN),
+    Row(name="contains", arity=(2, 2), returns=BOOLEAN, write=_contains, note="Also of a network (CIDR) and an ipaddress."),
     renamed("contains_sequence", "trino_contains_sequence", 2, BOOLEAN),
     Row(name="element_at", arity=(2, 2), returns=_subscripted, write=_element_at),
     _with_lambda("filter", "list_filter", _first),

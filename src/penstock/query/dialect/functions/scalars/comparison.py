@@ -27,13 +27,16 @@ _FAMILIES = (
 )
 
 
+_NOT_COMPARED = frozenset({"Geometry", "SphericalGeography"})
+
+
 def _family(kind: Type) -> object:
     return next((each for each in _FAMILIES if kind.name in each), kind.name)
 
 
 def check_comparable(call: Call, left: Type | None, right: Type | None, sign: str) -> None:
     """Raise Trino's error for two values that it refuses to compare and the engine would cast."""
-    if not _is_comparable(left, right):
+    if not _is_comparable(left, right) or _NOT_COMPARED & {each.name for each in (left, right) if each is not None}:
         raise call.wrong(f"Cannot apply operator: {left} {sign} {right}", code="TYPE_MISMATCH")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from penstock.query.dialect.functions import addresses
 from penstock.query.dialect.functions.build import as_type, cast_to, integer, text
 from penstock.query.dialect.functions.json import casts as json_casts
 from penstock.query.dialect.functions.json.casts import nested_from_json, scalar_from_json
@@ -47,6 +48,7 @@ _SOURCES = {
     **{name: {"varbinary"} for name in _SKETCHES},
     "HyperLogLog": {"varbinary", "P4HyperLogLog"},
     "P4HyperLogLog": {"varbinary", "HyperLogLog"},
+    "ipaddress": {"varchar", "varbinary"},
     "interval day to second": {"varchar"},
     "interval year to month": {"varchar"},
 }  # fmt: skip
@@ -55,7 +57,8 @@ _SOURCES = {
 def convert(call: Call, value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
     """Return ``value``, of type ``source``, as ``target``. Raises Trino's error for a cast that does not exist."""
     if source is not None and source.name not in {target.name, "unknown"}:
-        if source.name not in _SOURCES.get(target.name, ()):
+        is_cut = source.name == "ipaddress" and bool(target.numbers)
+        if is_cut or source.name not in _SOURCES.get(target.name, ()):
             raise call.wrong(f"Cannot cast {source} to {target}", code="TYPE_MISMATCH")
     elif source == target and target.name not in {"time", "timestamp"}:
         return value
@@ -101,8 +104,9 @@ def _converted(call: Call, value: exp.Expr, source: Type | None, target: Type) -
         result = cast_nested(value, source, target, lambda inner, kind, to: convert(call, inner, kind, to))
     elif name == "uuid":
         result = as_type(value, target)
-    elif name == "varbinary" or name in _SKETCHES:
-        result = _as_bytes(call, value, source, target)
+    elif name in {"varbinary", "ipaddress"} or name in _SKETCHES:
+        addresses = name == "ipaddress" or (source is not None and source.name == "ipaddress")
+        result = (_as_address if addresses else _as_bytes)(call, value, source, target)
     else:
         raise call.wrong(f"The type {target} is not supported.", code="NOT_SUPPORTED")
     return result
@@ -115,6 +119,19 @@ def _as_bytes(call: Call, value: exp.Expr, source: Type | None, target: Type) ->
     if target.name == "varbinary" and (source is None or source.name not in _SKETCHES):
         raise call.wrong(f"A cast of {source or 'an unknown type'} to {target} is not supported.", code="NOT_SUPPORTED")
     return value
+
+
+def _as_address(call: Call, value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
+    """Return text or bytes as an ipaddress, or an ipaddress as its bytes, which it is in the engine."""
+    if target.name == "varbinary":
+        return value
+    if source is None:
+        raise call.wrong(
+            "A cast of a value whose type is not known to ipaddress is not supported.",
+            code="NOT_SUPPORTED",
+            remedy="CAST the value to varchar or varbinary first.",
+        )
+    return call_engine(f"trino_address_of_{'text' if source.is_text else 'binary'}", value)
 
 
 def _as_plain(value: exp.Expr, source: Type | None, target: Type) -> exp.Expr:
@@ -145,6 +162,7 @@ _TEXTS = {
     "time": "trino_time_text",
     "interval day to second": "trino_days_text",
     "interval year to month": "trino_months_text",
+    "ipaddress": "trino_address_text",
 }
 
 
@@ -317,6 +335,7 @@ _TRUE = "lower(x) IN ('t', 'true', '1')"
 _UNTYPED = fail("NOT_SUPPORTED", "The type of a value that is cast to varchar is not known", "VARCHAR")
 
 DEFINITIONS: Sequence[Definition] = [
+    *addresses.DEFINITIONS,
     *json_casts.DEFINITIONS,
     *(macro for name in _INTEGERS for macro in _to_integer(name)),
     *_to_other("double", "DOUBLE", _FLOAT, _FLOAT_CAST.format("DOUBLE")),

@@ -1,7 +1,7 @@
 """Functions of the session, of formats and units, and the areas that are refused by name.
 
 Sources: Trino's documentation, "Session information", "System functions", "Conversion functions" (formatting), and the
-chapters on geospatial, HyperLogLog, quantile digest, set digest, T-Digest, machine learning, colour, Teradata, IP address,
+chapters on HyperLogLog, quantile digest, set digest, T-Digest, machine learning, colour, Teradata, IP address,
 UUID and AI functions.
 """
 
@@ -163,8 +163,6 @@ def _number_text(call: Call) -> exp.Expr:
 
 _SKETCH = "set digests and theta sketches are not served"
 _EXACT = "Count exactly, with count(DISTINCT x), or use approx_set."
-_SHAPES = "geospatial functions are not served"
-_SPATIAL = "Compute with shapes in a job (Sedona, GeoPandas)."
 _LEARNING = "machine learning functions are not served"
 _TERMINAL = "colours of a terminal are not served"
 _IDENTITY = "the session's identity is not known to a statement"
@@ -173,23 +171,6 @@ _MULTISET = "Athena engine version 3 has no multisets"
 _TABLE = "table functions are not served"
 _CONNECTOR = "it is a function of a connector that is not served"
 
-_GEOMETRY = """
-    bing_tile bing_tile_at bing_tile_coordinates bing_tile_polygon bing_tile_quadkey bing_tile_zoom_level bing_tiles_around
-    convex_hull_agg from_encoded_polyline from_geojson_geometry geometry_collect_agg geometry_from_hadoop_shape
-    geometry_invalid_reason
-    geometry_nearest_points geometry_to_bing_tiles geometry_union geometry_union_agg great_circle_distance
-    line_interpolate_point line_interpolate_points line_locate_point simplify_geometry spatial_partitioning
-    spatial_partitions st_area st_asbinary st_asewkb st_asewkt st_astext st_boundary st_buffer st_centroid st_collect
-    st_contains st_convexhull st_coorddim st_crosses st_difference st_dimension st_disjoint st_distance st_endpoint
-    st_envelope st_envelopeaspts st_equals st_exteriorring st_force2d st_force3d st_geometries st_geometryfromtext
-    st_geometryn st_geometrytype st_geomfrombinary st_geomfromewkt st_geomfromkml st_interiorringn st_interiorrings
-    st_intersection st_intersects st_isclosed st_isempty st_isring st_issimple st_isvalid st_length st_linefromtext
-    st_linemerge st_linestring st_makeline st_makepolygon st_minimumboundingcircle st_multi st_multipoint st_normalize
-    st_numgeometries st_numinteriorring st_numpoints st_orientedenvelope st_overlaps st_point st_pointn st_pointonsurface
-    st_points st_polygon st_polygonize st_relate st_reduceprecision st_setsrid st_srid st_startpoint st_symdifference
-    st_touches st_transform st_union st_voronoipolygons st_within st_x st_xmax st_xmin st_y st_ymax st_ymin st_z
-    to_encoded_polyline to_geojson_geometry to_geometry to_spherical_geography
-"""
 _SKETCHES = """
     cardinality_intersection hash_counts intersection_cardinality jaccard_index make_set_digest merge_set_digest
     theta_sketch_cardinality theta_sketch_union
@@ -209,7 +190,6 @@ ROWS: Sequence[Row] = [
     *refuse("current_groups current_path", _IDENTITY),
     Row(name="current_user", nodes=(exp.CurrentUser,), refused=_IDENTITY),
     *refuse("version", "the engine's version says nothing about Trino's"),
-    *refuse(_GEOMETRY, _SHAPES, _SPATIAL),
     *refuse(_SKETCHES, _SKETCH, _EXACT),
     *refuse(_MODELS, _LEARNING, "Train in a job."),
     *refuse("bar color render rgb", _TERMINAL),
