@@ -6,7 +6,7 @@ Athena's names and precisions: what GetQueryResults returns.
 from typing import Any
 
 from penstock.query.dialect.hive_types import HiveType, parse_hive_type
-from penstock.query.dialect.kinds import JSON, SKETCHES, Type
+from penstock.query.dialect.kinds import SKETCHES, Type
 from penstock.statements.model import ResultColumn
 
 __all__ = ["ZONED_FIELDS", "duckdb_type", "quote_name", "quote_text", "result_column"]
