@@ -110,10 +110,12 @@ def _run(pipeline: Path, server: RunningServer, store: ObjectStore, folder: Path
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PENSTOCK_LAKE"))}
     environment |= server.environment() | {"AWS_ENDPOINT_URL_S3": store.endpoint_url}
     # The endpoint has keys of its own here; on one platform they are the server's.
-    keys = ["--conf", f"spark.hadoop.fs.s3a.access.key={KEYS[0]}", "--conf", f"spark.hadoop.fs.s3a.secret.key={KEYS[1]}"]
+    keys = folder / "keys.conf"
+    keys.write_text(f"spark.hadoop.fs.s3a.access.key={KEYS[0]}\nspark.hadoop.fs.s3a.secret.key={KEYS[1]}\n")
+    keys.chmod(0o600)
     command = [sys.executable, "-m", "penstock", "run", str(pipeline), "--once", "--master", "local[2]"]
     return subprocess.run(
-        [*command, "--home", str(folder / "home"), *keys],
+        [*command, "--home", str(folder / "home"), "--conf", f"@{keys}"],
         env=environment,
         capture_output=True,
         text=True,
