@@ -1,6 +1,7 @@
 """A machine with a runner of jobs, for tests: ``python machine.py STORE HOME NUMBER``.
 
-Its host name is that of every other one, and its process ids mean nothing on them. It runs until its standard input ends.
+Its host name is that of every other one, and its process ids mean nothing on them. Beside HOME are ``script.py``, which its
+runs read, and ``begun``, which they write. It runs until its standard input ends.
 """
 
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from penstock import owners
 from penstock.runs.folders import machine_of
+from penstock.runs.isolation import Isolation
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
 from penstock.store.sql.database import Database
@@ -32,7 +34,9 @@ def main(url: str, home: str, number: str) -> None:
     host = machine_of(Path(home, "jobs"))
     owners._BOOT.write_text(f"boot {number}")
     database = Database(url)
-    runner = JobRunner(SqlJobStore(database), settings, host=host, check=lambda _run: None)
+    beside = Path(home).parent
+    isolation = Isolation(account="111122223333", readable=(beside / "script.py",), writable=(beside / "begun",))
+    runner = JobRunner(SqlJobStore(database), settings, host=host, check=lambda _run: None, isolation=isolation)
     runner.begin()
     sys.stdin.read()
     runner.close()

@@ -48,6 +48,7 @@ def test_two_machines_of_one_name_start_each_run_once(
 ) -> None:
     script, begun = tmp_path / "script.py", tmp_path / "begun"
     script.write_text(SCRIPT)
+    begun.touch()
     settings = {
         "Role": "r",
         "Command": {"Name": "pythonshell", "ScriptLocation": str(script)},
