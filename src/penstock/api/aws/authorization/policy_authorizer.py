@@ -139,21 +139,7 @@ class PolicyAuthorizer:
         The decision has its own audit event, besides that of the request of ``context``.
         """
         resources = resources_of(service, operation, request, decisions.resource_context)
-        event = AuditEvent(
-            time=time.time(),
-            service=service,
-            operation=operation,
-            outcome=OUTCOMES[0],
-            region=self._region,
-            account=decisions.caller.account,
-            request_id=context.request_id,
-            client=context.client,
-            user_agent=context.user_agent,
-            caller=decisions.caller,
-            secure=context.secure,
-            parameters=render_parameters(request),
-            resources=_named(resources),
-        )
+        event = self._event(context, decisions, service, operation, request)._replace(resources=_named(resources))
         try:
             decisions.check(action_name(service, operation), resources)
             if service == "glue" and decisions.lake is not None:
@@ -170,24 +156,28 @@ class PolicyAuthorizer:
     ) -> None:
         """Write the audit event of a file of the lake that the caller of ``context`` was refused."""
         service, _, operation = action.partition(":")
-        self._audit.write(
-            AuditEvent(
-                time=time.time(),
-                service=service,
-                operation=operation,
-                outcome=OUTCOMES[1],
-                region=self._region,
-                account=decisions.caller.account,
-                request_id=context.request_id,
-                client=context.client,
-                user_agent=context.user_agent,
-                caller=decisions.caller,
-                secure=context.secure,
-                parameters=render_parameters({"files": len(uris)}),
-                resources=[f"arn:aws:s3:::{uri.partition('://')[2]}" for uri in uris[:1]],
-                code=getattr(error, "aws_code", NotAuthorized.aws_code),
-                message=error.message,
-            )
+        event = self._event(context, decisions, service, operation, {"files": len(uris)})
+        resources = [f"arn:aws:s3:::{uri.partition('://')[2]}" for uri in uris[:1]]
+        code = getattr(error, "aws_code", NotAuthorized.aws_code)
+        self._audit.write(event._replace(resources=resources, outcome=OUTCOMES[1], code=code, message=error.message))
+
+    def _event(
+        self, context: RequestContext, decisions: "_Decisions", service: str, operation: str, request: Request
+    ) -> AuditEvent:
+        """Return the event of an operation that belongs to the request of ``context``, allowed and without resources."""
+        return AuditEvent(
+            time=time.time(),
+            service=service,
+            operation=operation,
+            outcome=OUTCOMES[0],
+            region=self._region,
+            account=decisions.caller.account,
+            request_id=context.request_id,
+            client=context.client,
+            user_agent=context.user_agent,
+            caller=decisions.caller,
+            secure=context.secure,
+            parameters=render_parameters(request),
         )
 
     def catalog_access(self, context: RequestContext, owner: str) -> "_CallerCatalogAccess":

@@ -92,6 +92,17 @@ class Call:
         literal = self.arguments[number]
         return literal.name if isinstance(literal, exp.Literal) and literal.is_string else None
 
+    def known_type(self, number: int = 0) -> Type:
+        """Return the type of an argument; raise :class:`StatementError` where it is not known."""
+        kind = self.types[number]
+        if kind is None:
+            raise self.wrong(
+                f"{self.name} is not supported for a value whose type is not known.",
+                code="NOT_SUPPORTED",
+                remedy="CAST the argument to its type.",
+            )
+        return kind
+
     def wrong(self, message: str, *, code: str = "INVALID_FUNCTION_ARGUMENT", remedy: str | None = None) -> StatementError:
         """Return the error to raise about this call, with its position."""
         return StatementError(code, message, position=position_of(self.node), remedy=remedy)

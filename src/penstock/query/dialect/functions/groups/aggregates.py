@@ -21,17 +21,6 @@ _ROW_DIGITS = 13  # of the number of rows, which a sum has besides those of its 
 _MAX_RESULTS = 10_000
 
 
-def _known(call: Call, number: int = 0) -> Type:
-    kind = call.types[number]
-    if kind is None:
-        raise call.wrong(
-            f"{call.name} is not supported for a value whose type is not known.",
-            code="NOT_SUPPORTED",
-            remedy="CAST the argument to its type.",
-        )
-    return kind
-
-
 def _plain(name: str, engine: str, returns: object, accepts: Callable[[Type], bool] | None = None, count: int = 1) -> Row:
     """Return the row of an aggregate that is the engine's ``engine``."""
 
@@ -61,7 +50,7 @@ def _sum_type(types: Types) -> Type | None:
 
 
 def _sum(call: Call) -> exp.Expr:
-    kind = _known(call)
+    kind = call.known_type()
     value = call.arguments[0]
     if kind.name.startswith("interval"):
         return _of_interval(call, kind, "sum")
@@ -85,7 +74,7 @@ def _avg_type(types: Types) -> Type | None:
 
 
 def _avg(call: Call) -> exp.Expr:
-    kind = _known(call)
+    kind = call.known_type()
     value = call.arguments[0]
     if kind.name.startswith("interval"):
         return _of_interval(call, kind, "avg")
@@ -131,7 +120,7 @@ def _without_nan(value: exp.Expr) -> exp.Expr:
 
 def _extreme(name: str) -> Row:
     def write(call: Call) -> exp.Expr:
-        kind = _known(call)
+        kind = call.known_type()
         if kind.name in {"map", "json"}:
             raise call.unexpected(f"{name}(E) of a type that can be ordered")
         value = call.arguments[0]
@@ -166,7 +155,7 @@ def _count(call: Call, number: int) -> exp.Expr:
 def _by(name: str, engine: str) -> Row:
     def write(call: Call) -> exp.Expr:
         value, order = call.arguments[:2]
-        kind = _known(call, 1)
+        kind = call.known_type(1)
         if kind.is_floating and name == "max_by":
             order = call_engine("trino_nan_first", order)
         if kind.name == "timestamp with time zone":

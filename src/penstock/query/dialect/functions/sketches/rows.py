@@ -23,17 +23,6 @@ _BITS = 12
 _IN_MEMORY = "Values and weights of a group are in memory at once."
 
 
-def _known(call: Call, number: int = 0) -> Type:
-    kind = call.types[number]
-    if kind is None:
-        raise call.wrong(
-            f"{call.name} is not supported for a value whose type is not known.",
-            code="NOT_SUPPORTED",
-            remedy="CAST the argument to its type.",
-        )
-    return kind
-
-
 def _kind_of(kind: Type) -> str | None:
     """Return the kind of a q-digest's values, None for another type."""
     return kind.name.removeprefix("qdigest(").removesuffix(")") if kind in QDIGESTS else None
@@ -43,7 +32,7 @@ def _kind_of(kind: Type) -> str | None:
 
 
 def _approx_set(call: Call) -> exp.Expr:
-    value, kind = call.arguments[0], _known(call)
+    value, kind = call.arguments[0], call.known_type()
     if kind.is_integer or kind.name == "unknown":
         entry = call_engine("trino_hll_long", cast_to(value, "BIGINT"))
     elif kind.is_number:
@@ -84,7 +73,7 @@ def _qdigest_agg(call: Call) -> exp.Expr:
 
 
 def _of_pairs(call: Call, name: str, value: str, weight: str, expected: Sequence[str]) -> exp.Expr:
-    kinds = [_known(call, number) for number in range(len(call.types))]
+    kinds = [call.known_type(number) for number in range(len(call.types))]
     whole = len(kinds) > 1 and weight == "BIGINT" and not (kinds[1].is_integer or kinds[1].name == "unknown")
     if whole or not all(each.is_number or each.name == "unknown" for each in kinds):
         raise call.unexpected(", ".join(expected))
@@ -105,7 +94,7 @@ def _qdigest_type(types: Types) -> Type | None:
 
 
 def _merge(call: Call) -> exp.Expr:
-    kind = _known(call)
+    kind = call.known_type()
     if kind.name in _SETS:
         name = "hll"
     elif kind == TDIGEST:
@@ -128,7 +117,7 @@ def _question(name: str, to_values: bool, many: bool) -> Row:
     """Return the row of a function that asks for values by their quantiles, or for quantiles by values."""
 
     def engine_of(call: Call) -> tuple[str, str]:
-        kind = _known(call)
+        kind = call.known_type()
         asked = _kind_of(kind)
         if asked is None and kind != TDIGEST:
             raise call.unexpected(f"{name}(tdigest, {_listed(DOUBLE, many)}), {name}(qdigest(T), {_listed(DOUBLE, many)})")
@@ -167,7 +156,7 @@ def _of_tdigest(name: str, engine: str, returns: Type, *others: str) -> Row:
 
     def write(call: Call) -> exp.Expr:
         wrong = [each for each in call.types[1:] if each is not None and not (each.is_number or each.name == "unknown")]
-        if _known(call) not in {TDIGEST, Type("unknown")} or wrong:
+        if call.known_type() not in {TDIGEST, Type("unknown")} or wrong:
             raise call.unexpected(f"{name}({', '.join(['tdigest', *(each.lower() for each in others)])})")
         further = [cast_to(each, kind) for each, kind in zip(call.arguments[1:], others, strict=True)]
         return call_engine(engine, call.arguments[0], *further)
@@ -176,7 +165,7 @@ def _of_tdigest(name: str, engine: str, returns: Type, *others: str) -> Row:
 
 
 def _merge_tdigest(call: Call) -> exp.Expr:
-    if _known(call) != Type.array(TDIGEST):
+    if call.known_type() != Type.array(TDIGEST):
         raise call.unexpected("merge_tdigest(array(tdigest))")
     return call_engine("trino_tdigest_merged", call.arguments[0])
 
