@@ -56,15 +56,20 @@ def sync(path: Path | str) -> None:
         os.close(descriptor)
 
 
-def make_folder(path: Path, *, mode: int = 0o777) -> None:
-    """Create a folder and its missing parents, with ``mode``, and sync the entries. Raises ``OSError``."""
+def make_folder(path: Path, *, mode: int | None = None) -> None:
+    """Create a folder and its missing parents, and sync the entries. Raises ``OSError``.
+
+    Each has ``mode`` whatever the process's umask is, because other users may have to read it; without one, the umask decides.
+    """
     missing = []
     while not path.is_dir():
         missing.append(path)
         path = path.parent
     for each in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another process was faster
-            each.mkdir(mode=mode)
+            each.mkdir(mode=0o777 if mode is None else mode)
+            if mode is not None:
+                each.chmod(mode)
         sync(each.parent)
 
 

@@ -101,3 +101,12 @@ def test_a_failure_changes_nothing(disk: Disk) -> None:
     assert caught.value.filename == str(disk.home / "old")
     assert [path.name for path in disk.home.iterdir()] == ["old"]
     assert (disk.home / "old").read_bytes() == b"old"
+
+
+def test_a_folder_has_its_mode_under_any_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        durable.make_folder(tmp_path / "a" / "b", mode=0o755)
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (tmp_path / "a", tmp_path / "a" / "b")] == [0o755, 0o755]

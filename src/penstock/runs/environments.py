@@ -92,7 +92,7 @@ class Environments:
         """Yield the wheels of ``modules``, copied into ``staging`` by the rights of this process's credentials."""
         wanted = [{"from": each, "to": PurePosixPath(each).name} for each in modules.wheels]
         shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir(mode=0o755)
+        durable.make_folder(staging, mode=0o755)
         try:
             if wanted:
                 self._step(
@@ -161,7 +161,7 @@ class Environments:
         try:
             making.chmod(0o755)
             for name in ("tmp", "modules"):
-                (making / name).mkdir()
+                durable.make_folder(making / name, mode=0o755)
             known = _read(record)
             locked = self._install(modules, wheels, making, known)
             place = self._folder / "environments" / _key(locked)

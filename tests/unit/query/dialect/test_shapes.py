@@ -1,14 +1,17 @@
 """Shapes from outside: what is nested or large is refused before GEOS reads it, in Trino's words."""
 
+import os
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from penstock.query.errors import StatementError
 from tests.unit.query.dialect.engine import Engine
 
+ROOT = Path(__file__).parents[4]
 _POINT = struct.pack("<BIdd", 1, 1, 1.0, 2.0)
 _DEEP = 100_000  # at which GEOS, which reads by recursion, ends the process
 
@@ -103,4 +106,4 @@ def test_shapely_is_imported_by_the_first_shape_only() -> None:
         "engine.value('ST_Point(1, 2)')\n"
         "assert 'shapely' in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
