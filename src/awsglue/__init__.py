@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from penstock.spark.glue.library_modules import install
+from penstock.glue.library_modules import install
 
 if TYPE_CHECKING:
     from awsglue.dynamicframe import DynamicFrame

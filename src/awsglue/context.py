@@ -3,8 +3,8 @@
 from typing import Any
 
 from awsglue import dynamicframe
-from penstock.spark.glue.context import GlueContext
-from penstock.spark.glue.errors import refused_name
+from penstock.glue.context import GlueContext
+from penstock.glue.errors import refused_name
 
 __all__ = ["GlueContext"]
 

@@ -1,5 +1,5 @@
 """What ``getSink`` returns."""
 
-from penstock.spark.glue.writers import DataSink
+from penstock.glue.writers import DataSink
 
 __all__ = ["DataSink"]

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from penstock.spark.glue.errors import refused_name
-from penstock.spark.glue.frames.collection import DynamicFrameCollection
-from penstock.spark.glue.frames.dynamic_frame import DynamicFrame, ResolveOption
-from penstock.spark.glue.readers import DynamicFrameReader
-from penstock.spark.glue.writers import DynamicFrameWriter
+from penstock.glue.errors import refused_name
+from penstock.glue.frames.collection import DynamicFrameCollection
+from penstock.glue.frames.dynamic_frame import DynamicFrame, ResolveOption
+from penstock.glue.readers import DynamicFrameReader
+from penstock.glue.writers import DynamicFrameWriter
 
 __all__ = ["DynamicFrame", "DynamicFrameCollection", "DynamicFrameReader", "DynamicFrameWriter", "ResolveOption"]
 

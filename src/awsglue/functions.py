@@ -4,9 +4,9 @@ from typing import Any
 
 from pyspark.sql import Column
 
-from penstock.spark.glue.errors import refused_name
-from penstock.spark.glue.frames.relational import exploded_with_index
-from penstock.spark.glue.library.table import refusals
+from penstock.glue.errors import refused_name
+from penstock.glue.frames.relational import exploded_with_index
+from penstock.glue.library.table import refusals
 
 __all__ = ["explodeWithIndex"]
 # So that ``import *`` finds the refused ones, too.
@@ -14,7 +14,7 @@ __all__ += list(refusals("awsglue.functions"))
 
 
 def explodeWithIndex(col: Column | str) -> Column:  # noqa: N802 - AWS's name
-    """See :func:`penstock.spark.glue.frames.relational.exploded_with_index`."""
+    """See :func:`penstock.glue.frames.relational.exploded_with_index`."""
     return exploded_with_index(col)
 
 

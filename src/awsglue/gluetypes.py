@@ -1,6 +1,6 @@
 """The types of Glue's schemas."""
 
-from penstock.spark.glue.schemas.gluetypes import (
+from penstock.glue.schemas.gluetypes import (
     ArrayType,
     AtomicType,
     BinaryType,

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from penstock.spark.glue.errors import refused_name
-from penstock.spark.glue.jobs.job import Job
+from penstock.glue.errors import refused_name
+from penstock.glue.jobs.job import Job
 
 __all__ = ["Job"]
 

@@ -1,5 +1,5 @@
 """What ``getStreamingSource`` returns."""
 
-from penstock.spark.glue.readers import DataSource as StreamingDataSource
+from penstock.glue.readers import DataSource as StreamingDataSource
 
 __all__ = ["StreamingDataSource"]

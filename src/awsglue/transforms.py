@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from penstock.spark.glue.errors import refused_name
-from penstock.spark.glue.frames.transforms import (
+from penstock.glue.errors import refused_name
+from penstock.glue.frames.transforms import (
     ApplyMapping,
     Coalesce,
     DropFields,

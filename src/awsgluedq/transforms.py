@@ -1,5 +1,5 @@
 """The transform that evaluates rulesets on frames."""
 
-from penstock.spark.glue.quality.transforms import EvaluateDataQuality
+from penstock.glue.quality.transforms import EvaluateDataQuality
 
 __all__ = ["EvaluateDataQuality"]

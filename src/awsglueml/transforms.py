@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from penstock.spark.glue.entities.detector import EntityDetector
-from penstock.spark.glue.errors import refused_name
-from penstock.spark.glue.library.table import refusals
+from penstock.glue.entities.detector import EntityDetector
+from penstock.glue.errors import refused_name
+from penstock.glue.library.table import refusals
 
 __all__ = ["EntityDetector"]
 # So that ``import *`` finds the refused ones, too.

@@ -59,7 +59,8 @@ def sync(path: Path | str) -> None:
 def make_folder(path: Path, *, mode: int | None = None) -> None:
     """Create a folder and its missing parents, and sync the entries. Raises ``OSError``.
 
-    Each has ``mode`` whatever the process's umask is, because other users may have to read it; without one, the umask decides.
+    Each has ``mode`` whatever the process's umask is, because other users may have to read it; without a mode, the umask
+    decides.
     """
     missing = []
     while not path.is_dir():

@@ -6,9 +6,9 @@ from pyspark.sql import types as s
 from penstock.crawl.types import widen
 from penstock.hive_types import TypeUnreadable, canonical_type, parse_type
 from penstock.metastore.shapes import hive_table
-from penstock.query.dialect.engine_types import trino_text
-from penstock.query.dialect.types import duckdb_type
 from penstock.spark.tables.hive import hive_type, spark_type
+from penstock.sql.engine_types import trino_text
+from penstock.sql.types import duckdb_type
 
 # What writers of the catalog have written: Hive's name of it, DuckDB's type, Trino's words, Spark's type.
 SPELLINGS = {

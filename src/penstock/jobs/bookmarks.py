@@ -1,7 +1,7 @@
 """Job bookmarks: what the runs of a job have read already, as one document a job, committed by compare-and-set.
 
 Source: Glue API reference, "JobBookmarkEntry", "GetJobBookmark", "ResetJobBookmark"; developer guide, "Tracking processed
-data using job bookmarks". Of what the document says only the Spark side knows anything (``penstock.spark.glue``): a JSON
+data using job bookmarks". Of what the document says only the Spark side knows anything (``penstock.glue``): a JSON
 object with an entry for each ``transformation_ctx``.
 """
 

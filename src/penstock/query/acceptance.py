@@ -9,11 +9,11 @@ from datetime import datetime
 
 from penstock.errors import InvalidInput
 from penstock.lake.locations import parse_uri
-from penstock.query.errors import InvalidRequest
 from penstock.query.execution.children import ChildPool, StatementKind
 from penstock.query.planning.permitted import PermittedStatements, permitted_name
 from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
 from penstock.query.settings import QuerySettings
+from penstock.sql.errors import InvalidRequest
 from penstock.statements.data_catalogs import DataCatalogs
 from penstock.statements.errors import ResourceNotFound
 from penstock.statements.model import WRITING, ResultOptions, Statement, StatementId, StatementType

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from penstock.catalog.model import Table
 from penstock.lake.locations import LakeFolder
 from penstock.lake.permitted import FileAccess, PermittedFiles, TableKey
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
 
 __all__ = ["PermittedLake"]
 

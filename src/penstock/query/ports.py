@@ -101,7 +101,7 @@ class StatementHost(StatementCatalog, CatalogChanges, Protocol):
         """Let Spark SQL compute a query (:class:`penstock.query.sparksql.session.RemoteSession` has its members).
 
         The rows are in a file of the statement's folder then; returns ``order``, the numbers of its Arrow batches in their
-        order, or of an explained query its ``lines``. Raises :class:`penstock.query.errors.StatementError`.
+        order, or of an explained query its ``lines``. Raises :class:`penstock.sql.errors.StatementError`.
         """
         ...
 
@@ -120,7 +120,7 @@ class ClusterEngine(Protocol):
     def compute(self, request: Mapping[str, Any], file: Path, stop: Callable[[], bool], /) -> Mapping[str, Any]:
         """As :meth:`StatementHost.compute`, with the rows in ``file``; ends soon after ``stop`` returns True.
 
-        Raises :class:`penstock.query.errors.StatementError`.
+        Raises :class:`penstock.sql.errors.StatementError`.
         """
         ...
 

@@ -16,7 +16,7 @@ from penstock.lake.locations import LakeFolder
 from penstock.lake.permitted import GET_OBJECT, PUT_OBJECT, FileAccess
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.query.acceptance import Acceptance, StatementRequest, StatementText, check_same
-from penstock.query.errors import GaveWay, Interrupted, InvalidRequest, StatementError, TooManyRequests, without_paths
+from penstock.query.errors import GaveWay, Interrupted, TooManyRequests, without_paths
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.results import ResultRows, read_rows
@@ -26,6 +26,7 @@ from penstock.query.planning.permitted import PermittedCatalog, PermittedStateme
 from penstock.query.ports import CatalogChanges, CatalogReader, ClusterEngine, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import forget, recover
+from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.statements.data_catalogs import DataCatalogs
 from penstock.statements.model import (
     FINAL_STATES,

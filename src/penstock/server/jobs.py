@@ -50,7 +50,7 @@ __all__ = ["GLUE", "RUN_PATH", "TenantJobs", "run_routes"]
 
 RUN_PATH = "/penstock/run"
 # Not imported: the server does without Spark.
-_SESSION = str(Path(penstock.__file__).parent / "spark/glue/jobs/session.py")
+_SESSION = str(Path(penstock.__file__).parent / "glue/jobs/session.py")
 GLUE = "glue.amazonaws.com"
 _MAX_BODY = 4 * MAX_DOCUMENT
 # A bookmark is a text of its own; the output of a statement is text, too.

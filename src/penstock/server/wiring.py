@@ -41,7 +41,6 @@ from penstock.lake.locations import LakeFolder
 from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.policies import BucketSettings
 from penstock.lakeformation.service import LakeFormation
-from penstock.query.errors import StatementError
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.sinks import LakeSink, S3Sink
 from penstock.query.ports import ResultSink
@@ -57,6 +56,7 @@ from penstock.server.readiness import Readiness
 from penstock.server.tenants import ServedTenant, ServedTenants
 from penstock.settings.server import ServerSettings
 from penstock.spark.sql.engine import SparkSql
+from penstock.sql.errors import StatementError
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.catalog.crawl import SqlCrawlStore

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.glue.jobs.session import Namespace
 from penstock.runs.causes import failure_cause
-from penstock.spark.glue.jobs.session import Namespace
 
 pytestmark = [
     pytest.mark.spark,

@@ -8,12 +8,12 @@ import pytest
 
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
-from penstock.spark.glue.payload import TEXT_COLUMN
-from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.choices import glue_type, has_choice, spark_type, without_marks
-from penstock.spark.glue.schemas.inference import type_of_texts
-from penstock.spark.glue.schemas.json_records import json_frame
-from penstock.spark.glue.schemas.tree import schema_tree
+from penstock.glue.payload import TEXT_COLUMN
+from penstock.glue.schemas import gluetypes as g
+from penstock.glue.schemas.choices import glue_type, has_choice, spark_type, without_marks
+from penstock.glue.schemas.inference import type_of_texts
+from penstock.glue.schemas.json_records import json_frame
+from penstock.glue.schemas.tree import schema_tree
 
 pytestmark = [
     pytest.mark.spark,

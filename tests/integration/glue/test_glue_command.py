@@ -44,7 +44,7 @@ def test_the_script_gets_arguments_environment_and_its_signals(tmp_path: Path, e
 import json, os, sys
 from pathlib import Path
 from awsglue.utils import getResolvedOptions
-from penstock.spark.glue.jobs.stopping import stop_requested
+from penstock.glue.jobs.stopping import stop_requested
 
 args = getResolvedOptions(sys.argv, ["JOB_NAME", "day"])
 properties = Path(os.environ["PENSTOCK_GLUE_SCRATCH"]) / "spark.properties"

@@ -12,7 +12,7 @@ from awsglue import DynamicFrame
 from awsglue.context import GlueContext
 from awsgluedq.transforms import EvaluateDataQuality
 from penstock.errors import InvalidInput, NotFound
-from penstock.spark.glue.quality.rulesets import RulesetError
+from penstock.glue.quality.rulesets import RulesetError
 
 pytestmark = [
     pytest.mark.spark,

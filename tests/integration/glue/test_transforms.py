@@ -31,9 +31,9 @@ from awsglue.transforms import (
 )
 from awsglueml.transforms import EntityDetector
 from penstock.errors import InvalidInput
-from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.json_records import json_frame
-from penstock.spark.glue.schemas.tree import schema_tree
+from penstock.glue.schemas import gluetypes as g
+from penstock.glue.schemas.json_records import json_frame
+from penstock.glue.schemas.tree import schema_tree
 
 pytestmark = [
     pytest.mark.spark,

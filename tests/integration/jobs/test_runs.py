@@ -66,8 +66,8 @@ def test_a_run_commits_the_bookmark_of_its_job_once_for_a_version(jobs: Jobs) ->
 
 SOURCE = """
 import sys
-from penstock.spark.glue.jobs.bookmark_store import bookmark_store
-from penstock.spark.glue.jobs.bookmarks import Bookmarks
+from penstock.glue.jobs.bookmark_store import bookmark_store
+from penstock.glue.jobs.bookmarks import Bookmarks
 bookmarks, runs = Bookmarks(), sys.argv[2].split()[1:]
 store = bookmark_store("source", None)
 bookmarks.begin(store, **(dict(after=runs[0], upto=runs[1], paused=True) if runs else {}))

@@ -15,12 +15,12 @@ from pyspark.sql.pandas.types import to_arrow_type
 from penstock.client.catalog import CatalogClient
 from penstock.local.broker import Broker
 from penstock.pipelines import Pipeline, parse_pipeline
-from penstock.query.dialect.types import duckdb_type
 from penstock.retries import wait_until
 from penstock.spark.commit.drift import DriftStop
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.runner import RunOptions, run
 from penstock.spark.tables.hive import spark_columns, spark_type
+from penstock.sql.types import duckdb_type
 from penstock.testing.server import RunningServer
 from tests.integration.spark import stream
 from tests.integration.spark.stream import Registry, Topic, declaration, frame, rows

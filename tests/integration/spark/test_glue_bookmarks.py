@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from awsglue.context import GlueContext
 from awsglue.job import Job
-from penstock.spark.glue.jobs.bookmark_store import FOLDER
+from penstock.glue.jobs.bookmark_store import FOLDER
 
 pytestmark = [
     pytest.mark.spark,

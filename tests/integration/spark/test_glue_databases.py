@@ -21,13 +21,13 @@ from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
 from penstock.client.databases.postgresql import Database
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
-from penstock.spark.glue import redshift
-from penstock.spark.glue.databases import KINDS, Target, database_target
-from penstock.spark.glue.jobs.bookmark_store import FileBookmarks
-from penstock.spark.glue.jobs.own_readers import driver_class, guard_own_readers
-from penstock.spark.glue.once import write_batch_once_to_database
-from penstock.spark.glue.options import Options
-from penstock.spark.glue.sources.jdbc import driver_of, driver_url
+from penstock.glue import redshift
+from penstock.glue.databases import KINDS, Target, database_target
+from penstock.glue.jobs.bookmark_store import FileBookmarks
+from penstock.glue.jobs.own_readers import driver_class, guard_own_readers
+from penstock.glue.once import write_batch_once_to_database
+from penstock.glue.options import Options
+from penstock.glue.sources.jdbc import driver_of, driver_url
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer
 

@@ -14,7 +14,7 @@ from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
 from penstock.client.connection import open_client
 from penstock.errors import AccessDenied, InvalidInput, NotFound
-from penstock.spark.glue.sources import dynamodb as source
+from penstock.glue.sources import dynamodb as source
 from penstock.testing.dynamodb import DynamoDBLocal
 from penstock.testing.server import RunningServer
 

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
 from penstock.errors import InvalidInput, NotFound
-from penstock.spark.glue.datalake import CATALOG
-from penstock.spark.glue.once import write_batch_once
+from penstock.glue.datalake import CATALOG
+from penstock.glue.once import write_batch_once
 from penstock.testing.server import RunningServer
 
 pytestmark = [

@@ -9,13 +9,13 @@ from pyspark.sql import types as s
 
 from awsglue import transforms
 from penstock.errors import InvalidInput
-from penstock.spark.glue.frames.error_records import StageOptions
-from penstock.spark.glue.frames.mapping import mapping_spec, named_type, type_name
-from penstock.spark.glue.frames.records import DynamicRecord, attempts, record_reader, row_writer
-from penstock.spark.glue.frames.resolving import Action, action_of, resolve_path
-from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.choices import SPARSE, choice_type, ddl, glue_type, has_choice, is_choice, plain, spark_type
-from penstock.spark.glue.schemas.inference import Seen, normalised, widened
+from penstock.glue.frames.error_records import StageOptions
+from penstock.glue.frames.mapping import mapping_spec, named_type, type_name
+from penstock.glue.frames.records import DynamicRecord, attempts, record_reader, row_writer
+from penstock.glue.frames.resolving import Action, action_of, resolve_path
+from penstock.glue.schemas import gluetypes as g
+from penstock.glue.schemas.choices import SPARSE, choice_type, ddl, glue_type, has_choice, is_choice, plain, spark_type
+from penstock.glue.schemas.inference import Seen, normalised, widened
 
 CHOICE = choice_type({"string": s.StringType(), "long": s.LongType()})
 SCHEMA = s.StructType(

@@ -14,9 +14,9 @@ from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
 from awsglue.job import Job
 from awsglue.transforms import GlueTransform
-from penstock.spark.glue.errors import NotSupported, Refused
-from penstock.spark.glue.library.rows import Row
-from penstock.spark.glue.library.table import ROWS
+from penstock.glue.errors import NotSupported, Refused
+from penstock.glue.library.rows import Row
+from penstock.glue.library.table import ROWS
 
 # Attributes of an object, which a class without one does not show.
 INSTANCE = {

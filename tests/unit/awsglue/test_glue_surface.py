@@ -12,7 +12,7 @@ from awsglue import DynamicFrame, transforms
 from awsglue.context import GlueContext
 from awsglue.job import Job
 from awsglue.utils import GlueArgumentError, GlueArgumentParser, getResolvedOptions, strip_option_prefix
-from penstock.spark.glue.errors import NotSupported
+from penstock.glue.errors import NotSupported
 
 
 def test_arguments_are_resolved_as_glue_does() -> None:

@@ -7,9 +7,9 @@ from decimal import Decimal
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.schemas import gluetypes as g
-from penstock.spark.glue.schemas.inference import check_names, type_of, type_of_texts
-from penstock.spark.glue.schemas.tree import schema_tree
+from penstock.glue.schemas import gluetypes as g
+from penstock.glue.schemas.inference import check_names, type_of, type_of_texts
+from penstock.glue.schemas.tree import schema_tree
 
 # The schema that AWS's tutorial on ResolveChoice prints, and types that it does not have.
 MEDICARE = g.StructType(

@@ -29,16 +29,16 @@ SHOWN_BY = {
         "integration/spark/test_glue_streams.py::test_a_failed_batch_is_run_again_with_the_same_records",
     ],
     "options": [
-        "unit/spark/test_glue_option_table.py::test_an_option_that_would_change_rows_is_refused",
-        "unit/spark/test_glue_option_table.py::test_an_option_that_changes_no_row_is_said_to_have_no_effect",
+        "unit/glue/test_glue_option_table.py::test_an_option_that_would_change_rows_is_refused",
+        "unit/glue/test_glue_option_table.py::test_an_option_that_changes_no_row_is_said_to_have_no_effect",
     ],
     "refusals": [
         "unit/awsglue/test_glue_library.py::test_a_refused_name_is_imported_and_raises_at_its_use",
-        "unit/spark/test_glue_check.py::test_run_refuses_before_spark_starts",
+        "unit/glue/test_glue_check.py::test_run_refuses_before_spark_starts",
     ],
     "files": [
         "integration/spark/test_glue_files.py::test_files_are_chosen_by_glues_options",
-        "unit/spark/test_datalake_formats.py::test_formats_are_read_as_glue_writes_them",
+        "unit/glue/test_datalake_formats.py::test_formats_are_read_as_glue_writes_them",
     ],
     "writing": [
         "integration/spark/test_glue_writes.py::test_formats_are_written_by_glues_options",
@@ -60,12 +60,12 @@ SHOWN_BY = {
         "integration/glue/test_transforms.py::test_the_legislators_are_joined_and_relationalized_as_in_aws_s_tutorial"
     ],
     "quality": [
-        "unit/spark/quality/test_publishing.py::test_other_places_are_refused",
-        "unit/spark/quality/test_rulesets.py::test_every_rule_type_is_planned_or_refused",
+        "unit/glue/quality/test_publishing.py::test_other_places_are_refused",
+        "unit/glue/quality/test_rulesets.py::test_every_rule_type_is_planned_or_refused",
     ],
     "streams": [
         "integration/spark/test_glue_streams.py::test_a_batch_is_written_once_and_a_refusal_is_not_tried_again",
-        "unit/spark/test_glue_options.py::test_what_batches_cannot_do_is_refused",
+        "unit/glue/test_glue_options.py::test_what_batches_cannot_do_is_refused",
     ],
     "databases": [
         "integration/spark/test_glue_databases.py::test_redshift_copies_and_unloads_through_its_folder",
@@ -73,7 +73,7 @@ SHOWN_BY = {
     ],
     "DynamoDB": ["integration/spark/test_glue_dynamodb.py::test_what_is_not_served_is_refused_by_name"],
     "table formats": [
-        "unit/spark/test_datalake_formats.py::test_formats_are_read_as_glue_writes_them",
+        "unit/glue/test_datalake_formats.py::test_formats_are_read_as_glue_writes_them",
         "integration/spark/test_glue_lake_tables.py::test_iceberg_and_delta_tables_are_read_and_written",
     ],
     "modules": [
@@ -82,7 +82,7 @@ SHOWN_BY = {
     ],
     "encryption": ["integration/jobs/test_triggers.py::test_security_configurations_promise_no_encryption_that_is_not_done"],
     "machine learning": ["unit/awsglue/test_glue_library.py::test_a_refused_name_is_imported_and_raises_at_its_use"],
-    "sensitive data": ["unit/spark/test_glue_check.py::test_types_of_entities_are_told_at_the_call"],
+    "sensitive data": ["unit/glue/test_glue_check.py::test_types_of_entities_are_told_at_the_call"],
     "jobs": ["integration/jobs/test_runs.py::test_what_a_run_cannot_have_is_told"],
     "what a run reaches": [
         "integration/jobs/test_confinement.py::test_a_job_reaches_its_own_folder_and_the_endpoints_and_nothing_else",

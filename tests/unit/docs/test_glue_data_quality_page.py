@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from penstock.spark.glue.quality.rule_types import RULE_TYPES, RuleType
+from penstock.glue.quality.rule_types import RULE_TYPES, RuleType
 
 PAGE = Path(__file__).parents[3] / "docs" / "pipelines" / "glue-data-quality.md"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from penstock.spark.glue.entities.types import TYPES
+from penstock.glue.entities.types import TYPES
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "pipelines" / "glue-entities.md"
 

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/operations/security.md").read_text()
 SOURCE = ROOT / "src/penstock"
 # Programs of users, which read what they choose, and those that tests run.
-ELSEWHERE = ("cli", "client", "demo", "local", "produce", "spark", "testing")
+ELSEWHERE = ("cli", "client", "demo", "glue", "local", "produce", "spark", "testing")
 READERS = re.compile(
     r"\b(?:orjson|json)\.loads?\(|\bread_json\(|decompressobj|gzip\.(?:open|decompress)|bz2\.open|open_packed\(|XMLParser\("
     r"|fastavro\.(?:block_reader|reader|schemaless_reader|parse_schema)|pickle\.loads?\(|yaml\.\w*load|linear_matcher\("

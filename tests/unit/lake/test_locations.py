@@ -8,8 +8,8 @@ import pytest
 from penstock.errors import InvalidInput
 from penstock.lake.locations import LakeFolder
 from penstock.lake.statistics import walk
-from penstock.query.errors import StatementError
 from penstock.query.execution.sinks import LakeSink
+from penstock.sql.errors import StatementError
 
 
 @pytest.fixture

@@ -32,8 +32,8 @@ from pyiceberg.types import (
 
 from penstock.lakeformation.decisions import Rows as AllowedRows
 from penstock.lakeformation.decisions import TableAccess
-from penstock.query.errors import StatementError
 from penstock.query.iceberg.types import engine_type
+from penstock.sql.errors import StatementError
 from tests.unit.query.iceberg_lake import IcebergLake
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 from tests.unit.query.test_query_permissions import RecordedAccess

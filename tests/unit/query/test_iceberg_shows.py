@@ -5,9 +5,9 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, DayTransform, IdentityTransform
 from pyiceberg.types import DecimalType, ListType, LongType, NestedField, StringType, TimestampType
 
-from penstock.query.dialect.parse import parse
-from penstock.query.dialect.statements.model import CreateTable, PartitionTransform
-from penstock.query.dialect.statements.names import ColumnDefinition, TableName
+from penstock.sql.parse import parse
+from penstock.sql.statements.model import CreateTable, PartitionTransform
+from penstock.sql.statements.names import ColumnDefinition, TableName
 from tests.unit.query.iceberg_lake import IcebergLake
 from tests.unit.query.lake_of_flights import Lake, Rows
 

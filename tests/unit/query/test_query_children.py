@@ -15,7 +15,7 @@ import pytest
 
 from penstock.catalog.model import Database, Partition
 from penstock.errors import AccessDenied
-from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests
+from penstock.query.errors import CannotRun, TooManyRequests
 from penstock.query.execution.child import is_worn
 from penstock.query.execution.children import Child, ChildEnded, ChildPool
 from penstock.query.execution.context import Outcome, Task
@@ -23,6 +23,7 @@ from penstock.query.execution.runner import RESULT
 from penstock.query.ports import StatementHost
 from penstock.query.settings import QuerySettings
 from penstock.retries import wait_until
+from penstock.sql.errors import InvalidRequest, StatementError
 from tests.unit.query.lake_of_flights import FakeCatalog, Lake
 
 # The parser tries each bracket as a type's, then as a call's, so the time doubles with every level.

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pytest
 
-from penstock.query.dialect.date_patterns import date_pattern, steps
+from penstock.sql.date_patterns import date_pattern, steps
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 
 

@@ -6,10 +6,11 @@ from threading import Event
 
 import pytest
 
-from penstock.query.errors import InvalidRequest, TooManyRequests
+from penstock.query.errors import TooManyRequests
 from penstock.query.execution.children import ChildPool
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
+from penstock.sql.errors import InvalidRequest
 from penstock.statements.model import StatementId, StatementState
 from tests.unit.query.lake_of_flights import Ask, Lake, finished, service_over
 

@@ -10,10 +10,10 @@ import pytest
 
 from penstock.lakeformation.decisions import Rows as AllowedRows
 from penstock.lakeformation.decisions import TableAccess
-from penstock.query.errors import InvalidRequest, StatementError
 from penstock.query.execution.children import ChildPool
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
+from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.statements.model import Statement
 from penstock.statements.work_groups import SPARK_SQL, WorkGroupSettings
 from tests.unit.query.lake_of_flights import Lake, finished, service_over

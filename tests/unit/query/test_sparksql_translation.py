@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import pytest
 from sqlglot import exp
 
-from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.parse import parse
-from penstock.query.dialect.statements.model import Select
-from penstock.query.dialect.translate import to_engine
-from penstock.query.errors import StatementError
 from penstock.query.sparksql.translate import to_spark
+from penstock.sql.errors import StatementError
+from penstock.sql.kinds import Type
+from penstock.sql.parse import parse
+from penstock.sql.statements.model import Select
+from penstock.sql.translate import to_engine
 
 COLUMNS: Mapping[str, Type | None] = {
     name: Type.of_hive(kind)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.spark.glue.options import Options
+from penstock.glue.options import Options
 from penstock.spark.sources.kinesis.options import kinesis_options, plain_options
 from penstock.spark.sources.kinesis.shards import ReadOptions, Stream
 

@@ -23,6 +23,17 @@ from penstock.cli.streams.spark_options import (
     spark_settings,
 )
 from penstock.errors import InvalidInput
+from penstock.glue.check.script import check_script, refuse_sure
+from penstock.glue.datalake import datalake_configuration, datalake_formats, datalake_groups, is_lock
+from penstock.glue.jobs import launcher
+from penstock.glue.jobs.authorities import write_truststore
+from penstock.glue.jobs.bookmark_store import FOLDER, FileBookmarks
+from penstock.glue.jobs.catalog_service import METASTORE, wants_catalog
+from penstock.glue.jobs.executors import write_library
+from penstock.glue.jobs.launcher import SCRATCH
+from penstock.glue.jobs.reserved import reserved_arguments, values_of
+from penstock.glue.monitoring import EVENTS, event_log, notes
+from penstock.glue.streaming import ONCE
 from penstock.interpreter import SAFE_PATH, with_hidden_arguments
 from penstock.jobs.modules import INSTALLER_OPTION, MODULES, check_installer_option, parse_modules
 from penstock.local.artefacts import cache_folder, class_path
@@ -32,17 +43,6 @@ from penstock.runs.inputs import LAKE, fetch
 from penstock.sandbox.confinement import is_possible
 from penstock.settings.home import Home
 from penstock.spark.catalog_session import catalog_configuration
-from penstock.spark.glue.check.script import check_script, refuse_sure
-from penstock.spark.glue.datalake import datalake_configuration, datalake_formats, datalake_groups, is_lock
-from penstock.spark.glue.jobs import launcher
-from penstock.spark.glue.jobs.authorities import write_truststore
-from penstock.spark.glue.jobs.bookmark_store import FOLDER, FileBookmarks
-from penstock.spark.glue.jobs.catalog_service import METASTORE, wants_catalog
-from penstock.spark.glue.jobs.executors import write_library
-from penstock.spark.glue.jobs.launcher import SCRATCH
-from penstock.spark.glue.jobs.reserved import reserved_arguments, values_of
-from penstock.spark.glue.monitoring import EVENTS, event_log, notes
-from penstock.spark.glue.streaming import ONCE
 from penstock.spark.session import SessionSettings, is_local, s3a_configuration, submit_arguments
 
 __all__ = ["command"]

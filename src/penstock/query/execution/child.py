@@ -31,13 +31,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
-from penstock.query.dialect.parse import parse
-from penstock.query.dialect.statements.model import Execute, ExecuteImmediate
-from penstock.query.errors import InvalidRequest, StatementCancelled, StatementError, memory_exceeded
+from penstock.query.errors import StatementCancelled, memory_exceeded
 from penstock.query.execution.remote import HostFailed, RemoteHost
 from penstock.query.settings import OUT_OF_MEMORY
 from penstock.sandbox.confinement import Confinement, confine, is_possible
 from penstock.sandbox.surroundings import needed
+from penstock.sql.errors import InvalidRequest, StatementError
+from penstock.sql.parse import parse
+from penstock.sql.statements.model import Execute, ExecuteImmediate
 from penstock.statements.model import StatementStatistics
 
 if TYPE_CHECKING:

@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.caching import SharedCache
-from penstock.query.errors import CannotRun, InvalidRequest, StatementError, TooManyRequests, memory_exceeded
+from penstock.query.errors import CannotRun, TooManyRequests, memory_exceeded
 from penstock.query.execution.remote import RAISED
 from penstock.query.ports import StatementHost
 from penstock.query.settings import OUT_OF_MEMORY
+from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.statements.model import ResultColumn, StatementStatistics, StatementType
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from pathlib import Path
 from sqlglot import exp
 
 from penstock.lake.locations import LakeFolder
-from penstock.query.dialect.statements.model import Select
 from penstock.query.execution.engine import EngineResult, EngineSession, QueryEngine
 from penstock.query.permitted_files import PermittedLake
 from penstock.query.planning.planner import Plan, Planner
 from penstock.query.ports import StatementHost
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import Commit
+from penstock.sql.statements.model import Select
 from penstock.statements.model import ResultColumn, StatementStatistics
 from penstock.statements.work_groups import AUTO
 

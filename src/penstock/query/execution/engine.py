@@ -16,17 +16,17 @@ from sqlglot import exp
 
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
-from penstock.query.dialect.engine_types import type_of_engine
-from penstock.query.dialect.functions.library import install
-from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.types import duckdb_type, quote_name, result_column
-from penstock.query.errors import StatementError
 from penstock.query.execution.failures import translate_error
 from penstock.query.execution.spares import Engine, spares
 from penstock.query.planning.planner import Plan
 from penstock.query.settings import QuerySettings
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, Conditions
+from penstock.sql.engine_types import type_of_engine
+from penstock.sql.errors import StatementError
+from penstock.sql.functions.library import install
+from penstock.sql.kinds import Type
+from penstock.sql.types import duckdb_type, quote_name, result_column
 from penstock.statements.model import ResultColumn
 
 __all__ = ["EngineResult", "EngineSession", "QueryEngine"]

@@ -7,14 +7,15 @@ from typing import Any
 
 import duckdb
 
-from penstock.query.dialect.statements.model import CreateTableAs, Delete, Explain, Insert, Merge, Select, Unload, Update
-from penstock.query.errors import StatementError, without_paths
+from penstock.query.errors import without_paths
 from penstock.query.execution.context import ExecutionContext, Outcome, milliseconds_since
 from penstock.query.execution.results import write_lines
 from penstock.query.iceberg.statements import changed_rows
 from penstock.query.planning.planner import Plan
 from penstock.query.ports import CATALOG_NAME
 from penstock.query.tables.port import Scan
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import CreateTableAs, Delete, Explain, Insert, Merge, Select, Unload, Update
 from penstock.statements.model import ResultColumn
 
 __all__ = ["explain"]

@@ -6,10 +6,11 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from penstock.query.dialect.names.suggestions import did_you_mean
-from penstock.query.dialect.positions import position_of
-from penstock.query.errors import Position, StatementCancelled, StatementError, memory_exceeded
+from penstock.query.errors import StatementCancelled, memory_exceeded
 from penstock.query.tables.formats.faults import carried_in
+from penstock.sql.errors import Position, StatementError
+from penstock.sql.names.suggestions import did_you_mean
+from penstock.sql.positions import position_of
 
 __all__ = ["translate_error"]
 

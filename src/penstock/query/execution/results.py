@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from penstock.query.errors import InvalidRequest, StatementError
+from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.statements.model import ResultColumn
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
 from penstock.query.acceptance import StatementText
-from penstock.query.errors import GaveWay, Interrupted, StatementError
+from penstock.query.errors import GaveWay, Interrupted
 from penstock.query.execution.children import Child, ChildEnded, ChildPool
 from penstock.query.execution.context import Outcome, Task, milliseconds_since
 from penstock.query.execution.host import Host
@@ -24,6 +24,7 @@ from penstock.query.ports import ClusterEngine, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.query.sparksql.reads import ROWS
 from penstock.query.writing.publishing import Committer, announce
+from penstock.sql.errors import StatementError
 from penstock.statements.model import WRITING, Statement, StatementStatistics
 from penstock.statements.work_groups import SPARK_SQL
 

@@ -17,7 +17,7 @@ from penstock.durable import make_folder, sync
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.etags import HASHED_BYTES, tag_file
 from penstock.lake.locations import LakeFolder, parse_uri
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
 
 __all__ = ["LakeSink", "S3Sink"]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import duckdb
 
-from penstock.query.dialect.types import quote_text
 from penstock.query.settings import QuerySettings
 from penstock.query.tables.port import SCHEMA
+from penstock.sql.types import quote_text
 
 __all__ = ["Engine", "SpareEngines", "spares"]
 

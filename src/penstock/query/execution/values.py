@@ -10,10 +10,10 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.query.dialect.functions.addresses import address_text
-from penstock.query.dialect.functions.geo.shapes import texts as shape_texts
-from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.types import ZONED_FIELDS
+from penstock.sql.functions.addresses import address_text
+from penstock.sql.functions.geo.shapes import texts as shape_texts
+from penstock.sql.kinds import Type
+from penstock.sql.types import ZONED_FIELDS
 
 __all__ = ["csv_lines", "printed", "texts"]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from penstock.query.errors import StatementError
 from penstock.query.settings import QuerySettings
+from penstock.sql.errors import StatementError
 from penstock.statements.model import StatementId
 from penstock.statements.store import StatementStore
 

@@ -13,11 +13,11 @@ from pyiceberg.manifest import FileFormat
 from pyiceberg.types import NestedField
 from pyroaring import BitMap64
 
-from penstock.query.dialect.types import quote_name, quote_text
-from penstock.query.errors import StatementError
 from penstock.query.iceberg.layouts import FileLayout
 from penstock.query.iceberg.planning import DeleteFile, FileTask
 from penstock.query.iceberg.types import engine_type
+from penstock.sql.errors import StatementError
+from penstock.sql.types import quote_name, quote_text
 
 __all__ = ["equality_sets", "ids_of", "load_equalities", "load_positions", "quoted_set", "read_vector"]
 

@@ -10,8 +10,8 @@ from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile, OutputStrea
 
 from penstock.errors import InvalidInput
 from penstock.lake.locations import LakePaths
-from penstock.query.errors import StatementError
 from penstock.query.ports import Publication
+from penstock.sql.errors import StatementError
 
 __all__ = ["LakeIO"]
 

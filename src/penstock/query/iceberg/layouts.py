@@ -35,9 +35,9 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from penstock.query.dialect.types import quote_name, quote_text
-from penstock.query.errors import StatementError
 from penstock.query.iceberg.types import engine_type, literal
+from penstock.sql.errors import StatementError
+from penstock.sql.types import quote_name, quote_text
 
 __all__ = ["FileLayout", "NameMapping", "identity_values", "read_name_mapping"]
 

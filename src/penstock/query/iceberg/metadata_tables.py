@@ -24,13 +24,13 @@ from pyiceberg.types import (
 )
 
 from penstock.catalog.model import Column, StorageDescriptor, Table
-from penstock.query.dialect.types import quote_name
 from penstock.query.iceberg.lake_io import LakeIO
 from penstock.query.iceberg.planning import manifests_of, read_entries, whole_schema
 from penstock.query.iceberg.state import IcebergState, Version, load, read_version
 from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference
 from penstock.query.tables.port import DataFile as ReadFile
 from penstock.query.tables.restricted import check_whole
+from penstock.sql.types import quote_name
 
 __all__ = ["METADATA_TABLES", "MetadataTable"]
 

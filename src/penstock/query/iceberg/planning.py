@@ -34,7 +34,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.types import NestedField
 
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
 
 __all__ = ["DeleteFile", "FileTask", "ScanPlan", "manifests_of", "plan_files", "read_entries", "whole_schema"]
 

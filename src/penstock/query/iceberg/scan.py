@@ -11,8 +11,6 @@ from pyiceberg.types import NestedField
 
 from penstock.catalog.model import Column, StorageDescriptor, Table
 from penstock.lake.permitted import PermittedFiles
-from penstock.query.dialect.types import quote_name, quote_text
-from penstock.query.errors import StatementError
 from penstock.query.iceberg.deletes import equality_sets, ids_of, load_equalities, load_positions, quoted_set
 from penstock.query.iceberg.filters import to_iceberg
 from penstock.query.iceberg.lake_io import LakeIO
@@ -22,6 +20,8 @@ from penstock.query.iceberg.state import IcebergState, Version, load, read_versi
 from penstock.query.iceberg.types import all_fields, engine_type, hive_type
 from penstock.query.sparksql.reads import spark_columns, unread
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference
+from penstock.sql.errors import StatementError
+from penstock.sql.types import quote_name, quote_text
 
 __all__ = ["FILE", "POSITION", "IcebergScan", "IcebergTable"]
 

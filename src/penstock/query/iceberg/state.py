@@ -19,8 +19,8 @@ from penstock.errors import DataProblem, InvalidInput, NotFound
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.iceberg.table_metadata import read_table
 from penstock.lake.locations import LakePaths
-from penstock.query.errors import Position, StatementError
 from penstock.query.execution.spares import spares
+from penstock.sql.errors import Position, StatementError
 
 __all__ = ["IcebergState", "Version", "load", "read_version"]
 

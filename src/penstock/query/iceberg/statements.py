@@ -7,11 +7,11 @@ from sqlglot import exp
 
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
-from penstock.query.dialect.statements import model
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.iceberg.kind import is_iceberg
 from penstock.query.tables.kinds import find_database, find_table
+from penstock.sql.errors import StatementError
+from penstock.sql.statements import model
 
 __all__ = ["changed_rows", "run_iceberg"]
 

@@ -28,8 +28,8 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from penstock.query.dialect.types import quote_name, quote_text
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
+from penstock.sql.types import quote_name, quote_text
 
 __all__ = ["all_fields", "engine_type", "hive_type", "literal"]
 

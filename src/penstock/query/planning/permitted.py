@@ -13,8 +13,8 @@ from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import AccessDenied
 from penstock.lake.permitted import TableKey
 from penstock.lakeformation.decisions import TableAccess
-from penstock.query.errors import StatementError
 from penstock.query.ports import CATALOG_NAME, CatalogAccess, CatalogChanges, CatalogReader
+from penstock.sql.errors import StatementError
 from penstock.statements.prepared import PreparedStatements
 
 __all__ = ["PermittedCatalog", "PermittedStatements", "permitted_name"]

@@ -9,14 +9,6 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from penstock.catalog.model import Table
-from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.names.session import with_session
-from penstock.query.dialect.positions import position_of
-from penstock.query.dialect.scopes import Columns
-from penstock.query.dialect.statements.model import Select
-from penstock.query.dialect.statements.names import TableName
-from penstock.query.dialect.translate import to_engine
-from penstock.query.errors import StatementError
 from penstock.query.permitted_files import PermittedLake
 from penstock.query.planning.narrowing import narrow
 from penstock.query.planning.pruning import conditions_on, has_outer_join
@@ -34,6 +26,14 @@ from penstock.query.tables.port import (
     TableSource,
     hidden_columns,
 )
+from penstock.sql.errors import StatementError
+from penstock.sql.kinds import Type
+from penstock.sql.names.session import with_session
+from penstock.sql.positions import position_of
+from penstock.sql.scopes import Columns
+from penstock.sql.statements.model import Select
+from penstock.sql.statements.names import TableName
+from penstock.sql.translate import to_engine
 
 __all__ = ["POSITIONS", "Plan", "Planner"]
 

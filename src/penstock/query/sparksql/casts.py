@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.build import integer
-from penstock.query.dialect.functions.rows import call_engine
-from penstock.query.dialect.kinds import Type
 from penstock.query.sparksql.types import cast_to, spark_type
+from penstock.sql.functions.build import integer
+from penstock.sql.functions.rows import call_engine
+from penstock.sql.kinds import Type
 
 __all__ = ["convert"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.catalog.model import Column
-from penstock.query.dialect.kinds import Type
-from penstock.query.errors import StatementError
 from penstock.query.sparksql.types import spark_type
+from penstock.sql.errors import StatementError
+from penstock.sql.kinds import Type
 
 __all__ = ["ROWS", "VIEWS", "OutputColumn", "RemoteQuery", "check_versions", "spark_columns", "unread"]
 

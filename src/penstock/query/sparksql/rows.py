@@ -1,6 +1,6 @@
 """What of Trino's functions and operators Spark SQL computes alike, and how each is written for it.
 
-Trino's own types and Trino's errors are those of :mod:`penstock.query.dialect`: a statement is translated for the other
+Trino's own types and Trino's errors are those of :mod:`penstock.sql`: a statement is translated for the other
 engine first, so what arrives here has passed its checks. What has no entry here is refused by name. Sources: Spark SQL's
 reference, "ANSI Compliance", "Built-in Functions"; Trino's documentation of each function.
 """
@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.build import integer, text
-from penstock.query.dialect.functions.rows import Call, call_engine
-from penstock.query.dialect.functions.scalars.comparison import without_nan
-from penstock.query.dialect.kinds import Type, common, decimal_of
-from penstock.query.errors import StatementError
 from penstock.query.sparksql.casts import convert
 from penstock.query.sparksql.types import cast_to, spark_type
+from penstock.sql.errors import StatementError
+from penstock.sql.functions.build import integer, text
+from penstock.sql.functions.rows import Call, call_engine
+from penstock.sql.functions.scalars.comparison import without_nan
+from penstock.sql.kinds import Type, common, decimal_of
 
 __all__ = ["BY_NAME", "BY_NODE", "Write", "refused"]
 

@@ -9,10 +9,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from penstock.catalog.model import Partition, Table
-from penstock.query.dialect.functions.build import engine_type
-from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.types import result_column
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import Task
 from penstock.query.execution.engine import EngineResult, EngineSession
 from penstock.query.permitted_files import PermittedLake
@@ -20,6 +16,10 @@ from penstock.query.planning.planner import Plan
 from penstock.query.sparksql.reads import ROWS, RemoteQuery
 from penstock.query.sparksql.types import spark_type
 from penstock.query.tables.port import Conditions
+from penstock.sql.errors import StatementError
+from penstock.sql.functions.build import engine_type
+from penstock.sql.kinds import Type
+from penstock.sql.types import result_column
 
 __all__ = ["RemoteSession"]
 

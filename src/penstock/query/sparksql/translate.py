@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
-from penstock.query.dialect.functions.rows import Call, Row
-from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.names.clauses import with_output_names
-from penstock.query.dialect.patterns.recognition import RECOGNIZED
-from penstock.query.dialect.positions import position_of
-from penstock.query.dialect.relations import check_relations, name_values
-from penstock.query.dialect.scopes import Columns
-from penstock.query.dialect.translate import Translation
-from penstock.query.errors import StatementError
 from penstock.query.sparksql.reads import OutputColumn
 from penstock.query.sparksql.rows import BY_NAME, BY_NODE, refused
 from penstock.query.sparksql.types import spark_type
+from penstock.sql.errors import StatementError
+from penstock.sql.functions.rows import Call, Row
+from penstock.sql.kinds import Type
+from penstock.sql.names.clauses import with_output_names
+from penstock.sql.patterns.recognition import RECOGNIZED
+from penstock.sql.positions import position_of
+from penstock.sql.relations import check_relations, name_values
+from penstock.sql.scopes import Columns
+from penstock.sql.translate import Translation
 
 __all__ = ["to_spark"]
 
@@ -34,7 +34,7 @@ _REFUSED: dict[type[exp.Expr], str] = {
 def to_spark(tree: exp.Query, columns: Columns) -> Sequence[OutputColumn]:
     """Translate ``tree`` in place, and return its result's columns. Raises :class:`StatementError` for what is refused.
 
-    The tree is one that :func:`penstock.query.dialect.translate.to_engine` accepts a copy of.
+    The tree is one that :func:`penstock.sql.translate.to_engine` accepts a copy of.
     """
     return _Translation(columns).columns(tree)
 

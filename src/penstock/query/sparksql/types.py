@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from penstock.query.dialect.kinds import Type
+from penstock.sql.kinds import Type
 
 __all__ = ["cast_to", "spark_type"]
 

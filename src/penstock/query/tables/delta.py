@@ -8,9 +8,9 @@ from penstock.catalog.storage_classes import STORAGE_CLASSES
 from penstock.errors import InvalidInput
 from penstock.lake.delta_log import DeltaDamaged, DeltaRefused, DeltaState, read_log
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
-from penstock.query.errors import StatementError
 from penstock.query.tables.hive_scan import HIDDEN_COLUMNS, HiveScan
 from penstock.query.tables.port import DataFile, LakeReader, ScanRequest, TableReference, TableSource
+from penstock.sql.errors import StatementError
 
 __all__ = ["delta_table"]
 

@@ -9,13 +9,13 @@ from penstock.catalog.model import Partition, StorageDescriptor, Table
 from penstock.errors import InvalidInput
 from penstock.lake.locations import SCHEMES
 from penstock.lake.visible import CommittedBatches
-from penstock.query.errors import StatementError
 from penstock.query.tables.catalog_conditions import catalog_expression
 from penstock.query.tables.formats.layouts import SYMLINKS, file_format
 from penstock.query.tables.hive_scan import HIDDEN_COLUMNS, HiveScan
 from penstock.query.tables.listing import committed_batches, data_files, linked_files
 from penstock.query.tables.port import DataFile, LakeReader, ScanRequest, TableReference
 from penstock.query.tables.projection import is_projected, project
+from penstock.sql.errors import StatementError
 
 __all__ = ["HiveTable", "check_readable", "hive_table"]
 

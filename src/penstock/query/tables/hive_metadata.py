@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from penstock.catalog.model import Column, Table
 from penstock.errors import NotFound
-from penstock.query.dialect.types import quote_name
-from penstock.query.errors import StatementError
 from penstock.query.iceberg.kind import is_iceberg
 from penstock.query.tables.hive import HiveTable, check_readable
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
 from penstock.query.tables.restricted import check_whole
+from penstock.sql.errors import StatementError
+from penstock.sql.types import quote_name
 
 __all__ = ["hive_metadata"]
 

@@ -15,8 +15,6 @@ import pyarrow as pa
 from penstock.catalog.model import Column, Partition, Table
 from penstock.lake.locations import LakeFolder
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
-from penstock.query.dialect.types import quote_name, quote_text
-from penstock.query.errors import StatementError
 from penstock.query.sparksql.reads import spark_columns, unread
 from penstock.query.tables.formats.casts import column_type, nothing
 from penstock.query.tables.formats.layouts import file_format
@@ -24,6 +22,8 @@ from penstock.query.tables.formats.parquet import ParquetFormat
 from penstock.query.tables.formats.port import FILE_COLUMN, FileFormat, NumberedFile, Relation
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, DataFile
+from penstock.sql.errors import StatementError
+from penstock.sql.types import quote_name, quote_text
 
 __all__ = ["HIDDEN_COLUMNS", "HiveScan"]
 

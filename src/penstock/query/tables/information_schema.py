@@ -13,13 +13,13 @@ import pyarrow as pa
 from penstock.catalog.model import Column, Partition, StorageDescriptor, Table
 from penstock.errors import NotFound
 from penstock.lake.iceberg.glue_tables import current_columns
-from penstock.query.dialect.engine_types import trino_text
-from penstock.query.dialect.types import duckdb_type, quote_name
-from penstock.query.errors import StatementError
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
 from penstock.query.tables.shown import shown_table
 from penstock.query.tables.views import VIEW_TYPE, read_view
+from penstock.sql.engine_types import trino_text
+from penstock.sql.errors import StatementError
+from penstock.sql.types import duckdb_type, quote_name
 
 __all__ = ["NAME", "information_schema", "schema_tables"]
 

@@ -4,9 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
-from penstock.query.dialect.names.suggestions import did_you_mean
-from penstock.query.dialect.statements.names import TableName
-from penstock.query.errors import Position, StatementError
 from penstock.query.iceberg.kind import iceberg_table, metadata_table
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
 from penstock.query.tables.delta import delta_table
@@ -16,6 +13,9 @@ from penstock.query.tables.information_schema import information_schema
 from penstock.query.tables.port import LakeReader, TableReference, TableSource
 from penstock.query.tables.restricted import restricted
 from penstock.query.tables.views import view_table
+from penstock.sql.errors import Position, StatementError
+from penstock.sql.names.suggestions import did_you_mean
+from penstock.sql.statements.names import TableName
 
 __all__ = ["find_database", "find_source", "find_table"]
 

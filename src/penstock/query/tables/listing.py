@@ -8,8 +8,8 @@ from penstock.errors import InvalidInput
 from penstock.lake.locations import LakeFolder
 from penstock.lake.permitted import PermittedFiles
 from penstock.lake.visible import CommittedBatches
-from penstock.query.errors import StatementError
 from penstock.query.tables.port import DataFile
+from penstock.sql.errors import StatementError
 
 __all__ = ["committed_batches", "data_files", "linked_files"]
 

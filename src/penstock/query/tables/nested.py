@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.query.dialect.functions.library import install
 from penstock.query.tables.port import DataFile, Nested
+from penstock.sql.functions.library import install
 
 __all__ = ["NestedScan"]
 

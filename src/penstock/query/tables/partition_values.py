@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from penstock.catalog.model import Partition, Table
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
-from penstock.query.dialect.types import duckdb_type, quote_name
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
+from penstock.sql.types import duckdb_type, quote_name
 
 __all__ = ["make_partition_table"]
 

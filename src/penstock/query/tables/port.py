@@ -10,12 +10,12 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from penstock.catalog.model import Partition, Table
-from penstock.query.dialect.statements.model import Select
-from penstock.query.dialect.statements.names import TableName
-from penstock.query.errors import Position
 from penstock.query.permitted_files import PermittedLake
 from penstock.query.ports import StatementCatalog
 from penstock.query.sparksql.reads import RemoteQuery
+from penstock.sql.errors import Position
+from penstock.sql.statements.model import Select
+from penstock.sql.statements.names import TableName
 
 __all__ = [
     "SCHEMA",
@@ -125,7 +125,7 @@ class Scan(Protocol):
     def install(self, engine: Any) -> None:
         """Make the view in ``engine`` (a DuckDB connection that may still open any file).
 
-        Raises :class:`penstock.query.errors.StatementError`.
+        Raises :class:`penstock.sql.errors.StatementError`.
         """
         ...
 
@@ -180,5 +180,5 @@ class TableSource(Protocol):
         ...
 
     def scan(self, request: ScanRequest) -> Scan:
-        """Choose what to read. Raises :class:`penstock.query.errors.StatementError`."""
+        """Choose what to read. Raises :class:`penstock.sql.errors.StatementError`."""
         ...

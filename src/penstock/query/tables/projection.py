@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from penstock.catalog.model import Column, Partition, Table
 from penstock.lake.partitions import partition_path
-from penstock.query.dialect.date_patterns import Moment, date_pattern, steps
-from penstock.query.errors import StatementError
+from penstock.sql.date_patterns import Moment, date_pattern, steps
+from penstock.sql.errors import StatementError
 
 __all__ = ["MAX_PARTITIONS", "Projected", "is_projected", "project"]
 

@@ -12,12 +12,12 @@ from sqlglot import exp
 
 from penstock.catalog.model import Column, Table
 from penstock.lakeformation.decisions import TableAccess
-from penstock.query.dialect.parse import parse
-from penstock.query.dialect.statements.model import Select
-from penstock.query.dialect.types import quote_name
-from penstock.query.errors import InvalidRequest, StatementError
 from penstock.query.tables.nested import NestedScan
 from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference, TableSource
+from penstock.sql.errors import InvalidRequest, StatementError
+from penstock.sql.parse import parse
+from penstock.sql.statements.model import Select
+from penstock.sql.types import quote_name
 
 __all__ = ["check_whole", "restricted"]
 

@@ -15,18 +15,18 @@ from typing import Any
 import duckdb
 
 from penstock.catalog.model import Table
-from penstock.query.dialect.engine_types import engine_type, type_of_engine, type_of_text
-from penstock.query.dialect.functions.table import is_repeatable
-from penstock.query.dialect.kinds import SKETCHES, Type, common
-from penstock.query.dialect.parse import parse
-from penstock.query.dialect.statements.model import Select
-from penstock.query.dialect.types import quote_name
-from penstock.query.errors import InvalidRequest, Position, StatementError
 from penstock.query.ports import CATALOG_NAME
 from penstock.query.sparksql.reads import unread
 from penstock.query.sparksql.types import spark_type
 from penstock.query.tables.nested import NestedScan
 from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference, TableSource
+from penstock.sql.engine_types import engine_type, type_of_engine, type_of_text
+from penstock.sql.errors import InvalidRequest, Position, StatementError
+from penstock.sql.functions.table import is_repeatable
+from penstock.sql.kinds import SKETCHES, Type, common
+from penstock.sql.parse import parse
+from penstock.sql.statements.model import Select
+from penstock.sql.types import quote_name
 
 __all__ = ["VIEW_TYPE", "StoredView", "read_view", "view_table", "view_text"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import fastavro
 
-from penstock.query.dialect.hive_types import HiveType
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import HiveType
 
 __all__ = ["avro_schema", "avro_value"]
 

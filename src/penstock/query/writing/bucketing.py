@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.query.dialect.hive_types import HiveType
-from penstock.query.dialect.statements.model import PropertyValue
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import HiveType
+from penstock.sql.statements.model import PropertyValue
 
 __all__ = ["Buckets", "bucket_hashes", "file_name", "read_buckets"]
 

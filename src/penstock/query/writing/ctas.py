@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.query.dialect.statements.model import CreateTableAs, PropertyValue
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl.errors import home_of
 from penstock.query.writing.bucketing import read_buckets
@@ -16,6 +14,8 @@ from penstock.query.writing.partitioned import PartitionedWriter, WrittenFile
 from penstock.query.writing.publishing import Commit
 from penstock.query.writing.targets import check_empty, columns_of, existing, partition_changes
 from penstock.query.writing.types import hive_types
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import CreateTableAs, PropertyValue
 from penstock.statements.model import ResultColumn, StatementStatistics
 
 __all__ = ["create_table_as"]

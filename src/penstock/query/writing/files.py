@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import orc
 
-from penstock.query.dialect.hive_types import HiveType
 from penstock.query.writing.avro_schemas import avro_schema, avro_value
 from penstock.query.writing.options import WriteOptions
 from penstock.query.writing.texts import json_line, text_line
+from penstock.sql.hive_types import HiveType
 
 __all__ = ["Columns", "FileWriter", "open_file"]
 

@@ -6,8 +6,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.catalog.model import Table
-from penstock.query.dialect.statements.model import Insert
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.tables.hive import check_readable
 from penstock.query.tables.kinds import find_table
@@ -18,6 +16,8 @@ from penstock.query.writing.partitioned import PartitionedWriter, WrittenFile
 from penstock.query.writing.publishing import Commit
 from penstock.query.writing.targets import columns_of, new_partitions, partition_changes, storage_of
 from penstock.query.writing.types import check_insertable
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import Insert
 from penstock.statements.model import ResultColumn
 
 __all__ = ["insert"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from penstock.catalog.model import Table
 from penstock.catalog.storage_classes import STORAGE_CLASSES
-from penstock.query.dialect.statements.model import PropertyValue
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import PropertyValue
 
 __all__ = ["WriteOptions", "options_of_table", "read_options"]
 

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from penstock.lake.ledger import final_name
 from penstock.lake.partitions import partition_path
-from penstock.query.dialect.hive_types import HiveType
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext
 from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.writing.bucketing import Buckets, file_name
 from penstock.query.writing.files import Columns, FileWriter, open_file
 from penstock.query.writing.options import WriteOptions
 from penstock.query.writing.types import cast_column
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import HiveType
 
 __all__ = ["PartitionedWriter", "WrittenFile"]
 

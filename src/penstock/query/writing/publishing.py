@@ -21,9 +21,9 @@ from typing import Any
 
 from penstock.errors import AlreadyExists, NotFound, PenstockError
 from penstock.lake.permitted import PUT_OBJECT, TableKey
-from penstock.query.errors import StatementError
 from penstock.query.planning.permitted import PermittedCatalog
 from penstock.query.ports import CatalogChanges, Publication, ResultSink
+from penstock.sql.errors import StatementError
 
 __all__ = ["CatalogChange", "Commit", "Committer", "announce", "forget", "recover"]
 

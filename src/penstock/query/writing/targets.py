@@ -8,14 +8,14 @@ from penstock.catalog.model import Table
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import LakePaths
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
-from penstock.query.dialect.hive_types import parse_hive_type
-from penstock.query.dialect.statements.names import TableName
-from penstock.query.errors import StatementError
 from penstock.query.execution.ddl.requests import chunks, storage_request
 from penstock.query.ports import StatementHost
 from penstock.query.writing.files import Columns
 from penstock.query.writing.partitioned import WrittenFile
 from penstock.query.writing.publishing import CatalogChange
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import parse_hive_type
+from penstock.sql.statements.names import TableName
 
 __all__ = ["check_empty", "columns_of", "existing", "new_partitions", "partition_changes"]
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from penstock.query.dialect.hive_types import HiveType
-from penstock.query.errors import StatementError
 from penstock.query.writing.options import WriteOptions
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import HiveType
 
 __all__ = ["json_line", "text_line"]
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.query.dialect.hive_types import HiveType, parse_hive_type
-from penstock.query.dialect.kinds import SKETCHES
-from penstock.query.dialect.types import ZONED_FIELDS
-from penstock.query.errors import StatementError
 from penstock.query.tables.formats.arrow_types import arrow_type
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.kinds import SKETCHES
+from penstock.sql.types import ZONED_FIELDS
 from penstock.statements.model import ResultColumn
 
 __all__ = ["cast_column", "check_insertable", "hive_types"]

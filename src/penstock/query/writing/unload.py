@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from penstock.query.dialect.statements.model import Unload
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.writing.commit import outcome, placed
 from penstock.query.writing.options import read_options
@@ -11,6 +9,8 @@ from penstock.query.writing.partitioned import PartitionedWriter
 from penstock.query.writing.publishing import Commit
 from penstock.query.writing.targets import check_empty, columns_of
 from penstock.query.writing.types import hive_types
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import Unload
 
 __all__ = ["unload"]
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy.engine import make_url
 
-from penstock.spark.glue.check.script import check_script
+from penstock.glue.check.script import check_script
 from penstock.testing.kinesis import KinesisStandIn
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer, running_server

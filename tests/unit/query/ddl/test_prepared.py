@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.errors import AccessDenied
-from penstock.query.errors import InvalidRequest
 from penstock.query.service import QueryService
+from penstock.sql.errors import InvalidRequest
 from tests.unit.query.ddl.test_databases_and_tables import Access
 from tests.unit.query.lake_of_flights import Ask, Rows
 

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from penstock.catalog.model import Column
-from penstock.query.dialect.hive_types import parse_hive_type
 from penstock.query.tables.formats.json_lines import JsonRules, _RowReader
+from penstock.sql.hive_types import parse_hive_type
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 from tests.unit.query.tables.files_of_formats import HCATALOG, OPENX, formatted, write
 

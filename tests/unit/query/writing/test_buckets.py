@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.catalog.service import CatalogService
-from penstock.query.dialect.hive_types import parse_hive_type
 from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.writing.bucketing import bucket_hashes
+from penstock.sql.hive_types import parse_hive_type
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 from tests.unit.query.writing.test_create_table_as import files
 

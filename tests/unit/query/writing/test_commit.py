@@ -12,13 +12,13 @@ import pytest
 
 from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.catalog.service import CatalogService
-from penstock.query.errors import StatementError
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.sinks import LakeSink
 from penstock.query.planning.permitted import PermittedCatalog
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import Commit, Committer, forget, recover
+from penstock.sql.errors import StatementError
 from penstock.statements.model import StatementId, StatementState
 from tests.unit.query.lake_of_flights import Lake, finished, service_over
 from tests.unit.query.writing.test_create_table_as import files

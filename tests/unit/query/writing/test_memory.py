@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 
-from penstock.query.dialect.hive_types import parse_hive_type
+from penstock.sql.hive_types import parse_hive_type
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.options import WriteOptions
 from penstock.query.writing.partitioned import PartitionedWriter

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.errors import InvalidInput
-from penstock.query.errors import InvalidRequest
+from penstock.sql.errors import InvalidRequest
 
 __all__ = ["page_arguments", "pages", "unprocessed", "with_token"]
 

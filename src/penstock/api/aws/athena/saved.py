@@ -5,8 +5,8 @@ from typing import Any
 
 from penstock.api.aws.athena.answers import page_arguments, pages, unprocessed, with_token
 from penstock.api.aws.protocol.operations import Handler, RequestContext
-from penstock.query.errors import InvalidRequest
 from penstock.query.service import QueryService
+from penstock.sql.errors import InvalidRequest
 from penstock.statements.named_queries import NamedQuery
 from penstock.statements.prepared import PreparedStatement
 from penstock.statements.work_groups import PRIMARY

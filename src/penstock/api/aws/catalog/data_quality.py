@@ -12,8 +12,8 @@ from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestC
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.catalog.service import CatalogService
 from penstock.errors import AlreadyExists, NotFound
+from penstock.glue.quality.parsing import parse
 from penstock.paging import page
-from penstock.spark.glue.quality.parsing import parse
 from penstock.statements.resources import AccountResource, ResourceKind, ResourceStore
 from penstock.tags import changed_tags, check_tags
 

@@ -4,9 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.catalog.model import Table
-from penstock.query.dialect.statements import alter
-from penstock.query.dialect.statements.model import AlterTable
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl import partitions
 from penstock.query.execution.ddl.errors import check_location, execution_error, semantic_error, table_of
@@ -20,6 +17,9 @@ from penstock.query.execution.ddl.requests import (
 )
 from penstock.query.execution.ddl.tables import refuse_iceberg
 from penstock.query.tables.views import VIEW_TYPE
+from penstock.sql.errors import StatementError
+from penstock.sql.statements import alter
+from penstock.sql.statements.model import AlterTable
 
 __all__ = ["alter_table"]
 

@@ -3,11 +3,11 @@
 from contextlib import suppress
 
 from penstock.errors import AlreadyExists, NotFound
-from penstock.query.dialect.statements.model import AlterDatabase, CreateDatabase, DropDatabase
-from penstock.query.dialect.statements.names import TableName
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl.errors import execution_error, hive_errors, semantic_error
 from penstock.query.execution.ddl.outcome import changed
+from penstock.sql.statements.model import AlterDatabase, CreateDatabase, DropDatabase
+from penstock.sql.statements.names import TableName
 
 __all__ = ["DEFAULT", "add_default", "alter_database", "create_database", "drop_database"]
 

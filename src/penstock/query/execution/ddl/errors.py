@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, LimitExceeded, NotFound
 from penstock.lake.locations import parse_uri
-from penstock.query.dialect.statements.names import TableName
-from penstock.query.errors import StatementError
 from penstock.query.ports import StatementCatalog
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.names import TableName
 
 __all__ = ["check_location", "execution_error", "hive_errors", "home_of", "semantic_error", "table_of", "trino_errors"]
 

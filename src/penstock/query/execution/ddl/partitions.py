@@ -7,12 +7,12 @@ from penstock.catalog.model import Partition, Table
 from penstock.catalog.partitions.values import family, reader
 from penstock.errors import InvalidInput
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
-from penstock.query.dialect.statements.alter import AddPartitions, DropPartitions, RenamePartition
-from penstock.query.dialect.statements.names import PartitionCondition
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext
 from penstock.query.execution.ddl.errors import check_location, execution_error, hive_errors, semantic_error
 from penstock.query.execution.ddl.requests import chunks, partition_request, storage_request
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.alter import AddPartitions, DropPartitions, RenamePartition
+from penstock.sql.statements.names import PartitionCondition
 
 __all__ = [
     "add_partitions",

@@ -1,8 +1,11 @@
 """PREPARE and DEALLOCATE PREPARE. EXECUTE is accepted as the statement that it names."""
 
 from penstock.errors import AlreadyExists, LimitExceeded, NotFound
-from penstock.query.dialect.parse import parse_prepared
-from penstock.query.dialect.statements.model import (
+from penstock.query.execution.context import ExecutionContext, Outcome
+from penstock.query.execution.ddl.outcome import changed
+from penstock.sql.errors import InvalidRequest, StatementError
+from penstock.sql.parse import parse_prepared
+from penstock.sql.statements.model import (
     CreateTableAs,
     Deallocate,
     Delete,
@@ -13,9 +16,6 @@ from penstock.query.dialect.statements.model import (
     Unload,
     Update,
 )
-from penstock.query.errors import InvalidRequest, StatementError
-from penstock.query.execution.context import ExecutionContext, Outcome
-from penstock.query.execution.ddl.outcome import changed
 
 __all__ = ["deallocate", "prepare"]
 

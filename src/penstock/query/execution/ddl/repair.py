@@ -7,8 +7,6 @@ from pathlib import Path
 from penstock.catalog.model import Table
 from penstock.errors import InvalidInput
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, is_partition_folder, parse_partition_folder, partition_path
-from penstock.query.dialect.statements.model import RepairTable
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl.errors import semantic_error, table_of
 from penstock.query.execution.ddl.outcome import changed
@@ -16,6 +14,8 @@ from penstock.query.execution.ddl.partitions import check_values, create_partiti
 from penstock.query.execution.ddl.requests import storage_request
 from penstock.query.execution.ddl.tables import refuse_iceberg
 from penstock.query.tables.views import VIEW_TYPE
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import RepairTable
 
 __all__ = ["MAX_FOLDERS", "repair_table"]
 

@@ -6,9 +6,9 @@ from typing import Any
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, Partition, SchemaReference, StorageDescriptor, Table
 from penstock.errors import ConcurrentModification
-from penstock.query.dialect.statements.names import ColumnDefinition, TableName
 from penstock.query.execution.context import ExecutionContext
 from penstock.query.execution.ddl.errors import hive_errors, table_of
+from penstock.sql.statements.names import ColumnDefinition, TableName
 
 __all__ = ["change_table", "column_request", "partition_request", "storage_request", "table_request"]
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from penstock.catalog.storage_classes import LAZY_SIMPLE, STORAGE_CLASSES
 from penstock.errors import AlreadyExists
-from penstock.query.dialect.statements.model import CreateTable, DropTable
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl.errors import (
     check_location,
@@ -23,6 +21,8 @@ from penstock.query.execution.ddl.errors import (
 from penstock.query.execution.ddl.outcome import changed
 from penstock.query.execution.ddl.requests import column_request
 from penstock.query.tables.views import VIEW_TYPE
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import CreateTable, DropTable
 
 __all__ = ["create_table", "drop_table", "refuse_iceberg"]
 

@@ -5,16 +5,16 @@ from typing import Any
 
 from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists, NotFound
-from penstock.query.dialect.engine_types import hive_text
-from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.statements.model import CreateView, DropView, Select
-from penstock.query.dialect.statements.names import TableName
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl.errors import home_of, trino_errors
 from penstock.query.execution.ddl.outcome import changed
 from penstock.query.ports import CATALOG_NAME
 from penstock.query.tables.views import VIEW_TYPE, StoredView, view_text
+from penstock.sql.engine_types import hive_text
+from penstock.sql.errors import StatementError
+from penstock.sql.kinds import Type
+from penstock.sql.statements.model import CreateView, DropView, Select
+from penstock.sql.statements.names import TableName
 
 __all__ = ["create_view", "drop_view"]
 

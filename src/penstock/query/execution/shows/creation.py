@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.catalog.model import Column, Table
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext
 from penstock.query.execution.ddl.errors import semantic_error
 from penstock.query.execution.shows.result import ShowResult
 from penstock.query.iceberg.kind import is_iceberg
 from penstock.query.tables.shown import visible_columns
 from penstock.query.tables.views import VIEW_TYPE, read_view
+from penstock.sql.errors import StatementError
 
 __all__ = ["create_table", "create_view", "hive_quoted"]
 

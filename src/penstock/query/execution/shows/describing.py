@@ -7,15 +7,15 @@ from typing import Any
 from penstock.catalog.model import Column, SerDeInfo, StorageDescriptor, Table
 from penstock.hive_types import type_text
 from penstock.lake.iceberg.glue_tables import current_columns
-from penstock.query.dialect.hive_types import HiveType, parse_hive_type
-from penstock.query.dialect.statements.model import Describe
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext
 from penstock.query.execution.ddl.errors import semantic_error, table_of
 from penstock.query.execution.ddl.partitions import one_partition
 from penstock.query.execution.shows.result import ShowResult
 from penstock.query.tables import information_schema
 from penstock.query.tables.shown import shown_storage, shown_table
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.statements.model import Describe
 
 __all__ = ["describe"]
 

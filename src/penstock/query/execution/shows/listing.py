@@ -7,10 +7,6 @@ from penstock.catalog.model import Table
 from penstock.errors import NotFound
 from penstock.lake.iceberg.glue_tables import current_columns
 from penstock.lake.partitions import partition_path
-from penstock.query.dialect.functions.table import AREAS
-from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.statements.model import Show
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext
 from penstock.query.execution.ddl.databases import DEFAULT
 from penstock.query.execution.ddl.errors import home_of, semantic_error, table_of
@@ -20,6 +16,10 @@ from penstock.query.ports import CATALOG_NAME, CatalogReader
 from penstock.query.tables import information_schema
 from penstock.query.tables.shown import shown_table
 from penstock.query.tables.views import VIEW_TYPE
+from penstock.sql.errors import StatementError
+from penstock.sql.functions.table import AREAS
+from penstock.sql.kinds import Type
+from penstock.sql.statements.model import Show
 from penstock.wildcards import expression
 
 __all__ = ["show"]

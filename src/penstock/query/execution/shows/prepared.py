@@ -9,10 +9,15 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, build_scope
 
 from penstock.errors import NotFound
-from penstock.query.dialect.kinds import BIGINT, Type
-from penstock.query.dialect.parameters import numbered, parameter_types
-from penstock.query.dialect.parse import parse_prepared
-from penstock.query.dialect.statements.model import (
+from penstock.query.execution.context import ExecutionContext
+from penstock.query.execution.shows.result import ShowResult
+from penstock.query.iceberg.statements import changed_rows
+from penstock.query.ports import CATALOG_NAME
+from penstock.sql.errors import InvalidRequest, StatementError
+from penstock.sql.kinds import BIGINT, Type
+from penstock.sql.parameters import numbered, parameter_types
+from penstock.sql.parse import parse_prepared
+from penstock.sql.statements.model import (
     CreateTableAs,
     Delete,
     DescribePrepared,
@@ -23,11 +28,6 @@ from penstock.query.dialect.statements.model import (
     Unload,
     Update,
 )
-from penstock.query.errors import InvalidRequest, StatementError
-from penstock.query.execution.context import ExecutionContext
-from penstock.query.execution.shows.result import ShowResult
-from penstock.query.iceberg.statements import changed_rows
-from penstock.query.ports import CATALOG_NAME
 
 __all__ = ["describe_prepared"]
 

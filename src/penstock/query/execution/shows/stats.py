@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from penstock.query.dialect.kinds import Type
-from penstock.query.dialect.statements.model import Select, ShowStats
 from penstock.query.execution.context import ExecutionContext, Outcome, milliseconds_since
 from penstock.query.execution.results import write_lines
 from penstock.query.execution.values import texts
+from penstock.sql.kinds import Type
+from penstock.sql.statements.model import Select, ShowStats
 from penstock.statements.model import ResultColumn
 
 __all__ = ["show_stats"]

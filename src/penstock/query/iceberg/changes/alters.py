@@ -11,9 +11,6 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists
 from penstock.lake.iceberg.table_metadata import by_id, current_schema
-from penstock.query.dialect.statements import alter
-from penstock.query.dialect.statements.model import AlterTable
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.ddl.requests import table_request
 from penstock.query.iceberg.changes.commits import TableChanges, Updates
@@ -21,6 +18,9 @@ from penstock.query.iceberg.changes.definitions import iceberg_type, outcome
 from penstock.query.iceberg.changes.properties import iceberg_name, iceberg_properties
 from penstock.query.iceberg.state import IcebergState
 from penstock.query.tables.kinds import find_database
+from penstock.sql.errors import StatementError
+from penstock.sql.statements import alter
+from penstock.sql.statements.model import AlterTable
 
 __all__ = ["alter_table"]
 

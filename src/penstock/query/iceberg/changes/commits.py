@@ -15,12 +15,12 @@ from penstock.lake.iceberg.files import encode
 from penstock.lake.iceberg.glue_tables import table_input
 from penstock.lake.iceberg.table_metadata import written
 from penstock.lake.iceberg.updates import apply_updates
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext
 from penstock.query.execution.ddl.requests import table_request
 from penstock.query.iceberg.changes.snapshots import Change, snapshot_updates
 from penstock.query.iceberg.lake_io import LakeIO
 from penstock.query.iceberg.state import IcebergState, load
+from penstock.sql.errors import StatementError
 
 __all__ = ["MAX_TRIES", "Conflict", "TableChanges", "Updates", "check_writable", "commit_error", "create"]
 

@@ -22,9 +22,9 @@ from pyiceberg.transforms import IdentityTransform, VoidTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType
 
-from penstock.query.errors import StatementError
 from penstock.query.iceberg.changes.values import coerced
 from penstock.query.iceberg.lake_io import LakeIO
+from penstock.sql.errors import StatementError
 
 __all__ = ["DataWriter", "write_positions"]
 

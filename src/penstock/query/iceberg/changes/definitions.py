@@ -21,8 +21,6 @@ from penstock.lake.iceberg.errors import BadDocument, NotSupported
 from penstock.lake.iceberg.table_metadata import new_table, written
 from penstock.lake.iceberg.updates import apply_updates
 from penstock.lake.locations import parse_uri
-from penstock.query.dialect.statements.model import CreateTable, CreateTableAs, PartitionTransform, PropertyValue
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome, milliseconds_since
 from penstock.query.iceberg.changes.commits import FOLDER, create
 from penstock.query.iceberg.changes.data_files import DataWriter
@@ -30,6 +28,8 @@ from penstock.query.iceberg.changes.properties import iceberg_properties
 from penstock.query.iceberg.changes.snapshots import Change, snapshot_updates
 from penstock.query.iceberg.lake_io import LakeIO
 from penstock.query.tables.kinds import find_database
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import CreateTable, CreateTableAs, PartitionTransform, PropertyValue
 from penstock.statements.model import StatementStatistics
 
 __all__ = ["create_table", "create_table_as", "iceberg_type", "outcome"]

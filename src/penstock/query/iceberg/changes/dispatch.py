@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.catalog.model import Table
-from penstock.query.dialect.statements import model
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.iceberg.changes.alters import alter_table
 from penstock.query.iceberg.changes.definitions import create_table, create_table_as
@@ -13,6 +12,7 @@ from penstock.query.iceberg.changes.inserts import insert
 from penstock.query.iceberg.changes.optimize import optimize
 from penstock.query.iceberg.changes.row_changes import delete, merge, update
 from penstock.query.iceberg.changes.vacuum import vacuum
+from penstock.sql.statements import model
 
 __all__ = ["change_table", "create"]
 

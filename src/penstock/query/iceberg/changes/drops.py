@@ -3,13 +3,13 @@
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
 from penstock.lake.permitted import DELETE_OBJECT
-from penstock.query.dialect.statements.model import DropTable
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.iceberg.changes.definitions import outcome
 from penstock.query.iceberg.changes.reach import metadata_files, snapshot_files
 from penstock.query.iceberg.lake_io import LakeIO
 from penstock.query.iceberg.state import load
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import DropTable
 
 __all__ = ["drop_table"]
 

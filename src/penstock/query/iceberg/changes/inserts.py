@@ -3,8 +3,6 @@
 from pyiceberg.table.snapshots import Operation
 
 from penstock.catalog.model import Table
-from penstock.query.dialect.statements.model import Insert
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.iceberg.changes.commits import TableChanges, Updates, check_writable, commit_error
 from penstock.query.iceberg.changes.data_files import DataWriter
@@ -12,6 +10,8 @@ from penstock.query.iceberg.changes.definitions import outcome
 from penstock.query.iceberg.changes.snapshots import Change, snapshot_updates
 from penstock.query.iceberg.state import IcebergState
 from penstock.query.iceberg.types import all_fields
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import Insert
 
 __all__ = ["insert"]
 

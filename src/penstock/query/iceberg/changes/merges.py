@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.query.dialect.functions.table import is_repeatable
-from penstock.query.errors import StatementError
 from penstock.query.iceberg.scan import FILE, POSITION
+from penstock.sql.errors import StatementError
+from penstock.sql.functions.table import is_repeatable
 
 __all__ = ["ACTION", "DELETED", "INSERTED", "UPDATED", "assignments", "merge_query"]
 

@@ -13,9 +13,6 @@ from pyiceberg.table.snapshots import Operation
 from sqlglot import exp
 
 from penstock.catalog.model import Table
-from penstock.query.dialect.statements.model import Optimize
-from penstock.query.dialect.types import quote_name
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.execution.engine import EngineSession
 from penstock.query.iceberg.changes.commits import MAX_TRIES, Conflict, TableChanges, check_writable, commit_error
@@ -28,6 +25,9 @@ from penstock.query.iceberg.scan import IcebergScan
 from penstock.query.iceberg.types import all_fields
 from penstock.query.planning.planner import Plan
 from penstock.query.tables.port import SCHEMA
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import Optimize
+from penstock.sql.types import quote_name
 
 __all__ = ["optimize"]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
 
 __all__ = ["ICEBERG_OF_ATHENA", "athena_properties", "iceberg_name", "iceberg_properties"]
 

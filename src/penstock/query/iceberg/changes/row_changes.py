@@ -15,8 +15,6 @@ from pyroaring import BitMap64
 from sqlglot import exp
 
 from penstock.catalog.model import Table
-from penstock.query.dialect.statements.model import Delete, Merge, Update
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import Computation, ExecutionContext, Outcome
 from penstock.query.iceberg.changes.commits import MAX_TRIES, Conflict, TableChanges, check_writable, commit_error
 from penstock.query.iceberg.changes.data_files import DataWriter, write_positions
@@ -26,6 +24,8 @@ from penstock.query.iceberg.changes.snapshots import Change
 from penstock.query.iceberg.scan import FILE, POSITION, IcebergScan
 from penstock.query.iceberg.types import all_fields
 from penstock.query.planning.planner import POSITIONS
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import Delete, Merge, Update
 
 __all__ = ["changed_rows", "delete", "merge", "update"]
 

@@ -15,13 +15,13 @@ from pyiceberg.table.snapshots import Snapshot
 
 from penstock.catalog.model import Table
 from penstock.lake.iceberg.table_metadata import MAIN
-from penstock.query.dialect.statements.model import Vacuum
-from penstock.query.errors import StatementError
 from penstock.query.execution.context import ExecutionContext, Outcome
 from penstock.query.iceberg.changes.commits import TableChanges, Updates, check_writable
 from penstock.query.iceberg.changes.definitions import outcome
 from penstock.query.iceberg.changes.reach import metadata_files, snapshot_files
 from penstock.query.iceberg.state import IcebergState
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import Vacuum
 
 __all__ = ["vacuum"]
 

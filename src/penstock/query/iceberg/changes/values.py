@@ -30,7 +30,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
 
 __all__ = ["coerced"]
 

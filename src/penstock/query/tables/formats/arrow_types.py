@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from penstock.query.dialect.hive_types import HiveType
+from penstock.sql.hive_types import HiveType
 
 __all__ = ["arrow_type"]
 

@@ -14,9 +14,6 @@ import fastavro
 import pyarrow as pa
 
 from penstock.catalog.model import Column
-from penstock.query.dialect.hive_types import HiveType, parse_hive_type
-from penstock.query.dialect.types import quote_name
-from penstock.query.errors import StatementError
 from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.tables.formats.faults import bad_data
 from penstock.query.tables.formats.port import FILE_COLUMN, NumberedFile, Relation
@@ -24,6 +21,9 @@ from penstock.query.tables.formats.streams import register_stream
 from penstock.schema.avro.parse import parse_registered
 from penstock.serdes.avro.limits import Kind, Limits, Node, analyse, check, needs_check
 from penstock.serdes.errors import PayloadTooLarge
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.types import quote_name
 
 __all__ = ["AvroFormat"]
 

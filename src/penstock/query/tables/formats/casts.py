@@ -5,9 +5,9 @@ for all else: a file of text under a column of integers is not of the table.
 """
 
 from penstock.catalog.model import Column
-from penstock.query.dialect.hive_types import parse_hive_type
-from penstock.query.dialect.types import duckdb_type, quote_name
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import parse_hive_type
+from penstock.sql.types import duckdb_type, quote_name
 
 __all__ = ["column_type", "converted", "nothing"]
 

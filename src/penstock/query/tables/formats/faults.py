@@ -2,7 +2,7 @@
 
 import re
 
-from penstock.query.errors import StatementError
+from penstock.sql.errors import StatementError
 
 __all__ = ["bad_data", "carried_in", "carry", "carry_sql"]
 

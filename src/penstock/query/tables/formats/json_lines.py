@@ -15,8 +15,6 @@ import orjson
 import pyarrow as pa
 
 from penstock.catalog.model import Column
-from penstock.query.dialect.hive_types import HiveType, parse_hive_type
-from penstock.query.dialect.types import quote_name
 from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.tables.formats.casts import nothing
 from penstock.query.tables.formats.faults import bad_data
@@ -24,6 +22,8 @@ from penstock.query.tables.formats.json_values import Converter, JsonProblem, Nu
 from penstock.query.tables.formats.lines import LineOptions, read_lines
 from penstock.query.tables.formats.port import FILE_COLUMN, Layout, NumberedFile, Relation
 from penstock.query.tables.formats.streams import register_stream
+from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.types import quote_name
 
 __all__ = ["JsonFormat", "JsonRules"]
 

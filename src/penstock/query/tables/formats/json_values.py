@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
-from penstock.query.dialect.hive_types import HiveType
+from penstock.sql.hive_types import HiveType
 
 __all__ = ["Converter", "JsonProblem", "Number", "converter"]
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from penstock.catalog.model import StorageDescriptor
-from penstock.query.errors import StatementError
 from penstock.query.tables.formats.avro import AvroFormat
 from penstock.query.tables.formats.json_lines import JsonFormat, JsonRules
 from penstock.query.tables.formats.lines import LineOptions
@@ -15,6 +14,7 @@ from penstock.query.tables.formats.parquet import ParquetFormat
 from penstock.query.tables.formats.port import FileFormat, Layout
 from penstock.query.tables.formats.regex import RegexFormat
 from penstock.query.tables.formats.text import TextFormat, text_rules
+from penstock.sql.errors import StatementError
 
 __all__ = ["SYMLINKS", "file_format"]
 

@@ -31,7 +31,7 @@ class LineOptions:
 def read_lines(files: Sequence[NumberedFile], options: LineOptions) -> Iterator[tuple[NumberedFile, int, list[str]]]:
     """Yield the file, the number (from 1) of the first line, and lines without their ends.
 
-    Raises :class:`penstock.query.errors.StatementError` for a file that cannot be decompressed or has too long a line.
+    Raises :class:`penstock.sql.errors.StatementError` for a file that cannot be decompressed or has too long a line.
     """
     for file in files:
         number = 1 + options.header

@@ -10,11 +10,11 @@ import pyarrow as pa
 from pyarrow import orc
 
 from penstock.catalog.model import Column
-from penstock.query.dialect.types import quote_name
 from penstock.query.tables.formats.casts import converted, nothing
 from penstock.query.tables.formats.faults import bad_data
 from penstock.query.tables.formats.port import FILE_COLUMN, NumberedFile, Relation
 from penstock.query.tables.formats.streams import register_stream
+from penstock.sql.types import quote_name
 
 __all__ = ["OrcFormat"]
 

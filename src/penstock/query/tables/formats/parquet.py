@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.catalog.model import Column
-from penstock.query.dialect.types import quote_name, quote_text
 from penstock.query.tables.formats.casts import converted, nothing
 from penstock.query.tables.formats.port import FILE_COLUMN, NumberedFile, Relation
+from penstock.sql.types import quote_name, quote_text
 
 __all__ = ["ParquetFormat", "parquet_source"]
 

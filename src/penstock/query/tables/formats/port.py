@@ -48,6 +48,6 @@ class FileFormat(Protocol):
         """Return the rows of ``files`` as relations that each have all ``wanted`` columns; those that no file has are NULL.
 
         What is registered with the engine has names that begin with ``view``. ``with_file`` asks for the file's column.
-        Raises :class:`penstock.query.errors.StatementError` for files of another format.
+        Raises :class:`penstock.sql.errors.StatementError` for files of another format.
         """
         ...

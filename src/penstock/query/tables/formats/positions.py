@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import Column
-from penstock.query.dialect.hive_types import HiveType, parse_hive_type
-from penstock.query.errors import StatementError
 from penstock.query.tables.formats.casts import column_type, nothing
 from penstock.query.tables.formats.lines import LineOptions, read_lines
 from penstock.query.tables.formats.port import FILE_COLUMN, Layout, NumberedFile, Relation
 from penstock.query.tables.formats.streams import register_stream
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import HiveType, parse_hive_type
 
 __all__ = ["Split", "placed_columns", "text_relation"]
 

@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import Column
-from penstock.query.dialect.hive_types import HiveType
-from penstock.query.errors import StatementError
-from penstock.query.patterns import Pattern, TooSlow
 from penstock.query.tables.formats.faults import bad_data
 from penstock.query.tables.formats.lines import LineOptions
 from penstock.query.tables.formats.port import Layout, NumberedFile, Relation
 from penstock.query.tables.formats.positions import placed_columns, text_relation
 from penstock.query.tables.formats.text import scalar
+from penstock.sql.errors import StatementError
+from penstock.sql.hive_types import HiveType
+from penstock.sql.regular_expressions import Pattern, TooSlow
 
 __all__ = ["RegexFormat"]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.query.dialect.types import quote_name
-from penstock.query.errors import StatementError
 from penstock.query.tables.formats.faults import carry
+from penstock.sql.errors import StatementError
+from penstock.sql.types import quote_name
 
 __all__ = ["register_stream"]
 

@@ -4,6 +4,7 @@ Source: "Kinesis connection option reference",
 https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect-kinesis-home.html.
 """
 
+import difflib
 import json
 import re
 from collections.abc import Mapping
@@ -13,8 +14,8 @@ from typing import Any
 from penstock.client.kinesis import StartingPosition
 from penstock.errors import InvalidInput
 from penstock.names import parse_arn
-from penstock.spark.glue.options import Options, milliseconds
 from penstock.spark.sources.kinesis.shards import ReadOptions, Stream
+from penstock.spark.sources.options import Options, milliseconds
 
 __all__ = ["OPTION_NAMES", "KinesisOptions", "kinesis_options", "plain_options", "starting_offsets", "stream_of"]
 
@@ -115,7 +116,14 @@ def plain_options(given: Mapping[str, str]) -> KinesisOptions:
     """
     names = {name.lower(): name for name in OPTION_NAMES}
     spelled = {names.get(name.lower(), name): value for name, value in given.items()}
-    return kinesis_options(Options("the kinesis source", spelled, strict=True))
+    for name in spelled:
+        if name not in OPTION_NAMES:
+            near = difflib.get_close_matches(name, OPTION_NAMES, n=1)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise InvalidInput(
+                f"The kinesis source has no option {name!r}.", remedy=f"{hint}It has {', '.join(OPTION_NAMES)}."
+            )
+    return kinesis_options(Options("the kinesis source", spelled))
 
 
 def stream_of(options: Options) -> Stream:

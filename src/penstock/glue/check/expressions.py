@@ -1,0 +1,365 @@
+"""What an expression may be, and which names of Glue's library it uses."""
+
+import ast
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Optional
+
+from penstock.glue.check.uses import Call, Uses
+from penstock.glue.check.values import (
+    CLASSES,
+    FRAME,
+    RETURNS,
+    Entries,
+    Function,
+    Instance,
+    Method,
+    Module,
+    Name,
+    Text,
+    Value,
+    Values,
+)
+from penstock.glue.library.table import ROWS, module_row
+
+__all__ = ["Expressions", "Scope"]
+
+_NOTHING: Values = frozenset()
+_READERS = ("create_dynamic_frame", "create_data_frame", "write_dynamic_frame", "write_data_frame")
+_COLLECTIONS = {"Relationalize", "SplitFields", "SplitRows", "MapToCollection"}
+_PROPERTIES = {
+    **{("GlueContext", name): Instance(name) for name in _READERS},
+    ("GlueContext", "spark_session"): Instance("SparkSession"),
+    ("SparkSession", "sparkContext"): Instance("SparkContext"),
+}
+_DETECTS = {"detect", "classify_columns", "classifyColumns"}
+_JVM = {"_jvm", "_jsc", "_jsparkSession", "_jsqlContext", "_ssql_ctx", "_glue_scala_context"}
+_SPARK = {"SparkContext", "SparkSession"}
+# Names that only Glue's classes have, so that they tell the class of an object of which nothing is known.
+_ONLY_GLUES = {
+    name: owner
+    for owner, names in {
+        "GlueContext": "create_dynamic_frame write_dynamic_frame forEachBatch purge_s3_path purge_table transition_s3_path "
+        "transition_table extract_jdbc_conf create_dynamic_frame_from_options create_dynamic_frame_from_catalog "
+        "write_dynamic_frame_from_options write_dynamic_frame_from_catalog write_dynamic_frame_from_jdbc_conf getSink "
+        "get_catalog_schema_as_spark_schema add_ingestion_time_columns create_sample_dynamic_frame_from_catalog",
+        "DynamicFrame": "apply_mapping resolveChoice relationalize unbox unnest_ddb_json simplify_ddb_json split_rows "
+        "split_fields mergeDynamicFrame errorsAsDynamicFrame stageErrorsCount assertErrorThreshold select_fields "
+        "rename_field drop_fields",
+    }.items()
+    for name in names.split()
+}
+# Its source, its extension, its options and its tables.
+_HUDI = re.compile(r"^org\.apache\.(spark\.sql\.)?hudi|^hoodie\.|\bUSING\s+hudi\b", re.IGNORECASE)
+_SOURCE = ("connection_type", "format", "transformation_ctx", "push_down_predicate")
+_TABLE = ("database", "table_name")
+_CONNECTION = ("connection_type", "connection_options")
+_SAMPLE = ("num", "sample_options")
+_FORMAT = ("format", "format_options")
+_RUN = ("redshift_tmp_dir", "transformation_ctx")
+_CHOSEN = ("push_down_predicate", "additional_options")
+# The parameters of methods; those that write have a frame before them.
+_SIGNATURES = {
+    "_from_options": (*_CONNECTION, *_FORMAT),
+    "_from_catalog": (*_TABLE, *_RUN, "additional_options"),
+    "create_data_frame_from_catalog": (*_TABLE, *_RUN, *_CHOSEN),
+    "create_dynamic_frame_from_catalog": (*_TABLE, *_RUN, *_CHOSEN),
+    "create_sample_dynamic_frame_from_options": (*_CONNECTION, *_SAMPLE, *_FORMAT),
+    "create_sample_dynamic_frame_from_catalog": (*_TABLE, *_SAMPLE, *_RUN, *_CHOSEN),
+    "_from_jdbc_conf": ("catalog_connection", "connection_options"),
+    "forEachBatch": ("frame", "batch_function", "options"),
+    "purge_table": (*_TABLE, "options"),
+    "purge_s3_path": ("s3_path", "options"),
+}
+_ENDS = ("_from_options", "_from_catalog", "_from_jdbc_conf")
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names of a module or of one call of a function; ``nodes`` are the expressions that were assigned."""
+
+    parent: Optional["Scope"] = None
+    names: dict[str, Values] = field(default_factory=dict)
+    nodes: dict[str, ast.expr | None] = field(default_factory=dict)
+
+    def find(self, name: str) -> Values:
+        """Return what a name may be."""
+        if name in self.names:
+            return self.names[name]
+        return self.parent.find(name) if self.parent is not None else _NOTHING
+
+    def node(self, name: str) -> ast.expr | None:
+        """Return the expression that was assigned to a name last."""
+        if name in self.nodes:
+            return self.nodes[name]
+        return self.parent.node(name) if self.parent is not None else None
+
+
+class Expressions(ABC):
+    """Evaluates expressions; what they use goes to ``uses``."""
+
+    def __init__(self, uses: Uses) -> None:
+        self.uses = uses
+        self.globals = Scope()
+        self.attributes: dict[str, Values] = {}
+        """Of the script's own objects."""
+
+    @abstractmethod
+    def call(self, number: int, positional: Sequence[Values], named: Mapping[str, Values]) -> Values:
+        """Return what a function of the script may return."""
+
+    def member(self, module: str, name: str) -> Values:
+        """Return what ``from module import name`` gives."""
+        inner = f"{module}.{name}"
+        if module_row(inner) is not None and not any((row.module, row.name) == (module, name) for row in ROWS):
+            return frozenset({Module(inner)})
+        # The package and awsglue.context have the classes of frames, too.
+        if module in {"awsglue", "awsglue.context"} and name.startswith("DynamicFrame"):
+            module = "awsglue.dynamicframe"
+        return frozenset({Name(module, name)})
+
+    def evaluate(self, node: ast.expr, scope: Scope) -> Values:
+        """Return what an expression may be."""
+        match node:
+            case ast.Name():
+                found = self._named(node, scope)
+            case ast.Attribute():
+                found = self._attribute(node, scope)
+            case ast.Call():
+                found = self._call(node, scope)
+            case ast.Constant(value=str(text)):
+                if _HUDI.search(text):
+                    self.uses.hudi.append((node.lineno, id(node)))
+                found = frozenset({Text(text)})
+            case ast.Lambda():
+                self.evaluate(node.body, Scope(scope))
+                found = _NOTHING
+            case ast.Dict():
+                found = self._dictionary(node, scope)
+            case ast.NamedExpr():
+                found = scope.names[node.target.id] = self.evaluate(node.value, scope)
+            case _:
+                found = self._composed(node, scope)
+        return found
+
+    def _dictionary(self, node: ast.Dict, scope: Scope) -> Values:
+        entries: list[tuple[str | None, ast.expr, Values]] = []
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is not None:
+                self.evaluate(key, scope)
+            known = self.evaluate(value, scope)
+            if key is None:
+                entries.append((None, value, known))
+            elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+                entries.append((key.value, value, known))
+        return _entries(entries)
+
+    def _composed(self, node: ast.expr, scope: Scope) -> Values:
+        parts = [self.evaluate(each, scope) for each in _expressions(node)]
+        if isinstance(node, ast.IfExp):
+            return parts[1] | parts[2]
+        if isinstance(node, (ast.BoolOp, ast.Await, ast.Starred)):
+            return frozenset().union(*parts)
+        if isinstance(node, ast.Subscript) and Instance("DynamicFrameCollection") in parts[0]:
+            return frozenset({FRAME})
+        return _NOTHING
+
+    def _named(self, node: ast.Name, scope: Scope) -> Values:
+        found = scope.find(node.id)
+        for each in found:
+            if isinstance(each, Name) and each.module not in {"pyspark", "boto3"}:
+                self.uses.use(node, each.module, "", each.name, certain=len(found) == 1)
+        return frozenset(replace(each, fixed=False) if isinstance(each, Entries) else each for each in found)
+
+    def _attribute(self, node: ast.Attribute, scope: Scope) -> Values:
+        bases = self.evaluate(node.value, scope)
+        found: set[Value] = set()
+        for base in bases:
+            found |= self._member_of(base, node, certain=len(bases) == 1)
+        if not bases:
+            if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}:
+                return self.attributes.get(node.attr, _NOTHING)
+            owner = _ONLY_GLUES.get(node.attr)
+            if owner is not None:
+                return self._member_of(Instance(owner), node, certain=False)
+            if node.attr in _JVM:
+                return frozenset({Instance("JVM")})
+            return frozenset(each for each in self.attributes.get(node.attr, ()) if isinstance(each, Function))
+        return frozenset(found)
+
+    def _member_of(self, base: Value, node: ast.Attribute, *, certain: bool) -> Values:
+        name = node.attr
+        if isinstance(base, Module):
+            found = self.member(base.name, name)
+            for each in found:
+                if isinstance(each, Name) and base.name != "boto3":
+                    self.uses.use(node, each.module, "", name, certain=certain)
+            return found if base.name != "boto3" else frozenset({Method("boto3", name)})
+        if isinstance(base, Name):
+            if base.module in {"pyspark", "boto3"}:
+                return frozenset({Method(base.name if base.module == "pyspark" else "boto3", name)})
+            if base.name in CLASSES:
+                return self._method(base.name, node, certain=certain)
+            return frozenset({Method(f"Transform:{base.name}", name)})
+        if isinstance(base, Instance):
+            return self._method(base.owner, node, certain=certain)
+        return _NOTHING
+
+    def _method(self, owner: str, node: ast.Attribute, *, certain: bool) -> Values:
+        name = node.attr
+        if owner == "JVM":
+            self.uses.jvm[id(node)] = (ast.unparse(node), node.lineno)
+        if owner == "JVM" or name in _JVM:
+            return frozenset({Instance("JVM")})
+        if owner in _READERS:
+            owner, name = "GlueContext", f"{owner}_{name}"
+        made = _PROPERTIES.get((owner, name))
+        if made is not None:
+            return frozenset({made})
+        if owner in CLASSES:
+            self.uses.use(node, CLASSES[owner], owner, name, certain=certain)
+        return frozenset({Method(owner, name)})
+
+    def _call(self, node: ast.Call, scope: Scope) -> Values:
+        functions = self.evaluate(node.func, scope)
+        positional = [self.evaluate(each, scope) for each in node.args]
+        named = {each.arg or "**": self.evaluate(each.value, scope) for each in node.keywords}
+        self._note_format(node, positional)
+        found: set[Value] = set()
+        for each in functions:
+            found |= self._result(each, node, positional, named, scope)
+        return frozenset(found)
+
+    def _result(
+        self, function: Value, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values], scope: Scope
+    ) -> Values:
+        match function:
+            case Function(number):
+                return self.call(number, positional, named)
+            case Name():
+                return self._made(function, node, scope)
+            case Instance(owner) if owner.startswith("Transform:"):
+                return frozenset({FRAME})
+            case Method(owner, name):
+                if owner == "Transform:EntityDetector" and name in _DETECTS:
+                    self._note_entities(node, scope)
+                return self._method_result(owner, name, node, positional, named)
+        return _NOTHING
+
+    def _method_result(
+        self, owner: str, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values]
+    ) -> Values:
+        returned = RETURNS.get((owner, name))
+        if owner.startswith("Transform:"):
+            transform = owner.removeprefix("Transform:")
+            if transform == "EvaluateDataQuality":
+                self._note_call(transform, node, positional, named, ("frame", "ruleset"))
+            collection = transform in _COLLECTIONS or (transform, name) == ("EvaluateDataQuality", "process_rows")
+            returned = Instance("DynamicFrameCollection") if collection else RETURNS.get(("Transform", name))
+        elif owner == "boto3" and name in {"client", "resource"}:
+            self._note_call(name, node, positional, named, ("service_name",))
+        elif owner == "boto3" or (owner in _SPARK and name == "getOrCreate"):
+            returned = Instance(owner)
+        elif owner == "GlueContext":
+            self._glue_call(name, node, positional, named)
+        elif name == "setFormat" and owner in {"DataSource", "DataSink"}:
+            self._note_call(f"{owner}.{name}", node, positional, _with_options(node, named), ("format",))
+        return _NOTHING if returned is None else frozenset({returned})
+
+    def _made(self, function: Name, node: ast.Call, scope: Scope) -> Values:
+        if function.name == "getResolvedOptions":
+            self._note_arguments(node, scope)
+        elif function.name in CLASSES or (function.module == "pyspark" and function.name in _SPARK):
+            return frozenset({Instance(function.name)})
+        elif function.module == "boto3":
+            return frozenset({Instance("boto3")})
+        elif function.module.startswith("awsglue") and function.name[:1].isupper():
+            return frozenset({Instance(f"Transform:{function.name}")})
+        return _NOTHING
+
+    def _glue_call(self, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values]) -> None:
+        if name == "forEachBatch":
+            for given in (*positional[1:2], *(named[each] for each in ("batch_function",) if each in named)):
+                for each in given:
+                    if isinstance(each, Function):
+                        self.call(each.number, [frozenset({Instance("DataFrame")}), _NOTHING], {})
+        if name in {"getSource", "getSink", "getStreamingSource"}:
+            self._note_call(name, node, positional, _with_options(node, named), _SOURCE)
+        else:
+            names = _SIGNATURES.get(name) or next((_SIGNATURES[end] for end in _ENDS if name.endswith(end)), None)
+            if names is not None:
+                before = ("frame",) if name.startswith("write") else ()
+                self._note_call(name, node, positional, named, (*before, *names))
+
+    def _note_call(
+        self, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values], names: Sequence[str]
+    ) -> None:
+        arguments = {**dict(zip(names, positional, strict=False)), **named}
+        self.uses.calls[id(node)] = Call(name=name, line=node.lineno, node=id(node), arguments=arguments)
+
+    def _note_arguments(self, node: ast.Call, scope: Scope) -> None:
+        for name in _listed_texts(node, {"options"}, scope):
+            self.uses.arguments.setdefault(name, (node.lineno, id(node)))
+
+    def _note_entities(self, node: ast.Call, scope: Scope) -> None:
+        names = _listed_texts(node, {"entityTypesToDetect", "detectionParameters"}, scope)
+        self.uses.entities.append((names, node.lineno, id(node)))
+
+    def _note_format(self, node: ast.Call, positional: Sequence[Values]) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and len(positional) == 1:
+            # "...".format(x) is no reader's.
+            if isinstance(node.func.value, (ast.Constant, ast.JoinedStr)):
+                return
+            texts = [each.text for each in positional[0] if isinstance(each, Text)]
+            if len(texts) == 1:
+                self.uses.texts.append((texts[0], node.lineno, id(node)))
+
+
+def _listed_texts(node: ast.Call, names: Collection[str], scope: Scope) -> list[str]:
+    """Return the literal texts of a call's second argument, a list or the keys of a map, or of one with these names."""
+    given = next((each.value for each in node.keywords if each.arg in names), node.args[1] if node.args[1:] else None)
+    if isinstance(given, ast.Name):
+        given = scope.node(given.id)
+    listed = given.elts if isinstance(given, (ast.List, ast.Tuple, ast.Set)) else ()
+    parts = given.keys if isinstance(given, ast.Dict) else listed
+    return [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+
+
+def _with_options(node: ast.Call, named: Mapping[str, Values]) -> Mapping[str, Values]:
+    """Return the arguments of a method that takes options as keywords, with these as the argument ``options``."""
+    given = [(each.arg, each.value, named[each.arg or "**"]) for each in node.keywords if each.arg not in _SOURCE]
+    return {**named, "options": _entries(given)}
+
+
+def _entries(given: Sequence[tuple[str | None, ast.expr, Values]]) -> Values:
+    """Return a dictionary by its keys, their expressions and values; what is under None is unpacked."""
+    items: list[tuple[str, str | None, int]] = []
+    fixed = True
+    for key, node, known in given:
+        if key is not None:
+            items.append((key, _literal(node, known), node.lineno))
+            continue
+        fixed = False
+        items += (item for each in known if isinstance(each, Entries) for item in each.items)
+    return frozenset({Entries(tuple(items), fixed)})
+
+
+def _literal(node: ast.expr, known: Values) -> str | None:
+    """Return a value as an option's text, None for one that is computed."""
+    if isinstance(node, ast.Constant):
+        return str(node.value).lower() if isinstance(node.value, bool) else str(node.value)
+    texts = [each.text if isinstance(each, Text) else None for each in known]
+    return texts[0] if len(texts) == 1 else None
+
+
+def _expressions(node: ast.AST) -> list[ast.expr]:
+    """Return the expressions within one, those of comprehensions included."""
+    found: list[ast.expr] = []
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            found.append(child)
+        elif isinstance(child, ast.comprehension):
+            found += [child.iter, *child.ifs]
+    return found

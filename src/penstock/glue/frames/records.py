@@ -1,0 +1,174 @@
+"""Records for the functions of scripts, and their results as rows. No Spark session: this runs in Spark's workers.
+
+A record is a dict whose fields are attributes, too. A choice is the value itself, of whatever type it is.
+"""
+
+import json
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import types as s
+
+from penstock.glue.schemas.choices import is_choice, is_sparse
+from penstock.glue.schemas.inference import type_of
+
+__all__ = ["ERROR_FIELDS", "Attempt", "DynamicRecord", "attempts", "record_reader", "row_writer"]
+
+_MOST_TEXT = 10_000
+Convert = Callable[[Any], Any]
+
+
+class DynamicRecord(dict[str, Any]):
+    """A record of a DynamicFrame: ``record["field"]`` and ``record.field`` are the same."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"The record has no field {name}. It has {', '.join(self) or 'none'}.") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        self.pop(name, None)
+
+
+def record_reader(kind: s.DataType) -> Convert | None:
+    """Return the function from Spark's value of ``kind`` to a record's, None if the value stays as it is."""
+    if isinstance(kind, s.StructType):
+        readers = [(each.name, record_reader(each.dataType)) for each in kind.fields]
+        lacking = frozenset(each.name for each in kind.fields if is_sparse(each))
+        return _member(readers) if is_choice(kind) else _struct(readers, lacking)
+    if isinstance(kind, s.ArrayType):
+        element = record_reader(kind.elementType)
+        return None if element is None else lambda value: value and [element(each) for each in value]
+    if isinstance(kind, s.MapType):
+        inner = record_reader(kind.valueType)
+        return None if inner is None else lambda value: value and {key: inner(each) for key, each in value.items()}
+    return None
+
+
+def _struct(readers: list[tuple[str, Convert | None]], lacking: frozenset[str]) -> Convert:
+    def read(value: Any) -> Any:
+        if value is None:
+            return None
+        pairs = zip(readers, value, strict=True)
+        return DynamicRecord(
+            (name, each if reader is None else reader(each))
+            for (name, reader), each in pairs
+            if each is not None or name not in lacking
+        )
+
+    return read
+
+
+def _member(readers: list[tuple[str, Convert | None]]) -> Convert:
+    def read(value: Any) -> Any:
+        for (_, reader), each in zip(readers, value or (), strict=bool(value)):
+            if each is not None:
+                return each if reader is None else reader(each)
+        return None
+
+    return read
+
+
+def row_writer(kind: s.DataType) -> Convert | None:
+    """Return the function from a record's value to Spark's of ``kind``, None if the value stays as it is."""
+    if isinstance(kind, s.StructType):
+        writers = [(each.name, row_writer(each.dataType)) for each in kind.fields]
+        return _written_choice(writers) if is_choice(kind) else _written_struct(writers)
+    if isinstance(kind, s.ArrayType):
+        element = row_writer(kind.elementType) or _same
+        return lambda value: None if value is None else [element(each) for each in value]
+    if isinstance(kind, s.MapType):
+        inner = row_writer(kind.valueType) or _same
+        return lambda value: None if value is None else {str(key): inner(each) for key, each in value.items()}
+    return _float if isinstance(kind, s.DoubleType | s.FloatType) else None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _float(value: Any) -> Any:
+    return None if value is None else float(value)
+
+
+def _written_struct(writers: list[tuple[str, Convert | None]]) -> Convert:
+    def write(value: Any) -> Any:
+        if value is None:
+            return None
+        return tuple(value.get(name) if writer is None else writer(value.get(name)) for name, writer in writers)
+
+    return write
+
+
+def _written_choice(writers: list[tuple[str, Convert | None]]) -> Convert:
+    places = {name: (place, writer) for place, (name, writer) in enumerate(writers)}
+
+    def write(value: Any) -> Any:
+        if value is None:
+            return None
+        name = type_of(value).typeName()
+        # Integers that fit a smaller type are of the next larger one if the choice has only that.
+        place, writer = next(places[each] for each in (name, *_LARGER.get(name, ())) if each in places)
+        found: list[Any] = [None] * len(writers)
+        found[place] = value if writer is None else writer(value)
+        return tuple(found)
+
+    return write
+
+
+_LARGER: Mapping[str, tuple[str, ...]] = {
+    "int": ("long", "short", "byte", "double", "float"),
+    "double": ("float",),
+    "struct": ("map",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a function made of one record: a result, or the error that it raised."""
+
+    result: Any = None
+    error: tuple[str, list[str], str] | None = None
+
+
+ERROR_FIELDS = s.StructType(
+    [
+        s.StructField("msg", s.StringType()),
+        s.StructField("stackTrace", s.ArrayType(s.StringType())),
+        s.StructField("input", s.StringType()),
+    ]
+)
+"""Of an error record: the message, the lines of the trace, and the record as JSON, at most 10,000 characters of it."""
+
+
+def attempts(
+    rows: Iterable[Any], schema: s.StructType, function: Callable[[Any], Any], *, traced: bool = True
+) -> Iterator[Attempt]:
+    """Yield what ``function`` makes of each row. An exception is the error of its record, and no other's.
+
+    Not ``traced``, an error has its message alone, as a trace costs twenty times what the function does.
+    """
+    read = record_reader(schema)
+    assert read is not None
+    for row in rows:
+        try:
+            yield Attempt(function(read(row)))
+        except Exception as error:  # noqa: BLE001 - the script's own function
+            yield failed(error, read(row)) if traced else Attempt(error=(_message(error), [], ""))
+
+
+def failed(error: Exception, record: Any) -> Attempt:
+    """Return the attempt that raised ``error`` for ``record``."""
+    lines = [line.rstrip() for line in traceback.format_exception(error)]
+    text = json.dumps(record, default=str)[:_MOST_TEXT]
+    return Attempt(error=(_message(error), lines[-50:], text))
+
+
+def _message(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:_MOST_TEXT]

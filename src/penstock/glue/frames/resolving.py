@@ -1,0 +1,183 @@
+"""ResolveChoice: what becomes of the choices of a frame, by AWS's actions.
+
+Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-transforms-ResolveChoice.html
+"""
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as s
+
+from penstock.errors import InvalidInput
+from penstock.glue.frames.fields import Path, split
+from penstock.glue.frames.mapping import cast_to, named_type, type_name
+from penstock.glue.schemas.choices import choice_column, has_choice, is_choice, member
+
+__all__ = ["ELEMENT", "Action", "action_of", "catalog_actions", "resolve_path", "resolved"]
+
+_log = logging.getLogger("awsglue")
+
+ELEMENT = "[]"
+"""The part of a path that means each element of an array: ``links[].url`` is links, [], url."""
+
+_PLAIN = {"make_cols", "make_struct", "keepasstruct"}
+_HELP = "Use cast:TYPE, project:TYPE, make_cols or make_struct."
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """``name`` is cast, project, make_cols or make_struct; ``type`` is the type of the first two."""
+
+    name: str
+    type: str = ""
+
+
+def action_of(text: str) -> Action:
+    """Return the action that ``text`` names. Raises :class:`InvalidInput` for others."""
+    name, _, kind = text.strip().partition(":")
+    name = name.strip().lower()
+    if name in _PLAIN and not kind:
+        return Action("make_struct" if name == "keepasstruct" else name)
+    if name in {"cast", "project"} and kind.strip():
+        named_type(kind)
+        return Action(name, kind.strip())
+    raise InvalidInput(f"{text!r} is not an action of ResolveChoice.", remedy=_HELP)
+
+
+def resolve_path(text: str) -> Path:
+    """Return the names of a path, with :data:`ELEMENT` for each ``[]``. Raises :class:`InvalidInput`."""
+    return split(re.sub(r"\[\](?=\.|\[|$)", f".{ELEMENT}", text))
+
+
+def resolved(frame: DataFrame, actions: Mapping[Path, Action], default: Action | None = None) -> DataFrame:
+    """Return the frame with each action at its path, and ``default`` for all other choices.
+
+    A path that does not exist is told in a warning. Raises :class:`InvalidInput` for ``make_cols`` of an array's elements.
+    """
+    for path in actions:
+        if not _exists(frame.schema, path):
+            _log.warning("ResolveChoice: no record has a field %s, so that its action has no effect.", _shown(path))
+    plan = _Plan(actions, default)
+    columns = [
+        column
+        for each in frame.schema.fields
+        for column in plan.fields(F.col(f"`{each.name}`"), each.name, each.dataType, (each.name,))
+    ]
+    return frame.select(*columns)
+
+
+def _shown(path: Path) -> str:
+    return ".".join(path).replace(f".{ELEMENT}", ELEMENT)
+
+
+def _exists(kind: s.DataType, path: Path) -> bool:
+    if not path:
+        return True
+    if isinstance(kind, s.ArrayType):
+        return path[0] == ELEMENT and _exists(kind.elementType, path[1:])
+    if not isinstance(kind, s.StructType):
+        return False
+    if is_choice(kind):
+        # A struct or an array among the alternatives has no name of its own in a path.
+        return any(_exists(each.dataType, path) for each in kind.fields)
+    return path[0] in kind.names and _exists(kind[path[0]].dataType, path[1:])
+
+
+def catalog_actions(
+    frame: DataFrame, glue_ctx: Any, database: str | None, table_name: str | None, catalog_id: str | None
+) -> DataFrame:
+    """Return the frame with each choice of a column cast to the column's type in a table of the catalog.
+
+    Raises :class:`InvalidInput` without the table's name, and if a choice within a column has no type there.
+    """
+    if not database or not table_name:
+        raise InvalidInput("match_catalog needs a table.", remedy="Give database and table_name.")
+    table: Mapping[str, Any] = glue_ctx._session.catalog(catalog_id).table(database, table_name)
+    known = [*table.get("StorageDescriptor", {}).get("Columns", []), *table.get("PartitionKeys", [])]
+    types = {str(each["Name"]).lower(): str(each["Type"]) for each in known}
+    actions: dict[Path, Action] = {}
+    for field in frame.schema.fields:
+        if not has_choice(field.dataType):
+            continue
+        if not is_choice(field.dataType) or field.name.lower() not in types:
+            where = "has no such column" if is_choice(field.dataType) else "cannot be matched within a column"
+            raise InvalidInput(
+                f"The choice of {field.name} stays: table {database}.{table_name} {where}.",
+                remedy="Resolve it by specs first.",
+            )
+        actions[(field.name,)] = Action("cast", types[field.name.lower()])
+    return resolved(frame, actions)
+
+
+class _Plan:
+    """Builds the columns of one frame."""
+
+    def __init__(self, actions: Mapping[Path, Action], default: Action | None) -> None:
+        self._actions = actions
+        self._default = default
+
+    def fields(self, column: Column, name: str, kind: s.DataType, path: Path) -> Sequence[Column]:
+        """Return what the field at ``path`` becomes: one column, or with make_cols one for each type."""
+        action = self._action(path, kind)
+        if action is not None and action.name == "make_cols" and is_choice(kind):
+            assert isinstance(kind, s.StructType)
+            return [
+                self._value(member(column, each.name), each.dataType, path, inner=True).alias(f"{name}_{each.name}")
+                for each in kind.fields
+            ]
+        return [self._value(column, kind, path).alias(name)]
+
+    def _action(self, path: Path, kind: s.DataType) -> Action | None:
+        return self._actions.get(path) or (self._default if is_choice(kind) else None)
+
+    def _touches(self, kind: s.DataType, path: Path) -> bool:
+        below = any(each[: len(path)] == path for each in self._actions)
+        return below or (self._default is not None and has_choice(kind))
+
+    def _value(self, column: Column, kind: s.DataType, path: Path, *, inner: bool = False) -> Column:
+        if not self._touches(kind, path):
+            return column
+        action = None if inner else self._action(path, kind)
+        if action is not None:
+            return self._acted(column, kind, path, action)
+        if is_choice(kind):
+            assert isinstance(kind, s.StructType)
+            return choice_column(self._members(column, kind, path))
+        if isinstance(kind, s.StructType):
+            parts = [
+                part
+                for each in kind.fields
+                for part in self.fields(column[each.name], each.name, each.dataType, (*path, each.name))
+            ]
+            return F.when(column.isNotNull(), F.struct(*parts))
+        if isinstance(kind, s.ArrayType):
+            element = kind.elementType
+            return F.transform(column, lambda each: self._value(each, element, (*path, ELEMENT)))
+        return column
+
+    def _members(self, column: Column, kind: s.StructType, path: Path) -> dict[str, Column]:
+        return {each.name: self._value(member(column, each.name), each.dataType, path, inner=True) for each in kind.fields}
+
+    def _acted(self, column: Column, kind: s.DataType, path: Path, action: Action) -> Column:
+        if action.name == "cast":
+            return cast_to(column, kind, action.type)
+        if not is_choice(kind):
+            return column
+        assert isinstance(kind, s.StructType)
+        if action.name == "make_struct":
+            members = self._members(column, kind, path)
+            return F.when(column.isNotNull(), F.struct(*(each.alias(name) for name, each in members.items())))
+        if action.name == "make_cols":
+            raise InvalidInput(
+                f"The elements of {_shown(path)} cannot become columns.", remedy="Use make_struct, cast or project for them."
+            )
+        wanted = type_name(action.type)
+        if wanted not in kind.names:
+            target = named_type(action.type)
+            return F.lit(None).cast(target or s.StringType())
+        return self._value(member(column, wanted), kind[wanted].dataType, path, inner=True)

@@ -1,0 +1,147 @@
+"""What scripts' own calls of Spark need in a job's session: the drivers of JDBC by their URLs, and RDDs of lines.
+
+Spark asks Java's DriverManager for the driver of a URL. That finds no driver of ``spark.jars``, and once a driver was named,
+as Glue's readers do, it finds Spark's wrapper, which Spark cannot make again. So the driver is named here.
+
+``SparkContext.textFile`` needs Hadoop's local files with checksums, of which the folder of the lake has none.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter
+
+from penstock.glue.databases import KINDS
+
+__all__ = ["driver_class", "guard_own_readers"]
+
+_FORM, _DRIVER = "_penstock_form", "_penstock_driver"
+_VENDORS = {**KINDS, "mariadb": ("org.mariadb.jdbc.Driver", "com.mysql.cj.jdbc.Driver")}
+_ROOT = re.compile(r"s3[an]?://[^/*?{]+/?")
+_LOCAL, _LOCAL_KEY = "org.apache.hadoop.fs.LocalFileSystem", "fs.file.impl"
+
+
+def guard_own_readers() -> None:
+    """Change the readers and writers of this process; a second call changes nothing."""
+    if hasattr(DataFrameReader, _FORM):
+        return
+    for kind, end in ((DataFrameReader, "load"), (DataFrameWriter, "save")):
+        changed: Any = kind
+        setattr(changed, _FORM, None)
+        setattr(changed, _DRIVER, None)
+        changed.format = _remembering_form(changed.format)
+        changed.option = _remembering_option(changed.option)
+        changed.options = _remembering_options(changed.options)
+        setattr(changed, end, _naming_driver(getattr(changed, end)))
+        changed.jdbc = _naming_in_properties(changed.jdbc)
+    context: Any = SparkContext
+    context.textFile = _beside_raw_files(context.textFile)
+
+
+def driver_class(spark: SparkSession, url: str) -> str | None:
+    """Return the class of the driver of ``url`` that is on the class path, None without one."""
+    vendor = url.lower().removeprefix("jdbc:").partition(":")[0]
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for name in _VENDORS.get(vendor, ()):
+        try:
+            loader.loadClass(name)
+        except Py4JJavaError:
+            continue
+        return name
+    return None
+
+
+def _session(each: Any) -> SparkSession:
+    found: SparkSession = each._spark
+    return found
+
+
+def _remembering_form(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def form(self: Any, source: str) -> Any:
+        setattr(self, _FORM, str(source).lower())
+        return original(self, source)
+
+    return form
+
+
+def _remember(self: Any, pairs: Iterable[tuple[str, Any]]) -> None:
+    known = dict(getattr(self, _DRIVER) or {})
+    known.update({name.lower(): value for name, value in pairs if name.lower() in {"url", "driver"}})
+    setattr(self, _DRIVER, known)
+
+
+def _remembering_option(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def option(self: Any, key: str, value: Any) -> Any:
+        _remember(self, [(key, value)])
+        return original(self, key, value)
+
+    return option
+
+
+def _remembering_options(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def options(self: Any, **given: Any) -> Any:
+        _remember(self, given.items())
+        return original(self, **given)
+
+    return options
+
+
+def _naming_driver(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def end(self: Any, path: Any = None, format: Any = None, *args: Any, **given: Any) -> Any:
+        _remember(self, given.items())
+        known = getattr(self, _DRIVER)
+        if str(format or getattr(self, _FORM) or "").lower() == "jdbc" and "driver" not in known and "url" in known:
+            name = driver_class(_session(self), str(known["url"]))
+            if name is not None:
+                given["driver"] = name
+        return original(self, path, format, *args, **given)
+
+    return end
+
+
+def _naming_in_properties(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def jdbc(self: Any, url: str, *args: Any, **given: Any) -> DataFrame:
+        properties = dict(given.get("properties") or {})
+        name = None if "driver" in properties else driver_class(_session(self), url)
+        if name is not None and all(not isinstance(each, dict) for each in args):
+            given["properties"] = {**properties, "driver": name}
+        found: DataFrame = original(self, url, *args, **given)
+        return found
+
+    return jdbc
+
+
+def _beside_raw_files(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap ``textFile``, for whose call alone the local files are those with checksums; the lake's stay as they are."""
+
+    @wraps(original)
+    def text_file(self: Any, name: str, *args: Any, **given: Any) -> Any:
+        configuration = self._jsc.hadoopConfiguration()
+        if (configuration.get(_LOCAL_KEY) or _LOCAL) == _LOCAL:
+            return original(self, name, *args, **given)
+        # Hadoop's older listing of a bucket's root fails, and that of a pattern does not.
+        names = ",".join(f"{each.rstrip('/')}/*" if _ROOT.fullmatch(each) else each for each in name.split(","))
+        hadoop = self._jvm.org.apache.hadoop
+        local = hadoop.conf.Configuration(configuration)
+        local.set(_LOCAL_KEY, _LOCAL)
+        root = self._jvm.java.net.URI.create("file:///")
+        # Hadoop keeps one instance of a file system; one that is closed is made again.
+        hadoop.fs.FileSystem.get(root, configuration).close()
+        checked = hadoop.fs.FileSystem.getLocal(local)
+        try:
+            return original(self, names, *args, **given)
+        finally:
+            checked.close()
+
+    return text_file

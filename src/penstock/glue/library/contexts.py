@@ -1,0 +1,73 @@
+"""``awsglue.context``, ``awsglue.job``, ``awsglue.utils`` and the readers, sources and sinks of a context."""
+
+from collections.abc import Sequence
+
+from penstock.glue.library.rows import Row, differs, refused, served
+
+__all__ = ["ROWS"]
+
+_CONTEXT, _FRAMES = "awsglue.context", "awsglue.dynamicframe"
+_READ = "Read with spark.read, then DynamicFrame.fromDF."
+_WRITE = "Write with Spark's writer: frame.toDF().write, or the DataFrame's own."
+_FILES = "Files (parquet, json, csv, orc, avro), postgresql, redshift, dynamodb, iceberg, delta, kafka and kinesis."
+_MADE = "The context's get methods make it; what it is made of is of our own."
+_S3 = "The lake has one storage class; change an object's with boto3's S3 client."
+_LEDGER = "AWS has removed governed tables, too; append with Spark's writer."
+_JVM = "It belongs to AWS's own JVM classes; use the Python names of this table."
+_READS = (
+    "Files and tables (csv, json, parquet, orc, avro, xml, grokLog), databases, dynamodb, iceberg, delta; kafka and kinesis."
+)
+_DATABASES = "One transaction; Redshift's COPY needs a folder in AWS's S3; drivers but PostgreSQL's come by --extra-jars."
+
+ROWS: Sequence[Row] = [
+    *served(_CONTEXT, "", "GlueContext"),
+    *served(_CONTEXT, "GlueContext", "spark_session add_ingestion_time_columns create_dynamic_frame_from_rdd"),
+    *served(
+        _CONTEXT,
+        "GlueContext",
+        "create_data_frame create_dynamic_frame write_dynamic_frame write_data_frame getSource getStreamingSource getSink",
+    ),
+    *differs(_CONTEXT, "GlueContext", "create_data_frame_from_options create_data_frame_from_catalog", _READS),
+    *differs(
+        _CONTEXT,
+        "GlueContext",
+        "forEachBatch",
+        "Option recordPollingLimit has no effect; at least once, and write_batch_once writes a batch once.",
+    ),
+    *differs(_CONTEXT, "GlueContext", "get_logger", "Python's logger; its lines go to standard error, not to CloudWatch."),
+    *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_options write_from_options", _FILES),
+    *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_catalog write_data_frame_from_catalog", _FILES),
+    *differs(_CONTEXT, "GlueContext", "create_dynamic_frame_from_options create_dynamic_frame_from_catalog", _READS),
+    *refused(_CONTEXT, "GlueContext", "getCatalogSource create_sample_dynamic_frame", _READ),
+    *differs(
+        _CONTEXT,
+        "GlueContext",
+        "create_sample_dynamic_frame_from_catalog create_sample_dynamic_frame_from_options",
+        "sample_options have no effect: all files are listed.",
+    ),
+    *refused(_CONTEXT, "GlueContext", "getCatalogSink", _WRITE),
+    *differs(_CONTEXT, "GlueContext", "write_dynamic_frame_from_jdbc_conf write_from_jdbc_conf", _DATABASES),
+    *served(_CONTEXT, "GlueContext", "extract_jdbc_conf"),
+    *differs(_CONTEXT, "GlueContext", "purge_table purge_s3_path", "Hidden files stay, which no reader sees."),
+    *served(_CONTEXT, "GlueContext", "get_catalog_schema_as_spark_schema"),
+    *refused(_CONTEXT, "GlueContext", "transition_table transition_s3_path", _S3),
+    *refused(_CONTEXT, "GlueContext", "start_transaction begin_transaction commit_transaction", _LEDGER),
+    *refused(_CONTEXT, "GlueContext", "cancel_transaction abort_transaction", _LEDGER),
+    *differs(_CONTEXT, "GlueContext", "convert_resolve_option", "The result is a ResolveOption, for toDF."),
+    *served(_CONTEXT, "GlueContext", "currentTimeMillis"),
+    *served(_FRAMES, "", "DynamicFrameReader DynamicFrameWriter"),
+    *served("awsglue.dataframereader", "", "DataFrameReader"),
+    *served("awsglue.dataframewriter", "", "DataFrameWriter"),
+    *differs("awsglue.data_sink", "", "DataSink", _MADE),
+    *differs("awsglue.data_source", "", "DataSource", _MADE),
+    *differs("awsglue.streaming_data_source", "", "StreamingDataSource", _MADE),
+    *served("awsglue.job", "", "Job"),
+    *served("awsglue.job", "Job", "continuation_options job_bookmark_options job_bookmark_range_options"),
+    *served("awsglue.job", "Job", "id_params encryption_type_options"),
+    *served("awsglue.job", "Job", "isInitialized init commit"),
+    *refused("awsglue.dataframe_transforms.apply_mapping", "", "ApplyMapping", "Use awsglue.transforms.ApplyMapping."),
+    *refused("awsglue.devutils", "", "*", "It belongs to AWS's notebooks: make a GlueContext in one of your own."),
+    *refused("awsglue.glue_shell", "", "*", "It belongs to AWS's notebooks: make a GlueContext in one of your own."),
+    *served("awsglue.utils", "", "getResolvedOptions GlueArgumentError GlueArgumentParser strip_option_prefix"),
+    *refused("awsglue.utils", "", "makeOptions callsite", _JVM),
+]

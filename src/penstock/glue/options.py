@@ -1,0 +1,96 @@
+"""Options of scripts: text or numbers under Glue's names, held to the table of what AWS documents.
+
+An option that AWS documents and that is not served is refused if a result would be another without it, and else a warning
+says that it has no effect. One that AWS does not document is ignored, as there, with a warning.
+"""
+
+import logging
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from penstock.errors import InvalidInput
+from penstock.glue.library.options import PAGE, judged, row_of
+from penstock.spark.sources.options import Options as SourceOptions
+
+__all__ = ["Options"]
+
+_log = logging.getLogger("awsglue")
+_told: set[tuple[str, str, str]] = set()
+_OURS = ("penstock", "awsglue", "awsgluedq", "awsglueml")
+
+
+class Options(SourceOptions):
+    """The options that a script gives to ``owner``, which is one of the table's: ``the kafka source``.
+
+    Those that are refused raise :class:`InvalidInput`; the others that have no effect are said in one warning. With
+    ``strict`` unknown ones are refused, too: where a mistake cannot be made good.
+    """
+
+    def __init__(self, owner: str, given: Mapping[str, Any], *, strict: bool = False) -> None:
+        super().__init__(owner, given)
+        self._judge(strict=strict)
+
+    def raw(self, name: str) -> Any:
+        """Return the option as the script gives it, None without it or if it is not served."""
+        row = row_of(self.owner, name)
+        assert row is not None, f"{self.owner} reads {name}, which its table lacks"
+        return self._given.get(name) if row.status == "served" else None
+
+    def rest(self, prefix: str) -> dict[str, str]:
+        """Return every option whose name begins with ``prefix``."""
+        return {name: self.text(name) or "" for name in self._given if name.startswith(prefix)}
+
+    def with_defaults(self, defaults: Mapping[str, Any]) -> "Options":
+        """Give options that the script has not given; None is none. Return these options."""
+        self._given = {**{name: value for name, value in defaults.items() if value is not None}, **self._given}
+        return self
+
+    def _judge(self, *, strict: bool) -> None:
+        title = self.title
+        without: dict[str, list[str]] = {}
+        unknown: list[str] = []
+        place = _place()
+        for name in sorted(self._given):
+            found = judged(self.owner, name, self._given[name])
+            if found.status == "refused":
+                raise InvalidInput(f"Option {name} of {self.owner} is not supported.", remedy=found.note)
+            if found.status == "unknown" and strict:
+                raise InvalidInput(
+                    f"{title} has no option {name!r}.", remedy=f"{found.note} {PAGE} lists the options.".strip()
+                )
+            if found.status == "served" or _said(self.owner, name, place):
+                continue
+            if found.status == "unknown":
+                hint = found.note[:1].lower() + found.note[1:].rstrip(".")
+                unknown.append(f"{name} ({hint})" if hint else name)
+            else:
+                without.setdefault(found.note, []).append(name)
+        told = [f"{title} ignores {', '.join(unknown)}, as AWS does."] if unknown else []
+        for note, names in without.items():
+            told.append(f"{' and '.join(names)} {'have' if names[1:] else 'has'} no effect here: {note}")
+        if told:
+            about = "" if unknown else f"{title}: "
+            _log.warning("%s%s%s %s lists the options.", place, about, " ".join(told), PAGE)
+
+
+def _said(owner: str, name: str, place: str) -> bool:
+    """Return whether the same line of the script has said it: a stream writes every batch anew."""
+    known = (owner, name, place)
+    if place and known in _told:
+        return True
+    _told.add(known)
+    return False
+
+
+def _place() -> str:
+    """Return the line of the script that is at work, such as ``job.py, line 3: ``; empty at a prompt."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _OURS:
+            name = frame.f_code.co_filename
+            return "" if name.startswith("<") else f"{Path(name).name}, line {frame.f_lineno}: "
+        frame = frame.f_back
+    return ""

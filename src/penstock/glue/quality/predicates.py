@@ -1,0 +1,172 @@
+"""What a rule says of each row, as a column that is true, false, or NULL for a row that its ``where`` leaves out.
+
+Source: AWS Glue Developer Guide, "ColumnValues" (NULL fails every condition but ``!=`` and ``not in``), "ColumnLength",
+"ColumnDataType", "DataFreshness".
+"""
+
+import datetime
+import re
+from collections.abc import Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812
+
+from penstock.glue.quality.rulesets import COMPARISONS, Condition, Duration, Keyword, Moment, Number, Rule, Text
+
+__all__ = ["column_of", "data_type", "freshness", "length", "values"]
+
+_TYPES = {"boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "integer": "INT", "double": "DOUBLE"}
+_TYPES |= {"float": "FLOAT", "long": "BIGINT"}
+_DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
+_FORMATS = {
+    *("dd-MM-yyyy", "MM-dd-yyyy", "yyyy-MM-dd", "dd/MM/yyyy", "MM/dd/yyyy", "yyyy/MM/dd"),
+    *("MM-yyyy", "dd-MM", "MM-dd", "yyyy-MM", "MM/yyyy", "dd/MM", "MM/dd", "yyyy/MM"),
+}
+
+
+def column_of(name: str) -> Column:
+    """Return the column, whatever characters its name has."""
+    return F.col(f"`{name.replace('`', '``')}`")
+
+
+def values(rule: Rule, now: datetime.datetime) -> Column:
+    """Return ColumnValues' predicate. Raises ``ValueError`` for a condition that cannot be."""
+    condition, column = _condition(rule), column_of(rule.parameters[0])
+    plain = [each for each in condition.operands if not isinstance(each, Keyword)]
+    if condition.operator == "matches":
+        return _known(_matches(column, str(getattr(plain[0], "value", "")), negated=condition.negated))
+    if condition.kind == "number":
+        found = _compared(condition, column.try_cast("double"), [F.lit(_number(each)) for each in plain])
+    elif condition.kind == "date":
+        found = _compared(
+            condition, F.try_to_timestamp(column.cast("string")).cast("date"), [_day(each, now) for each in plain]
+        )
+    else:
+        found = _compared(condition, column.cast("string"), [F.lit(_text(each)) for each in plain])
+    return _with_keywords(condition, column, found)
+
+
+def length(rule: Rule) -> Column:
+    """Return ColumnLength's predicate; NULL has the length 0."""
+    size = F.coalesce(F.length(column_of(rule.parameters[0]).cast("string")), F.lit(0))
+    condition = _condition(rule)
+    return _known(_compared(condition, size, [F.lit(_number(each)) for each in condition.operands]))
+
+
+def freshness(rule: Rule, now: datetime.datetime) -> Column:
+    """Return DataFreshness' predicate, over the age in hours."""
+    moment = F.try_to_timestamp(column_of(rule.parameters[0]).cast("string"))
+    age = F.round((F.lit(now.timestamp()).cast("double") - moment.cast("double")) / 3600, 2)
+    condition = _condition(rule)
+    return _known(
+        _compared(condition, age, [F.lit(each.hours) for each in condition.operands if isinstance(each, Duration)])
+    )
+
+
+def data_type(rule: Rule) -> Column:
+    """Return ColumnDataType's predicate: whether a value can be of the type. Raises ``ValueError`` for another type."""
+    condition, column = _condition(rule), column_of(rule.parameters[0])
+    if condition.operator not in {"=", "!=", "in"}:
+        raise ValueError("Unsupported operator")
+    pattern = dict(rule.tags).get("format")
+    fits = [_castable(column, _text(each), pattern) for each in condition.operands]
+    found = fits[0]
+    for each in fits[1:]:
+        found = found | each
+    return ~found if condition.negated or condition.operator == "!=" else found
+
+
+def _castable(column: Column, name: str, pattern: str | None) -> Column:
+    kind = _TYPES.get(name.strip().lower())
+    decimal = _DECIMAL.fullmatch(name.strip().lower())
+    if decimal is not None:
+        kind = f"DECIMAL({decimal[1]},{decimal[2]})"
+    if kind is None:
+        raise ValueError(f"Unrecognized data type: {name[:60]}")
+    if pattern is None:
+        return column.try_cast(kind).isNotNull()
+    if kind != "DATE" or pattern not in _FORMATS:
+        raise ValueError("Unsupported rule format")
+    text = column.cast("string")
+    sign = "-" if "-" in pattern else "/"
+    if "yyyy" not in pattern:
+        text, pattern = F.concat(text, F.lit(f"{sign}2000")), f"{pattern}{sign}yyyy"
+    elif "dd" not in pattern:
+        text, pattern = F.concat(F.lit(f"01{sign}"), text), f"dd{sign}{pattern}"
+    return F.try_to_timestamp(text, F.lit(pattern)).isNotNull()
+
+
+def _condition(rule: Rule) -> Condition:
+    assert rule.condition is not None
+    return rule.condition
+
+
+def _compared(condition: Condition, value: Column, operands: Sequence[Column]) -> Column | None:
+    """Return the comparison with plain operands; None if there are only keywords."""
+    if not operands:
+        return None
+    if condition.operator == "between":
+        inside = (value > operands[0]) & (value < operands[1])
+        return ~inside if condition.negated else inside
+    if condition.operator == "in":
+        inside = value.isin(*operands)
+        return ~inside if condition.negated else inside
+    compared: Column = COMPARISONS[condition.operator](value, operands[0])
+    return compared
+
+
+def _with_keywords(condition: Condition, column: Column, found: Column | None) -> Column:
+    names = [each.name for each in condition.operands if isinstance(each, Keyword)]
+    if names and condition.operator not in {"=", "!=", "in"}:
+        raise ValueError(f"{names[0]} is compared by =, !=, in and not in.")
+    if condition.operator == "!=" or (condition.operator == "in" and condition.negated):
+        # NULL is unlike every value.
+        unlike = F.coalesce(found, F.lit(True)) if found is not None else F.lit(True)
+        for name in names:
+            unlike = unlike & ~_is_keyword(name, column)
+        return unlike
+    result = _known(found)
+    for name in names:
+        result = result | _is_keyword(name, column)
+    return result
+
+
+def _is_keyword(name: str, column: Column) -> Column:
+    text = column.cast("string")
+    if name == "NULL":
+        return column.isNull()
+    if name == "EMPTY":
+        return _known(text == "")
+    return _known((F.length(text) > 0) & (F.length(F.trim(text)) == 0))
+
+
+def _matches(column: Column, pattern: str, *, negated: bool) -> Column:
+    found = column.cast("string").rlike(f"^(?:{pattern})$")
+    return ~found if negated else found
+
+
+def _known(column: Column | None) -> Column:
+    return F.coalesce(column, F.lit(False)) if column is not None else F.lit(False)
+
+
+def _number(operand: object) -> float:
+    if not isinstance(operand, Number):
+        raise ValueError("earlier values are not compared with the values of rows.")
+    return operand.value
+
+
+def _text(operand: object) -> str:
+    if isinstance(operand, Text):
+        return operand.value
+    if isinstance(operand, Moment) and operand.date is not None:
+        return operand.date
+    if isinstance(operand, Number):
+        return str(int(operand.value)) if operand.value % 1 == 0 else str(operand.value)
+    raise ValueError("a list has values of different kinds.")
+
+
+def _day(operand: object, now: datetime.datetime) -> Column:
+    assert isinstance(operand, Moment)
+    if operand.date is not None:
+        return F.lit(datetime.date.fromisoformat(operand.date))
+    return F.lit((now + datetime.timedelta(hours=operand.hours)).date())

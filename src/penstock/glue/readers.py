@@ -1,0 +1,117 @@
+"""``create_dynamic_frame``, ``create_data_frame`` and the objects of ``getSource``: Glue's spellings of a read.
+
+Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensions-dynamic-frame-reader.html
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+from pyspark.sql import DataFrame
+
+from penstock.errors import InvalidInput
+from penstock.glue.frames.dynamic_frame import DynamicFrame
+from penstock.glue.payload import with_inferred_columns
+from penstock.glue.schemas.choices import without_marks
+from penstock.glue.session import GlueSession
+from penstock.glue.sources.kinds import read, read_stream, read_table
+from penstock.glue.sources.port import Read, Table
+
+__all__ = [
+    "DataFrameReader",
+    "DataSource",
+    "DynamicFrameReader",
+    "FrameReader",
+    "catalog_table",
+    "database_of",
+    "frame_from_options",
+    "table_frame",
+]
+
+
+class DataSource:
+    """What ``getSource`` and ``getStreamingSource`` return: a read, whose format may be given later."""
+
+    def __init__(self, glue_ctx: Any, request: Read, name: str = "") -> None:
+        self._glue_ctx = glue_ctx
+        self._request = request
+        self.name = name
+
+    def setFormat(self, format: str, **options: Any) -> None:  # noqa: N802
+        """Read files of ``format`` with its options."""
+        self._request = replace(self._request, format=format, format_options=options)
+
+    def getFrame(self, **_: Any) -> DynamicFrame:  # noqa: N802
+        """Return the rows that the source has now; numbers of partitions have no effect."""
+        return DynamicFrame.fromDF(read(self._request), self._glue_ctx, self.name)
+
+    def getDataFrame(self) -> DataFrame:  # noqa: N802
+        """Return the stream, or the rows that the source has now, as Spark's DataFrame."""
+        return frame_from_options(self._request)
+
+
+class FrameReader:
+    """``create_data_frame`` and ``create_dynamic_frame``: the context's methods under another spelling."""
+
+    def __init__(
+        self, from_options: Callable[..., Any], from_catalog: Callable[..., Any], from_rdd: Callable[..., Any]
+    ) -> None:
+        self.from_options = from_options
+        self.from_catalog = from_catalog
+        self.from_rdd = from_rdd
+
+
+class DynamicFrameReader(FrameReader):
+    """``create_dynamic_frame`` of a GlueContext."""
+
+    def __init__(self, glue_context: Any) -> None:
+        super().__init__(
+            glue_context.create_dynamic_frame_from_options,
+            glue_context.create_dynamic_frame_from_catalog,
+            glue_context.create_dynamic_frame_from_rdd,
+        )
+
+
+class DataFrameReader(FrameReader):
+    """``create_data_frame`` of a GlueContext."""
+
+    def __init__(self, glue_context: Any) -> None:
+        super().__init__(
+            glue_context.create_data_frame_from_options,
+            glue_context.create_data_frame_from_catalog,
+            glue_context.spark_session.createDataFrame,
+        )
+
+
+def frame_from_options(request: Read) -> DataFrame:
+    """Return the stream of the connection, or its rows. Raises :class:`InvalidInput` for a type that is not supported."""
+    found = read_stream(request)
+    if found is None:
+        found = read(request)
+    return found if found.isStreaming else without_marks(with_inferred_columns(found))
+
+
+def catalog_table(session: GlueSession, database: str, name: str | None, *, catalog_id: str | None) -> Table:
+    """Return a table of the catalog.
+
+    Raises :class:`InvalidInput` without a name, and :class:`penstock.errors.NotFound` for a table that does not exist.
+    """
+    if not name:
+        raise InvalidInput("Parameter table_name is missing.", remedy="Give database and table_name.")
+    return cast("Table", session.catalog(catalog_id).table(database, name))
+
+
+def table_frame(
+    session: GlueSession, database: str, table_name: str | None, *, catalog_id: str | None, **request: Any
+) -> DataFrame:
+    """Return the rows, or the stream, of a table of the catalog, of JSON as text. Raises as :func:`catalog_table` does."""
+    table = catalog_table(session, database, table_name, catalog_id=catalog_id)
+    return read_table(Read(session=session, kind="catalog", catalog_id=catalog_id, **request), table)
+
+
+def database_of(database: str | None, name_space: str | None) -> str:
+    """Return the database's name, which has two names in Glue. Raises :class:`InvalidInput` without or with both."""
+    if (database is None) == (name_space is None):
+        both = "both specified, choose one" if database is not None else "missing: one is needed"
+        raise InvalidInput(f"Parameters database and name_space are {both}.")
+    return str(database if name_space is None else name_space)

@@ -1,0 +1,106 @@
+"""Columns of one type as columns of a type that has it as a part: for unions of frames whose schemas differ."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from penstock.glue.schemas import gluetypes as g
+from penstock.glue.schemas.choices import choice_column, glue_type, is_sparse, member, null_column, spark_type
+
+__all__ = ["aligned", "extended", "united"]
+
+
+def united(one: DataFrame, other: DataFrame) -> DataFrame:
+    """Return the rows of both frames: fields that a frame lacks are null, those whose types differ are choices."""
+    kind = _merged(one, glue_type(other.schema))
+    return _as(_with_nulls_of(one, other), kind).union(_as(other, kind))
+
+
+def extended(frame: DataFrame, wanted: g.DataType) -> DataFrame:
+    """Return the frame with the fields of the struct ``wanted``, too, as :func:`united` makes them."""
+    return _as(frame, _merged(frame, wanted))
+
+
+def _merged(frame: DataFrame, other: g.DataType) -> g.StructType:
+    kind = g.mergeDataTypes(glue_type(frame.schema), other)
+    assert isinstance(kind, g.StructType)
+    return kind
+
+
+def _with_nulls_of(one: DataFrame, other: DataFrame) -> DataFrame:
+    """Return ``one`` without the marks of sparse fields that ``other`` may have as null: a union has those of the first."""
+    null = {field.name for field in other.schema.fields if not is_sparse(field)}
+    marked = {field.name: null_column(field) for field in one.schema.fields if is_sparse(field) and field.name in null}
+    return one.withColumns(marked) if marked else one
+
+
+def _as(frame: DataFrame, kind: g.StructType) -> DataFrame:
+    own = glue_type(frame.schema)
+    assert isinstance(own, g.StructType)
+    return frame.select(
+        *(
+            (
+                aligned(F.col(f"`{each.name}`"), own.getField(each).dataType, each.dataType)
+                if own.hasField(each)
+                else _null(each.dataType)
+            ).alias(each.name)
+            for each in kind
+        )
+    )
+
+
+def aligned(column: Column, own: g.DataType, kind: g.DataType) -> Column:
+    """Return ``column``, whose type is ``own``, as the type ``kind``, which is ``own`` merged with another."""
+    if own == kind:
+        return column
+    if isinstance(own, g.NullType | g.UnknownType):
+        return _null(kind)
+    part = _PARTS.get(type(kind))
+    return column.cast(spark_type(kind)) if part is None else part(column, own, kind)
+
+
+def _choice(column: Column, own: g.DataType, kind: Any) -> Column:
+    chosen = isinstance(own, g.ChoiceType)
+    members = own.choices if isinstance(own, g.ChoiceType) else {own.typeName(): own}
+    return choice_column(
+        {
+            name: aligned(member(column, name) if chosen else column, members[name], wanted)
+            if name in members
+            else _null(wanted)
+            for name, wanted in kind.choices.items()
+        }
+    )
+
+
+def _struct(column: Column, own: Any, kind: Any) -> Column:
+    fields = [
+        (
+            aligned(column[each.name], own.getField(each).dataType, each.dataType)
+            if own.hasField(each)
+            else _null(each.dataType)
+        ).alias(each.name)
+        for each in kind
+    ]
+    return F.when(column.isNotNull(), F.struct(*fields))
+
+
+def _array(column: Column, own: Any, kind: Any) -> Column:
+    return F.transform(column, lambda each: aligned(each, own.elementType, kind.elementType))
+
+
+def _map(column: Column, own: Any, kind: Any) -> Column:
+    return F.transform_values(column, lambda _, each: aligned(each, own.valueType, kind.valueType))
+
+
+_PARTS: Mapping[type[g.DataType], Callable[[Column, Any, Any], Column]] = {
+    g.ChoiceType: _choice,
+    g.StructType: _struct,
+    g.ArrayType: _array,
+    g.MapType: _map,
+}
+
+
+def _null(kind: g.DataType) -> Column:
+    return F.lit(None).cast(spark_type(kind))

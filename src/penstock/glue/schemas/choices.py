@@ -1,0 +1,188 @@
+"""Choices in Spark's frames: a choice is a struct with a member for each type, at most one of which is not null.
+
+The members' metadata have a mark, which Spark carries with the type through every operation. So a frame with choices is
+an ordinary DataFrame until :func:`without_marks`, which leaves AWS's structs: ADR 40
+(docs/adr/0040-choices-are-marked-structs.md).
+"""
+
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as s
+
+from penstock.glue.schemas import gluetypes as g
+from penstock.spark.quoting import quoted
+
+__all__ = [
+    "SPARSE",
+    "WIDE",
+    "choice_column",
+    "choice_type",
+    "ddl",
+    "glue_type",
+    "has_choice",
+    "is_choice",
+    "is_sparse",
+    "member",
+    "null_column",
+    "plain",
+    "spark_type",
+    "text_choice",
+    "without_marks",
+]
+
+_MARK = "penstock.glue.choice"
+
+WIDE: Mapping[str, Any] = {"penstock.glue.wide": True}
+"""Metadata of a column whose integers are longs, whatever their size: a script may call it int, too."""
+
+SPARSE: Mapping[str, Any] = {"penstock.glue.sparse": True}
+"""Metadata of a column that is null where, and only where, the record lacks the field."""
+
+_ATOMS: Mapping[type[s.DataType], type[g.DataType]] = {
+    s.BinaryType: g.BinaryType,
+    s.BooleanType: g.BooleanType,
+    s.ByteType: g.ByteType,
+    s.DateType: g.DateType,
+    s.DoubleType: g.DoubleType,
+    s.FloatType: g.FloatType,
+    s.IntegerType: g.IntegerType,
+    s.LongType: g.LongType,
+    s.NullType: g.NullType,
+    s.ShortType: g.ShortType,
+    s.StringType: g.StringType,
+    s.CharType: g.StringType,
+    s.VarcharType: g.StringType,
+    s.TimestampType: g.TimestampType,
+    s.TimestampNTZType: g.TimestampType,
+}
+_OTHERS: Mapping[type[g.DataType], type[s.DataType]] = {
+    **{glue: spark for spark, glue in reversed(list(_ATOMS.items()))},
+    g.EnumType: s.StringType,
+    g.UnknownType: s.NullType,
+}
+
+
+def is_choice(kind: s.DataType) -> bool:
+    """Return whether the type is that of a choice."""
+    return isinstance(kind, s.StructType) and bool(kind.fields) and all(_MARK in each.metadata for each in kind.fields)
+
+
+def choice_type(members: Mapping[str, s.DataType]) -> s.StructType:
+    """Return the type of a choice of ``members``, which are in the order of their names."""
+    return s.StructType([s.StructField(name, members[name], True, {_MARK: True}) for name in sorted(members)])
+
+
+def choice_column(members: Mapping[str, Column]) -> Column:
+    """Return the choice whose members are these columns; it is null if all of them are."""
+    found = [members[name].alias(name, metadata={_MARK: True}) for name in sorted(members)]
+    return F.when(reduce(or_, (column.isNotNull() for column in members.values())), F.struct(*found))
+
+
+def text_choice(text: Column, kind: s.DataType) -> Column:
+    """Return text as a choice of ``kind``, where a value has it, and string; an empty text is null.
+
+    On AWS, too, a column of CSV that the catalog declares to be a number is a choice if some of its values are not.
+    """
+    value = F.nullif(F.trim(text), F.lit(""))
+    typed = value.try_cast(kind)
+    return choice_column({glue_type(kind).typeName(): typed, "string": F.when(typed.isNull() & value.isNotNull(), text)})
+
+
+def member(column: Column, name: str) -> Column:
+    """Return the values of one type of the choice ``column``, without the mark, which a field of a struct would keep."""
+    return F.coalesce(column[name])
+
+
+def has_choice(kind: s.DataType) -> bool:
+    """Return whether the type is a choice or has one in it."""
+    if isinstance(kind, s.StructType):
+        return is_choice(kind) or any(has_choice(each.dataType) for each in kind.fields)
+    if isinstance(kind, s.ArrayType):
+        return has_choice(kind.elementType)
+    return isinstance(kind, s.MapType) and has_choice(kind.valueType)
+
+
+def plain(kind: s.DataType) -> s.DataType:
+    """Return the type with structs in the place of choices."""
+    if isinstance(kind, s.StructType):
+        fields = [s.StructField(each.name, plain(each.dataType), each.nullable, {**each.metadata}) for each in kind.fields]
+        for field in fields:
+            field.metadata.pop(_MARK, None)
+        return s.StructType(fields)
+    if isinstance(kind, s.ArrayType):
+        return s.ArrayType(plain(kind.elementType), kind.containsNull)
+    if isinstance(kind, s.MapType):
+        return s.MapType(kind.keyType, plain(kind.valueType), kind.valueContainsNull)
+    return kind
+
+
+def without_marks(frame: DataFrame) -> DataFrame:
+    """Return the frame with structs in the place of choices, as AWS's ``toDF`` gives them; a null is a null there."""
+    if not any(has_choice(each.dataType) or is_sparse(each) for each in frame.schema.fields):
+        return frame
+    return frame.select(*map(_without_marks, frame.schema.fields))
+
+
+def _without_marks(field: s.StructField) -> Column:
+    column = F.col(quoted(field.name))
+    if has_choice(field.dataType):
+        return column.cast(plain(field.dataType)).alias(field.name)
+    return null_column(field) if is_sparse(field) else column
+
+
+def null_column(field: s.StructField) -> Column:
+    """Return the column of a sparse field, in which a null is a null: no record lacks it."""
+    rest = {name: value for name, value in field.metadata.items() if name not in SPARSE}
+    return F.coalesce(F.col(quoted(field.name))).alias(field.name, metadata=rest)
+
+
+def is_sparse(field: s.StructField) -> bool:
+    """Return whether the column is null where records lack the field."""
+    return SPARSE.items() <= field.metadata.items()
+
+
+def glue_type(kind: s.DataType) -> g.DataType:
+    """Return Glue's type of a type of Spark."""
+    if isinstance(kind, s.StructType):
+        if is_choice(kind):
+            return g.ChoiceType([glue_type(each.dataType) for each in kind.fields])
+        return g.StructType([g.Field(each.name, glue_type(each.dataType)) for each in kind.fields])
+    if isinstance(kind, s.ArrayType):
+        return g.ArrayType(glue_type(kind.elementType))
+    if isinstance(kind, s.MapType):
+        return g.MapType(glue_type(kind.valueType))
+    if isinstance(kind, s.DecimalType):
+        return g.DecimalType(kind.precision, kind.scale)
+    found = _ATOMS.get(type(kind))
+    return found() if found is not None else g.UnknownType()
+
+
+def spark_type(kind: g.DataType) -> s.DataType:
+    """Return Spark's type of a type of Glue, with marked structs for choices."""
+    if isinstance(kind, g.StructType):
+        return s.StructType([s.StructField(each.name, spark_type(each.dataType)) for each in kind])
+    if isinstance(kind, g.ChoiceType):
+        return choice_type({name: spark_type(each) for name, each in kind.choices.items()})
+    if isinstance(kind, g.ArrayType):
+        return s.ArrayType(spark_type(kind.elementType))
+    if isinstance(kind, g.MapType):
+        return s.MapType(s.StringType(), spark_type(kind.valueType))
+    if isinstance(kind, g.DecimalType):
+        return s.DecimalType(kind.precision, kind.scale)
+    return _OTHERS[type(kind)]()
+
+
+def ddl(kind: s.DataType) -> str:
+    """Return the type as SQL writes it, with all names in backquotes."""
+    if isinstance(kind, s.StructType):
+        return f"struct<{','.join(f'{quoted(each.name)}:{ddl(each.dataType)}' for each in kind.fields)}>"
+    if isinstance(kind, s.ArrayType):
+        return f"array<{ddl(kind.elementType)}>"
+    if isinstance(kind, s.MapType):
+        return f"map<{ddl(kind.keyType)},{ddl(kind.valueType)}>"
+    return kind.simpleString()

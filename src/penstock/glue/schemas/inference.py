@@ -1,0 +1,235 @@
+"""The type of a value, and of all values of a column, by AWS's rules: each value has its own type, and types that differ
+are a choice. No pyspark.
+
+An integer is an int if it has 32 bits, else a long, so that a column may be a choice of both.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from penstock.errors import InvalidInput
+from penstock.glue.schemas import gluetypes as g
+
+__all__ = ["Seen", "check_names", "json_records", "normalised", "sorted_fields", "type_of", "type_of_texts", "widened"]
+
+_INT, _LONG = 1 << 31, 1 << 63
+_MOST_DIGITS = 38
+_NUMBERS = {"int", "long", "double", "decimal"}
+_BITS = {"byte": 1 << 7, "short": 1 << 15, "int": _INT, "long": _LONG}
+_INTEGER, _LONG_TYPE, _DOUBLE = g.IntegerType(), g.LongType(), g.DoubleType()
+_ATOMS: Mapping[type, g.DataType] = {
+    bool: g.BooleanType(),
+    float: _DOUBLE,
+    str: g.StringType(),
+    bytes: g.BinaryType(),
+    bytearray: g.BinaryType(),
+    datetime: g.TimestampType(),
+    date: g.DateType(),
+    type(None): g.NullType(),
+}
+
+
+class Seen:
+    """What values a place of the records has had; one for each place, so that no type is built for each value.
+
+    ``hint`` is the type that the place had before a function changed the records: integers, decimals and floats that
+    fit it keep it.
+    """
+
+    __slots__ = ("atoms", "element", "fields", "hint", "values")
+
+    def __init__(self, hint: g.DataType | None = None) -> None:
+        self.hint = hint
+        self.atoms: dict[str, g.DataType] = {}
+        self.fields: dict[str, Seen] | None = None
+        self.element: Seen | None = None
+        self.values: Seen | None = None
+
+    def add(self, value: Any) -> None:
+        """Add a value. Raises TypeError for one that no column can have."""
+        if isinstance(value, dict):
+            self._add_fields(value)
+        elif isinstance(value, list | tuple | set):
+            if self.element is None:
+                self.element = Seen(self.hint.elementType if isinstance(self.hint, g.ArrayType) else None)
+            for each in value:
+                self.element.add(each)
+        else:
+            kind = _atom(value, self.hint)
+            name = kind.typeName()
+            before = self.atoms.get(name)
+            if before is not kind:
+                self.atoms[name] = kind if before is None else g.mergeDataTypes(before, kind)
+
+    def _add_fields(self, value: Mapping[str, Any]) -> None:
+        if isinstance(self.hint, g.MapType):
+            self.values = self.values or Seen(self.hint.valueType)
+            for each in value.values():
+                self.values.add(each)
+            return
+        if self.fields is None:
+            self.fields = {}
+        for name, each in value.items():
+            field = self.fields.get(name)
+            if field is None:
+                known = self.hint.field_map.get(name) if isinstance(self.hint, g.StructType) else None
+                field = self.fields[str(name)] = Seen(None if known is None else known.dataType)
+            field.add(each)
+
+    def null_fields(self) -> frozenset[str]:
+        """Return the fields that some record has as null; where others are null, records lack them."""
+        return frozenset(name for name, each in (self.fields or {}).items() if "null" in each.atoms)
+
+    def type(self) -> g.DataType:
+        """Return the one type of all values: a choice if they disagree."""
+        kinds = {name: kind for name, kind in self.atoms.items() if name != "null"}
+        if self.fields is not None:
+            kinds["struct"] = g.StructType([g.Field(name, each.type()) for name, each in self.fields.items()])
+        if self.values is not None:
+            kinds["map"] = g.MapType(self.values.type())
+        if self.element is not None:
+            kinds["array"] = g.ArrayType(self.element.type())
+        if not kinds:
+            return g.NullType() if self.atoms else g.UnknownType()
+        return next(iter(kinds.values())) if len(kinds) == 1 else g.ChoiceType(kinds.values())
+
+
+def type_of(value: Any) -> g.DataType:
+    """Return the type of a Python value. Raises TypeError for one that no column can have."""
+    seen = Seen()
+    seen.add(value)
+    return seen.type()
+
+
+def normalised(value: Any) -> Any:
+    """Return a function's value as records have it: dicts, lists, and values of known types.
+
+    Raises TypeError for one that no column can have. Values of NumPy are Python's.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): normalised(each) for name, each in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [normalised(each) for each in value]
+    if type(value) in _ATOMS or type(value) is int:
+        return value
+    if hasattr(value, "item") and callable(value.item):
+        return normalised(value.item())
+    _atom(value, None)
+    return value
+
+
+def _atom(value: Any, hint: g.DataType | None) -> g.DataType:
+    if isinstance(hint, g.ChoiceType):
+        hint = None
+    if type(value) is int:
+        bits = _BITS.get(hint.typeName()) if hint is not None else None
+        return hint if hint is not None and bits is not None and -bits <= value < bits else _integer(value)
+    if type(value) is float:
+        return hint if isinstance(hint, g.FloatType) else _DOUBLE
+    if isinstance(value, Decimal):
+        return _decimal(value, hint)
+    found = _ATOMS.get(type(value))
+    if found is not None:
+        return found
+    for kind, known in _ATOMS.items():
+        if isinstance(value, kind):
+            return known
+    raise TypeError(f"A value of type {type(value).__name__} cannot be in a record.")
+
+
+def _decimal(value: Decimal, hint: g.DataType | None) -> g.DataType:
+    _, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise TypeError(f"The decimal {value} cannot be in a record.")
+    scale = max(0, -exponent)
+    found = g.DecimalType(min(_MOST_DIGITS, max(len(digits) + max(0, exponent), scale)), scale)
+    if isinstance(hint, g.DecimalType) and g.mergeDataTypes(hint, found) == hint:
+        return hint
+    return found
+
+
+def _integer(value: int) -> g.DataType:
+    if -_INT <= value < _INT:
+        return _INTEGER
+    if -_LONG <= value < _LONG:
+        return _LONG_TYPE
+    digits = len(str(abs(value)))
+    return g.DecimalType(digits, 0) if digits <= _MOST_DIGITS else g.DoubleType()
+
+
+def json_records(text: str) -> list[dict[str, Any]] | None:
+    """Return the records of one text: an object is one, an array as many as it has. None if it is neither."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    records = found if isinstance(found, list) else [found]
+    return records if all(isinstance(each, dict) for each in records) else None
+
+
+def type_of_texts(texts: Iterable[str | None]) -> Iterator[tuple[g.DataType, int, frozenset[str]]]:
+    """Yield the one type of all records in ``texts``, how many texts are not, and the fields that are null in some."""
+    seen, bad = Seen(), 0
+    for text in texts:
+        records = [] if text is None else json_records(text)
+        if records is None:
+            bad += 1
+        for record in records or ():
+            seen.add(record)
+    yield seen.type(), bad, seen.null_fields()
+
+
+def check_names(kind: g.DataType) -> None:
+    """Raise :class:`InvalidInput` if two fields of one struct differ only in case, which Spark does not tell apart."""
+    if isinstance(kind, g.StructType):
+        seen: dict[str, str] = {}
+        for field in kind:
+            other = seen.setdefault(field.name.lower(), field.name)
+            if other != field.name:
+                raise InvalidInput(
+                    f"The records have fields {other} and {field.name}, which differ only in case.",
+                    remedy='Set spark.conf.set("spark.sql.caseSensitive", "true") first, or rename one of them.',
+                )
+            check_names(field.dataType)
+    elif isinstance(kind, g.ArrayType):
+        check_names(kind.elementType)
+    elif isinstance(kind, g.ChoiceType):
+        for each in kind.choices.values():
+            check_names(each)
+
+
+def widened(kind: g.DataType) -> g.DataType:
+    """Return the type with one type for all numbers of a place: long for integers, double if some have a fraction.
+
+    For records whose types are found again in each batch, so that a column's type does not depend on a batch's values.
+    """
+    if isinstance(kind, g.StructType):
+        return g.StructType([g.Field(each.name, widened(each.dataType)) for each in kind])
+    if isinstance(kind, g.ArrayType):
+        return g.ArrayType(widened(kind.elementType))
+    if isinstance(kind, g.ChoiceType):
+        numbers = kind.choices.keys() & _NUMBERS
+        rest = [widened(each) for name, each in kind.choices.items() if name not in numbers]
+        if numbers:
+            rest.append(_DOUBLE if numbers - {"int", "long"} else _LONG_TYPE)
+        return rest[0] if len(rest) == 1 else g.ChoiceType(rest)
+    return _LONG_TYPE if isinstance(kind, g.IntegerType) else kind
+
+
+def sorted_fields(kind: g.DataType) -> g.DataType:
+    """Return the type with the fields of each struct in the order of their names, as Spark infers them."""
+    match kind:
+        case g.StructType():
+            ordered = sorted(kind, key=lambda each: each.name)
+            return g.StructType([g.Field(each.name, sorted_fields(each.dataType), each.properties) for each in ordered])
+        case g.ArrayType():
+            return g.ArrayType(sorted_fields(kind.elementType), kind.properties)
+        case g.MapType():
+            return g.MapType(sorted_fields(kind.valueType), kind.properties)
+        case g.ChoiceType():
+            return g.ChoiceType([sorted_fields(each) for each in kind.choices.values()], kind.properties)
+        case _:
+            return kind

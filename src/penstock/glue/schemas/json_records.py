@@ -1,0 +1,136 @@
+"""Columns of JSON text: the types of all values are found first, then the text is read by them, in the JVM.
+
+Where values disagree, the text is read as a variant, whose value is then the member of its own type.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as s
+
+from penstock.glue.schemas import gluetypes as g
+from penstock.glue.schemas.choices import SPARSE, WIDE, choice_column, ddl, spark_type
+from penstock.glue.schemas.inference import check_names, sorted_fields, type_of_texts, widened
+
+__all__ = ["JsonFrame", "json_frame", "reading_type", "texts_type", "with_choices"]
+
+_NULLS = (g.NullType, g.UnknownType)
+_RECORDS, _RECORD, _TEXT = "__penstock_records", "__penstock_record", "__penstock_text"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFrame:
+    """``frame`` has the records' fields; ``bad`` are the rows whose text is not JSON of objects, ``count`` of them."""
+
+    frame: DataFrame
+    bad: DataFrame
+    count: int
+
+
+def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool = True) -> JsonFrame:
+    """Return the fields of the JSON records in the text ``column``, beside the other columns of ``frame``.
+
+    A text that is an array has a row for each of its objects. Text that is not JSON is a row of nulls, or with ``nulls``
+    False no row. Values of one field that have different types make it a choice
+    (:mod:`penstock.glue.schemas.choices`). Without rows of nulls, a null is a field that the record lacks, if no
+    record has it as null. With ``wide``, all integers are longs, and numbers some of which have a
+    fraction are doubles, and fields are in the order of their names.
+    """
+    text = F.col(f"`{column}`").cast("string")
+    found, count, null = texts_type(frame.select(text))
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
+        check_names(found)
+    # Of a stream, Spark infers the columns on AWS, and sorts them.
+    kind = sorted_fields(widened(found)) if wide else found
+    assert isinstance(kind, g.StructType)
+    others = [F.col(f"`{name}`") for name in frame.columns if name != column]
+    reading = s.ArrayType(reading_type(kind) if kind.fields else s.StructType([s.StructField("_", s.StringType())]))
+    parsed = F.from_json(text, reading, {"allowSingleQuotes": "false"})
+    read = frame.select(parsed.alias(_RECORDS), text.alias(_TEXT), *others)
+    unread = F.col(_RECORDS).isNull() & F.col(_TEXT).isNotNull()
+    size = F.size(_RECORDS)
+    rows = read.where(F.col(_RECORDS).isNull() | (size > 0) if nulls else size > 0)
+    exploded = rows.select((F.explode_outer if nulls else F.explode)(_RECORDS).alias(_RECORD), *others)
+    record = F.col(_RECORD)
+    fields = [
+        with_choices(record[each.name], each.dataType).alias(
+            each.name, metadata={**(WIDE if wide else {}), **({} if nulls or each.name in null else SPARSE)}
+        )
+        for each in kind
+    ]
+    return JsonFrame(exploded.select(*fields, *others), read.where(unread).select(F.col(_TEXT).alias(column)), count)
+
+
+def texts_type(texts: DataFrame) -> tuple[g.StructType, int, frozenset[str]]:
+    """Return the one type of all records in the only column of ``texts``, how many are not records, and the fields that are
+    null in some.
+    """
+    found = texts.rdd.map(lambda row: row[0]).mapPartitions(type_of_texts).collect()
+    whole: g.DataType = g.StructType()
+    for each, _, _ in found:
+        whole = g.mergeDataTypes(whole, each)
+    assert isinstance(whole, g.StructType)
+    return whole, sum(bad for _, bad, _ in found), frozenset().union(*(null for _, _, null in found))
+
+
+def reading_type(kind: g.DataType, *, within: bool = False) -> s.DataType:
+    """Return the type as which Spark reads the text: choices are variants; so are nulls ``within`` one."""
+    if isinstance(kind, g.ChoiceType) or (within and isinstance(kind, _NULLS)):
+        return s.VariantType()
+    if isinstance(kind, g.StructType):
+        return s.StructType([s.StructField(each.name, reading_type(each.dataType, within=within)) for each in kind])
+    if isinstance(kind, g.ArrayType):
+        return s.ArrayType(reading_type(kind.elementType, within=within))
+    return spark_type(kind)
+
+
+def with_choices(column: Column, kind: g.DataType, *, within: bool = False) -> Column:
+    """Return the column with choices in the place of variants; ``within`` a variant, nulls are variants, too."""
+    if not _has_variant(kind, within=within):
+        return column
+    if isinstance(kind, g.ArrayType):
+        element = kind.elementType
+        return F.transform(column, lambda each: with_choices(each, element, within=within))
+    if isinstance(kind, g.StructType):
+        fields = [with_choices(column[each.name], each.dataType, within=within).alias(each.name) for each in kind]
+        return F.when(column.isNotNull(), F.struct(*fields))
+    if not isinstance(kind, g.ChoiceType):
+        return F.lit(None)
+    kinds = F.schema_of_variant(column)
+    members: dict[str, Column] = {}
+    for name, member in kind.choices.items():
+        value = F.try_variant_get(column, "$", ddl(reading_type(member, within=True)))
+        test = _TESTS[name](kinds)
+        if name == "long" and "int" in kind.choices:
+            test = test & F.try_variant_get(column, "$", "int").isNull()
+        if name == "double" and not {"int", "long", "decimal"} & kind.choices.keys():
+            test = (kinds == "BIGINT") | (kinds == "DOUBLE") | kinds.startswith("DECIMAL")
+        members[name] = F.when(test, with_choices(value, member, within=True))
+    return choice_column(members)
+
+
+def _has_variant(kind: g.DataType, *, within: bool) -> bool:
+    if isinstance(kind, g.StructType):
+        return any(_has_variant(each.dataType, within=within) for each in kind)
+    if isinstance(kind, g.ArrayType):
+        return _has_variant(kind.elementType, within=within)
+    return isinstance(kind, g.ChoiceType) or (within and isinstance(kind, _NULLS))
+
+
+def _whole(kinds: Column) -> Column:
+    """An integer beyond 64 bits; a fraction is a decimal of a variant, too, with digits behind the point."""
+    return kinds.rlike(r"^DECIMAL\((19|[23]\d),0\)$")
+
+
+_TESTS: Mapping[str, Callable[[Column], Column]] = {
+    "int": lambda kinds: kinds == "BIGINT",
+    "long": lambda kinds: kinds == "BIGINT",
+    "decimal": _whole,
+    "double": lambda kinds: (kinds == "DOUBLE") | (kinds.startswith("DECIMAL") & ~_whole(kinds)),
+    "string": lambda kinds: kinds == "STRING",
+    "boolean": lambda kinds: kinds == "BOOLEAN",
+    "struct": lambda kinds: kinds.startswith("OBJECT"),
+    "array": lambda kinds: kinds.startswith("ARRAY"),
+}

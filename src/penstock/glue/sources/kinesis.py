@@ -1,0 +1,76 @@
+"""A Kinesis stream by Glue's connection options: the runner's own source.
+
+Source: "Kinesis connection option reference",
+https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-etl-connect-kinesis-home.html.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from penstock.glue.options import Options
+from penstock.glue.payload import payload_of
+from penstock.glue.sources.port import Read
+from penstock.spark.sources.kinesis.options import OPTION_NAMES, kinesis_options
+from penstock.spark.sources.kinesis.reader import KinesisReader
+from penstock.spark.sources.kinesis.source import FORMAT, KinesisDataSource
+
+__all__ = ["GlueKinesis", "redirected", "stream"]
+
+_AWS = re.compile(r"https?://(?:[\w-]+\.)?kinesis(?:-fips)?\.(?P<region>[a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws)/?")
+
+# Credentials are those of the environment.
+_WITHOUT_EFFECT = ("awsuseinstanceprofile",)
+_RENAMED = {"initialposition": "startingPosition"}
+_RAW = ("data", "streamName", "partitionKey", "sequenceNumber", "approximateArrivalTimestamp")
+
+
+class GlueKinesis(KinesisDataSource):
+    """The same source as ``spark.readStream.format("kinesis")``, with the options of Glue's connector under that name."""
+
+    @classmethod
+    def name(cls) -> str:
+        """``kinesis``."""
+        return "kinesis"
+
+    def streamReader(self, schema: StructType) -> KinesisReader:  # noqa: N802 - Spark's
+        """Return the stream's planner."""
+        given = {
+            _RENAMED.get(name.lower(), name): value
+            for name, value in self.options.items()
+            if name.lower() not in _WITHOUT_EFFECT
+        }
+        self.options = redirected(given)
+        return super().streamReader(schema)
+
+
+def redirected(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options without an ``endpointUrl`` of AWS where AWS_ENDPOINT_URL_KINESIS says that Kinesis is elsewhere.
+
+    Scripts, and the tables that AWS's console makes, name AWS's own endpoint. Its region stays.
+    """
+    name = next((each for each in given if each.lower() == "endpointurl"), None)
+    found = _AWS.fullmatch(str(given[name])) if name is not None and os.environ.get("AWS_ENDPOINT_URL_KINESIS") else None
+    if found is None:
+        return dict(given)
+    regions = {} if any(each.lower() in {"region", "streamarn"} for each in given) else {"region": found["region"]}
+    return {**{each: value for each, value in given.items() if each != name}, **regions}
+
+
+def stream(read: Read) -> DataFrame:
+    """Return the stream that the options describe. Raises :class:`InvalidInput`."""
+    given = redirected(read.options)
+    options = Options("the kinesis source", given)
+    kinesis_options(options)
+    arrived = options.flag("addRecordTimestamp")
+    payload = payload_of(options, "Kinesis")
+    source = {name: given[name] for name in OPTION_NAMES if given.get(name) is not None}
+    spark = read.session.spark
+    spark.dataSource.register(KinesisDataSource)
+    records = spark.readStream.format(FORMAT).options(**source).load()
+    extra = {"approximateArrivalTimestamp": "__src_timestamp"} if arrived else {}
+    return payload.frame(records, "data", extra=extra, raw=_RAW)

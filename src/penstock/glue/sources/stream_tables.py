@@ -1,0 +1,75 @@
+"""The connection options of a stream that a table of the catalog describes.
+
+Glue stores them in the parameters of the table and of its storage descriptor: ``typeOfData``, ``classification``, and
+``topicName`` with ``connectionName``, or ``streamARN``. Source: "Creating a Data Catalog table for a streaming source",
+https://docs.aws.amazon.com/glue/latest/dg/add-job-streaming.html.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from penstock.errors import InvalidInput
+from penstock.glue.errors import not_supported
+from penstock.glue.sources import kafka, kinesis
+from penstock.glue.sources.port import Read, Table
+
+__all__ = ["is_stream", "stream", "stream_options"]
+
+_STREAMS = {"kafka": kafka.stream, "kinesis": kinesis.stream}
+
+_KEYS = {
+    "kafka": ("connectionName", "bootstrap.servers", "security.protocol", "topicName"),
+    "kinesis": ("streamARN", "streamName", "endpointUrl"),
+}
+_REFERENCE = {
+    "SchemaReference": "Declare the stream as a pipeline (docs/pipelines/pipelines.md), which decodes the registry's "
+    "frames; or name the columns in the table."
+}
+
+
+def is_stream(table: Table) -> bool:
+    """Return whether the table describes a stream."""
+    storage = table.get("StorageDescriptor", {})
+    kinds = (each.get("Parameters", {}).get("typeOfData", "") for each in (table, storage))
+    return any(kind.lower() in _STREAMS for kind in kinds)
+
+
+def stream(read: Read, table: Table) -> DataFrame:
+    """Return the stream that ``table`` describes; the script's options of the source override the table's."""
+    kind, options = stream_options(table, read.options)
+    return _STREAMS[kind](replace(read, kind=kind, options=options))
+
+
+def stream_options(table: Table, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the connection type of ``table`` (the shape Table) and its options, which ``more`` overrides.
+
+    The columns are the schema, unless ``more`` has ``inferSchema``. Raises :class:`InvalidInput` for a table that is not a
+    stream.
+    """
+    storage = table.get("StorageDescriptor", {})
+    found = {**table.get("Parameters", {}), **storage.get("Parameters", {})}
+    name = f"{table.get('DatabaseName', '')}.{table.get('Name', '')}"
+    kind = str(found.get("typeOfData", "")).lower()
+    if kind not in _KEYS:
+        raise InvalidInput(f"Table {name} is not a stream.", remedy="Its parameter typeOfData must be kafka or kinesis.")
+    if storage.get("SchemaReference"):
+        raise not_supported(_REFERENCE, f"Table {name}", "SchemaReference")
+    options = {key: found[key] for key in (*_KEYS[kind], "classification", "delimiter") if found.get(key)}
+    if kind == "kafka" and not options.keys() & {"topicName"} and storage.get("Location"):
+        options["topicName"] = storage["Location"]
+    if kind == "kinesis" and not options.keys() & {"streamARN", "streamName"} and storage.get("Location"):
+        options["streamName"] = storage["Location"]
+    separator = storage.get("SerdeInfo", {}).get("Parameters", {}).get("separatorChar")
+    if separator and str(found.get("classification", "")).lower() == "csv":
+        options.setdefault("delimiter", separator)
+    columns = storage.get("Columns", [])
+    if columns and str(more.get("inferSchema", "false")).lower() != "true":
+        options["schema"] = _ddl(columns)
+    return kind, {**options, **more}
+
+
+def _ddl(columns: Sequence[Mapping[str, str]]) -> str:
+    return ", ".join(f"`{column['Name']}` {column.get('Type', 'string')}" for column in columns)

@@ -1,0 +1,62 @@
+"""Pieces of engine expressions that rows write: casts, literals, and the engine's name of a type."""
+
+from functools import lru_cache
+
+from sqlglot import exp
+
+from penstock.sql.kinds import SKETCHES, Type
+
+__all__ = ["as_type", "cast_to", "engine_type", "integer", "text"]
+
+_NAMES = {"real": "FLOAT", "varbinary": "BLOB", "char": "VARCHAR", "ipaddress": "BLOB", "unknown": "INTEGER"}
+_NAMES |= dict.fromkeys((kind.name for kind in SKETCHES), "BLOB")
+_NAMES |= {"Geometry": "BLOB", "SphericalGeography": "BLOB"}
+_NAMES |= {"timestamp with time zone": "TIMESTAMPTZ", "time with time zone": "TIMETZ"}
+
+
+def engine_type(kind: Type) -> str | None:
+    """Return the engine's type for Trino's, None if a type inside it is not known or the engine has none."""
+    if kind.inner:
+        return _nested(kind)
+    if kind.name == "decimal":
+        return f"DECIMAL({kind.numbers[0]},{kind.numbers[1]})"
+    return _NAMES.get(kind.name, kind.name.upper())
+
+
+def _nested(kind: Type) -> str | None:
+    inner = [engine_type(each) if each is not None else None for each in kind.inner]
+    if None in inner:
+        return None
+    if kind.name == "array":
+        return f"{inner[0]}[]"
+    if kind.name == "map":
+        return f"MAP({inner[0]}, {inner[1]})"
+    names = [(name or f"field{at}").replace('"', '""') for at, name in enumerate(kind.fields)]
+    fields = [f'"{name}" {each}' for name, each in zip(names, inner, strict=True)]
+    return f"STRUCT({', '.join(fields)})"
+
+
+def cast_to(value: exp.Expr, engine: str) -> exp.Expr:
+    """Return the cast of ``value`` to a type in the engine's words."""
+    return exp.Cast(this=value, to=_built(engine).copy())
+
+
+def as_type(value: exp.Expr, kind: Type | None) -> exp.Expr:
+    """Return the cast of ``value`` to the engine's type for ``kind``, ``value`` itself if that is not known."""
+    engine = engine_type(kind) if kind is not None else None
+    return value if engine is None else cast_to(value, engine)
+
+
+@lru_cache(maxsize=1_024)
+def _built(engine: str) -> exp.DataType:
+    return exp.DataType.build(engine, dialect="duckdb")
+
+
+def integer(value: int) -> exp.Expr:
+    """Return an integer literal."""
+    return exp.Literal.number(value)
+
+
+def text(value: str) -> exp.Expr:
+    """Return a string literal."""
+    return exp.Literal.string(value)

@@ -1,0 +1,217 @@
+"""A geospatial function as a value, and the row and the function over Arrow columns that it becomes.
+
+A function has several overloads where Trino's has them: by the number of the arguments, and by Geometry or
+SphericalGeography. Its body gets one NumPy array (shapes, numbers) or list (texts, arrays) for each parameter, without the
+rows in which an argument is NULL, and returns a value for each row.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from penstock.sql.functions.build import cast_to, engine_type
+from penstock.sql.functions.geo.shapes import geometries, shapely, stored
+from penstock.sql.functions.python import invalid
+from penstock.sql.functions.rows import ArrowFunction, Call, Row, Types, call_engine
+from penstock.sql.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARBINARY, VARCHAR, Type
+
+__all__ = ["GEOMETRY", "GEOMETRY_ARRAY", "POINTS", "SPHERE", "TINYINT", "Function", "definitions", "each", "rows"]
+
+GEOMETRY, SPHERE = Type("Geometry"), Type("SphericalGeography")
+GEOMETRY_ARRAY = Type.array(GEOMETRY)
+POINTS = Type.row([(None, GEOMETRY), (None, GEOMETRY)])
+TINYINT = Type("tinyint")
+
+Read = Callable[[pa.Array], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One overload: Trino's ``name`` in the case of its documentation, its types, and what computes it."""
+
+    name: str
+    parameters: Sequence[Type]
+    returns: Type
+    body: Callable[..., Any]
+    reads: Read | None = None
+    """How its first argument is read, if not by its type alone: text or bytes from outside."""
+    note: str = ""
+
+    @property
+    def engine(self) -> str:
+        """The name in the engine, of its own for each overload."""
+        suffix = "_sphere" if self.parameters[0] == SPHERE else ""
+        return f"trino_shape_{self.name.lower()}{suffix}"
+
+    @property
+    def shown(self) -> str:
+        """The signature, as Trino's messages have it."""
+        return f"{self.name.lower()}({', '.join(map(str, self.parameters))})"
+
+
+def each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the body that calls ``function`` with one row's values at a time."""
+    return lambda *columns: [function(*row) for row in zip(*columns, strict=True)]
+
+
+def rows(functions: Sequence[Function]) -> Iterator[Row]:
+    """Yield a row for each name in ``functions``."""
+    names = list(dict.fromkeys(each.name.lower() for each in functions))
+    for name in names:
+        yield _row(name, [each for each in functions if each.name.lower() == name])
+
+
+def definitions(functions: Sequence[Function]) -> Iterator[ArrowFunction]:
+    """Yield the engine's function for each of ``functions``."""
+    for function in functions:
+        parameters = [_engine(kind) for kind in function.parameters]
+        yield ArrowFunction(function.engine, parameters, _engine(function.returns), _over_columns(function))
+
+
+def _engine(kind: Type) -> str:
+    text = engine_type(kind)
+    assert text is not None
+    return text
+
+
+def _row(name: str, overloads: Sequence[Function]) -> Row:
+    def found(types: Types) -> Function | None:
+        return next((each for each in overloads if _fits(each.parameters, types)), None)
+
+    def returns(types: Types) -> Type:
+        return (found(types) or overloads[0]).returns
+
+    def write(call: Call) -> exp.Expr:
+        function = found(call.types)
+        if function is None:
+            raise call.unexpected(", ".join(each.shown for each in overloads))
+        if any(kind is None and wanted in _HELD for kind, wanted in zip(call.types, function.parameters, strict=True)):
+            raise call.wrong(
+                f"{name} is not supported for a value whose type is not known.",
+                code="NOT_SUPPORTED",
+                remedy="Compute the shape in the call: ST_GeomFromBinary(x).",
+            )
+        return call_engine(function.engine, *map(_argument, call.arguments, call.types, function.parameters))
+
+    count = len(overloads[0].parameters)
+    return Row(name=name, arity=(count, count), returns=returns, write=write, note=overloads[0].note)
+
+
+_HELD = (GEOMETRY, SPHERE, GEOMETRY_ARRAY)
+
+
+def _fits(parameters: Sequence[Type], types: Types) -> bool:
+    return len(parameters) == len(types) and all(map(_fits_one, parameters, types))
+
+
+def _fits_one(wanted: Type, given: Type | None) -> bool:
+    if given is None or given.name == "unknown":
+        return True
+    if wanted.inner:
+        return given.name == wanted.name and _fits_one(GEOMETRY, given.element)
+    if wanted == DOUBLE:
+        return given.is_number
+    if wanted == INTEGER:
+        return given.is_integer and given != BIGINT
+    return wanted == given or (wanted == VARCHAR and given.name == "varchar")
+
+
+def _argument(value: exp.Expr, given: Type | None, wanted: Type) -> exp.Expr:
+    return value if given == wanted else cast_to(value, _engine(wanted))
+
+
+def _over_columns(function: Function) -> Callable[..., pa.Array]:
+    first, *others = (_READS[kind.name] for kind in function.parameters)
+    reads = [function.reads or first, *others]
+    write = _WRITES[function.returns.name]
+
+    def compute(*columns: pa.Array | pa.ChunkedArray) -> pa.Array:
+        whole = [each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for each in columns]
+        given = reduce(pc.and_, (each.is_valid() for each in whole))
+        if pc.all(given).as_py() is not False:
+            return _computed(whole)
+        found = _computed([each.filter(given) for each in whole])
+        places = pc.if_else(given, pc.subtract(pc.cumulative_sum(given.cast(pa.int64())), 1), None)
+        return found.take(places)
+
+    def _computed(columns: Sequence[pa.Array]) -> pa.Array:
+        if not len(columns[0]):
+            return write([])
+        from shapely.errors import GEOSException  # noqa: PLC0415 - see shapes
+
+        try:
+            return write(function.body(*(read(column) for read, column in zip(reads, columns, strict=True))))
+        except GEOSException as error:
+            raise invalid(f"{function.name}: {_reason(error)}") from None
+
+    return compute
+
+
+def _reason(error: Exception) -> str:
+    """Return GEOS's message without the name of its class."""
+    kind, _, reason = str(error).partition(": ")
+    return (reason if kind.endswith("Exception") else str(error)).splitlines()[0]
+
+
+def _numbers(column: pa.Array) -> Any:
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _arrays(column: pa.Array) -> Sequence[Any]:
+    """Return for each row the NumPy array of its shapes; None stands for NULL inside."""
+    inside = shapely.from_wkb(column.flatten().to_numpy(zero_copy_only=False))
+    ends = pc.cumulative_sum(pc.list_value_length(column)).to_pylist()
+    return [inside[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+_READS: Mapping[str, Read] = {
+    "Geometry": geometries,
+    "SphericalGeography": geometries,
+    "array": _arrays,
+    "double": _numbers,
+    "integer": _numbers,
+    "varchar": lambda column: column.to_pylist(),
+    "varbinary": lambda column: column.to_pylist(),
+}
+
+
+def _shapes(found: Any) -> pa.Array:
+    import numpy as np  # noqa: PLC0415 - it is here if shapely is
+
+    return stored(found if isinstance(found, np.ndarray) else np.array([*found, None], dtype=object)[:-1])
+
+
+def _shape_arrays(found: Sequence[Sequence[Any] | None]) -> pa.Array:
+    inside = _shapes([shape for each in found if each is not None for shape in each]).to_pylist()
+    at = iter(inside)
+    return pa.array([None if each is None else [next(at) for _ in each] for each in found], pa.list_(pa.binary()))
+
+
+def _pairs(found: Sequence[tuple[Any, Any] | None]) -> pa.Array:
+    fields = [_shapes([None if pair is None else pair[at] for pair in found]) for at in (0, 1)]
+    missing = pa.array([pair is None for pair in found], pa.bool_())
+    return pa.StructArray.from_arrays(fields, names=["field0", "field1"], mask=missing)
+
+
+def _plain(kind: pa.DataType) -> Callable[[Any], pa.Array]:
+    return lambda found: pa.array(found, kind)
+
+
+_WRITES: Mapping[str, Callable[[Any], pa.Array]] = {
+    "Geometry": _shapes,
+    "SphericalGeography": _shapes,
+    "array": _shape_arrays,
+    "row": _pairs,
+    BOOLEAN.name: _plain(pa.bool_()),
+    DOUBLE.name: _plain(pa.float64()),
+    BIGINT.name: _plain(pa.int64()),
+    INTEGER.name: _plain(pa.int32()),
+    TINYINT.name: _plain(pa.int8()),
+    VARCHAR.name: _plain(pa.string()),
+    VARBINARY.name: _plain(pa.binary()),
+}

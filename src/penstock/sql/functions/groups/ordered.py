@@ -1,0 +1,159 @@
+"""Aggregates over the values of a group in their order: percentiles, also by weights, and listagg.
+
+Source: Trino's documentation, "Aggregate functions"; for ON OVERFLOW Trino's own listagg.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+from sqlglot import exp
+
+from penstock.sql.functions.build import cast_to, text
+from penstock.sql.functions.python import each_row, invalid
+from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, Types, call_engine, fail
+from penstock.sql.kinds import BIGINT, DOUBLE, VARCHAR, Type
+
+__all__ = ["DEFINITIONS", "ROWS"]
+
+_MAX_LISTAGG = 1 << 20  # bytes
+_LONGER = f"Concatenated string has the length in bytes larger than the maximum output length {_MAX_LISTAGG}"
+
+
+def _percentile(call: Call) -> exp.Expr:
+    kind = call.types[0]
+    if kind is None:
+        raise call.wrong(
+            f"{call.name} is not supported for a value whose type is not known.",
+            code="NOT_SUPPORTED",
+            remedy="CAST the argument to its type.",
+        )
+    at = _percentage(call.types)
+    numbers = [each for number, each in enumerate(call.types) if each is not None and number != at]
+    if not all(each.is_number or each.name == "unknown" for each in numbers):
+        raise call.unexpected("approx_percentile(bigint, double), approx_percentile(double, double)")
+    wanted = call.types[at]
+    many = wanted is not None and wanted.name == "array"
+    engine = "BIGINT" if kind.is_integer else "FLOAT" if kind.name == "real" else "DOUBLE"
+    percentage = cast_to(call.arguments[at], "DOUBLE[]" if many else "DOUBLE")
+    if at == 1:
+        return call.engine("quantile_disc", cast_to(call.arguments[0], engine), percentage)
+    held = "BIGINT" if kind.is_integer else "DOUBLE"
+    pair = call_engine("row", cast_to(call.arguments[0], held), cast_to(call.arguments[1], "DOUBLE"))
+    pairs = cast_to(call.engine("list", pair), f"STRUCT(x {held}, w DOUBLE)[]")
+    # One value of a group: the percentages are the same in all of its rows.
+    shares = call.engine("any_value", percentage)
+    listed = shares if many else call_engine("list_value", shares)
+    found = call_engine(f"trino_weighted_{held.lower()}", pairs, listed)
+    result = cast_to(found, f"{engine}[]") if engine == "FLOAT" else found
+    return result if many else call_engine("list_extract", result, exp.Literal.number(1))
+
+
+def _percentage(types: Types) -> int:
+    """Return which argument is the percentage: behind the weight if there is one; the accuracy is last."""
+    return 1 if len(types) == 2 else 2
+
+
+def _percentile_type(types: Types) -> Type | None:
+    kind = types[0]
+    if kind is None:
+        return None
+    one = BIGINT if kind.is_integer else kind if kind.name == "real" else DOUBLE
+    wanted = types[_percentage(types)] if len(types) > 1 else None
+    return Type.array(one) if wanted is not None and wanted.name == "array" else one
+
+
+def _weighted(pairs: list[dict[str, Any] | None], shares: list[float | None]) -> list[Any] | None:
+    """Return for each share the least value with at least that share of the weights at or below it."""
+    rows = [(each["x"], each["w"]) for each in pairs if each is not None and None not in each.values()]
+    if any(not weight > 0 for _, weight in rows):
+        raise invalid("percentile weight must be > 0")
+    if any(share is None or not 0 <= share <= 1 for share in shares):
+        raise invalid("Percentile must be between 0 and 1")
+    if not rows:
+        return None
+    rows.sort(key=lambda row: (row[0] != row[0], row[0]))  # NaN is the greatest
+    sums = list(accumulate(weight for _, weight in rows))
+    found = []
+    for share in shares:
+        wanted = (share or 0) * sums[-1]
+        found.append(next((value for (value, _), total in zip(rows, sums, strict=True) if total >= wanted), rows[-1][0]))
+    return found
+
+
+def _listagg(call: Call) -> exp.Expr:
+    node = call.node
+    kind = call.types[0]
+    if kind is not None and not kind.is_text and kind.name != "unknown":
+        raise call.wrong(f"Expected expression of varchar, but it has {kind} type", code="TYPE_MISMATCH", remedy="CAST it.")
+    value, order = node.this, []
+    if isinstance(value, exp.Order):
+        value, order = value.this, value.expressions
+    distinct = isinstance(value, exp.Distinct)
+    if distinct:
+        value = value.expressions[0]
+    separator = node.args.get("separator") or text("")
+    inside: exp.Expr = exp.Distinct(expressions=[value]) if distinct else value
+    plain = Call(name=call.name, arguments=[], types=[], node=node, around=call.around)
+    overflow = node.args.get("on_overflow")
+    keys = [each.copy() for each in order]
+    if not isinstance(overflow, exp.OverflowTruncateBehavior):
+        last: exp.Expr = exp.Order(this=separator, expressions=keys) if order else separator
+        return call_engine("trino_listagg", plain.engine("string_agg", inside, last))
+    values = plain.engine("list", exp.Order(this=inside, expressions=keys) if order else inside)
+    filler = overflow.this if overflow.this is not None else text("...")
+    counts = exp.Boolean(this=bool(overflow.args.get("with_count")))
+    return call_engine("trino_listagg_cut", values, separator.copy(), filler.copy(), counts)
+
+
+def _cut(values: list[str | None], separator: str, filler: str, counts: bool) -> str | None:
+    given = [each for each in values if each is not None]
+    if not given:
+        return None
+    length, kept = 0, 0
+    gap = len(separator.encode())
+    for each in given:
+        length += len(each.encode()) + (gap if kept else 0)
+        if length > _MAX_LISTAGG:
+            break
+        kept += 1
+    left = len(given) - kept
+    if not left:
+        return separator.join(given)
+    return separator.join([*given[:kept], filler]) + (f"({left})" if counts else "")
+
+
+ROWS: Sequence[Row] = [
+    Row(name="listagg", nodes=(exp.GroupConcat,), returns=VARCHAR, write=_listagg, kind="aggregate"),
+    Row(
+        name="approx_percentile",
+        arity=(2, 4),
+        returns=_percentile_type,
+        write=_percentile,
+        kind="aggregate",
+        note="The percentile is exact: the smallest value with at least that share at or below it. "
+        "An accuracy is ignored. With weights, all values of a group are in memory at once.",
+    ),
+]
+
+_PAIRS = "STRUCT(x {0}, w DOUBLE)[]"
+
+DEFINITIONS: Sequence[Definition] = [
+    Macro(
+        "trino_listagg",
+        [
+            f"(x) AS CASE WHEN strlen(x) <= {_MAX_LISTAGG} THEN x WHEN x IS NOT NULL THEN "
+            f"{fail('EXCEEDED_FUNCTION_MEMORY_LIMIT', _LONGER, 'VARCHAR')} END"
+        ],
+    ),
+    ArrowFunction("trino_listagg_cut", ["VARCHAR[]", "VARCHAR", "VARCHAR", "BOOLEAN"], "VARCHAR", each_row("VARCHAR", _cut)),
+    *(
+        ArrowFunction(
+            f"trino_weighted_{kind.lower()}",
+            [_PAIRS.format(kind), "DOUBLE[]"],
+            f"{kind}[]",
+            each_row(f"{kind}[]", _weighted),
+        )
+        for kind in ("BIGINT", "DOUBLE")
+    ),
+]

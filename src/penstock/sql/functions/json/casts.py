@@ -1,0 +1,292 @@
+"""Casts from JSON: to scalars by the token that is there, to arrays, maps and rows part by part.
+
+Sources: Trino's documentation, "JSON functions and operators" (Cast from JSON); trinodb/trino, JsonOperators and JsonUtil.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
+from functools import lru_cache
+from math import floor, isfinite
+from typing import Any
+
+from sqlglot import exp
+
+from penstock.sql.functions.build import cast_to, engine_type, integer, text
+from penstock.sql.functions.json.documents import Number, parse, write
+from penstock.sql.functions.python import each_row, invalid
+from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, call_engine, fail
+from penstock.sql.functions.scalars.words import java_double
+from penstock.sql.kinds import VARCHAR, Type
+
+__all__ = ["DEFINITIONS", "nested_from_json", "scalar_from_json"]
+
+_BITS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64}
+_DIGITS = {"tinyint": 2, "smallint": 4, "integer": 9, "bigint": 18}
+"""As many digits always fit."""
+_WORDS = {"t": True, "true": True, "1": True, "f": False, "false": False, "0": False}
+_MAX_SHOWN = 200
+
+
+def scalar_from_json(value: exp.Expr, target: Type) -> exp.Expr:
+    """Return the text of a JSON value that is to be cast to the scalar type ``target``, in a form that the cast reads."""
+    if target.name not in {"varchar", "char"} and not target.is_number and target.name != "boolean":
+        return call_engine("trino_json_string_of", value)
+    macro = "whole" if target.is_integer else target.name if target.name in {"varchar", "double"} else "any"
+    digits = [integer(_DIGITS[target.name])] if target.is_integer else []
+    return call_engine(f"trino_json_as_{macro}", value, text(_described(target)), *digits)
+
+
+def nested_from_json(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
+    """Return a JSON value as the array, map or row ``target``."""
+    engine = engine_type(target)
+    if engine is None:
+        raise call.wrong(f"Cannot cast json to {target}", code="TYPE_MISMATCH")
+    plain = _PLAIN_INSIDE.get(str(target.element)) if target.name == "array" or _has_texts(target) else None
+    if plain is not None:
+        types = exp.Array(expressions=list(map(text, plain)))
+        whole, path = ("ARRAY", "$[*]") if target.name == "array" else ("OBJECT", "$.*")
+        shaped = call_engine("trino_json_items", value, text(_described(target)), text(whole), text(path), types)
+    else:
+        shaped = call_engine("trino_json_shape", value, text(_described(target)))
+    return cast_to(shaped, engine)
+
+
+def _has_texts(target: Type) -> bool:
+    """Whether ``target`` is a map whose keys are texts."""
+    return target.name == "map" and target.inner[0] == VARCHAR
+
+
+def _described(kind: Type | None) -> str:
+    return json.dumps(_plain(kind))
+
+
+def _plain(kind: Type | None) -> Any:
+    """Return a type as JSON: its text, its name, its numbers, the types and the names inside."""
+    if kind is None:
+        return ["unknown", "unknown", [], [], []]
+    return [str(kind), kind.name, list(kind.numbers), list(map(_plain, kind.inner)), list(kind.fields)]
+
+
+@lru_cache(maxsize=256)
+def _read(described: str) -> "_Kind":
+    return _Kind(*json.loads(described))
+
+
+class _OutOfRange(Exception):
+    """A number is too large for a decimal."""
+
+
+class _Kind:
+    """A type of a cast."""
+
+    def __init__(self, words: str, name: str, numbers: list[int], inner: list[Any], fields: list[str | None]) -> None:
+        self.words = words
+        self.name = name
+        self.numbers = numbers
+        self.inner = [_Kind(*each) for each in inner]
+        self.fields = fields
+
+
+def _scalar(value: str, described: str) -> str | None:
+    kind = _read(described)
+    document = parse(value)
+    if document is None:
+        return None
+    try:
+        found = _leaf(kind)(document, kind)
+    except (ValueError, InvalidOperation, OverflowError):
+        raise invalid(f"Cannot cast '{value[:_MAX_SHOWN]}' to {kind.words.upper()}", "INVALID_CAST_ARGUMENT") from None
+    except _OutOfRange:
+        raise invalid(f"Cannot cast input json to {kind.words.upper()}", "NUMERIC_VALUE_OUT_OF_RANGE") from None
+    return found if isinstance(found, str) else json.dumps(found)
+
+
+def _shaped(value: str, described: str) -> str:
+    kind = _read(described)
+    try:
+        return _shape(parse(value), kind)
+    except (ValueError, InvalidOperation, OverflowError) as error:
+        message = f"Cannot cast to {kind.words}. {error}\n{value[:_MAX_SHOWN]}"
+        raise invalid(message, "INVALID_CAST_ARGUMENT") from None
+
+
+def _shape(value: Any, kind: _Kind) -> str:
+    """Return the text of the document that the engine casts to ``kind`` as Trino casts ``value``."""
+    if value is None:
+        return "null"
+    if kind.name == "json":
+        return write(value)
+    if kind.name == "array":
+        if not isinstance(value, list):
+            raise ValueError(f"Expected a json array, but got {_token(value)}")
+        return f"[{','.join(_shape(each, kind.inner[0]) for each in value)}]"
+    if kind.name == "map":
+        if not isinstance(value, dict):
+            raise ValueError(f"Expected a json object, but got {_token(value)}")
+        return _object((_key(key, kind.inner[0]), _shape(each, kind.inner[1])) for key, each in value.items())
+    if kind.name == "row":
+        return _row(value, kind)
+    if isinstance(value, dict | list):
+        raise ValueError(f"Unexpected token when cast to {kind.words}: {_token(value)}")
+    try:
+        return _dumped(_leaf(kind)(value, kind))
+    except (ValueError, InvalidOperation, OverflowError, _OutOfRange):
+        raise ValueError(f"Cannot cast '{value}' to {kind.words}") from None
+
+
+def _row(value: Any, kind: _Kind) -> str:
+    names = [name or f"field{at}" for at, name in enumerate(kind.fields)]
+    if isinstance(value, list):
+        if len(value) != len(names):
+            raise ValueError(f"Expected a json array of {len(names)} elements, but got {len(value)}")
+        return _object((name, _shape(each, inner)) for name, each, inner in zip(names, value, kind.inner, strict=True))
+    if not isinstance(value, dict):
+        raise ValueError(f"Expected a json array or object, but got {_token(value)}")
+    given: dict[str, Any] = {}
+    wanted = {name.lower() for name in names}
+    for name, each in value.items():
+        if name.lower() in given and name.lower() in wanted:
+            raise ValueError(f"Duplicate field: {name.lower()}")
+        given[name.lower()] = each
+    return _object((name, _shape(given.get(name.lower()), inner)) for name, inner in zip(names, kind.inner, strict=True))
+
+
+def _object(pairs: Iterable[tuple[str, str]]) -> str:
+    return "{" + ",".join(f"{_dumped(name)}:{value}" for name, value in pairs) + "}"
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(key: str, kind: _Kind) -> str:
+    found = _leaf(kind)(key, kind)
+    return found if isinstance(found, str) else json.dumps(found)
+
+
+def _token(value: Any) -> str:
+    return "{" if isinstance(value, dict) else "[" if isinstance(value, list) else write(value)
+
+
+def _integer(value: Any, kind: _Kind) -> int:
+    if isinstance(value, bool):
+        found = int(value)
+    elif isinstance(value, Number) and not value.is_whole:
+        real = float(value)
+        if not isfinite(real):
+            raise ValueError(value)
+        found = floor(abs(real) + 0.5) * (-1 if real < 0 else 1)
+    elif isinstance(value, str) and value.removeprefix("-").removeprefix("+").isdecimal() and value.isascii():
+        found = int(value)
+    else:
+        raise ValueError(value)
+    if not -(1 << _BITS[kind.name] - 1) <= found < 1 << _BITS[kind.name] - 1:
+        raise ValueError(value)
+    return found
+
+
+def _real(value: Any, _: _Kind) -> float | str:
+    if (
+        isinstance(value, str)
+        and not isinstance(value, Number)
+        and ("_" in value or value.lower() in {"inf", "nan", "-inf"})
+    ):
+        if value != "NaN":
+            raise ValueError(value)  # Java's words are NaN and Infinity
+        return "NaN"
+    if not isinstance(value, bool | str):
+        raise ValueError(value)
+    found = float(value)
+    return found if isfinite(found) else str(found).replace("inf", "Infinity").replace("nan", "NaN")
+
+
+def _decimal(value: Any, kind: _Kind) -> str:
+    precision, scale = kind.numbers
+    if not isinstance(value, bool | str):
+        raise ValueError(value)
+    with localcontext() as context:
+        context.prec = 100
+        found = Decimal(int(value) if isinstance(value, bool) else value).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+    if not found.is_finite() or abs(found) >= Decimal(10) ** (precision - scale):
+        raise _OutOfRange
+    return format(found, "f")
+
+
+def _boolean(value: Any, _: _Kind) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Number):
+        if value.is_whole and not -(1 << 63) <= int(value) < 1 << 63:
+            raise ValueError(value)
+        return float(value) != 0
+    if not isinstance(value, str) or value.lower() not in _WORDS:
+        raise ValueError(value)
+    return _WORDS[value.lower()]
+
+
+def _text(value: Any, _: _Kind) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Number):
+        return str(value) if value.is_whole else java_double(float(value))
+    if not isinstance(value, str):
+        raise ValueError(value)
+    return value
+
+
+_LEAVES: Mapping[str, Callable[[Any, _Kind], Any]] = {
+    **dict.fromkeys(_BITS, _integer),
+    "real": _real,
+    "double": _real,
+    "decimal": _decimal,
+    "boolean": _boolean,
+}
+"""What a scalar of each type becomes; every other one is a text."""
+
+
+def _leaf(kind: _Kind) -> Callable[[Any, _Kind], Any]:
+    return _LEAVES.get(kind.name, _text)
+
+
+_PLAIN_INSIDE = {
+    "bigint": ("UBIGINT", "BIGINT", "NULL"),
+    "double": ("UBIGINT", "BIGINT", "DOUBLE", "NULL"),
+    "varchar": ("UBIGINT", "BIGINT", "BOOLEAN", "VARCHAR", "NULL"),
+}
+"""The engine's types of items that its own cast to an array or a map reads as Trino does."""
+_PLAIN = "json_extract_string(x, '$')"
+
+DEFINITIONS: Sequence[Definition] = [
+    # What the engine reads as Trino does needs no Python.
+    *(
+        Macro(
+            f"trino_json_as_{name}",
+            [f"({names}) AS CASE WHEN {test} THEN {_PLAIN} ELSE trino_json_scalar_text(CAST(x AS VARCHAR), kind) END"],
+        )
+        for name, names, test in (
+            ("whole", "x, kind, digits", f"json_type(x) IN ('UBIGINT', 'BIGINT') AND length({_PLAIN}) <= digits"),
+            ("double", "x, kind", "json_type(x) IN ('UBIGINT', 'BIGINT', 'DOUBLE')"),
+            ("varchar", "x, kind", "json_type(x) IN ('UBIGINT', 'BIGINT', 'VARCHAR', 'BOOLEAN')"),
+        )
+    ),
+    Macro(
+        "trino_json_string_of",
+        [
+            f"(x) AS CASE coalesce(json_type(x), 'NULL') WHEN 'VARCHAR' THEN {_PLAIN} WHEN 'NULL' THEN NULL ELSE "
+            + fail("INVALID_CAST_ARGUMENT", "Cannot cast JSON that is not a string", "VARCHAR")
+            + " END"
+        ],
+    ),
+    Macro("trino_json_as_any", ["(x, kind) AS trino_json_scalar_text(CAST(x AS VARCHAR), kind)"]),
+    Macro(
+        "trino_json_items",
+        [
+            "(x, kind, whole, path, plain) AS CASE WHEN x IS NULL OR (json_type(x) = whole AND "
+            "list_has_all(plain, json_type(x, path))) THEN x ELSE trino_json_shape(x, kind) END"
+        ],
+    ),
+    Macro("trino_json_shape", ["(x, kind) AS CAST(trino_json_shaped(CAST(x AS VARCHAR), kind) AS JSON)"]),
+    ArrowFunction("trino_json_scalar_text", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _scalar)),
+    ArrowFunction("trino_json_shaped", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _shaped)),
+]

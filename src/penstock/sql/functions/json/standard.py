@@ -1,0 +1,330 @@
+"""The SQL standard's JSON functions: the rows of json_exists, json_value, json_query, json_array and json_object.
+
+Source: Trino's documentation, "JSON functions and operators".
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from sqlglot import exp
+
+from penstock.sql.functions.build import text
+from penstock.sql.functions.json.documents import Number, parse, scalar_text, write
+from penstock.sql.functions.json.path import PathError, evaluate, variables_of
+from penstock.sql.functions.json.syntax import JsonOptions, options_of
+from penstock.sql.functions.python import each_row, invalid
+from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, call_engine, fail
+from penstock.sql.functions.scalars.conversion import convert
+from penstock.sql.kinds import BOOLEAN, JSON, VARCHAR, Type
+
+__all__ = ["DEFINITIONS", "ROWS"]
+
+_UNCHECKED = "\x01"
+"""Before a text of which it is not known yet whether it is JSON."""
+_OUTPUTS = frozenset({"varchar", "char", "varbinary"})
+_MULTIPLE = "JSON path found multiple items"
+
+
+# What all of them have
+
+
+def _document(call: Call) -> exp.Expr:
+    value, kind = call.arguments[0], call.types[0]
+    if kind is not None and kind.name == "varbinary":
+        return call_engine("trino_json_decoded", value)
+    if kind is not None and not (kind.is_text or kind.name in {"json", "unknown"}):
+        raise call.wrong(f"Cannot read input of type {kind} as JSON using formatting JSON", code="TYPE_MISMATCH")
+    return value
+
+
+def _path(call: Call, options: JsonOptions) -> exp.Expr:
+    path = call.arguments[1]
+    if not (isinstance(path, exp.Literal) and path.is_string):
+        raise call.wrong("The JSON path is not a literal.", code="SYNTAX_ERROR")
+    try:
+        used = variables_of(path.name)
+    except ValueError as error:
+        raise call.wrong(str(error).partition("] ")[2]) from None
+    for name in used:
+        if name not in options.names:
+            message = f'no value passed for parameter {name}. Try quoting "{name}" in the PASSING clause to match case'
+            raise call.wrong(message, code="INVALID_PATH")
+    if len(set(options.names)) != len(options.names):
+        raise call.wrong("JSON path parameter is specified more than once", code="DUPLICATE_PARAMETER_NAME")
+    return path
+
+
+def _parameters(call: Call, options: JsonOptions) -> exp.Expr:
+    """Return the JSON array of names and values, each as JSON in a text; NULL for no item."""
+    parts: list[exp.Expr] = []
+    for at, name in enumerate(options.names, 2):
+        value = _item(call, call.arguments[at], call.types[at], is_json=options.is_json[at], checked=False)
+        if not options.is_json[at]:
+            value = call_engine("coalesce", value, text("null"))
+        parts += [call_engine("trino_json_string", text(name)), call_engine("trino_json_string", value)]
+    items = [call_engine("coalesce", each, text("null")) for each in parts]
+    return call_engine("trino_json_array_text", exp.Array(expressions=items)) if items else text("[]")
+
+
+def _item(call: Call, value: exp.Expr, kind: Type | None, *, is_json: bool, checked: bool = True) -> exp.Expr:
+    """Return the JSON text of a value."""
+    if is_json or (kind is not None and kind.name == "json"):
+        if kind is not None and kind.name == "varbinary":
+            value = call_engine("trino_json_decoded", value)
+        value = exp.cast(value, "VARCHAR")
+        return exp.paren(exp.DPipe(this=text(_UNCHECKED), expression=value), copy=False) if checked else value
+    if kind is None or kind.inner:
+        raise call.wrong(f"{call.name}: values are numbers, text, booleans or JSON functions.", code="NOT_SUPPORTED")
+    if kind.is_number or kind.name == "boolean":
+        return exp.cast(convert(call, value, kind, JSON), "VARCHAR")
+    return call_engine("trino_json_string", convert(call, value, kind, VARCHAR))
+
+
+@lru_cache(maxsize=256)
+def _variables(parameters: str) -> dict[str, list[Any]]:
+    """Return the items of each variable. Raises :class:`ValueError` for one that is not JSON."""
+    parts = parse(parameters)
+    return {str(name): [] if value is None else [parse(value)] for name, value in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _found(value: str, path: str, parameters: str) -> list[Any]:
+    """Return what the path finds. Raises :class:`PathError`, and ValueError for what is not JSON."""
+    return [_plain(each) for each in evaluate(parse(value), path, _variables(parameters))]
+
+
+def _plain(item: Any) -> Any:
+    """Return an item with the numbers that a path computed as those of a document."""
+    return Number(format(item, "f")) if isinstance(item, Decimal) else item
+
+
+def _failed(error: ValueError) -> ValueError:
+    """Return the error of a statement that asks for ERROR ON ERROR."""
+    if isinstance(error, PathError):
+        return invalid(f"path evaluation failed: {error}", "PATH_EVALUATION_ERROR")
+    return invalid("conversion to JSON failed: the text is not JSON", "JSON_INPUT_CONVERSION_ERROR")
+
+
+def _returned(call: Call, value: exp.Expr, kind: Type | None) -> exp.Expr:
+    """Return the text of a JSON function in the type of its RETURNING."""
+    if kind is None or kind.name not in _OUTPUTS:
+        raise call.wrong(f"Cannot output JSON value as {kind} using formatting JSON", code="TYPE_MISMATCH")
+    if kind.name == "varbinary":
+        return call_engine("encode", value)
+    return value if kind == VARCHAR else convert(call, value, VARCHAR, kind)
+
+
+def _returns(node: exp.Expr) -> Type | None:
+    kind = options_of(node).returning
+    return Type.of(kind) if kind is not None else VARCHAR
+
+
+# json_exists
+
+
+def _exists(call: Call) -> exp.Expr:
+    options = options_of(call.node)
+    arguments = [_document(call), _path(call, options), _parameters(call, options)]
+    return call_engine("trino_json_exists", *arguments, text(options.on_error or "FALSE"))
+
+
+def _exists_in(value: str, path: str, parameters: str, on_error: str) -> bool | None:
+    try:
+        return bool(_found(value, path, parameters))
+    except ValueError as error:
+        if on_error == "ERROR":
+            raise _failed(error) from None
+        return {"TRUE": True, "FALSE": False}.get(on_error)
+
+
+# json_value
+
+
+def _value(call: Call) -> exp.Expr:
+    options, kind = options_of(call.node), _returns(call.node)
+    if kind is None or kind.inner:
+        raise call.wrong("json_value: this type of RETURNING is not supported.", code="NOT_SUPPORTED")
+    arguments = [_document(call), _path(call, options), _parameters(call, options), text(options.on_error or "NULL")]
+    state = call_engine("trino_json_value_state", *arguments)
+    value = call_engine("trino_json_value", *(each.copy() for each in arguments[:3]))
+    converted = value if kind == VARCHAR else convert(call, value, VARCHAR, kind)
+    error = _given(call, options, "ERROR", kind)
+    if kind != VARCHAR and options.on_error != "ERROR":
+        converted = call_engine("try", converted)
+        if not isinstance(error, exp.Null):
+            converted = call_engine("coalesce", converted, error.copy())
+    branches = [
+        exp.If(this=text("EMPTY"), true=_given(call, options, "EMPTY", kind)),
+        exp.If(this=text("ERROR"), true=error),
+        exp.If(this=text("NULL"), true=exp.Null()),
+    ]
+    return exp.Paren(this=exp.Case(this=state, ifs=branches, default=converted))
+
+
+def _given(call: Call, options: JsonOptions, when: str, kind: Type) -> exp.Expr:
+    """Return what json_value gives ON EMPTY or ON ERROR."""
+    number = options.defaults.get(when)
+    if number is not None:
+        return convert(call, call.arguments[number], call.types[number], kind)
+    if (options.on_empty if when == "EMPTY" else options.on_error) == "ERROR":
+        return call_engine("trino_json_path_error", text(when))
+    return exp.Null()
+
+
+def _value_state(value: str, path: str, parameters: str, on_error: str) -> str:
+    try:
+        items = _found(value, path, parameters)
+    except ValueError as error:
+        if on_error == "ERROR":
+            raise _failed(error) from None
+        return "ERROR"
+    if len(items) > 1 or (items and isinstance(items[0], dict | list)):
+        return "ERROR"
+    return "EMPTY" if not items else "NULL" if items[0] is None else "OK"
+
+
+def _value_of(value: str, path: str, parameters: str) -> str | None:
+    try:
+        items = _found(value, path, parameters)
+    except ValueError:
+        return None
+    return scalar_text(items[0]) if len(items) == 1 else None
+
+
+# json_query
+
+
+def _query(call: Call) -> exp.Expr:
+    options = options_of(call.node)
+    if options.wrapper != "WITHOUT" and options.quotes:
+        words = "CONDITIONAL" if options.wrapper == "CONDITIONAL" else "UNCONDITIONAL"
+        message = f"{options.quotes} QUOTES behavior specified with WITH {words} ARRAY WRAPPER behavior"
+        raise call.wrong(message, code="INVALID_FUNCTION_ARGUMENT")
+    behaviours = (each.removeprefix("EMPTY ") for each in (options.on_empty or "NULL", options.on_error or "NULL"))
+    words = f"{options.wrapper} {options.quotes or 'KEEP'} {' '.join(behaviours)}"
+    arguments = [_document(call), _path(call, options), _parameters(call, options), text(words)]
+    return _returned(call, call_engine("trino_json_query", *arguments), _returns(call.node))
+
+
+def _query_of(value: str, path: str, parameters: str, options: str) -> str | None:
+    wrapper, quotes, on_empty, on_error = options.split()
+    try:
+        items = _found(value, path, parameters)
+    except ValueError as error:
+        if on_error == "ERROR":
+            raise _failed(error) from None
+        return _instead(on_error, "")
+    if not items and wrapper != "WITH":
+        return _instead(on_empty, "JSON path found no items")
+    if wrapper == "WITH" or (wrapper == "CONDITIONAL" and (len(items) > 1 or not isinstance(items[0], dict | list))):
+        return write(items) if items else _instead(on_empty, "JSON path found no items")
+    if len(items) > 1:
+        return _instead(on_error, _MULTIPLE)
+    if quotes == "OMIT" and isinstance(items[0], str) and not isinstance(items[0], Number):
+        return items[0]
+    return write(items[0])
+
+
+def _instead(behaviour: str, what: str) -> str | None:
+    if behaviour == "ERROR":
+        raise invalid(f"conversion from JSON failed: {what}", "JSON_OUTPUT_CONVERSION_ERROR")
+    return {"ARRAY": "[]", "OBJECT": "{}"}.get(behaviour)
+
+
+# json_array and json_object
+
+
+def _array(call: Call) -> exp.Expr:
+    options = options_of(call.node)
+    items = []
+    for value, kind, is_json in zip(call.arguments, call.types, options.is_json, strict=True):
+        item = _item(call, value, kind, is_json=is_json)
+        items.append(call_engine("coalesce", item, text("null")) if options.on_null == "NULL" else item)
+    listed = exp.cast(exp.Array(expressions=items), "VARCHAR[]")
+    return _returned(call, call_engine("trino_json_array_text", listed), _returns(call.node))
+
+
+def _object(call: Call) -> exp.Expr:
+    options = options_of(call.node)
+    names, values = [], []
+    for at in range(0, len(call.arguments), 2):
+        kind = call.types[at]
+        if kind is not None and not kind.is_text and kind.name != "unknown":
+            raise call.wrong(f"Invalid type of JSON object key: {kind}", code="TYPE_MISMATCH")
+        names.append(exp.cast(call.arguments[at], "VARCHAR"))
+        values.append(_item(call, call.arguments[at + 1], call.types[at + 1], is_json=options.is_json[at + 1]))
+    if options.unique_keys and any(options.is_json):
+        raise call.wrong(
+            "WITH UNIQUE KEYS behavior is not supported for JSON_OBJECT function when input expression has FORMAT",
+            code="NOT_SUPPORTED",
+        )
+    absent, unique = exp.Boolean(this=options.on_null == "ABSENT"), exp.Boolean(this=options.unique_keys)
+    arrays = [exp.cast(exp.Array(expressions=each), "VARCHAR[]") for each in (names, values)]
+    return _returned(call, call_engine("trino_json_object_text", *arrays, absent, unique), _returns(call.node))
+
+
+def _object_text(names: list[str | None], values: list[str | None], absent: bool, unique: bool) -> str:
+    found: dict[str, str] = {}
+    for name, value in zip(names, values, strict=True):
+        if name is None:
+            raise invalid("null value passed for JSON object key to JSON_OBJECT function")
+        if value is None and absent:
+            continue
+        if unique and name in found:
+            raise invalid("duplicate key passed to JSON_OBJECT function")
+        found[name] = "null" if value is None else _checked(value)
+    return "{" + ",".join(f"{write(name)}:{value}" for name, value in found.items()) + "}"
+
+
+def _array_text(items: list[str | None]) -> str:
+    return f"[{','.join(_checked(each) for each in items if each is not None)}]"
+
+
+def _checked(value: str) -> str:
+    if not value.startswith(_UNCHECKED):
+        return value
+    try:
+        return write(parse(value.removeprefix(_UNCHECKED)))
+    except ValueError as error:
+        raise _failed(error) from None
+
+
+def _string(value: str | None) -> str | None:
+    return None if value is None else write(value)
+
+
+ROWS: Sequence[Row] = [
+    Row(name="json_exists", arity=(2, None), returns=BOOLEAN, write=_exists),
+    Row(name="json_value", arity=(2, None), node_type=_returns, write=_value),
+    Row(name="json_query", arity=(2, None), node_type=_returns, write=_query),
+    Row(name="json_array", arity=(0, None), node_type=_returns, write=_array),
+    Row(name="json_object", arity=(0, None), node_type=_returns, write=_object),
+]
+
+DEFINITIONS: Sequence[Definition] = [
+    # The engine fails on bytes that are no text; what is not JSON is for ON ERROR.
+    Macro("trino_json_decoded", ["(x) AS coalesce(try(decode(x)), CASE WHEN x IS NOT NULL THEN '' END)"]),
+    Macro(
+        "trino_json_path_error",
+        [
+            "(x) AS CASE x WHEN 'EMPTY' THEN "
+            + fail("JSON_VALUE_RESULT_ERROR", "cannot extract SQL scalar from JSON: JSON path found no items", "VARCHAR")
+            + " ELSE "
+            + fail("JSON_VALUE_RESULT_ERROR", f"cannot extract SQL scalar from JSON: {_MULTIPLE}", "VARCHAR")
+            + " END"
+        ],
+    ),
+    ArrowFunction("trino_json_exists", ["VARCHAR"] * 4, "BOOLEAN", each_row("BOOLEAN", _exists_in)),
+    ArrowFunction("trino_json_value_state", ["VARCHAR"] * 4, "VARCHAR", each_row("VARCHAR", _value_state)),
+    ArrowFunction("trino_json_value", ["VARCHAR"] * 3, "VARCHAR", each_row("VARCHAR", _value_of)),
+    ArrowFunction("trino_json_query", ["VARCHAR"] * 4, "VARCHAR", each_row("VARCHAR", _query_of)),
+    ArrowFunction(
+        "trino_json_object_text",
+        ["VARCHAR[]", "VARCHAR[]", "BOOLEAN", "BOOLEAN"],
+        "VARCHAR",
+        each_row("VARCHAR", _object_text),
+    ),
+    ArrowFunction("trino_json_array_text", ["VARCHAR[]"], "VARCHAR", each_row("VARCHAR", _array_text)),
+    ArrowFunction("trino_json_string", ["VARCHAR"], "VARCHAR", each_row("VARCHAR", _string, nulls=True)),
+]

@@ -1,0 +1,168 @@
+"""Conditional expressions: CASE, IF, COALESCE, NULLIF, TRY, GREATEST, LEAST, TYPEOF.
+
+Source: Trino's documentation, "Conditional expressions", "Comparison functions and operators", "Conversion functions".
+"""
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from penstock.sql.functions.build import as_type, text
+from penstock.sql.functions.nested.records import NESTED
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine
+from penstock.sql.functions.scalars.comparison import check_comparable
+from penstock.sql.functions.times.zones import instant
+from penstock.sql.kinds import Type, common
+
+__all__ = ["DEFINITIONS", "ROWS"]
+
+
+def _if_type(types: Types) -> Type | None:
+    return common(types[1:])
+
+
+def _case_type(types: Types) -> Type | None:
+    return common(types)
+
+
+def _case_results(node: exp.Expr) -> Sequence[exp.Expr]:
+    """Return the results of a CASE; its operand and its conditions have no part in its type."""
+    default = node.args.get("default")
+    return [*(branch.args["true"] for branch in node.args["ifs"]), *([default] if default is not None else [])]
+
+
+def _case_operand(node: exp.Expr) -> Sequence[exp.Expr]:
+    """Return the operand of ``CASE operand WHEN value …`` and the values, nothing for a CASE without an operand."""
+    operand = node.args.get("this")
+    return [operand, *(branch.this for branch in node.args["ifs"])] if operand is not None else []
+
+
+def _case(call: Call) -> exp.Expr:
+    """Give the results their common type, which the engine would choose otherwise for decimals."""
+    kind = common(call.types)
+    _check_results(call, call.types)
+    if call.beside:
+        _compare_operand(call)
+    for branch in call.node.args["ifs"]:
+        if kind is not None and kind.name == "decimal":
+            branch.set("true", as_type(branch.args["true"], kind))
+    default = call.node.args.get("default")
+    if default is not None and kind is not None and kind.name == "decimal":
+        call.node.set("default", as_type(default, kind))
+    return call.node
+
+
+def _compare_operand(call: Call) -> None:
+    """Have the engine compare a CASE's operand with the values as ``=`` does."""
+    operand, *values = call.beside
+    for value in values:
+        check_comparable(call, operand, value, "=")
+    kinds = [kind for kind in call.beside if kind is not None]
+    nested = next((kind for kind in kinds if kind.name in NESTED), None)
+    if nested is not None:
+        raise call.wrong(
+            f"CASE with an operand of type {nested} is not supported.",
+            code="NOT_SUPPORTED",
+            remedy="Write CASE WHEN operand = value THEN …",
+        )
+    if any(kind.name == "timestamp with time zone" for kind in kinds):
+        _change_operand(call.node, instant)
+    elif any(kind.name == "char" for kind in kinds):
+        _change_operand(call.node, lambda each: call_engine("rtrim", each, text(" ")))
+    elif operand is not None and operand.is_floating:
+        # NaN is equal to nothing, like NULL.
+        call.node.set("this", call_engine("trino_without_nan", call.node.this))
+
+
+def _change_operand(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> None:
+    for place in (node, *node.args["ifs"]):
+        place.set("this", change(place.this))
+
+
+def _if(call: Call) -> exp.Expr:
+    """Check ``if(condition, …)``, and a branch of CASE, which the parser holds as the same node."""
+    parent = call.node.parent
+    in_case = isinstance(parent, exp.Case)
+    condition = call.types[0]
+    compares = in_case and parent is not None and parent.args.get("this") is not None
+    if not compares and condition is not None and condition.name not in {"boolean", "unknown"}:
+        what = "CASE WHEN clause" if in_case else "IF condition"
+        raise call.wrong(f"{what} must evaluate to a BOOLEAN (actual: {condition})", code="TYPE_MISMATCH")
+    if not in_case:
+        _check_results(call, call.types[1:])
+    return call.node
+
+
+def _check_results(call: Call, kinds: Types) -> None:
+    if common(kinds) is None and all(kind is not None and not kind.inner for kind in kinds):
+        found = ", ".join(str(kind) for kind in kinds)
+        name = call.name.upper()
+        raise call.wrong(
+            f"All {name} results must be the same type or coercible to a common type: {found}", code="TYPE_MISMATCH"
+        )
+
+
+def _nullif(call: Call) -> exp.Expr:
+    if common(call.types) is None and all(kind is not None and not kind.inner for kind in call.types):
+        raise call.wrong(f"Types are not comparable with NULLIF: {call.types[0]} vs {call.types[1]}", code="TYPE_MISMATCH")
+    if call.types[0] is not None and call.types[0].is_floating:
+        return call_engine("trino_nullif_floating", *call.arguments)
+    return call_engine("nullif", *call.arguments)
+
+
+def _unified(call: Call) -> exp.Expr:
+    """Give decimals and numbers their common type, which the engine would choose otherwise."""
+    return _checked(call, common(call.types))
+
+
+def _checked(call: Call, kind: Type | None) -> exp.Expr:
+    if kind is None and all(each is not None and not each.inner for each in call.types):
+        found = ", ".join(str(each) for each in call.types)
+        raise call.wrong(
+            f"All {call.name.upper()} operands must be the same type or coercible to a common type: {found}",
+            code="TYPE_MISMATCH",
+        )
+    arguments = call.arguments
+    if kind is not None and kind.name in {"decimal", "double", "real", "bigint"}:
+        arguments = [
+            each if own == kind else as_type(each, kind) for each, own in zip(call.arguments, call.types, strict=True)
+        ]
+    return call_engine(call.name, *arguments)
+
+
+def _extreme(call: Call) -> exp.Expr:
+    """GREATEST and LEAST are NULL if an argument is."""
+    result = _checked(call, common(call.types))
+    absent = [exp.Is(this=exp.paren(each), expression=exp.Null()) for each in result.expressions]
+    return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.Not(this=exp.paren(exp.or_(*absent))), true=result)]))
+
+
+def _try(call: Call) -> exp.Expr:
+    return call_engine("try", call.arguments[0])
+
+
+def _typeof(call: Call) -> exp.Expr:
+    kind = call.types[0]
+    if kind is None:
+        raise call.wrong("typeof: the type of this expression is not known.", code="NOT_SUPPORTED")
+    return text(str(kind))
+
+
+def _first(types: Types) -> Type | None:
+    return types[0]
+
+
+ROWS: Sequence[Row] = [
+    Row(name="CASE", nodes=(exp.Case,), returns=_case_type, write=_case, operands=_case_results, beside=_case_operand),
+    Row(name="if", nodes=(exp.If,), returns=_if_type, write=_if),
+    Row(name="coalesce", arity=(2, None), returns=common, write=_unified),
+    Row(name="nullif", arity=(2, 2), returns=_first, write=_nullif),
+    Row(name="try", arity=(1, 1), returns=_first, write=_try),
+    Row(name="greatest", arity=(1, None), returns=common, write=_extreme),
+    Row(name="least", arity=(1, None), returns=common, write=_extreme),
+    Row(name="typeof", arity=(1, 1), returns=Type("varchar"), write=_typeof),
+]
+
+DEFINITIONS: Sequence[Definition] = [
+    Macro("trino_nullif_floating", ["(a, b) AS CASE WHEN a = b AND NOT trino_is_nan(a) THEN NULL ELSE a END"]),
+]

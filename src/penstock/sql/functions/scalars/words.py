@@ -1,0 +1,184 @@
+"""String functions in Python: those for which the engine has none, or one that counts bytes or graphemes."""
+
+import math
+import unicodedata
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+
+from penstock.sql.functions.python import each_row, invalid
+from penstock.sql.functions.rows import ArrowFunction, Definition
+
+__all__ = ["DEFINITIONS", "java_double", "java_text"]
+
+_SOUNDEX = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "01230120022455012623010202", strict=True))
+
+
+def _hamming(left: str, right: str) -> int:
+    if len(left) != len(right):
+        raise invalid("The input strings to hamming_distance function must have the same length")
+    return sum(a != b for a, b in zip(left, right, strict=True))
+
+
+def _levenshtein(left: str, right: str) -> int:
+    if len(left) * len(right) > 1_000_000:
+        raise invalid("The combined inputs for Levenshtein distance are too large")
+    before = list(range(len(right) + 1))
+    for row, a in enumerate(left, start=1):
+        line = [row]
+        for at, b in enumerate(right, start=1):
+            line.append(min(before[at] + 1, line[at - 1] + 1, before[at - 1] + (a != b)))
+        before = line
+    return before[-1]
+
+
+def _luhn(value: str) -> bool:
+    if not value:
+        return False
+    if not (value.isascii() and value.isdecimal()):
+        raise invalid("Input string must only contain digits")
+    doubled = [int(each) * (1 + number % 2) for number, each in enumerate(reversed(value))]
+    return sum(each // 10 + each % 10 for each in doubled) % 10 == 0
+
+
+def _multimap(value: str, entries: str, pairs: str) -> list[tuple[str, list[str]]]:
+    if not entries or not pairs or entries == pairs:
+        raise invalid("entryDelimiter and keyValueDelimiter must not be the same, and not be empty")
+    found: dict[str, list[str]] = {}
+    for entry in value.split(entries) if value else ():
+        parts = entry.split(pairs)
+        if len(parts) != 2:
+            raise invalid(f"Key-value delimiter must appear exactly once in each entry. Bad input: '{entry}'")
+        found.setdefault(parts[0], []).append(parts[1])
+    return list(found.items())
+
+
+def _strpos(value: str, part: str, instance: int) -> int:
+    if instance == 0:
+        raise invalid("'instance' must be a positive or negative number.")
+    if not part:
+        return 1
+    at = -1 if instance > 0 else len(value)
+    for _ in range(abs(instance)):
+        if instance > 0:
+            at = value.find(part, at + 1)
+        else:
+            at = value.rfind(part, 0, at + len(part) - 1) if at + len(part) - 1 >= 0 else -1
+        if at < 0:
+            return 0
+    return at + 1
+
+
+def _reverse(value: str) -> str:
+    return value[::-1]
+
+
+def _soundex(value: str) -> str:
+    if not value:
+        return ""
+    letters = [each for each in value.upper() if each.isalpha()]
+    wrong = next((each for each in letters if each not in _SOUNDEX), None)
+    if wrong is not None:
+        raise invalid(f"The character is not mapped: {wrong} (index={value.upper().index(wrong)})")
+    if not letters:
+        return ""
+    code, last = letters[0], _SOUNDEX[letters[0]]
+    for each in letters[1:]:
+        digit = _SOUNDEX[each]
+        if digit not in {"0", last}:
+            code += digit
+        if each not in "HW":
+            last = digit
+        if len(code) == 4:
+            break
+    return code.ljust(4, "0")
+
+
+def _title(value: str) -> str:
+    result, inside = [], False
+    for each in value:
+        result.append(each.lower() if inside else each.upper())
+        inside = each.isalnum()
+    return "".join(result)
+
+
+def _translate(value: str, sources: str, targets: str) -> str:
+    table: dict[int, str | None] = {}
+    for number, each in enumerate(sources):
+        table.setdefault(ord(each), targets[number] if number < len(targets) else None)
+    return value.translate(table)
+
+
+def _normalize(value: str, form: str) -> str:
+    return unicodedata.normalize(form, value)  # type: ignore[arg-type]
+
+
+def _decode(value: bytes, replacement: str) -> str:
+    return value.decode("utf-8", "replace") if replacement == "\ufffd" else _replaced(value, replacement)
+
+
+def _replaced(value: bytes, replacement: str) -> str:
+    result, at = [], 0
+    while at < len(value):
+        try:
+            result.append(value[at:].decode("utf-8"))
+            break
+        except UnicodeDecodeError as error:
+            result += [value[at : at + error.start].decode("utf-8"), replacement]
+            at += error.end
+    return "".join(result)
+
+
+def _replacement(value: str) -> str:
+    if len(value) > 1:
+        raise invalid(f"Replacement character string must empty or a single character: {value}")
+    return value
+
+
+def java_double(value: float, *, digits: Callable[[float], str] = repr) -> str:
+    """Return a double as Trino's cast to varchar writes it: ``1.5E0``."""
+    if math.isnan(value):
+        return "NaN"
+    if value in {float("inf"), float("-inf")}:
+        return "Infinity" if value > 0 else "-Infinity"
+    sign, figures, exponent = Decimal(digits(value)).as_tuple()
+    number = "".join(map(str, figures)).lstrip("0")
+    power = len(number) + int(exponent) - 1
+    number = number.rstrip("0")
+    if not number:
+        return "-0E0" if sign else "0E0"
+    return f"{'-' if sign else ''}{number[0]}{'.' + number[1:] if number[1:] else '.0'}E{power}"
+
+
+def java_text(value: float) -> str:
+    """Return a double as Java's ``Double.toString``: plain between 0.001 and 10,000,000."""
+    if value == 0 or not math.isfinite(value) or not 1e-3 <= abs(value) < 1e7:
+        return {"0E0": "0.0", "-0E0": "-0.0"}.get(java_double(value), java_double(value))
+    return format(Decimal(repr(value)), "f") if "e" in repr(value) else repr(value)
+
+
+def _real(value: float) -> str:
+    from numpy import float32  # noqa: PLC0415 - only for reals
+
+    return java_double(value, digits=lambda each: str(float32(each)))
+
+
+def _function(name: str, parameters: Sequence[str], returns: str, function: Callable[..., object]) -> Definition:
+    return ArrowFunction(f"trino_{name}", parameters, returns, each_row(returns, function))
+
+
+DEFINITIONS: Sequence[Definition] = [
+    _function("hamming_distance", ["VARCHAR"] * 2, "BIGINT", _hamming),
+    _function("levenshtein_unicode", ["VARCHAR"] * 2, "BIGINT", _levenshtein),
+    _function("split_to_multimap", ["VARCHAR"] * 3, "MAP(VARCHAR, VARCHAR[])", _multimap),
+    _function("luhn_check", ["VARCHAR"], "BOOLEAN", _luhn),
+    _function("strpos_instance", ["VARCHAR", "VARCHAR", "BIGINT"], "BIGINT", _strpos),
+    _function("reverse_unicode", ["VARCHAR"], "VARCHAR", _reverse),
+    _function("soundex", ["VARCHAR"], "VARCHAR", _soundex),
+    _function("title_case", ["VARCHAR"], "VARCHAR", _title),
+    _function("translate", ["VARCHAR"] * 3, "VARCHAR", _translate),
+    _function("normalize", ["VARCHAR"] * 2, "VARCHAR", _normalize),
+    _function("decode", ["BLOB", "VARCHAR"], "VARCHAR", _decode),
+    _function("replacement", ["VARCHAR"], "VARCHAR", _replacement),
+    _function("double_text", ["DOUBLE"], "VARCHAR", java_double),
+    _function("real_text", ["FLOAT"], "VARCHAR", _real),
+]

@@ -1,0 +1,223 @@
+"""Rows of the functions over sketches: they are stored as bytes, and merged by later statements.
+
+Sources: Trino's documentation, "HyperLogLog functions", "T-Digest functions", "Quantile digest functions"; what Trino's
+reference names and does not have (destructure_tdigest, quantile_at_value, trimmed_mean and their like) is Presto's.
+"""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.sql.functions.build import cast_to, integer
+from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine
+from penstock.sql.functions.sketches import served
+from penstock.sql.kinds import BIGINT, DOUBLE, HYPERLOGLOG, INTEGER, QDIGESTS, REAL, TDIGEST, Type
+
+__all__ = ["DEFINITIONS", "ROWS"]
+
+_SETS = frozenset({"HyperLogLog", "P4HyperLogLog"})
+_KINDS = {"bigint": BIGINT, "double": DOUBLE, "real": REAL}
+_LEAST_ERROR, _GREATEST_ERROR = 0.0040625, 0.26
+_ERROR_OF_BUCKETS = 1.0816
+_BITS = 12
+_IN_MEMORY = "Values and weights of a group are in memory at once."
+
+
+def _kind_of(kind: Type) -> str | None:
+    """Return the kind of a q-digest's values, None for another type."""
+    return kind.name.removeprefix("qdigest(").removesuffix(")") if kind in QDIGESTS else None
+
+
+# HyperLogLog
+
+
+def _approx_set(call: Call) -> exp.Expr:
+    value, kind = call.arguments[0], call.known_type()
+    if kind.is_integer or kind.name == "unknown":
+        entry = call_engine("trino_hll_long", cast_to(value, "BIGINT"))
+    elif kind.is_number:
+        entry = call_engine("trino_hll_double", cast_to(value, "DOUBLE"))
+    elif kind.is_text:
+        entry = call_engine("trino_hll_bytes", call_engine("encode", value))
+    else:
+        raise call.unexpected("approx_set(bigint), approx_set(double), approx_set(varchar)")
+    bits = integer(_bits(call) if len(call.arguments) == 2 else _BITS)
+    # Each entry once: no more than the hashes that differ are in memory.
+    once = Call(name=call.name, arguments=[], types=[], node=call.node, distinct=True, around=call.around)
+    return call_engine("trino_hll_sketch", once.engine("list", entry), bits)
+
+
+def _bits(call: Call) -> int:
+    literal = call.arguments[1]
+    try:
+        error = float(literal.name) if isinstance(literal, exp.Literal) else 0.0
+    except ValueError:
+        error = 0.0
+    if not _LEAST_ERROR <= error <= _GREATEST_ERROR:
+        raise call.wrong(f"Standard error must be a number in the query in [{_LEAST_ERROR}, {_GREATEST_ERROR}]")
+    return (-int(-_ERROR_OF_BUCKETS // (error * error)) - 1).bit_length()
+
+
+# Aggregates of digests
+
+
+def _tdigest_agg(call: Call) -> exp.Expr:
+    return _of_pairs(call, "tdigest", "DOUBLE", "DOUBLE", ["tdigest_agg(double)", "tdigest_agg(double, double)"])
+
+
+def _qdigest_agg(call: Call) -> exp.Expr:
+    kind = _kind_of(_qdigest_type(call.types) or QDIGESTS[0]) or "bigint"
+    engine = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[kind]
+    expected = [f"qdigest_agg({each}[, bigint[, double]])" for each in _KINDS]
+    return _of_pairs(call, f"qdigest_{kind}", engine, "BIGINT", expected)
+
+
+def _of_pairs(call: Call, name: str, value: str, weight: str, expected: Sequence[str]) -> exp.Expr:
+    kinds = [call.known_type(number) for number in range(len(call.types))]
+    whole = len(kinds) > 1 and weight == "BIGINT" and not (kinds[1].is_integer or kinds[1].name == "unknown")
+    if whole or not all(each.is_number or each.name == "unknown" for each in kinds):
+        raise call.unexpected(", ".join(expected))
+    weighed = call.arguments[1] if len(kinds) > 1 else integer(1)
+    pair = cast_to(call_engine("row", call.arguments[0], weighed), f"STRUCT(x {value}, w {weight})")
+    error = cast_to(call.arguments[2] if len(kinds) > 2 else exp.Literal.number("0.01"), "DOUBLE")
+    # One value of a group: the accuracy is the same in all of its rows.
+    last = call.engine("any_value", error)
+    return call_engine(f"trino_{name}", call.engine("list", pair), last)
+
+
+def _qdigest_type(types: Types) -> Type | None:
+    kind = types[0]
+    if kind is None:
+        return None
+    name = "real" if kind.name == "real" else "bigint" if kind.is_integer or kind.name == "unknown" else "double"
+    return Type(f"qdigest({name})")
+
+
+def _merge(call: Call) -> exp.Expr:
+    kind = call.known_type()
+    if kind.name in _SETS:
+        name = "hll"
+    elif kind == TDIGEST:
+        name = "tdigest"
+    elif kind in QDIGESTS:
+        name = "qdigest"
+    else:
+        raise call.unexpected("merge(HyperLogLog), merge(tdigest), merge(qdigest(T))")
+    return call_engine(f"trino_{name}_merged", call.engine("list", call.arguments[0]))
+
+
+def _merge_type(types: Types) -> Type | None:
+    return HYPERLOGLOG if types[0] is not None and types[0].name in _SETS else types[0]
+
+
+# Questions to digests
+
+
+def _question(name: str, to_values: bool, many: bool) -> Row:
+    """Return the row of a function that asks for values by their quantiles, or for quantiles by values."""
+
+    def engine_of(call: Call) -> tuple[str, str]:
+        kind = call.known_type()
+        asked = _kind_of(kind)
+        if asked is None and kind != TDIGEST:
+            raise call.unexpected(f"{name}(tdigest, {_listed(DOUBLE, many)}), {name}(qdigest(T), {_listed(DOUBLE, many)})")
+        given = "double" if to_values or asked is None else asked
+        return f"trino_{'tdigest' if asked is None else f'qdigest_{asked}'}", given
+
+    def write(call: Call) -> exp.Expr:
+        engine, given = engine_of(call)
+        found = call.types[1]
+        inner = found.element if many and found is not None else found
+        if (found is not None and many and found.name not in {"array", "unknown"}) or not (
+            inner is None or inner.is_number or inner.name == "unknown"
+        ):
+            raise call.unexpected(f"{name}({call.types[0]}, {_listed(_KINDS[given], many)})")
+        held = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[given]
+        asked = cast_to(call.arguments[1], f"{held}[]" if many else held)
+        what = "values" if to_values else "quantiles"
+        listed = asked if many else call_engine("list_value", asked)
+        result = call_engine(f"{engine}_{what}", call.arguments[0], listed)
+        return result if many else call_engine("list_extract", result, integer(1))
+
+    def returns(types: Types) -> Type | None:
+        asked = _kind_of(types[0]) if types[0] is not None else None
+        one = _KINDS[asked] if to_values and asked is not None else DOUBLE
+        return Type.array(one) if many else one
+
+    return Row(name=name, arity=(2, 2), returns=returns, write=write)
+
+
+def _listed(kind: Type, many: bool) -> Type:
+    return Type.array(kind) if many else kind
+
+
+def _of_tdigest(name: str, engine: str, returns: Type, *others: str) -> Row:
+    """Return the row of a function whose first argument is a T-digest, the ``others`` of the engine's types."""
+
+    def write(call: Call) -> exp.Expr:
+        wrong = [each for each in call.types[1:] if each is not None and not (each.is_number or each.name == "unknown")]
+        if call.known_type() not in {TDIGEST, Type("unknown")} or wrong:
+            raise call.unexpected(f"{name}({', '.join(['tdigest', *(each.lower() for each in others)])})")
+        further = [cast_to(each, kind) for each, kind in zip(call.arguments[1:], others, strict=True)]
+        return call_engine(engine, call.arguments[0], *further)
+
+    return Row(name=name, arity=(1 + len(others), 1 + len(others)), returns=returns, write=write)
+
+
+def _merge_tdigest(call: Call) -> exp.Expr:
+    if call.known_type() != Type.array(TDIGEST):
+        raise call.unexpected("merge_tdigest(array(tdigest))")
+    return call_engine("trino_tdigest_merged", call.arguments[0])
+
+
+_PARTS = Type.row(
+    [
+        ("centroid_means", Type.array(DOUBLE)),
+        ("centroid_weights", Type.array(INTEGER)),
+        ("compression", DOUBLE),
+        ("min", DOUBLE),
+        ("max", DOUBLE),
+        ("sum", DOUBLE),
+        ("count", BIGINT),
+    ]
+)
+
+ROWS: Sequence[Row] = [
+    Row(
+        name="approx_set",
+        arity=(1, 2),
+        returns=HYPERLOGLOG,
+        write=_approx_set,
+        kind="aggregate",
+        note="The hashes of a group that differ are in memory at once. A standard error is a number in the query.",
+    ),
+    Row(
+        name="empty_approx_set",
+        arity=(0, 0),
+        returns=HYPERLOGLOG,
+        write=lambda _: call_engine("trino_empty_approx_set"),
+    ),
+    Row(
+        name="merge",
+        arity=(1, 1),
+        returns=_merge_type,
+        write=_merge,
+        kind="aggregate",
+        note="Of HyperLogLog, tdigest and qdigest. The sketches of a group are in memory at once.",
+    ),
+    Row(name="tdigest_agg", arity=(1, 2), returns=TDIGEST, write=_tdigest_agg, kind="aggregate", note=_IN_MEMORY),
+    Row(name="qdigest_agg", arity=(1, 3), returns=_qdigest_type, write=_qdigest_agg, kind="aggregate", note=_IN_MEMORY),
+    _question("value_at_quantile", to_values=True, many=False),
+    _question("values_at_quantiles", to_values=True, many=True),
+    _question("quantile_at_value", to_values=False, many=False),
+    _question("quantiles_at_values", to_values=False, many=True),
+    Row(name="merge_tdigest", arity=(1, 1), returns=TDIGEST, write=_merge_tdigest),
+    _of_tdigest("scale_tdigest", "trino_tdigest_scaled", TDIGEST, "DOUBLE"),
+    _of_tdigest("trimmed_mean", "trino_tdigest_trimmed", DOUBLE, "DOUBLE", "DOUBLE"),
+    _of_tdigest("destructure_tdigest", "trino_tdigest_parts", _PARTS),
+]
+
+DEFINITIONS: Sequence[Definition] = [
+    Macro("trino_empty_approx_set", ["() AS unhex('020C0000')"]),
+    *served.DEFINITIONS,
+]

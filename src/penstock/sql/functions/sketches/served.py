@@ -1,0 +1,188 @@
+"""The functions over Arrow columns that the engine gets for sketches."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.sql.functions.python import each_row
+from penstock.sql.functions.rows import ArrowFunction, Definition
+from penstock.sql.functions.sketches import hyperloglog, qdigest, tdigest
+from penstock.sql.functions.sketches.columns import Values, each_list, each_pairs, whole
+
+__all__ = ["DEFINITIONS"]
+
+_ARROW = {"bigint": pa.int64(), "double": pa.float64(), "real": pa.float32()}
+_ENGINE = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}
+_PARTS = pa.struct(
+    [
+        ("centroid_means", pa.list_(pa.float64())),
+        ("centroid_weights", pa.list_(pa.int32())),
+        ("compression", pa.float64()),
+        ("min", pa.float64()),
+        ("max", pa.float64()),
+        ("sum", pa.float64()),
+        ("count", pa.int64()),
+    ]
+)
+_PARTS_ENGINE = (
+    "STRUCT(centroid_means DOUBLE[], centroid_weights INTEGER[], compression DOUBLE, min DOUBLE, max DOUBLE, "
+    '"sum" DOUBLE, "count" BIGINT)'
+)
+
+
+def _entries_of_doubles(column: Any) -> pa.Array:
+    """Return the entries of doubles by their bits, one of every NaN, as Java's doubleToLongBits has them."""
+    array = whole(column)
+    numbers = pc.fill_null(array, 0.0).to_numpy(zero_copy_only=False).copy()
+    numbers[np.isnan(numbers)] = np.nan
+    bits = numbers.view(np.int64)
+    return hyperloglog.entries_of_longs(pa.array(bits, mask=array.is_null().to_numpy(zero_copy_only=False)))
+
+
+def _sketches(entries: Any, bits: Any) -> pa.Array:
+    given = whole(bits)
+    size = given[0].as_py() if len(given) else 0
+    return each_list(entries, lambda each: hyperloglog.sketch(each, size))
+
+
+def _merged(merge: Callable[[list[bytes]], bytes | None]) -> Callable[[Any], pa.Array]:
+    """Return the function that merges each row's list of sketches, NULL for none."""
+
+    def apply(column: Any) -> pa.Array:
+        lists = ([each for each in row if each is not None] for row in (found or [] for found in _rows(column)))
+        return pa.array([merge(each) if each else None for each in lists], pa.binary())
+
+    return apply
+
+
+def _rows(column: Any) -> Any:
+    lists = whole(column)
+    return (lists[row].as_py() for row in range(len(lists)))  # one list after the other in memory
+
+
+def _merged_tdigests(sketches: list[bytes]) -> bytes | None:
+    found = tdigest.merged(sketches)
+    return tdigest.packed(found) if found is not None else None
+
+
+def _merged_qdigests(sketches: list[bytes]) -> bytes | None:
+    found = qdigest.merged(sketches)
+    return qdigest.packed(found) if found is not None else None
+
+
+def _tdigest(values: Values, weights: Values, _: float) -> bytes:
+    return tdigest.packed(tdigest.digest(values, weights))
+
+
+def _qdigest(kind: str) -> Callable[[Values, Values, float], bytes]:
+    return lambda values, weights, error: qdigest.packed(qdigest.digest(qdigest.of_values(values, kind), weights, error))
+
+
+def _asked(kind: pa.DataType, ask: Callable[[bytes, list[Any]], list[Any]]) -> Callable[[Any, Any], pa.Array]:
+    """Return the function that answers each row's list of questions to its sketch; NULL to one that is NULL."""
+
+    def apply(sketches: Any, questions: Any) -> pa.Array:
+        rows = zip(whole(sketches).to_pylist(), whole(questions).to_pylist(), strict=True)
+        return pa.array([_answers(data, asked, ask) for data, asked in rows], pa.list_(kind))
+
+    return apply
+
+
+def _answers(data: bytes | None, asked: list[Any] | None, ask: Callable[[bytes, list[Any]], list[Any]]) -> list[Any] | None:
+    if data is None or asked is None:
+        return None
+    answers = iter(ask(data, [each for each in asked if each is not None]))
+    return [None if each is None else next(answers) for each in asked]
+
+
+def _values_of_tdigest(data: bytes, asked: list[float]) -> list[float]:
+    return tdigest.values_at(tdigest.opened(data), asked)
+
+
+def _quantiles_of_tdigest(data: bytes, asked: list[float]) -> list[float | None]:
+    found = tdigest.opened(data)
+    return [tdigest.quantile_at(found, each) for each in asked]
+
+
+def _values_of_qdigest(kind: str) -> Callable[[bytes, list[float]], list[Any]]:
+    def ask(data: bytes, asked: list[float]) -> list[Any]:
+        opened = qdigest.opened(data)
+        found = [qdigest.value_at(opened, each) for each in asked]
+        values = qdigest.as_values(np.array([each or 0 for each in found], np.int64), kind).tolist()
+        return [None if each is None else value for each, value in zip(found, values, strict=True)]
+
+    return ask
+
+
+def _quantiles_of_qdigest(kind: str) -> Callable[[bytes, list[Any]], list[float | None]]:
+    def ask(data: bytes, asked: list[Any]) -> list[float | None]:
+        opened = qdigest.opened(data)
+        return [qdigest.quantile_at(opened, int(each)) for each in qdigest.of_values(np.array(asked), kind).tolist()]
+
+    return ask
+
+
+def _parts(column: Any) -> pa.Array:
+    return pa.array([None if data is None else _part(tdigest.opened(data)) for data in whole(column).to_pylist()], _PARTS)
+
+
+def _part(found: tdigest.Digest) -> dict[str, Any]:
+    weights = np.rint(found.weights).astype(np.int64)
+    return {
+        "centroid_means": found.means.tolist(),
+        "centroid_weights": weights.tolist(),
+        "compression": found.compression,
+        "min": found.least,
+        "max": found.greatest,
+        "sum": float((found.means * found.weights).sum()),
+        "count": int(weights.sum()),
+    }
+
+
+def _scaled(data: bytes, factor: float) -> bytes:
+    return tdigest.packed(tdigest.scaled(tdigest.opened(data), factor))
+
+
+def _trimmed(data: bytes, lower: float, upper: float) -> float | None:
+    return tdigest.trimmed_mean(tdigest.opened(data), lower, upper)
+
+
+def _of_qdigest(kind: str) -> Sequence[Definition]:
+    engine, arrow = _ENGINE[kind], _ARROW[kind]
+    pairs = f"STRUCT(x {engine}, w BIGINT)[]"
+    values = _asked(arrow, _values_of_qdigest(kind))
+    quantiles = _asked(pa.float64(), _quantiles_of_qdigest(kind))
+    return [
+        ArrowFunction(f"trino_qdigest_{kind}", [pairs, "DOUBLE"], "BLOB", _pairs_by(_qdigest(kind))),
+        ArrowFunction(f"trino_qdigest_{kind}_values", ["BLOB", "DOUBLE[]"], f"{engine}[]", values),
+        ArrowFunction(f"trino_qdigest_{kind}_quantiles", ["BLOB", f"{engine}[]"], "DOUBLE[]", quantiles),
+    ]
+
+
+def _pairs_by(build: Callable[[Values, Values, float], bytes]) -> Callable[[Any, Any], pa.Array]:
+    return lambda pairs, last: each_pairs(pairs, whole(last), build)
+
+
+_QUANTILES = _asked(pa.float64(), _quantiles_of_tdigest)
+
+DEFINITIONS: Sequence[Definition] = [
+    ArrowFunction("trino_hll_long", ["BIGINT"], "UINTEGER", hyperloglog.entries_of_longs),
+    ArrowFunction("trino_hll_double", ["DOUBLE"], "UINTEGER", _entries_of_doubles),
+    ArrowFunction("trino_hll_bytes", ["BLOB"], "UINTEGER", hyperloglog.entries_of_bytes),
+    ArrowFunction("trino_hll_sketch", ["UINTEGER[]", "INTEGER"], "BLOB", _sketches),
+    ArrowFunction("trino_hll_merged", ["BLOB[]"], "BLOB", _merged(hyperloglog.merged)),
+    ArrowFunction("trino_hll_cardinality", ["BLOB"], "BIGINT", each_row("BIGINT", hyperloglog.cardinality)),
+    ArrowFunction("trino_hll_dense", ["BLOB"], "BLOB", each_row("BLOB", hyperloglog.dense)),
+    ArrowFunction("trino_tdigest", ["STRUCT(x DOUBLE, w DOUBLE)[]", "DOUBLE"], "BLOB", _pairs_by(_tdigest)),
+    ArrowFunction("trino_tdigest_merged", ["BLOB[]"], "BLOB", _merged(_merged_tdigests)),
+    ArrowFunction("trino_tdigest_values", ["BLOB", "DOUBLE[]"], "DOUBLE[]", _asked(pa.float64(), _values_of_tdigest)),
+    ArrowFunction("trino_tdigest_quantiles", ["BLOB", "DOUBLE[]"], "DOUBLE[]", _QUANTILES),
+    ArrowFunction("trino_tdigest_scaled", ["BLOB", "DOUBLE"], "BLOB", each_row("BLOB", _scaled)),
+    ArrowFunction("trino_tdigest_trimmed", ["BLOB", "DOUBLE", "DOUBLE"], "DOUBLE", each_row("DOUBLE", _trimmed)),
+    ArrowFunction("trino_tdigest_parts", ["BLOB"], _PARTS_ENGINE, _parts),
+    ArrowFunction("trino_qdigest_merged", ["BLOB[]"], "BLOB", _merged(_merged_qdigests)),
+    *(definition for kind in _ENGINE for definition in _of_qdigest(kind)),
+]
