@@ -10,7 +10,7 @@ from datetime import datetime
 from penstock.errors import InvalidInput
 from penstock.lake.locations import parse_uri
 from penstock.query.execution.children import ChildPool, StatementKind
-from penstock.query.planning.permitted import PermittedStatements, permitted_name
+from penstock.query.permitted_catalog import PermittedStatements, permitted_name
 from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
 from penstock.query.settings import QuerySettings
 from penstock.sql.errors import InvalidRequest

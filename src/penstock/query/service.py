@@ -19,11 +19,11 @@ from penstock.query.acceptance import Acceptance, StatementRequest, StatementTex
 from penstock.query.errors import GaveWay, Interrupted, TooManyRequests, without_paths
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.lanes import Lanes
-from penstock.query.execution.results import ResultRows, read_rows
 from penstock.query.execution.watch import Watch
 from penstock.query.history import History
-from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
+from penstock.query.permitted_catalog import PermittedCatalog, PermittedStatements
 from penstock.query.ports import CatalogChanges, CatalogReader, ClusterEngine, ResultSink
+from penstock.query.results.rows import ResultRows, read_rows
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import forget, recover
 from penstock.sql.errors import InvalidRequest, StatementError

@@ -42,8 +42,8 @@ from penstock.lake.objects.errors import S3Error
 from penstock.lake.objects.policies import BucketSettings
 from penstock.lakeformation.service import LakeFormation
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink, S3Sink
 from penstock.query.ports import ResultSink
+from penstock.query.results.sinks import LakeSink, S3Sink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
 from penstock.registry.service import RegistryService

@@ -8,7 +8,7 @@ import pytest
 from penstock.errors import InvalidInput
 from penstock.lake.locations import LakeFolder
 from penstock.lake.statistics import walk
-from penstock.query.execution.sinks import LakeSink
+from penstock.query.results.sinks import LakeSink
 from penstock.sql.errors import StatementError
 
 

@@ -12,7 +12,7 @@ from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.catalog.service import CatalogService
 from penstock.lake.locations import LakeFolder
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
+from penstock.query.results.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement

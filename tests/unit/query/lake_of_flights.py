@@ -17,8 +17,8 @@ from penstock.lake.locations import LakeFolder
 from penstock.lake.permitted import TableKey
 from penstock.lakeformation.decisions import TableAccess
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
 from penstock.query.ports import Publication
+from penstock.query.results.sinks import LakeSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import FINAL_STATES, Statement

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
+from penstock.query.results.sinks import LakeSink
 from penstock.statements.model import Statement, StatementId, StatementState
 from tests.unit.query.iceberg_world import World, world
 

@@ -9,9 +9,9 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyroaring import BitMap64
 
 from penstock.lake.locations import LakeFolder
-from penstock.query.iceberg.deletes import read_vector
-from penstock.query.iceberg.lake_io import MAX_READ, LakeIO
-from penstock.query.iceberg.planning import DeleteFile
+from penstock.query.tables.iceberg.deletes import read_vector
+from penstock.query.tables.iceberg.lake_io import MAX_READ, LakeIO
+from penstock.query.tables.iceberg.planning import DeleteFile
 from penstock.sql.errors import StatementError
 
 _URI = "s3://lake/dv.puffin"

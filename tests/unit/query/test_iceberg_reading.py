@@ -32,7 +32,7 @@ from pyiceberg.types import (
 
 from penstock.lakeformation.decisions import Rows as AllowedRows
 from penstock.lakeformation.decisions import TableAccess
-from penstock.query.iceberg.types import engine_type
+from penstock.query.tables.iceberg.types import engine_type
 from penstock.sql.errors import StatementError
 from tests.unit.query.iceberg_lake import IcebergLake
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows

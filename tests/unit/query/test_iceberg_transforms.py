@@ -36,8 +36,8 @@ from pyiceberg.types import (
 )
 
 from penstock.lake.locations import LakeFolder
-from penstock.query.iceberg.changes.data_files import DataWriter
-from penstock.query.iceberg.lake_io import LakeIO
+from penstock.query.tables.iceberg.lake_io import LakeIO
+from penstock.query.writing.iceberg.data_files import DataWriter
 
 _MOMENTS = [datetime(1969, 12, 31, 23, 59, 59, 999999), datetime(2024, 2, 29, 12, 30)]
 _VALUES: dict[PrimitiveType, list[Any]] = {

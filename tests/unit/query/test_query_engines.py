@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.query.execution.context import Task
+from penstock.query.engine.context import Task
+from penstock.query.engine.spares import SpareEngines
 from penstock.query.execution.runner import RESULT, execute
-from penstock.query.execution.spares import SpareEngines
 from penstock.query.settings import QuerySettings
 from penstock.query.tables.port import SCHEMA
 from tests.unit.query.lake_of_flights import Lake
@@ -69,7 +69,7 @@ def test_only_so_many_engines_are_kept(engines: SpareEngines, settings: QuerySet
 def test_a_kept_engine_reads_a_file_that_was_written_anew(
     lake: Lake, settings: QuerySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engines: SpareEngines
 ) -> None:
-    monkeypatch.setattr("penstock.query.execution.engine.spares", engines)
+    monkeypatch.setattr("penstock.query.engine.session.spares", engines)
     lake.table("numbers", {"n": "bigint"})
     path = lake.write("numbers/one.parquet", pa.table({"n": pa.array([1, 2, 3])}))
     folder = tmp_path / "task"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from penstock.lake.locations import LakeFolder
-from penstock.query.execution.sinks import LakeSink
 from penstock.query.history import History
+from penstock.query.results.sinks import LakeSink
 from penstock.statements.model import Statement, StatementId, StatementState, StatementType
 from penstock.store.memory.statements import MemoryStatementStore
 

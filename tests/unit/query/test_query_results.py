@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import penstock
 from penstock.query.errors import without_paths
 from penstock.query.execution import results
-from penstock.query.execution.results import read_rows
-from penstock.query.execution.values import csv_lines, texts
+from penstock.query.results.rows import read_rows
+from penstock.query.results.values import csv_lines, texts
 from penstock.sql.errors import InvalidRequest
 
 

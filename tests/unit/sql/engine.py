@@ -6,8 +6,8 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from penstock.query.execution.failures import translate_error
-from penstock.query.execution.values import texts
+from penstock.query.engine.failures import translate_error
+from penstock.query.results.values import texts
 from penstock.sql.functions.library import install
 from penstock.sql.grammar import TrinoCalls
 from penstock.sql.kinds import Type

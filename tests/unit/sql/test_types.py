@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.query.execution.values import texts
+from penstock.query.results.values import texts
 from penstock.sql.errors import StatementError
 from penstock.sql.types import duckdb_type, result_column
 

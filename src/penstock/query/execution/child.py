@@ -42,7 +42,7 @@ from penstock.sql.statements.model import Execute, ExecuteImmediate
 from penstock.statements.model import StatementStatistics
 
 if TYPE_CHECKING:
-    from penstock.query.execution.context import Task
+    from penstock.query.engine.context import Task
 
 __all__ = ["is_worn", "main"]
 
@@ -146,12 +146,12 @@ def _run(task: "Task", channel: "Connection[Any, Any]") -> Mapping[str, Any]:
 
 def _load_engine() -> None:
     """Import what the first statement will need, also what libraries would import with it."""
-    for name in ("penstock.query.execution.runner", "penstock.query.execution.values", "sqlglot.dialects.duckdb"):
+    for name in ("penstock.query.execution.runner", "penstock.query.results.values", "sqlglot.dialects.duckdb"):
         import_module(name)
 
 
 def _prepare_for_the_next(scratch: Path) -> None:
-    from penstock.query.execution.spares import spares  # noqa: PLC0415 - as in _run
+    from penstock.query.engine.spares import spares  # noqa: PLC0415 - as in _run
 
     # A failure here is one of the next statement, which tries again.
     with suppress(Exception):

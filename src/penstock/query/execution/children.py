@@ -33,7 +33,7 @@ from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.statements.model import ResultColumn, StatementStatistics, StatementType
 
 if TYPE_CHECKING:
-    from penstock.query.execution.context import Outcome, Task
+    from penstock.query.engine.context import Outcome, Task
 
 __all__ = ["Child", "ChildEnded", "ChildPool", "StatementKind"]
 
@@ -234,7 +234,7 @@ class Child:
 
         Raises :class:`StatementError` if the statement fails and :class:`ChildEnded`, also after :meth:`kill`.
         """
-        from penstock.query.execution.context import Outcome  # noqa: PLC0415 - it imports the engine, which only a task's owner needs
+        from penstock.query.engine.context import Outcome  # noqa: PLC0415 - it imports the engine, which only a task's owner needs
         from penstock.query.writing.publishing import Commit  # noqa: PLC0415 - as below
 
         settings = task.settings

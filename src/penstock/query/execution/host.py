@@ -9,7 +9,7 @@ from penstock.catalog.model import Database, Partition, Table
 from penstock.errors import InvalidInput
 from penstock.lake.permitted import DELETE_OBJECT, PUT_OBJECT, TableKey
 from penstock.lakeformation.decisions import TableAccess
-from penstock.query.planning.permitted import PermittedCatalog, PermittedStatements
+from penstock.query.permitted_catalog import PermittedCatalog, PermittedStatements
 from penstock.query.ports import Publication, ResultSink
 
 __all__ = ["CHANGES", "Host"]

@@ -5,23 +5,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from penstock.query.execution.context import ExecutionContext, Outcome, Task, milliseconds_since
-from penstock.query.execution.ddl.altering import alter_table
-from penstock.query.execution.ddl.databases import add_default, alter_database, create_database, drop_database
-from penstock.query.execution.ddl.prepared import deallocate, prepare
-from penstock.query.execution.ddl.repair import repair_table
-from penstock.query.execution.ddl.tables import create_table, drop_table
-from penstock.query.execution.ddl.views import create_view, drop_view
-from penstock.query.execution.explain import explain
-from penstock.query.execution.results import write_csv, write_lines, write_metadata
-from penstock.query.execution.shows.describing import describe
-from penstock.query.execution.shows.listing import show
-from penstock.query.execution.shows.prepared import describe_prepared
-from penstock.query.execution.shows.result import ShowResult
-from penstock.query.execution.shows.stats import show_stats
-from penstock.query.iceberg.statements import run_iceberg
+from penstock.query.ddl.altering import alter_table
+from penstock.query.ddl.databases import add_default, alter_database, create_database, drop_database
+from penstock.query.ddl.prepared import deallocate, prepare
+from penstock.query.ddl.repair import repair_table
+from penstock.query.ddl.tables import create_table, drop_table
+from penstock.query.ddl.views import create_view, drop_view
+from penstock.query.engine.context import ExecutionContext, Outcome, Task, milliseconds_since
 from penstock.query.ports import StatementHost
+from penstock.query.results.rows import write_csv, write_lines, write_metadata
+from penstock.query.shows.describing import describe
+from penstock.query.shows.explain import explain
+from penstock.query.shows.listing import show
+from penstock.query.shows.prepared import describe_prepared
+from penstock.query.shows.result import ShowResult
+from penstock.query.shows.stats import show_stats
 from penstock.query.writing.ctas import create_table_as
+from penstock.query.writing.iceberg.statements import run_iceberg
 from penstock.query.writing.insert import insert
 from penstock.query.writing.unload import unload
 from penstock.sql.errors import InvalidRequest, StatementError

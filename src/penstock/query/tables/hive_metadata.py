@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from penstock.catalog.model import Column, Table
 from penstock.errors import NotFound
-from penstock.query.iceberg.kind import is_iceberg
 from penstock.query.tables.hive import HiveTable, check_readable
+from penstock.query.tables.iceberg.kind import is_iceberg
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
 from penstock.query.tables.restricted import check_whole

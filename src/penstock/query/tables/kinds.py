@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
-from penstock.query.iceberg.kind import iceberg_table, metadata_table
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
 from penstock.query.tables.delta import delta_table
 from penstock.query.tables.hive import hive_table
 from penstock.query.tables.hive_metadata import hive_metadata
+from penstock.query.tables.iceberg.kind import iceberg_table, metadata_table
 from penstock.query.tables.information_schema import information_schema
 from penstock.query.tables.port import LakeReader, TableReference, TableSource
 from penstock.query.tables.restricted import restricted

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.lake.ledger import HIDDEN, Batch, Manifest, Move
-from penstock.query.execution.context import ExecutionContext, Outcome, milliseconds_since
+from penstock.query.engine.context import ExecutionContext, Outcome, milliseconds_since
 from penstock.query.writing.partitioned import WrittenFile
 from penstock.query.writing.publishing import CatalogChange, Commit
 from penstock.statements.model import StatementStatistics

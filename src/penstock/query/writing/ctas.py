@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.query.execution.context import ExecutionContext, Outcome
-from penstock.query.execution.ddl.errors import home_of
+from penstock.query.ddl.errors import home_of
+from penstock.query.engine.context import ExecutionContext, Outcome
 from penstock.query.writing.bucketing import read_buckets
 from penstock.query.writing.commit import change, marked, outcome, placed
 from penstock.query.writing.options import WriteOptions, read_options

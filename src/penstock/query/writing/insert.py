@@ -6,7 +6,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.catalog.model import Table
-from penstock.query.execution.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext, Outcome
 from penstock.query.tables.hive import check_readable
 from penstock.query.tables.kinds import find_table
 from penstock.query.tables.projection import is_projected

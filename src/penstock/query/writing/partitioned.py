@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penstock.lake.ledger import final_name
 from penstock.lake.partitions import partition_path
-from penstock.query.execution.context import ExecutionContext
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.writing.bucketing import Buckets, file_name
 from penstock.query.writing.files import Columns, FileWriter, open_file

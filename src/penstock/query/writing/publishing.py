@@ -21,7 +21,7 @@ from typing import Any
 
 from penstock.errors import AlreadyExists, NotFound, PenstockError
 from penstock.lake.permitted import PUT_OBJECT, TableKey
-from penstock.query.planning.permitted import PermittedCatalog
+from penstock.query.permitted_catalog import PermittedCatalog
 from penstock.query.ports import CatalogChanges, Publication, ResultSink
 from penstock.sql.errors import StatementError
 

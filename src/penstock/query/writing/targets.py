@@ -8,7 +8,7 @@ from penstock.catalog.model import Table
 from penstock.errors import InvalidInput, NotFound
 from penstock.lake.locations import LakePaths
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
-from penstock.query.execution.ddl.requests import chunks, storage_request
+from penstock.query.ddl.requests import chunks, storage_request
 from penstock.query.ports import StatementHost
 from penstock.query.writing.files import Columns
 from penstock.query.writing.partitioned import WrittenFile

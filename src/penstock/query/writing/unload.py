@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from penstock.query.execution.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext, Outcome
 from penstock.query.writing.commit import outcome, placed
 from penstock.query.writing.options import read_options
 from penstock.query.writing.partitioned import PartitionedWriter

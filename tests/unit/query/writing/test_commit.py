@@ -13,8 +13,8 @@ import pytest
 from penstock.api.aws.catalog.changes import CatalogOperations
 from penstock.catalog.service import CatalogService
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.sinks import LakeSink
-from penstock.query.planning.permitted import PermittedCatalog
+from penstock.query.permitted_catalog import PermittedCatalog
+from penstock.query.results.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.query.writing.publishing import Commit, Committer, forget, recover

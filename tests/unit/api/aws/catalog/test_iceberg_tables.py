@@ -9,7 +9,7 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
 
 from penstock.lake.locations import LakeFolder
-from penstock.query.iceberg.lake_io import LakeIO
+from penstock.query.tables.iceberg.lake_io import LakeIO
 
 CREATE: dict[str, Any] = {"MetadataOperation": "CREATE", "Version": "2"}
 FIELDS = [

@@ -1,0 +1,210 @@
+"""Partitions: ALTER TABLE's actions on them, and MSCK REPAIR TABLE."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from penstock.catalog.model import Partition, Table
+from penstock.catalog.partitions.values import family, reader
+from penstock.errors import InvalidInput
+from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
+from penstock.query.ddl.errors import check_location, execution_error, hive_errors, semantic_error
+from penstock.query.ddl.requests import chunks, partition_request, storage_request
+from penstock.query.engine.context import ExecutionContext
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.alter import AddPartitions, DropPartitions, RenamePartition
+from penstock.sql.statements.names import PartitionCondition
+
+__all__ = [
+    "add_partitions",
+    "check_values",
+    "create_partitions",
+    "drop_partitions",
+    "full_values",
+    "one_partition",
+    "rename_partition",
+]
+
+_CREATED_AT_ONCE, _DELETED_AT_ONCE = 100, 25  # Glue's limits of BatchCreatePartition and BatchDeletePartition
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "integer": 32, "bigint": 64}
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "integer", "bigint", "float", "double", "decimal"})
+
+
+def add_partitions(context: ExecutionContext, table: Table, action: AddPartitions) -> None:
+    """Add partitions, all or none. Raises :class:`StatementError` if one exists, unless IF NOT EXISTS is there."""
+    keys = _keys(table)
+    wanted: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for spec, given in action.partitions:
+        values = full_values(table, spec)
+        check_values(table, values)
+        if given is None and not table.storage.location:
+            raise semantic_error(f"Table {table.name} has no location, so a partition needs its own.")
+        location = given or f"{(table.storage.location or '').rstrip('/')}/{partition_path(keys, values)}"
+        check_location(location)
+        if values in wanted and not action.if_not_exists:
+            raise semantic_error(f"Partition {partition_path(keys, values)} is there twice.")
+        wanted.setdefault(
+            values, {"Values": list(values), "StorageDescriptor": storage_request(table.storage, location=location)}
+        )
+    existing = create_partitions(context, table, list(wanted.values()))
+    if existing and not action.if_not_exists:
+        made = [list(values) for values in wanted if list(values) not in existing]
+        _delete(context, table, made)
+        raise execution_error(
+            "AlreadyExistsException",
+            f"Partition already exists: {partition_path(keys, existing[0])}",
+            remedy="Add IF NOT EXISTS.",
+        )
+
+
+def create_partitions(context: ExecutionContext, table: Table, wanted: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Add partitions by their PartitionInputs; return the values of those that existed. Raises :class:`StatementError`."""
+    existing: list[list[str]] = []
+    for part in chunks(wanted, _CREATED_AT_ONCE):
+        request = {"DatabaseName": table.database, "TableName": table.name, "PartitionInputList": list(part)}
+        with hive_errors():
+            answer = context.host.change("BatchCreatePartition", request)
+        for error in answer.get("Errors", ()):
+            detail = error["ErrorDetail"]
+            if detail["ErrorCode"] != "AlreadyExistsException":
+                raise execution_error("MetaException", detail["ErrorMessage"])
+            existing.append(list(error["PartitionValues"]))
+    return existing
+
+
+def drop_partitions(context: ExecutionContext, table: Table, action: DropPartitions) -> None:
+    """Remove the partitions that meet any of the specifications; all of them are looked up before one is removed."""
+    found: dict[tuple[str, ...], None] = {}
+    for spec in action.partitions:
+        matching = _matching(context, table, spec)
+        if not matching and not action.if_exists:
+            shown = ", ".join(f"{each.column} {each.operator} '{each.value}'" for each in spec)
+            raise semantic_error(f"Partition not found ({shown})", number=10006)
+        found.update(dict.fromkeys(tuple(each.values) for each in matching))
+    _delete(context, table, [list(each) for each in found])
+
+
+def rename_partition(context: ExecutionContext, table: Table, action: RenamePartition) -> None:
+    """Give a partition other values; its location stays. Glue has no such operation, so it is made anew first."""
+    partition = one_partition(context, table, action.old)
+    values = full_values(table, action.new)
+    check_values(table, values)
+    if create_partitions(context, table, [partition_request(partition, Values=list(values))]):
+        raise execution_error("AlreadyExistsException", f"Partition already exists: {partition_path(_keys(table), values)}")
+    try:
+        _delete(context, table, [list(partition.values)])
+    except StatementError:
+        _delete(context, table, [list(values)])
+        raise
+
+
+def update_partition(context: ExecutionContext, partition: Partition, wanted: Mapping[str, Any]) -> None:
+    """Replace a partition."""
+    request = {
+        "DatabaseName": partition.database,
+        "TableName": partition.table,
+        "PartitionValueList": list(partition.values),
+        "PartitionInput": wanted,
+    }
+    with hive_errors():
+        context.host.change("UpdatePartition", request)
+
+
+def one_partition(context: ExecutionContext, table: Table, spec: Sequence[PartitionCondition]) -> Partition:
+    """Return the partition that ``spec`` names in full. Raises :class:`StatementError`."""
+    values = full_values(table, spec)
+    for each in _matching(context, table, spec):
+        if tuple(each.values) == values:
+            return each
+    raise semantic_error(f"Partition not found {partition_path(_keys(table), values)}", number=10006)
+
+
+def full_values(table: Table, spec: Sequence[PartitionCondition]) -> tuple[str, ...]:
+    """Return the values of a specification in the order of the table's keys, each of which it names once."""
+    given = {each.column: each.value for each in _checked(table, spec)}
+    missing = [key for key in _keys(table) if key not in given]
+    if missing or len(given) != len(spec):
+        raise semantic_error(
+            f"Partition spec of {table.database}.{table.name} names {', '.join(given) or 'no key'}",
+            remedy=f"Name each of {', '.join(_keys(table))} once.",
+        )
+    return tuple(given[key] or HIVE_DEFAULT_PARTITION for key in _keys(table))
+
+
+def _checked(table: Table, spec: Sequence[PartitionCondition]) -> Sequence[PartitionCondition]:
+    keys = _keys(table)
+    if not keys:
+        raise semantic_error(f"Table is not partitioned: {table.database}.{table.name}")
+    for each in spec:
+        if each.column not in keys:
+            raise semantic_error(f"Partition spec contains non-partition columns: {each.column}")
+    return spec
+
+
+def _matching(context: ExecutionContext, table: Table, spec: Sequence[PartitionCondition]) -> Sequence[Partition]:
+    kinds = {key.name: key.type or "string" for key in table.partition_keys}
+    checked = _checked(table, spec)
+    odd = [each for each in checked if not _fits(kinds[each.column], _value(each))]
+    for each in odd:
+        if each.operator != "=":
+            raise semantic_error(f"'{_value(each)[:100]}' is not a value of key {each.column} of type {kinds[each.column]}")
+    # No expression has a value that is not of its key's type; partitions that were stored with one are found by its text.
+    wanted = {_keys(table).index(each.column): _value(each) for each in odd}
+    terms = [_term(each, kinds[each.column]) for each in checked if each not in odd]
+    with hive_errors():
+        found = context.host.partitions(table.database, table.name, " AND ".join(terms) or None)
+    return [each for each in found if all(each.values[at] == value for at, value in wanted.items())]
+
+
+def check_values(table: Table, values: Sequence[str]) -> None:
+    """Raise Hive's error for a value of a new partition that is not of its key's type."""
+    for key, value in zip(table.partition_keys, values, strict=True):
+        kind = key.type or "string"
+        if not _fits(kind, value):
+            message = f"Cannot add partition column {key.name} of type string as it cannot be converted to type {kind}"
+            raise semantic_error(f"{message}: '{value[:100]}'", number=10248)
+
+
+def _fits(kind: str, value: str) -> bool:
+    """Whether the text of a partition's value is one of a key's type."""
+    base = kind.partition("(")[0].strip().lower()
+    if value == HIVE_DEFAULT_PARTITION:
+        return True
+    try:
+        if base in _BITS:
+            return -(1 << (_BITS[base] - 1)) <= int(value) < 1 << (_BITS[base] - 1)
+        if base in {"float", "double"}:
+            return float(value) is not None
+        if base == "boolean":
+            return value.lower() in {"true", "false"}
+        return reader("", family("", kind))(value) is not None
+    except (ValueError, InvalidInput):
+        return False
+
+
+def _value(condition: PartitionCondition) -> str:
+    return condition.value if condition.value is not None else HIVE_DEFAULT_PARTITION
+
+
+def _term(condition: PartitionCondition, kind: str) -> str:
+    value = _value(condition)
+    if kind.partition("(")[0].lower() in _NUMBERS:
+        return f"{condition.column} {condition.operator} {value}"
+    return f"{condition.column} {condition.operator} '{value.replace(chr(39), chr(39) * 2)}'"
+
+
+def _delete(context: ExecutionContext, table: Table, values: Sequence[list[str]]) -> None:
+    for part in chunks(values, _DELETED_AT_ONCE):
+        request = {
+            "DatabaseName": table.database,
+            "TableName": table.name,
+            "PartitionsToDelete": [{"Values": each} for each in part],
+        }
+        with hive_errors():
+            answer = context.host.change("BatchDeletePartition", request)
+        errors = [each for each in answer.get("Errors", ()) if each["ErrorDetail"]["ErrorCode"] != "EntityNotFoundException"]
+        if errors:
+            raise execution_error("MetaException", errors[0]["ErrorDetail"]["ErrorMessage"])
+
+
+def _keys(table: Table) -> list[str]:
+    return [key.name for key in table.partition_keys]

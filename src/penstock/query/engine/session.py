@@ -1,0 +1,177 @@
+"""The embedded engine: one DuckDB database at a time has one statement, locked down before the statement's own SQL runs.
+
+A statement's database is in memory, may open only the files of its scans, has a bounded memory and spill folder, and its
+configuration is locked. Another statement gets it only if it reads the same files (:mod:`penstock.query.engine.spares`).
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from penstock.catalog.model import Partition, Table
+from penstock.lake.locations import LakeFolder
+from penstock.query.engine.failures import translate_error
+from penstock.query.engine.spares import Engine, spares
+from penstock.query.planning.planner import Plan
+from penstock.query.settings import QuerySettings
+from penstock.query.tables.partition_values import make_partition_table
+from penstock.query.tables.port import SCHEMA, Conditions
+from penstock.sql.engine_types import type_of_engine
+from penstock.sql.errors import StatementError
+from penstock.sql.functions.library import install
+from penstock.sql.kinds import Type
+from penstock.sql.types import duckdb_type, quote_name, result_column
+from penstock.statements.model import ResultColumn
+
+__all__ = ["EngineResult", "EngineSession", "QueryEngine"]
+
+_BATCH_ROWS = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """A result that is being computed: its columns, and its rows in batches."""
+
+    columns: Sequence[ResultColumn]
+    batches: pa.RecordBatchReader
+    kinds: Sequence[Type | None]
+    """Trino's types of the columns, where they are known."""
+
+
+class QueryEngine(Protocol):
+    """What computes a statement's queries: the embedded engine, or Spark SQL."""
+
+    def close(self) -> None:
+        """End it with the statement."""
+        ...
+
+    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool, /) -> Sequence[int]:
+        """See :data:`penstock.query.tables.port.PruneWith`."""
+        ...
+
+    def run(self, plan: Plan, /) -> EngineResult:
+        """Start the plan's query. Raises :class:`StatementError`."""
+        ...
+
+    def described(self, plan: Plan, /) -> Sequence[tuple[str, Type]]:
+        """Return the names and Trino's types of the plan's columns. Raises :class:`StatementError`."""
+        ...
+
+    def explained(self, plan: Plan, /, *, analyze: bool = False, form: str = "text") -> Sequence[str]:
+        """Return the lines of the engine's own plan. Raises :class:`StatementError`."""
+        ...
+
+    def failures(self, tree: exp.Query | None = None, /) -> AbstractContextManager[None]:
+        """Translate the engine's errors to :class:`StatementError`, with positions from ``tree``."""
+        ...
+
+
+class EngineSession:
+    """The engine of one statement, in the statement's process."""
+
+    def __init__(self, settings: QuerySettings, lake: LakeFolder, scratch: Path) -> None:
+        self._settings = settings
+        self._lake = lake
+        self._scratch = scratch
+        self._engine: Engine | None = None
+        self._sound = True
+
+    def close(self) -> None:
+        """Give the engine back; it is freed when the process has answered, or kept for a statement on the same files."""
+        if self._engine is not None:
+            spares.take_back(self._engine, sound=self._sound)
+            self._engine = None
+
+    @property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        assert self._engine is not None
+        return self._engine.connection
+
+    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
+        """Return indexes of the partitions that meet all conditions; see :data:`penstock.query.tables.port.PruneWith`.
+
+        A condition that is also true for absent rows (``key IS NULL`` over an outer join) is left out, and so is one that
+        the engine cannot evaluate. Raises :class:`StatementError` for a value that is not of its key's type.
+        """
+        connection = spares.sandbox()
+        for condition in conditions:
+            install(connection, condition)
+        try:
+            make_partition_table(
+                connection, "partitions", table, list(enumerate(partitions)), index="number", kind="INTEGER", lenient=True
+            )
+            names = ", ".join(
+                f"CAST(NULL AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}"
+                for key in table.partition_keys
+            )
+            usable = []
+            for condition in conditions:
+                try:
+                    absent = connection.execute(f"SELECT ({condition}) FROM (SELECT {names})").fetchone()  # noqa: S608 checked SQL
+                    connection.execute(f"SELECT count(*) FROM partitions WHERE {condition}").fetchone()  # noqa: S608 checked SQL
+                except duckdb.Error:
+                    continue
+                if not outer or (absent is not None and absent[0] is not True):
+                    usable.append(f"({condition})")
+            if not usable:
+                return range(len(partitions))
+            rows = connection.execute(f"SELECT number FROM partitions WHERE {' AND '.join(usable)} ORDER BY 1").fetchall()  # noqa: S608
+        finally:
+            connection.execute("DROP TABLE IF EXISTS partitions")
+        return [number for (number,) in rows]
+
+    def run(self, plan: Plan) -> EngineResult:
+        """Start the plan's query. Raises :class:`StatementError`; reading the batches may raise the engine's own errors."""
+        with self.failures(plan.tree):
+            self._install(plan)
+            relation = self._connection.sql(plan.sql)
+            known = plan.types if len(plan.types) == len(relation.columns) else [None] * len(relation.columns)
+            columns = [result_column(*each) for each in zip(relation.columns, relation.types, known, strict=True)]
+            return EngineResult(columns, relation.to_arrow_reader(_BATCH_ROWS), known)
+
+    def described(self, plan: Plan) -> Sequence[tuple[str, Type]]:
+        """Return the names and Trino's types of the plan's columns. Raises :class:`StatementError`."""
+        with self.failures(plan.tree):
+            self._install(plan)
+            relation = self._connection.sql(plan.sql)
+            found = [type_of_engine(each) for each in relation.types]
+            known = plan.types if len(plan.types) == len(found) else [None] * len(found)
+            types = [own if own is not None and own.is_whole else kind for own, kind in zip(known, found, strict=True)]
+            return list(zip(relation.columns, types, strict=True))
+
+    def explained(self, plan: Plan, *, analyze: bool = False, form: str = "text") -> Sequence[str]:
+        """Return the lines of the engine's own plan, which runs if ``analyze``, in DuckDB's format ``form``.
+
+        Raises :class:`StatementError`.
+        """
+        with self.failures(plan.tree):
+            self._install(plan)
+            rows = self._connection.sql(f"EXPLAIN ({'ANALYZE, ' if analyze else ''}FORMAT {form}) {plan.sql}").fetchall()
+            return [line for row in rows for line in str(row[-1]).splitlines()]
+
+    @contextmanager
+    def failures(self, tree: exp.Query | None = None) -> Iterator[None]:
+        """Translate the engine's errors to :class:`StatementError`, with positions from ``tree``."""
+        try:
+            yield
+        except (StatementError, duckdb.Error, OSError, pa.ArrowException) as error:
+            self._sound = False
+            raise translate_error(error, tree, self._lake.root) from error
+
+    def _install(self, plan: Plan) -> None:
+        paths = sorted({file.path for scan in plan.scans for file in scan.files})
+        self._engine = engine = spares.session(self._settings, self._scratch, paths)
+        install(self._connection, plan.sql)
+        engine.untouched = not plan.scans
+        if plan.scans:
+            self._connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        for scan in plan.scans:
+            scan.install(self._connection)
+        if not engine.locked:
+            engine.lock()

@@ -1,0 +1,98 @@
+"""The engine of one statement that Spark SQL computes: planned in this process, computed by the owner's Spark."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from penstock.catalog.model import Partition, Table
+from penstock.query.engine.context import Task
+from penstock.query.engine.session import EngineResult, EngineSession
+from penstock.query.permitted_files import PermittedLake
+from penstock.query.planning.planner import Plan
+from penstock.query.sparksql.reads import ROWS, RemoteQuery
+from penstock.query.sparksql.types import spark_type
+from penstock.query.tables.port import Conditions
+from penstock.sql.errors import StatementError
+from penstock.sql.functions.build import engine_type
+from penstock.sql.kinds import Type
+from penstock.sql.types import result_column
+
+__all__ = ["RemoteSession"]
+
+
+class _Cluster(Protocol):
+    def compute(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """As :meth:`penstock.query.ports.StatementHost.compute`."""
+        ...
+
+
+class RemoteSession:
+    """As :class:`penstock.query.engine.session.EngineSession`, for plans that are for Spark SQL; others run in ``own``."""
+
+    def __init__(self, own: EngineSession, task: Task, cluster: _Cluster, lake: PermittedLake) -> None:
+        self._lake = lake
+        self._own = own
+        self._task = task
+        self._cluster = cluster
+
+    def close(self) -> None:
+        self._own.close()
+
+    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
+        return self._own.prune(table, partitions, conditions, outer)
+
+    def run(self, plan: Plan) -> EngineResult:
+        """Compute the rows, all of them: they are in the statement's folder. Raises :class:`StatementError`."""
+        query = plan.remote
+        if query is None:
+            return self._own.run(plan)
+        answer = self._cluster.compute(self._request(query))
+        # Spark reads Iceberg's metadata for itself: what it named then are the files that were asked for.
+        self._lake.check_unchanged()
+        file = pa.ipc.open_file(pa.memory_map(str(self._task.folder / ROWS)))
+        order = [int(each) for each in answer["order"]]
+        batches = (file.get_batch(number) for number in order)
+        columns = [result_column(name, _engine_type(kind), kind) for name, kind in query.columns]
+        names = [name for name, _ in query.columns]
+        schema = pa.schema([pa.field(name, each.type) for name, each in zip(names, file.schema, strict=True)])
+        reader = pa.RecordBatchReader.from_batches(schema, _renamed(batches, schema))
+        return EngineResult(columns, reader, [kind for _, kind in query.columns])
+
+    def described(self, plan: Plan) -> Sequence[tuple[str, Type]]:
+        return plan.remote.columns if plan.remote is not None else self._own.described(plan)
+
+    def explained(self, plan: Plan, *, analyze: bool = False, form: str = "text") -> Sequence[str]:
+        """Return the lines of Spark's own plan. Raises :class:`StatementError`, also for what Spark does not tell."""
+        if plan.remote is None:
+            return self._own.explained(plan, analyze=analyze, form=form)
+        if analyze or form != "text":
+            what = "EXPLAIN ANALYZE" if analyze else f"EXPLAIN (FORMAT {form.upper()})"
+            raise StatementError(
+                "NOT_SUPPORTED", f"{what} is not supported by the engine Spark SQL.", remedy="Use EXPLAIN alone."
+            )
+        return [str(line) for line in self._cluster.compute({**self._request(plan.remote), "explain": True})["lines"]]
+
+    def failures(self, tree: exp.Query | None = None) -> AbstractContextManager[None]:
+        return self._own.failures(tree)
+
+    def _request(self, query: RemoteQuery) -> Mapping[str, Any]:
+        return {
+            "sql": query.sql,
+            "reads": list(query.reads),
+            "types": [spark_type(kind) for _, kind in query.columns],
+            "limit": max(self._task.settings.result_bytes, self._task.settings.written_bytes if self._task.writes else 0),
+            "explain": False,
+        }
+
+
+def _engine_type(kind: Type) -> Any:
+    return duckdb.sqltype(str(engine_type(kind)))
+
+
+def _renamed(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)

@@ -1,0 +1,236 @@
+"""How a data file's columns become the table's: by field ids, whatever their names and order in the file.
+
+Source: Iceberg table specification, "Column Projection".
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+from penstock.query.tables.iceberg.types import engine_type, literal
+from penstock.sql.errors import StatementError
+from penstock.sql.types import quote_name, quote_text
+
+__all__ = ["FileLayout", "NameMapping", "identity_values", "read_name_mapping"]
+
+_ID = b"PARQUET:field_id"
+_T = pa.types
+
+NameMapping = Mapping[str, tuple[int | None, "NameMapping"]]
+"""Ids by the names of columns in files without ids, with the mapping of the fields inside."""
+
+
+def read_name_mapping(properties: Mapping[str, str]) -> NameMapping | None:
+    """Return the table's name mapping (``schema.name-mapping.default``), None without one."""
+    text = properties.get("schema.name-mapping.default")
+    return _mapping(json.loads(text)) if text else None
+
+
+def _mapping(fields: Sequence[Any]) -> NameMapping:
+    return {name: (each.get("field-id"), _mapping(each.get("fields") or ())) for each in fields for name in each["names"]}
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A column or field of a file: its name there, its type, and the fields inside by their ids."""
+
+    name: str
+    kind: pa.DataType
+    inside: "Mapping[int, _Node]"
+
+
+class FileLayout:
+    """The columns of one Parquet file by field ids."""
+
+    def __init__(self, path: str, mapping: NameMapping | None) -> None:
+        schema = pq.read_schema(path)
+        if not any(_field_id(each) is not None for each in schema) and len(schema):
+            if mapping is None:
+                raise StatementError(
+                    "ICEBERG_BAD_DATA",
+                    f"The data file {path.rpartition('/')[2]} has no field ids, and its table no name mapping.",
+                    remedy="Set the table's property schema.name-mapping.default.",
+                )
+        else:
+            mapping = None
+        self._columns = _nodes(list(schema), mapping)
+
+    def project(self, field: NestedField, constants: Mapping[int, str]) -> str:
+        """Return SQL that gives the column ``field`` from the file's own columns."""
+        node = self._columns.get(field.field_id)
+        if node is None:
+            return constants.get(field.field_id) or literal(field.initial_default, field.field_type)
+        return _project(quote_name(node.name), node, field.field_type)[0]
+
+
+def identity_values(file: DataFile, spec: PartitionSpec, types: Mapping[int, IcebergType]) -> Mapping[int, str]:
+    """Return SQL for the columns whose value in ``file`` is known from its partition: files of Hive tables lack them."""
+    return {
+        field.source_id: literal(file.partition[at], types[field.source_id])
+        for at, field in enumerate(spec.fields)
+        if isinstance(field.transform, IdentityTransform) and field.source_id in types
+    }
+
+
+def _field_id(field: pa.Field) -> int | None:
+    value = (field.metadata or {}).get(_ID)
+    return int(value) if value is not None else None
+
+
+def _nodes(fields: Sequence[pa.Field], mapping: NameMapping | None) -> Mapping[int, _Node]:
+    found: dict[int, _Node] = {}
+    for each in fields:
+        known, inside = (_field_id(each), None) if mapping is None else mapping.get(each.name, (None, {}))
+        if known is not None:
+            found[known] = _Node(each.name, each.type, _nodes(_children(each.type), inside))
+    return found
+
+
+def _children(kind: pa.DataType) -> list[pa.Field]:
+    if _T.is_struct(kind):
+        return [kind.field(at) for at in range(kind.num_fields)]
+    if _T.is_list(kind) or _T.is_large_list(kind):
+        return [kind.value_field.with_name("element")]
+    if _T.is_map(kind):
+        return [kind.key_field.with_name("key"), kind.item_field.with_name("value")]
+    return []
+
+
+def _project(sql: str, node: _Node, kind: IcebergType) -> tuple[str, bool]:
+    """Return SQL for the value ``sql`` as ``kind``, and whether that is another expression than ``sql``."""
+    if isinstance(kind, StructType):
+        return _struct(sql, node, kind)
+    if isinstance(kind, ListType):
+        if not (_T.is_list(node.kind) or _T.is_large_list(node.kind)):
+            raise _unfit(node, kind)
+        each = f"e{kind.element_id}"
+        inner, changed = _inside(each, node, kind.element_field)
+        return (f"list_transform({sql}, lambda {each}: {inner})", True) if changed else (sql, False)
+    if isinstance(kind, MapType):
+        if not _T.is_map(node.kind):
+            raise _unfit(node, kind)
+        each = f"e{kind.key_id}"
+        key, other_key = _inside(f"{each}.key", node, kind.key_field)
+        value, other_value = _inside(f"{each}.value", node, kind.value_field)
+        if not other_key and not other_value:
+            return sql, False
+        pairs = f"list_transform(map_entries({sql}), lambda {each}: struct_pack(k := {key}, v := {value}))"
+        return f"map_from_entries({pairs})", True
+    return _primitive(sql, node, kind)
+
+
+def _inside(sql: str, node: _Node, field: NestedField) -> tuple[str, bool]:
+    inner = node.inside.get(field.field_id)
+    if inner is None:
+        raise _unfit(node, field.field_type)
+    return _project(sql, inner, field.field_type)
+
+
+def _struct(sql: str, node: _Node, kind: StructType) -> tuple[str, bool]:
+    if not _T.is_struct(node.kind):
+        raise _unfit(node, kind)
+    names = [each.name for each in (node.kind.field(at) for at in range(node.kind.num_fields))]
+    changed = names != [each.name for each in kind.fields]
+    parts = []
+    for field in kind.fields:
+        inner = node.inside.get(field.field_id)
+        if inner is None:
+            text, other = literal(field.initial_default, field.field_type), True
+        else:
+            text, other = _project(f"struct_extract({sql}, {quote_text(inner.name)})", inner, field.field_type)
+            other = other or inner.name != field.name
+        changed = changed or other
+        parts.append(f"{quote_name(field.name)} := {text}")
+    if not changed:
+        return sql, False
+    return f"CASE WHEN {sql} IS NULL THEN NULL ELSE struct_pack({', '.join(parts)}) END", True
+
+
+def _primitive(sql: str, node: _Node, kind: IcebergType) -> tuple[str, bool]:
+    fits, same = _fits(node.kind, kind)
+    if not fits:
+        raise _unfit(node, kind)
+    return (sql, False) if same else (f"CAST({sql} AS {engine_type(kind)})", True)
+
+
+def _fits(found: pa.DataType, kind: IcebergType) -> tuple[bool, bool]:
+    """Return whether a file's type may stand for ``kind``, and whether the engine reads it as just that."""
+    test = _FITS.get(type(kind))
+    plain = found.value_type if _T.is_dictionary(found) else found
+    return test(plain, kind) if test is not None else (False, False)
+
+
+def _fits_decimal(found: pa.DataType, kind: Any) -> tuple[bool, bool]:
+    if not _T.is_decimal(found) or found.scale != kind.scale or found.precision > kind.precision:
+        return False, False
+    return True, found.precision == kind.precision
+
+
+def _fits_uuid(found: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+    known = str(getattr(found, "extension_name", "")) == "arrow.uuid"
+    return known or (_T.is_fixed_size_binary(found) and found.byte_width == 16), known
+
+
+def _fits_bytes(found: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+    return _T.is_binary(found) or _T.is_large_binary(found) or _T.is_fixed_size_binary(found), True
+
+
+def _fits_local(found: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+    return _T.is_date32(found) or (_T.is_timestamp(found) and found.tz is None), found == pa.timestamp("us")
+
+
+def _fits_instant(found: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+    # INT96, which old writers use for instants too, has no zone in the file.
+    return _T.is_timestamp(found), found == pa.timestamp("us", "UTC")
+
+
+_FITS: Mapping[type[IcebergType], Callable[[pa.DataType, Any], tuple[bool, bool]]] = {
+    BooleanType: lambda found, _: (_T.is_boolean(found), True),
+    IntegerType: lambda found, _: (_T.is_signed_integer(found) and found.bit_width <= 32, found == pa.int32()),
+    LongType: lambda found, _: (_T.is_signed_integer(found), found == pa.int64()),
+    FloatType: lambda found, _: (_T.is_float32(found), True),
+    DoubleType: lambda found, _: (_T.is_float32(found) or _T.is_float64(found), _T.is_float64(found)),
+    DecimalType: _fits_decimal,
+    StringType: lambda found, _: (_T.is_string(found) or _T.is_large_string(found), True),
+    UUIDType: _fits_uuid,
+    FixedType: _fits_bytes,
+    BinaryType: _fits_bytes,
+    DateType: lambda found, _: (_T.is_date32(found), True),
+    TimeType: lambda found, _: (_T.is_time(found), found == pa.time64("us")),
+    TimestampType: _fits_local,
+    TimestamptzType: _fits_instant,
+}
+
+
+def _unfit(node: _Node, kind: IcebergType) -> StatementError:
+    return StatementError(
+        "ICEBERG_BAD_DATA", f"The column '{node.name}' of a data file is of type {node.kind}, which is not Iceberg's {kind}."
+    )

@@ -1,0 +1,403 @@
+"""What an Iceberg table's metadata says, as tables: ``"t$history"``, ``"t$snapshots"``, ``"t$files"`` and the others.
+
+Names and types of the columns: Trino documentation, "Iceberg connector", "Metadata tables", which Athena serves.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.conversions import from_bytes
+from pyiceberg.manifest import DataFile, DataFileContent, ManifestEntry, ManifestFile
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import (
+    DateType,
+    IcebergType,
+    NestedField,
+    PrimitiveType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+
+from penstock.catalog.model import Column, StorageDescriptor, Table
+from penstock.query.tables.iceberg.lake_io import LakeIO
+from penstock.query.tables.iceberg.planning import manifests_of, read_entries, whole_schema
+from penstock.query.tables.iceberg.state import IcebergState, Version, load, read_version
+from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference
+from penstock.query.tables.port import DataFile as ReadFile
+from penstock.query.tables.restricted import check_whole
+from penstock.sql.types import quote_name
+
+__all__ = ["METADATA_TABLES", "MetadataTable"]
+
+_LONG, _INT, _TEXT, _BOOL = pa.int64(), pa.int32(), pa.string(), pa.bool_()
+_WHEN = pa.timestamp("ms", "UTC")
+_COUNTS, _BOUNDS = pa.map_(_INT, _LONG), pa.map_(_INT, _TEXT)
+_SUMMARIES = pa.list_(
+    pa.struct([("contains_null", _BOOL), ("contains_nan", _BOOL), ("lower_bound", _TEXT), ("upper_bound", _TEXT)])
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a metadata table is made from."""
+
+    state: IcebergState
+    version: Version
+    io: LakeIO
+
+    def manifests(self) -> Sequence[ManifestFile]:
+        return manifests_of(self.version.snapshot, self.io)
+
+    def entries(self) -> Iterable[ManifestEntry]:
+        for each in self.manifests():
+            yield from read_entries(each, self.io)
+
+
+class MetadataTable:
+    """One of the metadata tables of an Iceberg table."""
+
+    def __init__(self, table: Table, what: str, reference: TableReference, reader: LakeReader) -> None:
+        opened = reader.lake.of(table)
+        state = load(table, opened)
+        version = read_version(state, reference.version, reference.position)
+        check_whole(table, [each.name.lower() for each in version.schema.fields], reference, reader)
+        self._rows: pa.Table = METADATA_TABLES[what](_Source(state, version, LakeIO(opened)))
+        self._name = f"{state.name}${what}"
+        columns = [Column(name=each.name, type=_hive(each.type)) for each in self._rows.schema]
+        self._table = Table(
+            database=table.database,
+            name=f"{table.name}${what}",
+            version_id=table.version_id,
+            storage=StorageDescriptor(columns=columns),
+            create_time=table.create_time,
+            update_time=table.update_time,
+        )
+
+    @property
+    def table(self) -> Table:
+        """The metadata table's columns."""
+        return self._table
+
+    def scan(self, request: ScanRequest) -> "MetadataScan":
+        """Return all rows."""
+        return MetadataScan(request.view, self._name, self._rows)
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataScan:
+    """The rows of a metadata table, which are in memory."""
+
+    view: str
+    name: str
+    rows: pa.Table
+
+    @property
+    def files(self) -> Sequence[ReadFile]:
+        """No files: metadata does not count as scanned, as in Athena."""
+        return ()
+
+    @property
+    def partitions_read(self) -> int:
+        """0."""
+        return 0
+
+    @property
+    def partitions_total(self) -> int:
+        """0."""
+        return 0
+
+    @property
+    def route(self) -> str:
+        """How EXPLAIN describes it."""
+        return f"{len(self.rows)} rows of the metadata of {self.name}, read with pyiceberg"
+
+    def install(self, engine: Any) -> None:
+        """Copy the rows to a table of the engine."""
+        engine.register("__penstock_metadata", self.rows)
+        engine.execute(f"CREATE TABLE {SCHEMA}.{quote_name(self.view)} AS SELECT * FROM __penstock_metadata")  # noqa: S608 quoted
+        engine.unregister("__penstock_metadata")
+
+
+def _hive(kind: pa.DataType) -> str:
+    if pa.types.is_map(kind):
+        return f"map<{_hive(kind.key_type)},{_hive(kind.item_type)}>"
+    if pa.types.is_list(kind):
+        return f"array<{_hive(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{','.join(f'{each.name}:{_hive(each.type)}' for each in kind)}>"
+    if pa.types.is_timestamp(kind):
+        return "timestamp with local time zone" if kind.tz else "timestamp"
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    return _NAMES.get(kind, "string")
+
+
+_NAMES = {
+    _LONG: "bigint",
+    _INT: "int",
+    _TEXT: "string",
+    _BOOL: "boolean",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+    pa.float32(): "float",
+    pa.float64(): "double",
+}
+
+
+def _table(schema: Sequence[tuple[str, pa.DataType]], rows: Iterable[Sequence[Any]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(values, kind) for values, (_, kind) in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[name for name, _ in schema])
+
+
+def _history(source: _Source) -> pa.Table:
+    metadata = source.state.metadata
+    parents = {each.snapshot_id: each.parent_snapshot_id for each in metadata.snapshots}
+    current, line = metadata.current_snapshot_id, set()
+    while current is not None and current not in line:
+        line.add(current)
+        current = parents.get(current)
+    schema = [("made_current_at", _WHEN), ("snapshot_id", _LONG), ("parent_id", _LONG), ("is_current_ancestor", _BOOL)]
+    log = metadata.snapshot_log
+    rows = [(each.timestamp_ms, each.snapshot_id, parents.get(each.snapshot_id), each.snapshot_id in line) for each in log]
+    return _table(schema, rows)
+
+
+def _snapshots(source: _Source) -> pa.Table:
+    schema = [
+        ("committed_at", _WHEN),
+        ("snapshot_id", _LONG),
+        ("parent_id", _LONG),
+        ("operation", _TEXT),
+        ("manifest_list", _TEXT),
+        ("summary", pa.map_(_TEXT, _TEXT)),
+    ]
+    rows = []
+    for each in source.state.metadata.snapshots:
+        operation = each.summary.operation.value if each.summary is not None else None
+        summary = list(each.summary.additional_properties.items()) if each.summary is not None else None
+        rows.append((each.timestamp_ms, each.snapshot_id, each.parent_snapshot_id, operation, each.manifest_list, summary))
+    return _table(schema, rows)
+
+
+def _refs(source: _Source) -> pa.Table:
+    schema = [
+        ("name", _TEXT),
+        ("type", _TEXT),
+        ("snapshot_id", _LONG),
+        ("max_reference_age_in_ms", _LONG),
+        ("min_snapshots_to_keep", _INT),
+        ("max_snapshot_age_in_ms", _LONG),
+    ]
+    rows = [
+        (
+            name,
+            each.snapshot_ref_type.value.upper(),
+            each.snapshot_id,
+            each.max_ref_age_ms,
+            each.min_snapshots_to_keep,
+            each.max_snapshot_age_ms,
+        )
+        for name, each in source.state.metadata.refs.items()
+    ]
+    return _table(schema, rows)
+
+
+def _manifests(source: _Source) -> pa.Table:
+    schema = [
+        ("path", _TEXT),
+        ("length", _LONG),
+        ("partition_spec_id", _INT),
+        ("added_snapshot_id", _LONG),
+        ("added_data_files_count", _INT),
+        ("added_rows_count", _LONG),
+        ("existing_data_files_count", _INT),
+        ("existing_rows_count", _LONG),
+        ("deleted_data_files_count", _INT),
+        ("deleted_rows_count", _LONG),
+        ("partition_summaries", _SUMMARIES),
+    ]
+    metadata = source.state.metadata
+    whole = whole_schema(metadata, source.version.schema)
+    rows = []
+    for each in source.manifests():
+        types = [field.field_type for field in metadata.specs()[each.partition_spec_id].partition_type(whole).fields]
+        summaries = [
+            {
+                "contains_null": part.contains_null,
+                "contains_nan": part.contains_nan,
+                "lower_bound": _shown(kind, part.lower_bound),
+                "upper_bound": _shown(kind, part.upper_bound),
+            }
+            for kind, part in zip(types, each.partitions or (), strict=False)
+        ]
+        rows.append(
+            (
+                each.manifest_path,
+                each.manifest_length,
+                each.partition_spec_id,
+                each.added_snapshot_id,
+                each.added_files_count,
+                each.added_rows_count,
+                each.existing_files_count,
+                each.existing_rows_count,
+                each.deleted_files_count,
+                each.deleted_rows_count,
+                summaries,
+            )
+        )
+    return _table(schema, rows)
+
+
+def _files(source: _Source) -> pa.Table:
+    schema = [
+        ("content", _INT),
+        ("file_path", _TEXT),
+        ("file_format", _TEXT),
+        ("record_count", _LONG),
+        ("file_size_in_bytes", _LONG),
+        ("column_sizes", _COUNTS),
+        ("value_counts", _COUNTS),
+        ("null_value_counts", _COUNTS),
+        ("nan_value_counts", _COUNTS),
+        ("lower_bounds", _BOUNDS),
+        ("upper_bounds", _BOUNDS),
+        ("key_metadata", pa.binary()),
+        ("split_offsets", pa.list_(_LONG)),
+        ("equality_ids", pa.list_(_INT)),
+    ]
+    whole = whole_schema(source.state.metadata, source.version.schema)
+    rows = []
+    for entry in source.entries():
+        file = entry.data_file
+        counts = [
+            _pairs(each) for each in (file.column_sizes, file.value_counts, file.null_value_counts, file.nan_value_counts)
+        ]
+        bounds = [_bounds(each, whole) for each in (file.lower_bounds, file.upper_bounds)]
+        rows.append(
+            (
+                int(file.content),
+                file.file_path,
+                file.file_format.value,
+                file.record_count,
+                file.file_size_in_bytes,
+                *counts,
+                *bounds,
+                file.key_metadata,
+                file.split_offsets,
+                file.equality_ids,
+            )
+        )
+    return _table(schema, rows)
+
+
+def _pairs(counts: Mapping[int, int] | None) -> list[tuple[int, int]] | None:
+    return None if counts is None else sorted(counts.items())
+
+
+def _bounds(bounds: Mapping[int, bytes] | None, schema: Schema) -> list[tuple[int, str]] | None:
+    if bounds is None:
+        return None
+    known = {number: schema.find_type(number) for number in bounds if number in schema.field_ids}
+    return [(number, _shown(kind, bounds[number]) or "") for number, kind in sorted(known.items())]
+
+
+def _shown(kind: IcebergType, bound: bytes | None) -> str | None:
+    """Return a bound as Iceberg writes values for people."""
+    if bound is None or not isinstance(kind, PrimitiveType):
+        return None
+    try:
+        transform: IdentityTransform[Any] = IdentityTransform()
+        return transform.to_human_string(kind, from_bytes(kind, bound))
+    except (TypeError, ValueError):
+        return None
+
+
+def _partitions(source: _Source) -> pa.Table:
+    """Group the data files by partition; a partition field that a file's spec does not have is NULL."""
+    metadata, schema = source.state.metadata, source.version.schema
+    whole = whole_schema(metadata, schema)
+    fields: dict[int, NestedField] = {}
+    for spec in metadata.specs().values():
+        for each in spec.partition_type(whole).fields:
+            fields.setdefault(each.field_id, each)
+    groups: dict[tuple[Any, ...], list[DataFile]] = {}
+    for entry in source.entries():
+        file = entry.data_file
+        if file.content is DataFileContent.DATA:
+            own = {each.field_id: file.partition[at] for at, each in enumerate(metadata.specs()[file.spec_id].fields)}
+            groups.setdefault(tuple(own.get(number) for number in fields), []).append(file)
+    arrays: dict[str, pa.Array] = {}
+    if fields:
+        parts = [_values(each.field_type, [key[at] for key in groups]) for at, each in enumerate(fields.values())]
+        arrays["partition"] = pa.StructArray.from_arrays(parts, names=[each.name for each in fields.values()])
+    files = list(groups.values())
+    arrays["record_count"] = pa.array([sum(each.record_count for each in group) for group in files], _LONG)
+    arrays["file_count"] = pa.array([len(group) for group in files], _LONG)
+    arrays["total_size"] = pa.array([sum(each.file_size_in_bytes for each in group) for group in files], _LONG)
+    sources = {each.source_id for spec in metadata.specs().values() for each in spec.fields}
+    shown = [each for each in schema.fields if isinstance(each.field_type, PrimitiveType) and each.field_id not in sources]
+    if shown:
+        columns = [_column_metrics(each, files) for each in shown]
+        arrays["data"] = pa.StructArray.from_arrays(columns, names=[each.name.lower() for each in shown])
+    return pa.table(arrays)
+
+
+def _column_metrics(field: NestedField, groups: Sequence[Sequence[DataFile]]) -> pa.Array:
+    """Return the bounds and counts of a column in each group; what one file does not tell, the group does not."""
+    lows, highs, nulls, nans = [], [], [], []
+    for group in groups:
+        own = [_file_metrics(field, each) for each in group]
+        low, high, null, nan = (list(each) for each in zip(*own, strict=True))
+        lows.append(min(low) if None not in low else None)
+        highs.append(max(high) if None not in high else None)
+        nulls.append(sum(null) if None not in null else None)
+        nans.append(sum(nan) if None not in nan else None)
+    kind = field.field_type
+    return pa.StructArray.from_arrays(
+        [_values(kind, lows), _values(kind, highs), pa.array(nulls, _LONG), pa.array(nans, _LONG)],
+        names=["min", "max", "null_count", "nan_count"],
+    )
+
+
+def _file_metrics(field: NestedField, file: DataFile) -> tuple[Any, Any, int | None, int | None]:
+    number = field.field_id
+    bounds = [(each or {}).get(number) for each in (file.lower_bounds, file.upper_bounds)]
+    kind = field.field_type
+    assert isinstance(kind, PrimitiveType)
+    low, high = (from_bytes(kind, each) if each is not None else None for each in bounds)
+    return low, high, (file.null_value_counts or {}).get(number), (file.nan_value_counts or {}).get(number)
+
+
+def _values(kind: IcebergType, values: Sequence[Any]) -> pa.Array:
+    """Return values in pyiceberg's form, where dates are days and times microseconds, as an array."""
+    counted = _COUNTED.get(type(kind))
+    if counted is not None:
+        return pa.array(values, pa.int64()).cast(counted[0]).cast(counted[1])
+    if isinstance(kind, UUIDType):
+        return pa.array([None if each is None else str(each) for each in values], _TEXT)
+    found = pa.array(values)
+    return found.cast(_TEXT) if pa.types.is_null(found.type) else found
+
+
+_COUNTED: Mapping[type[IcebergType], tuple[pa.DataType, pa.DataType]] = {
+    DateType: (pa.int32(), pa.date32()),
+    TimeType: (pa.int64(), pa.time64("us")),
+    TimestampType: (pa.int64(), pa.timestamp("us")),
+    TimestamptzType: (pa.int64(), pa.timestamp("us", "UTC")),
+}
+
+METADATA_TABLES: Mapping[str, Callable[[_Source], pa.Table]] = {
+    "history": _history,
+    "snapshots": _snapshots,
+    "refs": _refs,
+    "manifests": _manifests,
+    "files": _files,
+    "partitions": _partitions,
+}
+"""By what follows the ``$``."""

@@ -1,0 +1,319 @@
+"""CREATE TABLE of Iceberg tables, also AS a query, and their DROP.
+
+Source: Athena user guide, "Create Iceberg tables", "CREATE TABLE AS".
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.table.metadata import TableMetadataUtil
+from pyiceberg.table.snapshots import Operation
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from penstock.catalog.model import Table
+from penstock.errors import AlreadyExists, InvalidInput, NotFound
+from penstock.lake.iceberg.errors import BadDocument, NotSupported
+from penstock.lake.iceberg.table_metadata import new_table, written
+from penstock.lake.iceberg.updates import apply_updates
+from penstock.lake.locations import parse_uri
+from penstock.query.engine.context import ExecutionContext, Outcome, milliseconds_since
+from penstock.query.tables.iceberg.lake_io import LakeIO
+from penstock.query.tables.kinds import find_database
+from penstock.query.writing.iceberg.commits import FOLDER, create
+from penstock.query.writing.iceberg.data_files import DataWriter
+from penstock.query.writing.iceberg.properties import iceberg_properties
+from penstock.query.writing.iceberg.snapshots import Change, snapshot_updates
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import CreateTable, CreateTableAs, PartitionTransform, PropertyValue
+from penstock.statements.model import StatementStatistics
+
+__all__ = ["create_table", "create_table_as", "iceberg_type", "outcome"]
+
+_TRANSFORMS = frozenset({"identity", "year", "month", "day", "hour"})
+_CALL = re.compile(r"\s*(\w+)\s*\(\s*([^,()]+?)\s*(?:,\s*([^,()]+?)\s*)?\)\s*", re.ASCII)
+_NUMBERED = {"bucket": "bucket[{}]", "truncate": "truncate[{}]"}
+_PLAIN = {
+    exp.DType.BOOLEAN: "boolean",
+    exp.DType.INT: "int",
+    exp.DType.BIGINT: "long",
+    exp.DType.FLOAT: "float",
+    exp.DType.DOUBLE: "double",
+    exp.DType.TEXT: "string",
+    exp.DType.BINARY: "binary",
+    exp.DType.VARBINARY: "binary",
+    exp.DType.DATE: "date",
+    exp.DType.TIMESTAMP: "timestamp",
+}
+_WITH = frozenset({"table_type", "is_external", "location", "partitioning"})
+
+
+def create_table(context: ExecutionContext, statement: CreateTable) -> Outcome:
+    """Create an empty table. Raises :class:`StatementError`."""
+    for wrong, what in (
+        (statement.external, "External keyword not allowed for table type ICEBERG"),
+        (statement.partitioned_by, "The columns in PARTITIONED BY of an Iceberg table have no types"),
+        (
+            statement.row_format or statement.format or statement.input_format,
+            "An Iceberg table has no ROW FORMAT or STORED AS",
+        ),
+        (statement.clustered_by, "An Iceberg table is not CLUSTERED BY; write PARTITIONED BY (bucket(N, column))"),
+        (not statement.columns, "An Iceberg table needs columns"),
+    ):
+        if wrong:
+            raise StatementError("INVALID_TABLE_PROPERTY", f"{what}.")
+    ids = count(1)
+    fields = [_field(each.name, iceberg_type(each.type, ids), ids, each.comment) for each in statement.columns]
+    database = find_database(context.host, statement.table, context.task.database)
+    document = _document(
+        fields,
+        statement.transforms,
+        _location(statement.location),
+        iceberg_properties(statement.properties),
+        statement.comment,
+    )
+    io = LakeIO(context.lake.of((database, statement.table.name)), context.task.folder / FOLDER)
+    try:
+        _check_absent(context, database, statement.table.name)
+        create(context, database, statement.table.name, document, io)
+    except AlreadyExists:
+        if not statement.if_not_exists:
+            raise _exists(database, statement.table.name) from None
+    return outcome(context)
+
+
+def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outcome:
+    """Create a table with the rows of a query, in one commit. Raises :class:`StatementError`."""
+    properties = {name: _text(value) for name, value in statement.properties.items() if name != "partitioning"}
+    if properties.get("is_external", "").lower() != "false":
+        raise StatementError(
+            "INVALID_TABLE_PROPERTY",
+            "An Iceberg table cannot be external.",
+            remedy="Set is_external = false in the WITH clause.",
+        )
+    location = _location(properties.get("location"))
+    stored = iceberg_properties({name: value for name, value in properties.items() if name not in _WITH})
+    transforms = [_parsed(each) for each in _texts(statement.properties.get("partitioning"))]
+    database = find_database(context.host, statement.table, context.task.database)
+    name = statement.table.name
+    try:
+        _check_absent(context, database, name)
+    except AlreadyExists:
+        if statement.if_not_exists:
+            return outcome(context)
+        raise _exists(database, name) from None
+    io = LakeIO(context.lake.of((database, name)), context.task.folder / FOLDER)
+    with context.computed(statement.query) as computation:
+        batches = computation.result.batches
+        names = [each.name.lower() for each in computation.result.columns]
+        ids = count(1)
+        fields = [
+            # The engine's sums have more digits than a bigint, which they are in Trino.
+            _field(each.name.lower(), "long" if each.type == "bigint" else _of_arrow(kind, ids, each.name), ids, None)
+            for each, kind in zip(computation.result.columns, batches.schema.types, strict=True)
+        ]
+        document = _document(fields, transforms, location, stored, statement.comment)
+        metadata = TableMetadataUtil.parse_obj(written(document))
+        writer = DataWriter(metadata, io)
+        if statement.with_data:
+            with computation.failures():
+                for batch in batches:
+                    writer.add(dict(zip(names, batch.columns, strict=True)), batch.num_rows)
+        files = writer.finish()
+        updates = snapshot_updates(metadata, Change(operation=Operation.APPEND, added=files), io)
+        # The first snapshot is part of the first metadata file: nobody sees the table without its rows.
+        complete = apply_updates(document, updates, metadata_location=None) or document
+        try:
+            create(context, database, name, complete, io)
+        except AlreadyExists:
+            raise _exists(database, name) from None
+        return outcome(context, computation.statistics, rows=writer.rows, written=[each.file_path for each in files])
+
+
+def outcome(
+    context: ExecutionContext,
+    statistics: StatementStatistics | None = None,
+    *,
+    rows: int | None = None,
+    written: Sequence[str] = (),
+) -> Outcome:
+    """Return the outcome of a statement that has no rows as its result."""
+    timed = replace(statistics or StatementStatistics(), engine_ms=milliseconds_since(context.started))
+    return Outcome((), timed, rows, written)
+
+
+def _document(
+    fields: Sequence[Mapping[str, Any]],
+    transforms: Sequence[PartitionTransform],
+    location: str,
+    properties: Mapping[str, str],
+    comment: str | None,
+) -> dict[str, Any]:
+    """Return the metadata of a new table of format version 2."""
+    schema = {"type": "struct", "schema-id": 0, "fields": list(fields)}
+    names = [each["name"] for each in fields]
+    if len(set(names)) != len(names):
+        twice = next(each for each in names if names.count(each) > 1)
+        raise StatementError("DUPLICATE_COLUMN_NAME", f"Column name '{twice}' specified more than once")
+    spec = {"spec-id": 0, "fields": [_partition(each, fields) for each in transforms]}
+    stored = {"write.parquet.compression-codec": "zstd", **properties, **({"comment": comment} if comment else {})}
+    try:
+        return new_table(schema, location=location, spec=spec, properties=stored)
+    except (BadDocument, NotSupported) as error:
+        raise StatementError("INVALID_TABLE_PROPERTY", error.message, remedy=error.remedy) from None
+
+
+def _partition(transform: PartitionTransform, fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    source = next((each["id"] for each in fields if each["name"] == transform.column), None)
+    if source is None:
+        raise StatementError("COLUMN_NOT_FOUND", f"The partition column '{transform.column}' is not a column of the table")
+    name = transform.transform
+    if name in _TRANSFORMS and transform.number is None:
+        suffix = "" if name == "identity" else f"_{name}"
+        return {"source-id": source, "transform": name, "name": f"{transform.column}{suffix}"}
+    if name not in _NUMBERED or transform.number is None or not 0 < transform.number < 2**31:
+        raise StatementError("INVALID_TABLE_PROPERTY", f"{name[:50]} is not a partition transform of an Iceberg table.")
+    suffix = "bucket" if name == "bucket" else "trunc"
+    return {
+        "source-id": source,
+        "transform": _NUMBERED[name].format(transform.number),
+        "name": f"{transform.column}_{suffix}",
+    }
+
+
+def _parsed(text: str) -> PartitionTransform:
+    """Return an item of ``partitioning``: ``day``, ``month(day)``, ``bucket(id, 16)``."""
+    match = _CALL.fullmatch(text)
+    if match is None:
+        return PartitionTransform(text.strip().strip('"').lower())
+    name, *arguments = (each.strip('"').lower() for each in match.groups() if each is not None)
+    number = next((each for each in arguments if each.isdigit()), None)
+    columns = [each for each in arguments if not each.isdigit()]
+    if len(columns) != 1:
+        raise StatementError("INVALID_TABLE_PROPERTY", f"'{text[:100]}' is not a partition transform.")
+    return PartitionTransform(columns[0], name, int(number) if number is not None else None)
+
+
+def iceberg_type(text: str, ids: Any) -> Any:
+    """Return Iceberg's type for a type of DDL, in JSON. Raises :class:`StatementError` for types that Iceberg lacks."""
+    try:
+        found = exp.DataType.build(text, dialect="hive")
+    except (SqlglotError, ValueError):
+        raise StatementError("INVALID_TABLE_PROPERTY", f"'{text[:200]}' is not a type.") from None
+    return _of_ddl(found, ids)
+
+
+def _of_ddl(kind: exp.DataType, ids: Any) -> Any:
+    inner: list[Any] = [each.args.get("kind") if isinstance(each, exp.ColumnDef) else each for each in kind.expressions]
+    if kind.this is exp.DType.STRUCT:
+        fields = [
+            _field(each.name.lower(), _of_ddl(part, ids), ids, None)
+            for each, part in zip(kind.expressions, inner, strict=True)
+        ]
+        return {"type": "struct", "fields": fields}
+    if kind.this in {exp.DType.ARRAY, exp.DType.LIST}:
+        return {"type": "list", "element": _of_ddl(inner[0], ids), "element-id": next(ids), "element-required": False}
+    if kind.this is exp.DType.MAP:
+        return _map(_of_ddl(inner[0], ids), _of_ddl(inner[1], ids), ids)
+    if kind.this is exp.DType.DECIMAL:
+        numbers = [int(each.name) for each in kind.expressions]
+        return f"decimal({numbers[0] if numbers else 10}, {numbers[1] if len(numbers) > 1 else 0})"
+    found = _PLAIN.get(kind.this)
+    if found is None:
+        raise StatementError(
+            "NOT_SUPPORTED",
+            f"Type not supported for Iceberg: {kind.sql('hive').lower()}",
+            remedy="Use int, bigint or string in its place.",
+        )
+    return found
+
+
+def _of_arrow(kind: pa.DataType, ids: Any, column: str) -> Any:
+    """Return Iceberg's type for the type of a query's column."""
+    types = pa.types
+    if types.is_struct(kind):
+        parts = [kind.field(at) for at in range(kind.num_fields)]
+        return {
+            "type": "struct",
+            "fields": [_field(each.name, _of_arrow(each.type, ids, column), ids, None) for each in parts],
+        }
+    if types.is_list(kind) or types.is_large_list(kind):
+        inner = _of_arrow(kind.value_type, ids, column)
+        return {"type": "list", "element": inner, "element-id": next(ids), "element-required": False}
+    if types.is_map(kind):
+        return _map(_of_arrow(kind.key_type, ids, column), _of_arrow(kind.item_type, ids, column), ids)
+    for test, name in _ARROW:
+        if test(kind):
+            return name(kind) if callable(name) else name
+    what = "unknown" if types.is_null(kind) else str(kind)
+    raise StatementError(
+        "NOT_SUPPORTED", f"Column '{column}': type not supported for Iceberg: {what}", remedy="Write a CAST."
+    )
+
+
+_ARROW: Sequence[tuple[Callable[[pa.DataType], bool], str | Callable[[pa.DataType], str]]] = (
+    (pa.types.is_decimal, lambda kind: f"decimal({kind.precision}, {kind.scale})"),
+    (pa.types.is_timestamp, lambda kind: "timestamp" if kind.tz is None else "timestamptz"),
+    (pa.types.is_boolean, "boolean"),
+    (pa.types.is_int64, "long"),
+    (pa.types.is_signed_integer, "int"),
+    (pa.types.is_float32, "float"),
+    (pa.types.is_float64, "double"),
+    (pa.types.is_string, "string"),
+    (pa.types.is_large_string, "string"),
+    (pa.types.is_binary, "binary"),
+    (pa.types.is_date32, "date"),
+    (pa.types.is_time, "time"),
+    (lambda kind: str(getattr(kind, "extension_name", "")) == "arrow.uuid", "uuid"),
+)
+
+
+def _map(key: Any, value: Any, ids: Any) -> dict[str, Any]:
+    return {"type": "map", "key": key, "key-id": next(ids), "value": value, "value-id": next(ids), "value-required": False}
+
+
+def _field(name: str, kind: Any, ids: Any, comment: str | None) -> dict[str, Any]:
+    if not name:
+        raise StatementError("MISSING_COLUMN_NAME", "Column name not specified.")
+    field = {"id": next(ids), "name": name, "type": kind, "required": False}
+    return {**field, "doc": comment} if comment else field
+
+
+def _location(location: str | None) -> str:
+    if not location:
+        raise StatementError(
+            "INVALID_TABLE_PROPERTY", "Table location must be specified for an Iceberg table.", remedy="Add the location."
+        )
+    try:
+        return str(parse_uri(location)).rstrip("/")
+    except InvalidInput as error:
+        raise StatementError("INVALID_TABLE_PROPERTY", error.message, remedy=error.remedy) from None
+
+
+def _check_absent(context: ExecutionContext, database: str, name: str) -> None:
+    """Raise :class:`AlreadyExists` before files are written for a table that exists."""
+    found: Table | None
+    try:
+        found = context.host.table(database, name)
+    except NotFound:
+        found = None
+    if found is not None:
+        raise AlreadyExists(f"Table {name} already exists.")
+
+
+def _exists(database: str, name: str) -> StatementError:
+    return StatementError("TABLE_ALREADY_EXISTS", f"Table 'awsdatacatalog.{database}.{name}' already exists")
+
+
+def _text(value: PropertyValue) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _texts(value: PropertyValue | None) -> tuple[str, ...]:
+    if value is not None and not isinstance(value, tuple):
+        raise StatementError("INVALID_TABLE_PROPERTY", "partitioning is a list: ARRAY['month(day)'].")
+    return value or ()

@@ -1,0 +1,53 @@
+"""INSERT INTO: the rows of a query as new files, in one commit."""
+
+from pyiceberg.table.snapshots import Operation
+
+from penstock.catalog.model import Table
+from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.tables.iceberg.state import IcebergState
+from penstock.query.tables.iceberg.types import all_fields
+from penstock.query.writing.iceberg.commits import TableChanges, Updates, check_writable, commit_error
+from penstock.query.writing.iceberg.data_files import DataWriter
+from penstock.query.writing.iceberg.definitions import outcome
+from penstock.query.writing.iceberg.snapshots import Change, snapshot_updates
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import Insert
+
+__all__ = ["insert"]
+
+
+def insert(context: ExecutionContext, statement: Insert, table: Table) -> Outcome:
+    """Append the query's rows. Other commits may come between, as Iceberg allows for appends.
+
+    Raises :class:`StatementError`.
+    """
+    changes = TableChanges(context, table)
+    check_writable(changes.state)
+    known = {each.name.lower(): each.name for each in all_fields(changes.state.metadata.schema())}
+    for each in statement.columns:
+        if each not in known:
+            raise StatementError("COLUMN_NOT_FOUND", f"Insert column name does not exist in target table: {each}")
+    names = [known[each] for each in statement.columns] or list(known.values())
+    with context.computed(statement.query) as computation:
+        found = computation.result.columns
+        if len(found) != len(names):
+            raise StatementError(
+                "TYPE_MISMATCH",
+                f"Insert query has {len(found)} expression(s) but expected {len(names)} target column(s)",
+            )
+        writer = DataWriter(changes.state.metadata, changes.io)
+        with computation.failures():
+            for batch in computation.result.batches:
+                writer.add(dict(zip(names, batch.columns, strict=True)), batch.num_rows)
+        files = writer.finish()
+        read = changes.state.metadata
+
+        def updates(state: IcebergState) -> Updates:
+            now = state.metadata
+            if (now.current_schema_id, now.default_spec_id) != (read.current_schema_id, read.default_spec_id):
+                raise commit_error(state.name, "its columns or its partitioning were changed meanwhile")
+            return snapshot_updates(now, Change(operation=Operation.APPEND, added=files), changes.io)
+
+        if files:
+            changes.commit_again(updates)
+        return outcome(context, computation.statistics, rows=writer.rows, written=[each.file_path for each in files])

@@ -1,0 +1,125 @@
+"""VACUUM: old snapshots leave the metadata, and files that nothing refers to leave the lake.
+
+Source: Athena user guide, "VACUUM"; Iceberg table specification, "Snapshot Retention Policy". What a statement that runs
+may still read is kept: snapshots that were current within its time limit, and files that are younger than a day.
+"""
+
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
+from pyiceberg.table.snapshots import Snapshot
+
+from penstock.catalog.model import Table
+from penstock.lake.iceberg.table_metadata import MAIN
+from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.tables.iceberg.state import IcebergState
+from penstock.query.writing.iceberg.commits import TableChanges, Updates, check_writable
+from penstock.query.writing.iceberg.definitions import outcome
+from penstock.query.writing.iceberg.reach import metadata_files, snapshot_files
+from penstock.sql.errors import StatementError
+from penstock.sql.statements.model import Vacuum
+
+__all__ = ["vacuum"]
+
+_AGE = ("history.expire.max-snapshot-age-ms", 5 * 24 * 3_600_000)
+_KEPT = ("history.expire.min-snapshots-to-keep", 1)
+_REF_AGE = "history.expire.max-ref-age-ms"
+_YOUNG = 24 * 3_600.0  # seconds; who writes a file commits it within a day
+_GRACE = 60.0  # seconds
+_FOLDERS = ("data", "metadata")
+
+
+def vacuum(context: ExecutionContext, _statement: Vacuum, table: Table) -> Outcome:
+    """Expire snapshots by the table's properties, then remove files. Raises :class:`StatementError`."""
+    changes = TableChanges(context, table)
+    check_writable(changes.state)
+    if changes.state.metadata.properties.get("gc.enabled", "true").lower() == "false":
+        raise StatementError("NOT_SUPPORTED", f"The property gc.enabled of '{changes.state.name}' forbids VACUUM.")
+    before = changes.state
+    recent = context.task.settings.timeout_seconds + _GRACE
+
+    def updates(state: IcebergState) -> Updates:
+        return _expired(state.metadata, now=int(time.time() * 1000), recent=int(recent * 1000))
+
+    if updates(before):
+        changes.commit_again(updates)
+    after = changes.state
+    used = snapshot_files(after.metadata.snapshots, changes.io) | metadata_files(after, after.metadata)
+    # By path, because writers name the same file by s3://, s3a:// and s3n://.
+    live = {changes.io.path(each) for each in used}
+    kept = {each.snapshot_id for each in after.metadata.snapshots}
+    gone = [each for each in before.metadata.snapshots if each.snapshot_id not in kept]
+    own = f"{after.metadata.location.rstrip('/')}/"
+    expired = snapshot_files(gone, changes.io)
+    unused = {each for each in expired if each.startswith(own) and changes.io.path(each) not in live}
+    unused |= _orphans(context, after, live)
+    if unused:
+        context.host.remove(sorted(unused), changes.opened.table)
+    return outcome(context)
+
+
+def _expired(metadata: TableMetadata, *, now: int, recent: int) -> Updates:
+    """Return the updates that remove what the retention policy does not keep."""
+    properties = metadata.properties
+    by_id = {each.snapshot_id: each for each in metadata.snapshots}
+    refs = {name: ref for name, ref in metadata.refs.items() if name == MAIN or not _is_old(ref, by_id, properties, now)}
+    kept: set[int] = set()
+    for ref in refs.values():
+        kept.add(ref.snapshot_id)
+        if ref.snapshot_ref_type is SnapshotRefType.BRANCH:
+            kept |= _of_branch(ref, by_id, properties, now)
+    kept |= _recently_current(metadata, since=now - recent)
+    oldest = now - int(properties.get(_AGE[0], str(_AGE[1])))
+    reachable = {each for ref in refs.values() for each in _ancestors(ref.snapshot_id, by_id)}
+    # A snapshot that no branch leads to is kept for its age alone: somebody may be about to publish it.
+    kept |= {
+        each.snapshot_id for each in metadata.snapshots if each.snapshot_id not in reachable and each.timestamp_ms >= oldest
+    }
+    found: list[Mapping[str, Any]] = [
+        {"action": "remove-snapshot-ref", "ref-name": name} for name in metadata.refs if name not in refs
+    ]
+    expired = [each for each in by_id if each not in kept]
+    return [*found, {"action": "remove-snapshots", "snapshot-ids": expired}] if expired else found
+
+
+def _is_old(ref: SnapshotRef, snapshots: Mapping[int, Snapshot], properties: Mapping[str, str], now: int) -> bool:
+    age = ref.max_ref_age_ms or (int(properties[_REF_AGE]) if _REF_AGE in properties else None)
+    found = snapshots.get(ref.snapshot_id)
+    return found is None or (age is not None and now - found.timestamp_ms > age)
+
+
+def _of_branch(ref: SnapshotRef, snapshots: Mapping[int, Snapshot], properties: Mapping[str, str], now: int) -> set[int]:
+    fewest = ref.min_snapshots_to_keep or int(properties.get(_KEPT[0], str(_KEPT[1])))
+    age = ref.max_snapshot_age_ms or int(properties.get(_AGE[0], str(_AGE[1])))
+    line = list(_ancestors(ref.snapshot_id, snapshots))
+    return {each for at, each in enumerate(line) if at < fewest or snapshots[each].timestamp_ms >= now - age}
+
+
+def _ancestors(snapshot_id: int | None, snapshots: Mapping[int, Snapshot]) -> Iterable[int]:
+    while snapshot_id is not None and snapshot_id in snapshots:
+        yield snapshot_id
+        snapshot_id = snapshots[snapshot_id].parent_snapshot_id
+
+
+def _recently_current(metadata: TableMetadata, *, since: int) -> set[int]:
+    """Return the snapshots that a statement which runs now may have started with."""
+    log = metadata.snapshot_log
+    ends = [each.timestamp_ms for each in log[1:]]
+    return {each.snapshot_id for each, end in zip(log, ends, strict=False) if end >= since}
+
+
+def _orphans(context: ExecutionContext, state: IcebergState, live: set[Path]) -> set[str]:
+    """Return old files in the table's folders that nothing refers to."""
+    age = int(state.metadata.properties.get(_AGE[0], str(_AGE[1]))) / 1_000
+    before = time.time() - max(age, _YOUNG)
+    opened, found = context.lake.of(state.table), set()
+    for folder in _FOLDERS:
+        root = opened.listable(f"{state.metadata.location.rstrip('/')}/{folder}")
+        for path in root.rglob("*") if root.is_dir() else ():
+            if path.is_file() and not path.is_symlink() and path.stat().st_mtime < before and path not in live:
+                found.add(opened.lake.uri(path))
+    return found
