@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.query.errors import without_paths
-from penstock.query.execution import results
+from penstock.query.results import rows
 from penstock.query.results.rows import read_rows
 from penstock.query.results.values import csv_lines, texts
 from penstock.sql.errors import InvalidRequest
@@ -54,7 +54,7 @@ def test_the_next_page_begins_behind_a_value_of_many_lines() -> None:
 def test_a_row_beyond_the_limit_is_refused_before_it_is_read_completely(
     stored: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results, "_MAX_ROW", 100)
+    monkeypatch.setattr(rows, "_MAX_ROW", 100)
     file = Counting(stored)
     with pytest.raises(InvalidRequest, match="larger than 100 bytes"):
         read_rows(file, offset=0, count=10, quoted=True)
