@@ -28,8 +28,8 @@ from benchmarks.sizes import SMALL, size
 from benchmarks.timing import Row
 from penstock.retries import wait_until
 from penstock.spark.metrics import BatchMetrics
-from penstock.spark.runner import RunOptions
-from penstock.spark.runner import run as run_pipeline
+from penstock.spark.running.runner import RunOptions
+from penstock.spark.running.runner import run as run_pipeline
 
 __all__ = ["run"]
 

@@ -1,6 +1,6 @@
 """A real broker, a real server and one warm Spark session for benchmarks of whole streams, and the jobs to compare.
 
-Ours is :func:`penstock.spark.runner.run` with registry, catalog, accounts and dead letters. The hand-written job reads the
+Ours is :func:`penstock.spark.running.runner.run` with registry, catalog, accounts and dead letters. The hand-written job reads the
 same broker with the same options, decodes with one schema by ``from_avro``, and writes Parquet with Spark's own sink.
 """
 
@@ -30,7 +30,7 @@ from penstock.pipelines.sources.kafka import KafkaSource
 from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
 from penstock.spark.metrics import BatchMetrics
-from penstock.spark.runner import RunOptions, run
+from penstock.spark.running.runner import RunOptions, run
 from penstock.spark.session import SessionSettings, open_session
 from penstock.spark.sources.kafka import kafka_reads
 from penstock.testing.server import RunningServer, running_server

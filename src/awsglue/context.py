@@ -3,7 +3,7 @@
 from typing import Any
 
 from awsglue import dynamicframe
-from penstock.glue.context import GlueContext
+from penstock.glue.context.glue_context import GlueContext
 from penstock.glue.errors import refused_name
 
 __all__ = ["GlueContext"]

@@ -1,5 +1,5 @@
 """``write_data_frame`` of a context."""
 
-from penstock.glue.writers import DataFrameWriter
+from penstock.glue.context.writers import DataFrameWriter
 
 __all__ = ["DataFrameWriter"]

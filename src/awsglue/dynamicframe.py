@@ -2,11 +2,10 @@
 
 from typing import Any
 
+from penstock.glue.context.readers import DynamicFrameReader
+from penstock.glue.context.writers import DynamicFrameWriter
 from penstock.glue.errors import refused_name
-from penstock.glue.frames.collection import DynamicFrameCollection
-from penstock.glue.frames.dynamic_frame import DynamicFrame, ResolveOption
-from penstock.glue.readers import DynamicFrameReader
-from penstock.glue.writers import DynamicFrameWriter
+from penstock.glue.frames.dynamic_frame import DynamicFrame, DynamicFrameCollection, ResolveOption
 
 __all__ = ["DynamicFrame", "DynamicFrameCollection", "DynamicFrameReader", "DynamicFrameWriter", "ResolveOption"]
 

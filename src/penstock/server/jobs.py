@@ -9,7 +9,6 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -17,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-import penstock
 from penstock.access.sts import TokenService
 from penstock.api.aws import logs
 from penstock.api.aws.catalog.tags import Tagged
@@ -29,6 +27,7 @@ from penstock.bounded_json import read_json
 from penstock.crawl.model import Crawler
 from penstock.crawl.service import CrawlService
 from penstock.errors import AccessDenied, InvalidInput, NotFound, PenstockError
+from penstock.glue.launch import INTERACTIVE
 from penstock.jobs.bookmarks import MAX_DOCUMENT, Bookmark, BookmarkService
 from penstock.jobs.definitions import JobService
 from penstock.jobs.model import RUNNING, RUNS, JobRun
@@ -49,8 +48,6 @@ from penstock.settings.server import ServerSettings
 __all__ = ["GLUE", "RUN_PATH", "TenantJobs", "run_routes"]
 
 RUN_PATH = "/penstock/run"
-# Not imported: the server does without Spark.
-_SESSION = str(Path(penstock.__file__).parent / "glue/jobs/session.py")
 GLUE = "glue.amazonaws.com"
 _MAX_BODY = 4 * MAX_DOCUMENT
 # A bookmark is a text of its own; the output of a statement is text, too.
@@ -86,7 +83,7 @@ class TenantJobs:
         flows = WorkflowService(store, enabled=runner is not None, wake=wake)
         crawlers = _CrawlsOfService(crawls)
         firing = TriggerRunner(store, runs, flows, crawlers)
-        interactive = SessionService(store, script=_SESSION, enabled=runner is not None, wake=wake)
+        interactive = SessionService(store, script=str(INTERACTIVE), enabled=runner is not None, wake=wake)
         starters = TriggerService(store, fire=firing.fire, is_crawler=crawlers.known)
         if runner is not None:
             runner.on_end(runs.try_again)

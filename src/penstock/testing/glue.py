@@ -57,7 +57,7 @@ def running_glue(lake: Path, *, buckets: tuple[str, ...] = _BUCKETS, driver_memo
         os.environ.update(names)
         if "--JOB_NAME" not in sys.argv:
             sys.argv += ["--JOB_NAME", "test"]
-        from penstock.glue.context import GlueContext  # noqa: PLC0415
+        from penstock.glue.context.glue_context import GlueContext  # noqa: PLC0415
 
         context = SparkContext.getOrCreate()
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.glue.jobs.session import Namespace
+from penstock.glue.launch.interactive import Namespace
 from penstock.runs.causes import failure_cause
 
 pytestmark = [

@@ -9,7 +9,7 @@ import pytest
 
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
-from penstock.glue.jobs.own_readers import guard_own_readers
+from penstock.glue.patches.own_readers import guard_own_readers
 from penstock.glue.schemas.json_records import json_frame
 from penstock.spark.session import mount_bucket
 

@@ -13,7 +13,7 @@ from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.pipelines import read_pipeline
 from penstock.spark.commit.failpoints import Failpoint
-from penstock.spark.runner import RunOptions, run
+from penstock.spark.running.runner import RunOptions, run
 from penstock.testing.powerloss import ForgetfulDisk
 from tests.integration.spark.stream import Registry
 

@@ -20,7 +20,7 @@ from penstock.spark.maintenance.lease import LEASE, table_lease
 from penstock.spark.maintenance.rewrite import SparkRewriter
 from penstock.spark.maintenance.settings import CompactionSettings
 from penstock.spark.maintenance.table import compact_table
-from penstock.spark.runner import RunOptions, run
+from penstock.spark.running.runner import RunOptions, run
 from penstock.testing.server import RunningServer
 from tests.integration.spark import stream
 from tests.integration.spark.stream import Registry, Topic, declaration, frame

@@ -20,7 +20,7 @@ from penstock.pipelines import FileSource, parse_pipeline, read_pipeline
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.frame import encode
 from penstock.spark.metrics import BatchMetrics
-from penstock.spark.runner import RunOptions, RunReport, run
+from penstock.spark.running.runner import RunOptions, RunReport, run
 from penstock.spark.sources.files import FileStream
 from tests.integration.spark.stream import Registry, frame, records, rows
 

@@ -21,12 +21,12 @@ from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
 from penstock.client.databases.postgresql import Database
 from penstock.errors import EnvironmentProblem, InvalidInput, PenstockError
-from penstock.glue import redshift
-from penstock.glue.databases import KINDS, Target, database_target
+from penstock.glue.connections import redshift
+from penstock.glue.connections.databases import KINDS, Target, database_target
 from penstock.glue.jobs.bookmark_store import FileBookmarks
-from penstock.glue.jobs.own_readers import driver_class, guard_own_readers
 from penstock.glue.once import write_batch_once_to_database
 from penstock.glue.options import Options
+from penstock.glue.patches.own_readers import driver_class, guard_own_readers
 from penstock.glue.sources.jdbc import driver_of, driver_url
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer

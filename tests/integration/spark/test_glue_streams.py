@@ -15,13 +15,13 @@ from pyspark.sql.streaming.query import StreamingQuery, StreamingQueryManager
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
 from penstock.errors import EnvironmentProblem, InvalidInput, NotFound
+from penstock.glue.context.streaming import ONCE, for_each_batch
 from penstock.glue.errors import NotSupported
-from penstock.glue.jobs.overwrites import guard_overwrites
 from penstock.glue.jobs.stopping import stop_requested
-from penstock.glue.jobs.waits import guard_waits
 from penstock.glue.once import write_batch_once
+from penstock.glue.patches.overwrites import guard_overwrites
+from penstock.glue.patches.waits import guard_waits
 from penstock.glue.sinks import streams
-from penstock.glue.streaming import ONCE, for_each_batch
 from penstock.local.broker import Broker
 from penstock.pipelines import KinesisSink
 from penstock.serdes.kinesis.aggregate import UserRecord, read_aggregate, write_aggregate

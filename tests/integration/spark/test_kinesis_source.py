@@ -15,7 +15,7 @@ from penstock.pipelines import parse_pipeline
 from penstock.serdes.kinesis.aggregate import UserRecord, write_aggregate
 from penstock.spark import KinesisDataSource
 from penstock.spark.metrics import BatchMetrics
-from penstock.spark.runner import RunOptions, RunReport, run
+from penstock.spark.running.runner import RunOptions, RunReport, run
 from penstock.testing.kinesis_server import KinesisServer
 from tests.integration.spark import stream as shared
 from tests.integration.spark.stream import Registry, frame, records, rows

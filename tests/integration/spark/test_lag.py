@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from penstock.local.broker import Broker
 from penstock.pipelines import parse_pipeline
 from penstock.spark.metrics import BatchMetrics
-from penstock.spark.runner import RunOptions, run
+from penstock.spark.running.runner import RunOptions, run
 from tests.integration.spark.stream import Registry, Topic, declaration, frame, records
 
 pytestmark = [

@@ -11,8 +11,8 @@ from penstock.errors import EnvironmentProblem, NotFound
 from penstock.local.broker import Broker
 from penstock.pipelines import parse_pipeline
 from penstock.spark.dead_letter_table import LetterTable
-from penstock.spark.runner import RunOptions, run
 from penstock.spark.running.replay import LetterSelection, ReplayReport, replay
+from penstock.spark.running.runner import RunOptions, run
 from tests.integration.spark.stream import Registry, Topic, declaration, frame, records, rows
 
 pytestmark = [

@@ -17,7 +17,7 @@ from penstock.errors import EnvironmentProblem
 from penstock.local.broker import Broker
 from penstock.local.processes.ports import free_ports
 from penstock.pipelines import parse_pipeline
-from penstock.spark.runner import RunOptions, run
+from penstock.spark.running.runner import RunOptions, run
 from penstock.testing.server import RunningServer
 from tests.integration.spark.stream import Registry
 from tests.integration.spark.tls import Authority, listener

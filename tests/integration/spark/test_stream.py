@@ -15,7 +15,7 @@ from penstock.pipelines import parse_pipeline
 from penstock.schema.version import SchemaVersion
 from penstock.spark.commit.drift import DriftStop
 from penstock.spark.metrics import BatchMetrics
-from penstock.spark.runner import RunOptions, RunReport, run
+from penstock.spark.running.runner import RunOptions, RunReport, run
 from tests.integration.spark.stream import Registry, Topic, declaration, frame, records, rows, version
 
 pytestmark = [

@@ -10,7 +10,7 @@ from penstock.local.broker import Broker
 from penstock.pipelines import parse_pipeline
 from penstock.spark.dead_letter_table import LetterTable
 from penstock.spark.metrics import BatchMetrics
-from penstock.spark.runner import RunOptions, run
+from penstock.spark.running.runner import RunOptions, run
 from penstock.spark.transform.expectations import ExpectationStop
 from tests.integration.spark.stream import Registry, Topic, declaration, frame, records, rows
 

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 
 from penstock.errors import InvalidInput
-from penstock.glue.jobs.authorities import BUNDLE, write_truststore
+from penstock.glue.launch.authorities import BUNDLE, write_truststore
 from penstock.local.tls.listeners import PlatformTls
 from penstock.settings.home import Home, PlatformConfig
 

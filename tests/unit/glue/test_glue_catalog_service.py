@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.glue.jobs.catalog_service import wants_catalog
+from penstock.glue.launch.catalog_service import wants_catalog
 
 THERE = {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"}
 

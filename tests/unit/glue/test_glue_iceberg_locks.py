@@ -7,7 +7,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
 
-from penstock.glue.jobs import iceberg_locks
+from penstock.glue.patches import iceberg_locks
 
 OLD, NEW = "org.apache.iceberg.aws.glue.DynamoLockManager", "org.apache.iceberg.aws.dynamodb.DynamoDbLockManager"
 KEY = "spark.sql.catalog.glue_catalog.lock-impl"

@@ -11,18 +11,18 @@ import pytest
 
 from penstock.client.connections import GlueConnection
 from penstock.errors import InvalidInput
-from penstock.glue.databases import ANY, KINDS
+from penstock.glue.connections.databases import ANY, KINDS
+from penstock.glue.context.purge import purge_path
+from penstock.glue.context.streaming import batch_options
 from penstock.glue.library.connection_options import READS, WRITES
 from penstock.glue.library.options import OPTIONS, judged
 from penstock.glue.options import Options
-from penstock.glue.purge import purge_path
 from penstock.glue.sinks import kinds as sinks
 from penstock.glue.sinks.formats import output
 from penstock.glue.sinks.port import Write
 from penstock.glue.sources import formats
 from penstock.glue.sources import kinds as sources
 from penstock.glue.sources.port import Read
-from penstock.glue.streaming import batch_options
 
 FORMATS = ("csv", "json", "parquet", "glueparquet", "orc", "avro", "xml", "groklog")
 NEEDED_BY: Mapping[str, dict[str, Any]] = {"xml": {"rowTag": "r"}, "groklog": {"logFormat": "%{WORD:w}"}}

@@ -8,19 +8,19 @@ from pyspark import StorageLevel
 from penstock.client.connections import GlueConnection
 from penstock.client.secrets import BrokerCredentials
 from penstock.errors import InvalidInput
-from penstock.glue.databases import Target
+from penstock.glue.connections.databases import Target
+from penstock.glue.connections.kafka import KafkaConnection, kafka_connection
+from penstock.glue.connections.redshift import is_aws
+from penstock.glue.context.streaming import batch_options
 from penstock.glue.errors import NotSupported
-from penstock.glue.monitoring import event_log, notes
+from penstock.glue.launch.monitoring import event_log, notes
 from penstock.glue.options import Options
 from penstock.glue.payload import check_avro
-from penstock.glue.redshift import is_aws
-from penstock.glue.sources.connections import KafkaConnection, kafka_connection
 from penstock.glue.sources.formats import csv_options
 from penstock.glue.sources.jdbc import database_problem, driver_url
 from penstock.glue.sources.kafka import kafka_reads
 from penstock.glue.sources.kinesis import redirected
 from penstock.glue.sources.stream_tables import stream_options
-from penstock.glue.streaming import batch_options
 from penstock.retries import MICRO_BATCH
 
 PLACE = {"bootstrap.servers": "b:9092", "topicName": "t"}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.glue.jobs import session
-from penstock.glue.jobs.session import Namespace, SparkJobs, serve
+from penstock.glue.launch import interactive
+from penstock.glue.launch.interactive import Namespace, SparkJobs, serve
 from penstock.retries import wait_until
 
 
@@ -46,8 +46,8 @@ def served(monkeypatch: pytest.MonkeyPatch, namespace: Namespace, code: str, can
             assert statement == 1
             cancel_jobs()
 
-    monkeypatch.setattr(session, "_Server", Server)
-    monkeypatch.setattr(session, "stop_requested", stop)
+    monkeypatch.setattr(interactive, "_Server", Server)
+    monkeypatch.setattr(interactive, "stop_requested", stop)
     serve(namespace, {}, idle_seconds=60, jobs=Jobs())
     return answers[0]
 

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
 from penstock.pipelines import CatalogTarget
-from penstock.spark.commit.catalog import PARQUET, CatalogTable
+from penstock.spark.tables.catalog import PARQUET, CatalogTable
 
 COLUMNS = {"Id": "bigint", "day": "string"}
 

@@ -7,8 +7,8 @@ import pytest
 
 from penstock.errors import InvalidInput
 from penstock.spark.commit import accounts, dead_letters
-from penstock.spark.commit.catalog import PARQUET
 from penstock.spark.maintenance.table import check_compactable
+from penstock.spark.tables.catalog import PARQUET
 
 
 def table(columns: Mapping[str, str], **changes: Any) -> dict[str, Any]:

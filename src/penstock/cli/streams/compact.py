@@ -29,7 +29,7 @@ from penstock.settings.home import Home
 from penstock.settings.units import parse_duration, parse_size
 from penstock.spark.maintenance.settings import CompactionSettings, PartitionReport
 from penstock.spark.maintenance.table import compact_table
-from penstock.spark.runner import RunOptions, session_settings
+from penstock.spark.running.runner import RunOptions, session_settings
 from penstock.spark.session import open_session
 
 __all__ = ["command"]

@@ -127,9 +127,9 @@ def _replay(pipeline: Pipeline, source: str, where: Home, chosen: Mapping[str, A
     # Only a replay needs Spark, which takes a second to import.
     from penstock.cli.streams.spark_runs import run_arguments  # noqa: PLC0415
     from penstock.spark.problems import to_penstock_error  # noqa: PLC0415
-    from penstock.spark.runner import session_settings  # noqa: PLC0415
     from penstock.spark.running.options import RunOptions  # noqa: PLC0415
     from penstock.spark.running.replay import LetterSelection, replay  # noqa: PLC0415
+    from penstock.spark.running.runner import session_settings  # noqa: PLC0415
     from penstock.spark.session import open_session  # noqa: PLC0415
 
     options = RunOptions(**run_arguments([pipeline], name=f"{pipeline.name}-replay", where=where, **session))

@@ -24,16 +24,16 @@ from penstock.cli.streams.spark_options import (
 )
 from penstock.errors import InvalidInput
 from penstock.glue.check.script import check_script, refuse_sure
+from penstock.glue.context.streaming import ONCE
 from penstock.glue.datalake import datalake_configuration, datalake_formats, datalake_groups, is_lock
-from penstock.glue.jobs import launcher
-from penstock.glue.jobs.authorities import write_truststore
 from penstock.glue.jobs.bookmark_store import FOLDER, FileBookmarks
-from penstock.glue.jobs.catalog_service import METASTORE, wants_catalog
-from penstock.glue.jobs.executors import write_library
-from penstock.glue.jobs.launcher import SCRATCH
 from penstock.glue.jobs.reserved import reserved_arguments, values_of
-from penstock.glue.monitoring import EVENTS, event_log, notes
-from penstock.glue.streaming import ONCE
+from penstock.glue.launch import launcher
+from penstock.glue.launch.authorities import write_truststore
+from penstock.glue.launch.catalog_service import METASTORE, wants_catalog
+from penstock.glue.launch.executors import write_library
+from penstock.glue.launch.launcher import SCRATCH
+from penstock.glue.launch.monitoring import EVENTS, event_log, notes
 from penstock.interpreter import SAFE_PATH, with_hidden_arguments
 from penstock.jobs.modules import INSTALLER_OPTION, MODULES, check_installer_option, parse_modules
 from penstock.local.artefacts import cache_folder, class_path

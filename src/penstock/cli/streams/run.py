@@ -28,8 +28,8 @@ from penstock.pipelines import Pipeline
 from penstock.pipelines.folder import read_pipelines
 from penstock.settings.home import Home
 from penstock.spark.decode.opening import open_versions
-from penstock.spark.runner import RunOptions, run, session_settings
 from penstock.spark.running.many import exit_code, run_together
+from penstock.spark.running.runner import RunOptions, run, session_settings
 from penstock.spark.running.upgrade import check_upgrade
 from penstock.spark.session import lake_configuration
 from penstock.spark.sources.kinds import stream_source

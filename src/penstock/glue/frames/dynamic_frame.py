@@ -4,7 +4,7 @@ Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -13,7 +13,6 @@ from penstock.errors import InvalidInput
 from penstock.glue.errors import FRAME, not_supported
 from penstock.glue.frames import dynamodb, fields, joining, relational
 from penstock.glue.frames.applying import filtered, json_source, mapped, partitions_mapped
-from penstock.glue.frames.collection import DynamicFrameCollection
 from penstock.glue.frames.error_records import (
     ErrorStage,
     StageOptions,
@@ -23,7 +22,15 @@ from penstock.glue.frames.error_records import (
 )
 from penstock.glue.frames.mapping import applied_mapping, mapping_spec
 from penstock.glue.frames.records import record_reader
-from penstock.glue.frames.resolving import Action, action_of, catalog_actions, resolve_path, resolved
+from penstock.glue.frames.resolving import (
+    Action,
+    ResolveOption,
+    action_of,
+    catalog_actions,
+    option_action,
+    resolve_path,
+    resolved,
+)
 from penstock.glue.frames.unboxing import unboxed
 from penstock.glue.payload import TEXT_COLUMN, is_of_files, with_inferred_columns
 from penstock.glue.schemas.aligning import extended, united
@@ -32,19 +39,10 @@ from penstock.glue.schemas.gluetypes import StructType
 from penstock.glue.schemas.tree import schema_tree
 from penstock.glue.session import in_session
 
-__all__ = ["DynamicFrame", "ResolveOption"]
+__all__ = ["DynamicFrame", "DynamicFrameCollection", "ResolveOption"]
 
 Record = Any
 """A :class:`penstock.glue.frames.records.DynamicRecord`."""
-
-
-class ResolveOption:
-    """What ``toDF`` does with the choice at ``path``: ``action`` is KeepAsStruct or Project, which has a ``target`` type."""
-
-    def __init__(self, path: str, action: str, target: Any = None) -> None:
-        self.path = path
-        self.action = action
-        self.target = target
 
 
 class DynamicFrame:
@@ -97,7 +95,7 @@ class DynamicFrame:
         """Return Spark's DataFrame; a choice is a struct with a member for each type, unless ``options`` resolve it."""
         frame = self._checked_frame()
         if options:
-            frame = resolved(frame, {resolve_path(each.path): _option_action(each) for each in options})
+            frame = resolved(frame, {resolve_path(each.path): option_action(each) for each in options})
         return without_marks(frame)
 
     def schema(self) -> StructType:
@@ -272,14 +270,14 @@ class DynamicFrame:
 
     def split_fields(
         self, paths: str | Iterable[str], name1: str, name2: str, *stage: Any, **named: Any
-    ) -> DynamicFrameCollection:
+    ) -> "DynamicFrameCollection":
         """Return the fields at ``paths`` as frame ``name1``, and the others as ``name2``."""
         listed = _listed(paths)
         return self._both(name1, self.select_fields(listed, *stage, **named), name2, self.drop_fields(listed))
 
     def split_rows(
         self, comparison_dict: Mapping[str, Mapping[str, Any]], name1: str, name2: str, *stage: Any, **named: Any
-    ) -> DynamicFrameCollection:
+    ) -> "DynamicFrameCollection":
         """Return the rows for which all comparisons hold as frame ``name1``, and the others as ``name2``."""
         condition = joining.split_condition(self._frame, comparison_dict)
         one = self._with(lambda: self._frame.where(condition), stage, named)
@@ -296,7 +294,7 @@ class DynamicFrame:
         options: Mapping[str, Any] | None = None,  # noqa: ARG002
         *stage: Any,
         **named: Any,
-    ) -> DynamicFrameCollection:
+    ) -> "DynamicFrameCollection":
         """Return flat frames: ``root_table_name``, and one for each array; files of ``staging_path`` keep their ids."""
         found = relational.relationalized(self._checked_frame(), root_table_name, staging_path or "")
         frames = {name: self._with(frame, stage, named, name=name) for name, frame in found.items()}
@@ -367,7 +365,7 @@ class DynamicFrame:
     def _first(self, count: int) -> "DynamicFrame":
         return self._with(lambda: self._frame.limit(count))
 
-    def _both(self, name1: str, one: "DynamicFrame", name2: str, two: "DynamicFrame") -> DynamicFrameCollection:
+    def _both(self, name1: str, one: "DynamicFrame", name2: str, two: "DynamicFrame") -> "DynamicFrameCollection":
         one.name, two.name = name1, name2
         return DynamicFrameCollection({name1: one, name2: two}, self.glue_ctx)
 
@@ -396,23 +394,77 @@ class DynamicFrame:
         raise not_supported(FRAME, "DynamicFrame", name, (each for each in vars(DynamicFrame) if not each.startswith("_")))
 
 
+class DynamicFrameCollection:
+    """Frames by their names: ``dynamic_frames`` is a mapping, or a list of frames that have names.
+
+    Source: https://docs.aws.amazon.com/glue/latest/dg/aws-glue-api-crawler-pyspark-extensions-dynamic-frame-collection.html
+    """
+
+    def __init__(self, dynamic_frames: Mapping[str, DynamicFrame] | Sequence[DynamicFrame], glue_ctx: Any) -> None:
+        self._glue_ctx = glue_ctx
+        if isinstance(dynamic_frames, Mapping):
+            self._frames = dict(dynamic_frames)
+        elif isinstance(dynamic_frames, list | tuple):
+            self._frames = {frame.name: frame for frame in dynamic_frames}
+        else:
+            raise TypeError("dynamic_frames must be list or dict.")
+
+    def __getitem__(self, key: str) -> DynamicFrame:
+        return self._frames[key]
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frames)
+
+    def keys(self) -> KeysView[str]:
+        """Return the names."""
+        return self._frames.keys()
+
+    def values(self) -> ValuesView[DynamicFrame]:
+        """Return the frames."""
+        return self._frames.values()
+
+    def select(self, key: str, transformation_ctx: str = "") -> DynamicFrame:  # noqa: ARG002
+        """Return the frame of this name, an empty one if there is none."""
+        if key in self._frames:
+            return self._frames[key]
+        return DynamicFrame(self._glue_ctx.spark_session.createDataFrame([], ""), self._glue_ctx, key)
+
+    def map(self, callable: Callable[[DynamicFrame, str], Any], transformation_ctx: str = "") -> "DynamicFrameCollection":
+        """Return ``callable(frame, context)`` of each frame under its name. Raises TypeError for other results."""
+        made: dict[str, DynamicFrame] = {}
+        for name, frame in self._frames.items():
+            result = callable(frame, f"{transformation_ctx}:{name}")
+            if not hasattr(result, "toDF"):
+                raise TypeError(f"The function must return a DynamicFrame, and returned a {type(result).__name__}.")
+            made[name] = result
+        return DynamicFrameCollection(made, self._glue_ctx)
+
+    def flatmap(self, f: Callable[[DynamicFrame, str], Any], transformation_ctx: str = "") -> "DynamicFrameCollection":
+        """Return all frames that ``f(frame, context)`` returns, which is a frame or a collection, under their names.
+
+        Raises TypeError for other results.
+        """
+        made: dict[str, DynamicFrame] = {}
+        for frame in self._frames.values():
+            result = f(frame, f"{transformation_ctx}:{frame.name}")
+            if isinstance(result, DynamicFrameCollection):
+                made.update(result._frames)
+            elif hasattr(result, "toDF"):
+                made[result.name] = result
+            else:
+                raise TypeError(f"The function must return a frame or a collection, and returned a {type(result).__name__}.")
+        return DynamicFrameCollection(made, self._glue_ctx)
+
+
 _STAGE = {"transformation_ctx", "info", "stageThreshold", "totalThreshold"}
 _SPECS = 'Write specs=[("column", "cast:long")] or choice="make_struct".'
 
 
 def _listed(paths: str | Iterable[str]) -> list[str]:
     return [paths] if isinstance(paths, str) else list(paths)
-
-
-def _option_action(option: ResolveOption) -> Action:
-    if option.action.strip().lower() == "keepasstruct":
-        return Action("make_struct")
-    if option.action.strip().lower() not in {"project", "cast"} or option.target is None:
-        raise InvalidInput(
-            f"{option.action!r} of {option.path} is not an action of toDF.",
-            remedy="Use KeepAsStruct, or Project with a type.",
-        )
-    return action_of(f"{option.action}:{option.target.typeName()}")
 
 
 def _without_nulls(record: Any) -> Any:

@@ -18,7 +18,7 @@ from penstock.glue.frames.fields import Path, split
 from penstock.glue.frames.mapping import cast_to, named_type, type_name
 from penstock.glue.schemas.choices import choice_column, has_choice, is_choice, member
 
-__all__ = ["ELEMENT", "Action", "action_of", "catalog_actions", "resolve_path", "resolved"]
+__all__ = ["ELEMENT", "Action", "ResolveOption", "action_of", "catalog_actions", "option_action", "resolve_path", "resolved"]
 
 _log = logging.getLogger("awsglue")
 
@@ -47,6 +47,27 @@ def action_of(text: str) -> Action:
         named_type(kind)
         return Action(name, kind.strip())
     raise InvalidInput(f"{text!r} is not an action of ResolveChoice.", remedy=_HELP)
+
+
+class ResolveOption:
+    """What ``toDF`` does with the choice at ``path``: ``action`` is KeepAsStruct or Project, which has a ``target`` type."""
+
+    def __init__(self, path: str, action: str, target: Any = None) -> None:
+        self.path = path
+        self.action = action
+        self.target = target
+
+
+def option_action(option: ResolveOption) -> Action:
+    """Return the action of ``option``. Raises :class:`InvalidInput` for others, and for a missing type."""
+    if option.action.strip().lower() == "keepasstruct":
+        return Action("make_struct")
+    if option.action.strip().lower() not in {"project", "cast"} or option.target is None:
+        raise InvalidInput(
+            f"{option.action!r} of {option.path} is not an action of toDF.",
+            remedy="Use KeepAsStruct, or Project with a type.",
+        )
+    return action_of(f"{option.action}:{option.target.typeName()}")
 
 
 def resolve_path(text: str) -> Path:

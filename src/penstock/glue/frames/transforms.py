@@ -7,8 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from penstock.glue.frames.collection import DynamicFrameCollection
-from penstock.glue.frames.dynamic_frame import DynamicFrame
+from penstock.glue.frames.dynamic_frame import DynamicFrame, DynamicFrameCollection
 from penstock.glue.frames.fields import null_fields
 
 __all__ = [

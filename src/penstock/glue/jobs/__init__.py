@@ -1,1 +1,1 @@
-"""Running a Glue script: arguments, job, launcher, stopping."""
+"""What a Glue job has: its arguments, its bookmarks, a stop on request."""

@@ -11,8 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.errors import InvalidInput
-from penstock.glue.frames.collection import DynamicFrameCollection
-from penstock.glue.frames.dynamic_frame import DynamicFrame
+from penstock.glue.frames.dynamic_frame import DynamicFrame, DynamicFrameCollection
 from penstock.glue.frames.transforms import GlueTransform
 from penstock.glue.quality.evaluation import Evaluation, evaluate
 from penstock.glue.quality.judging import Outcome

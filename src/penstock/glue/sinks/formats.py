@@ -18,8 +18,8 @@ from pyspark.sql.types import NullType, StringType
 from penstock.catalog.storage_classes import STORAGE_CLASSES
 from penstock.errors import InvalidInput
 from penstock.glue.options import Options
-from penstock.spark.commit.catalog import PARQUET, TableFormat
 from penstock.spark.quoting import quoted
+from penstock.spark.tables.catalog import PARQUET, TableFormat
 
 __all__ = ["FORMATS", "Output", "output"]
 

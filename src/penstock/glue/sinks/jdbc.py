@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame
 
 from penstock.client.secrets import secret_login
 from penstock.errors import InvalidInput
-from penstock.glue.databases import Target, database_target, target_of_table
+from penstock.glue.connections.databases import Target, database_target, target_of_table
+from penstock.glue.connections.redshift import temp_dir
 from penstock.glue.options import Options
-from penstock.glue.redshift import temp_dir
 from penstock.glue.session import in_utc
 from penstock.glue.sinks.batches import persisted_batch
 from penstock.glue.sinks.port import Write

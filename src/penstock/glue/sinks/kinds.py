@@ -6,7 +6,7 @@ from typing import Any, cast
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
-from penstock.glue.databases import ANY, KINDS
+from penstock.glue.connections.databases import ANY, KINDS
 from penstock.glue.library.connection_types import type_remedy
 from penstock.glue.sinks import dynamodb, files, jdbc, lake_tables, streams
 from penstock.glue.sinks.formats import FORMATS

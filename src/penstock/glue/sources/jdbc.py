@@ -9,10 +9,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.glue.databases import DRIVERS, KINDS, Target, database_target, target_of_table
+from penstock.glue.connections.databases import DRIVERS, KINDS, Target, database_target, target_of_table
+from penstock.glue.connections.drivers import load_driver
+from penstock.glue.connections.redshift import temp_dir
 from penstock.glue.options import Options
-from penstock.glue.redshift import temp_dir
-from penstock.glue.sources.drivers import load_driver
 from penstock.glue.sources.key_marks import unread_rows
 from penstock.glue.sources.port import Read, Table
 

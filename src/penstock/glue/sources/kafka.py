@@ -13,10 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.client.secrets import broker_credentials
 from penstock.errors import InvalidInput
+from penstock.glue.connections.kafka import KafkaConnection, kafka_connection
 from penstock.glue.options import Options
 from penstock.glue.payload import Payload, payload_of
 from penstock.glue.session import GlueSession
-from penstock.glue.sources.connections import KafkaConnection, kafka_connection
 from penstock.glue.sources.port import Read
 from penstock.spark.kafka import TIMEOUTS, check_brokers, login_options
 from penstock.spark.sources.kafka_reads import LIMITS, KafkaReads

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
-from penstock.glue.databases import ANY, KINDS
+from penstock.glue.connections.databases import ANY, KINDS
 from penstock.glue.library.connection_types import type_remedy
 from penstock.glue.sources import dynamodb, file_tables, files, jdbc, kafka, kinesis, lake_tables, stream_tables
 from penstock.glue.sources.formats import FORMATS

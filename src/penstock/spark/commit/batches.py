@@ -15,9 +15,9 @@ from penstock.lake.ledger import Ledger
 from penstock.retries import MICRO_BATCH, RetryStopped, call_with_retries
 from penstock.spark.checkpoints import batch_of, sync_log
 from penstock.spark.commit.steps import BatchCommit, CommitContext
+from penstock.spark.jvm import lost_jvm
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_data_error
-from penstock.spark.running.jvm import lost_jvm
 from penstock.spark.sources.byte_limit import ByteLimit
 from penstock.spark.sources.lag import LagMeter, lag_summary
 

@@ -16,11 +16,12 @@ from penstock.lake.ledger import Manifest
 from penstock.pipelines.model import Pipeline
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.spark.commit.evolution import ReaderFields, SinkRows, TableChanges
-from penstock.spark.commit.staging import check_partitions, hive_columns
+from penstock.spark.commit.staging import check_partitions
 from penstock.spark.sinks.changes import check_changes, written_columns
 from penstock.spark.sinks.parquet import row_bytes, write_files
 from penstock.spark.sinks.port import Published, SinkBatch, SinkWriter
 from penstock.spark.sources.port import METADATA
+from penstock.spark.tables.catalog import hive_columns
 
 __all__ = ["Delivery", "Outputs", "staged_rows"]
 

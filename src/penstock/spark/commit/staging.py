@@ -33,11 +33,11 @@ from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.sinks.parquet import task_count, write_files
 from penstock.spark.sources.port import METADATA
-from penstock.spark.tables.hive import hive_type
+from penstock.spark.tables.catalog import hive_columns
 from penstock.spark.transform.apply import TransformContext, Transformed, Transformer
 from penstock.spark.transform.expectations import Findings
 
-__all__ = ["Staged", "Stager", "Staging", "check_partitions", "hive_columns"]
+__all__ = ["Staged", "Stager", "Staging", "check_partitions"]
 
 ROWS_PER_TASK = 50_000
 """Minimum number of records of a task that stages rows for several sinks."""
@@ -328,12 +328,6 @@ def _rejected(frame: DataFrame, rejected: DataFrame) -> DataFrame:
     )
     same = reduce(and_, (F.col(name).eqNullSafe(F.col(f"_r_{name}")) for name in names))
     return frame.join(marked, same).withColumn("_reason", F.col("_why"))
-
-
-def hive_columns(schema: StructType) -> dict[str, str]:
-    """Return columns to Hive types, without the records' metadata."""
-    hidden = set(METADATA.values())
-    return {field.name: hive_type(field.dataType) for field in schema.fields if field.name not in hidden}
 
 
 def _reasons(counts: Mapping[str, Any], reasons: Sequence[str]) -> dict[str, int]:

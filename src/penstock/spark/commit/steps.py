@@ -18,7 +18,6 @@ from penstock.pipelines.model import Pipeline
 from penstock.schema.version import SchemaVersion
 from penstock.spark.commit import accounts, dead_letters, drift
 from penstock.spark.commit.accounts import AccountsTable
-from penstock.spark.commit.catalog import CatalogTable
 from penstock.spark.commit.evolution import ReaderFields, SinkRows, TableChanges
 from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.commit.outputs import Delivery, Outputs, staged_rows
@@ -26,6 +25,7 @@ from penstock.spark.commit.staging import Staged, Stager, Staging
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.sinks.parquet import row_bytes
 from penstock.spark.sources.port import StreamSource
+from penstock.spark.tables.catalog import CatalogTable
 from penstock.spark.tables.evolving import EvolvingTable, TableView
 from penstock.spark.tables.parquet import ParquetTable
 

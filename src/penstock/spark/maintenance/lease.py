@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.errors import ConcurrentModification, NotFound
 from penstock.owners import forget_owner, is_lost, new_owner
-from penstock.spark.commit.catalog import CatalogCalls
+from penstock.spark.tables.catalog import CatalogCalls
 
 __all__ = ["LEASE", "TableLease", "table_lease"]
 

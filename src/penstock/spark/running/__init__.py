@@ -1,1 +1,1 @@
-"""What is around the engine: the JVM's supervision, several pipelines in one Spark, lag, metrics, clusters."""
+"""Runs of pipelines, and what is around them: hosts, several pipelines in one Spark, metrics, clusters."""

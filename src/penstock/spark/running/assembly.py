@@ -14,7 +14,6 @@ from penstock.pipelines.model import Pipeline
 from penstock.pipelines.targets import CatalogTarget
 from penstock.spark.commit import accounts
 from penstock.spark.commit.accounts import AccountsTable
-from penstock.spark.commit.catalog import PARQUET, CatalogTable
 from penstock.spark.commit.dead_letters import PARTITION_KEYS
 from penstock.spark.commit.outputs import Outputs
 from penstock.spark.commit.staging import Stager
@@ -23,6 +22,7 @@ from penstock.spark.decode.opening import open_versions
 from penstock.spark.running.options import RunOptions
 from penstock.spark.sinks.kinds import SinkContext, open_sinks
 from penstock.spark.sources.port import StreamSource
+from penstock.spark.tables.catalog import PARQUET, CatalogTable
 from penstock.spark.transform.apply import Transformer
 from penstock.spark.transform.tables import CatalogTables
 

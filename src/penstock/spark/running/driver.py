@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from penstock.errors import PenstockError
 from penstock.pipelines import read_pipeline
 from penstock.spark.metrics import BatchMetrics
-from penstock.spark.runner import RunOptions, run
+from penstock.spark.running.runner import RunOptions, run
 
 __all__ = ["main"]
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EnvironmentProblem, PenstockError
 from penstock.retries import JVM_START, RetryPolicy
-from penstock.spark.running.jvm import Jvm, JvmDied, JvmExit, forget_session
+from penstock.spark.jvm import Jvm, JvmDied, JvmExit, forget_session
 from penstock.spark.session import SessionSettings, open_session
 
 __all__ = ["Death", "HostSettings", "Job", "Outcome", "SparkHost"]

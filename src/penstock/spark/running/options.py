@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.client.secrets import secret_login
-from penstock.spark.commit.catalog import CatalogCalls
 from penstock.spark.commit.failpoints import Failpoint
 from penstock.spark.decode.versions import VersionSource
 from penstock.spark.kafka import Credentials
 from penstock.spark.metrics import BatchMetrics
+from penstock.spark.tables.catalog import CatalogCalls
 
 __all__ = ["RunOptions", "RunReport"]
 

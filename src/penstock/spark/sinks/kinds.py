@@ -16,8 +16,6 @@ from penstock.pipelines.sinks.jdbc import JdbcSink
 from penstock.pipelines.sinks.kafka import KafkaSink
 from penstock.pipelines.sinks.kinesis import KinesisSink
 from penstock.pipelines.sinks.settings import SinkSettings
-from penstock.spark.commit.catalog import DELTA, CatalogCalls, CatalogTable
-from penstock.spark.commit.staging import hive_columns
 from penstock.spark.sinks.delta import DeltaWriter
 from penstock.spark.sinks.dynamodb.writer import DynamoDbWriter
 from penstock.spark.sinks.iceberg.writer import IcebergWriter
@@ -25,6 +23,7 @@ from penstock.spark.sinks.jdbc.writer import JdbcWriter
 from penstock.spark.sinks.kafka.writer import KafkaWriter
 from penstock.spark.sinks.kinesis import KinesisWriter
 from penstock.spark.sinks.port import SinkWriter
+from penstock.spark.tables.catalog import DELTA, CatalogCalls, CatalogTable, hive_columns
 
 __all__ = ["SinkContext", "open_sinks"]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pyspark.errors import PySparkException
 
-from penstock.spark.running.jvm import JvmExit
+from penstock.spark.jvm import JvmExit
 
 __all__ = ["TooLarge", "failure", "loss"]
 

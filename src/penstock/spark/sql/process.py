@@ -27,7 +27,7 @@ from pyspark.sql.pandas.serializers import ArrowCollectSerializer
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.util import _load_from_socket
 
-from penstock.spark.running.jvm import Jvm
+from penstock.spark.jvm import Jvm
 from penstock.spark.session import NO_VARIABLES, SessionSettings, open_session
 from penstock.spark.sql.faults import TooLarge, failure, loss
 from penstock.spark.sql.views import make_views

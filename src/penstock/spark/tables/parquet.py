@@ -20,7 +20,7 @@ __all__ = ["ParquetTable", "TableColumns"]
 
 
 class TableColumns(Protocol):
-    """A table of the catalog, as :class:`penstock.spark.commit.catalog.CatalogTable` is one."""
+    """A table of the catalog, as :class:`penstock.spark.tables.catalog.CatalogTable` is one."""
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ from penstock.client.registry import RegistryClient
 from penstock.pipelines import parse_pipeline
 from penstock.serdes.kafka.confluent import ConfluentAvroSerializer
 from penstock.serdes.kafka.serdes import GlueAvroSerializer
-from penstock.spark.runner import RunOptions, RunReport, run
+from penstock.spark.running.runner import RunOptions, RunReport, run
 from penstock.testing.server import RunningServer, running_server
 from tests.integration.spark.stream import Topic, rows
 

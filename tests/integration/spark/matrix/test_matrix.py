@@ -15,7 +15,7 @@ from penstock.local.broker import Broker
 from penstock.local.objectstore import ObjectStore
 from penstock.local.processes.ports import free_ports
 from penstock.pipelines import parse_pipeline
-from penstock.spark.runner import RunOptions, run
+from penstock.spark.running.runner import RunOptions, run
 from penstock.testing.dynamodb import DynamoDBLocal
 from penstock.testing.kinesis_server import KinesisServer
 from penstock.testing.postgres import running_postgres

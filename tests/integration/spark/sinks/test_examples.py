@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from penstock.client.registry import RegistryClient
 from penstock.local.broker import Broker
 from penstock.pipelines import parse_pipeline
-from penstock.spark.runner import RunOptions, RunReport, run
+from penstock.spark.running.runner import RunOptions, RunReport, run
 from penstock.testing.dynamodb import DynamoDBLocal
 from penstock.testing.server import RunningServer
 from tests.integration.spark import stream

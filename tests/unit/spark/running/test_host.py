@@ -14,9 +14,9 @@ from pyspark import SparkContext
 
 from penstock.errors import DataProblem, EnvironmentProblem
 from penstock.retries import RetryPolicy
+from penstock.spark.jvm import JvmDied
 from penstock.spark.running import host as module
 from penstock.spark.running.host import HostSettings, SparkHost
-from penstock.spark.running.jvm import JvmDied
 from penstock.spark.session import SessionSettings
 
 

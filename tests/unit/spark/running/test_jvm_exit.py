@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from penstock.spark.running.jvm import Jvm, JvmExit
+from penstock.spark.jvm import Jvm, JvmExit
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptio
     A session from the caller needs Spark's Kafka and Avro connectors, and for the embedded lake the configuration of
     :func:`penstock.spark.session.lake_configuration`. Raises a :class:`penstock.errors.PenstockError` that says why the
     stream ended: :class:`DataProblem` for drift, data loss or a checkpoint that does not fit the ledger,
-    :class:`EnvironmentProblem` if a service cannot be reached, or (:class:`~penstock.spark.running.jvm.JvmDied`) if Spark's
+    :class:`EnvironmentProblem` if a service cannot be reached, or (:class:`~penstock.spark.jvm.JvmDied`) if Spark's
     JVM died too often.
     """
     options = options or RunOptions()

@@ -27,7 +27,7 @@ from botocore.exceptions import HTTPClientError
 from botocore.httpsession import URLLib3Session
 from pyspark import SparkContext
 
-from penstock.glue.context import GlueContext
+from penstock.glue.context.glue_context import GlueContext
 from penstock.glue.jobs.stopping import stop_requested
 
 __all__ = ["Namespace", "SparkJobs", "serve"]

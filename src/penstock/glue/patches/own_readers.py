@@ -16,7 +16,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter
 
-from penstock.glue.databases import KINDS
+from penstock.glue.connections.databases import KINDS
 
 __all__ = ["driver_class", "guard_own_readers"]
 

@@ -11,8 +11,7 @@ from pyspark.sql import DataFrame
 
 from penstock.errors import InvalidInput
 from penstock.glue.errors import CONTEXT, not_supported
-from penstock.glue.frames.collection import DynamicFrameCollection
-from penstock.glue.frames.dynamic_frame import DynamicFrame
+from penstock.glue.frames.dynamic_frame import DynamicFrame, DynamicFrameCollection
 from penstock.glue.sinks.kinds import check_kind, write
 from penstock.glue.sinks.port import Write
 

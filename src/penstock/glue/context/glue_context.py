@@ -16,12 +16,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
-from penstock.glue.databases import jdbc_configuration
-from penstock.glue.errors import CONTEXT, not_supported
-from penstock.glue.frames.dynamic_frame import DynamicFrame, ResolveOption
-from penstock.glue.payload import with_inferred_columns
-from penstock.glue.purge import purge_path, purge_table
-from penstock.glue.readers import (
+from penstock.glue.connections.databases import jdbc_configuration
+from penstock.glue.context.purge import purge_path, purge_table
+from penstock.glue.context.readers import (
     DataFrameReader,
     DataSource,
     DynamicFrameReader,
@@ -30,6 +27,11 @@ from penstock.glue.readers import (
     frame_from_options,
     table_frame,
 )
+from penstock.glue.context.streaming import BatchFunction, for_each_batch
+from penstock.glue.context.writers import DataFrameWriter, DataSink, DynamicFrameWriter, spark_frames
+from penstock.glue.errors import CONTEXT, not_supported
+from penstock.glue.frames.dynamic_frame import DynamicFrame, ResolveOption
+from penstock.glue.payload import with_inferred_columns
 from penstock.glue.schemas.choices import without_marks
 from penstock.glue.session import GlueSession
 from penstock.glue.sinks.kinds import write, write_table
@@ -37,8 +39,6 @@ from penstock.glue.sinks.port import Write
 from penstock.glue.sources.file_tables import table_schema
 from penstock.glue.sources.kinesis import GlueKinesis
 from penstock.glue.sources.port import Read
-from penstock.glue.streaming import BatchFunction, for_each_batch
-from penstock.glue.writers import DataFrameWriter, DataSink, DynamicFrameWriter, spark_frames
 
 __all__ = ["GlueContext"]
 
@@ -220,7 +220,7 @@ class GlueContext:
     def forEachBatch(  # noqa: N802
         self, frame: DataFrame, batch_function: BatchFunction, options: Mapping[str, Any] | None = None
     ) -> None:
-        """See :func:`penstock.glue.streaming.for_each_batch`."""
+        """See :func:`penstock.glue.context.streaming.for_each_batch`."""
         for_each_batch(frame, batch_function, options or {})
 
     def getSink(  # noqa: N802
@@ -330,12 +330,12 @@ class GlueContext:
         transformation_ctx: str = "",
         catalog_id: str | None = None,
     ) -> None:
-        """See :func:`penstock.glue.purge.purge_table`."""
+        """See :func:`penstock.glue.context.purge.purge_table`."""
         table = catalog_table(self._session, database, table_name, catalog_id=catalog_id)
         purge_table(self._session, table, options or {}, transformation_ctx)
 
     def purge_s3_path(self, s3_path: str, options: Options = None, transformation_ctx: str = "") -> None:
-        """See :func:`penstock.glue.purge.purge_path`."""
+        """See :func:`penstock.glue.context.purge.purge_path`."""
         purge_path(self._session, s3_path, options or {}, transformation_ctx)
 
     def add_ingestion_time_columns(self, frame: DataFrame, time_granularity: str) -> DataFrame:

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from penstock.errors import EnvironmentProblem, InvalidInput
-from penstock.glue.databases import OwnDriver
+from penstock.glue.connections.databases import OwnDriver
 
 __all__ = ["load_driver"]
 

@@ -6,7 +6,7 @@ import signal
 
 from pyspark import SparkContext
 
-from penstock.glue.context import GlueContext
+from penstock.glue.context.glue_context import GlueContext
 
 __all__ = ["main"]
 

@@ -27,7 +27,7 @@ from penstock.client.databases.redshift import (
     unload_statement,
 )
 from penstock.errors import InvalidInput
-from penstock.glue.databases import Target
+from penstock.glue.connections.databases import Target
 from penstock.glue.options import Options
 from penstock.glue.session import GlueSession
 from penstock.spark.sinks.jdbc.values import csv_lines

@@ -11,8 +11,8 @@ from typing import Any
 from pyspark import SparkContext
 from pyspark.sql.streaming.query import StreamingQuery, StreamingQueryManager
 
+from penstock.glue.context.streaming import ONCE, let_end
 from penstock.glue.jobs.stopping import keep_signal_handlers, stop_requested
-from penstock.glue.streaming import ONCE, let_end
 
 __all__ = ["guard_waits"]
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from pyspark.errors import StreamingQueryException
 
 from penstock.errors import EnvironmentProblem, PenstockError
-from penstock.glue.jobs.catalog_service import catalog_served
-from penstock.glue.jobs.iceberg_locks import leave_out_locks
-from penstock.glue.jobs.overwrites import guard_overwrites
-from penstock.glue.jobs.own_readers import guard_own_readers
 from penstock.glue.jobs.stopping import handle_signals
-from penstock.glue.jobs.waits import guard_waits
+from penstock.glue.launch.catalog_service import catalog_served
+from penstock.glue.launch.monitoring import EVENTS, EventLog
 from penstock.glue.library_modules import install
-from penstock.glue.monitoring import EVENTS, EventLog
+from penstock.glue.patches.iceberg_locks import leave_out_locks
+from penstock.glue.patches.overwrites import guard_overwrites
+from penstock.glue.patches.own_readers import guard_own_readers
+from penstock.glue.patches.waits import guard_waits
 from penstock.spark.problems import error_of_ours
 from penstock.spark.session import mute_error_logs
 

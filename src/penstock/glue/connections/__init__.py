@@ -1,0 +1,1 @@
+"""Glue's connections as options of Spark: databases, their drivers, Redshift, brokers."""

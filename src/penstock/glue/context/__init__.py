@@ -1,0 +1,1 @@
+"""GlueContext, and what it reads, writes, streams and deletes with."""
