@@ -21,10 +21,10 @@ from penstock.local.artefacts import class_path
 from penstock.local.java import find_java
 from penstock.pipelines.targets import CatalogTarget
 from penstock.retries import wait_until
-from penstock.spark.tables.catalog import PARQUET, CatalogTable
 from penstock.spark.maintenance.settings import CompactionSettings
 from penstock.spark.maintenance.table import compact_table
 from penstock.spark.session import SessionSettings, open_session
+from penstock.spark.tables.catalog import PARQUET, CatalogTable
 from penstock.testing.server import RunningServer, running_server
 
 __all__ = ["run"]

@@ -1,6 +1,6 @@
 """A real broker, a real server and one warm Spark session for benchmarks of whole streams, and the jobs to compare.
 
-Ours is :func:`penstock.spark.running.runner.run` with registry, catalog, accounts and dead letters. The hand-written job reads the
+Ours is :func:`penstock.spark.run` with registry, catalog, accounts and dead letters. The hand-written job reads the
 same broker with the same options, decodes with one schema by ``from_avro``, and writes Parquet with Spark's own sink.
 """
 
