@@ -91,15 +91,19 @@ class JobService(TaggedEntries[Job]):
             self._bookmarks.delete(name)
 
 
-def check_settings(settings: Mapping[str, Any]) -> None:
-    """Raise :class:`InvalidInput` for settings of a job, or of one of its runs, that cannot be followed."""
+def check_settings(settings: Mapping[str, Any], *, with_script: bool = True) -> None:
+    """Raise :class:`InvalidInput` for settings of a job, or of one of its runs, that cannot be followed.
+
+    The run of a session has no script.
+    """
     command = settings.get("Command") or {}
     kind = command.get("Name") or "glueetl"
     if kind == "glueray":
         raise SettingNotServed("Jobs of the command glueray are not served.", remedy="Ray has no place here: use glueetl.")
     if kind not in KINDS:
         raise InvalidInput(f"'{kind[:60]}' is not a job's command.", remedy=f"Use {', '.join(KINDS)}.")
-    _check_script(command.get("ScriptLocation") or "")
+    if with_script:
+        _check_script(command.get("ScriptLocation") or "")
     python = str(command.get("PythonVersion") or "3")
     if python.partition(".")[0] not in _PYTHON or python.partition(".")[0] == "2":
         raise SettingNotServed(f"PythonVersion {python[:20]} is not served.", remedy="Use 3 or 3.9.")

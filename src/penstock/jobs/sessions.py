@@ -25,6 +25,7 @@ __all__ = [
     "SessionStatus",
     "Statement",
     "StatementState",
+    "is_session_run",
     "session_run",
 ]
 
@@ -110,28 +111,30 @@ def session_run(session_id: str) -> str:
     return f"session_{hashlib.sha256(session_id.encode()).hexdigest()}"
 
 
+def is_session_run(run: JobRun) -> bool:
+    """Return whether a run is a session's process; a job may have any name, but no run of it has a session's id."""
+    return run.id == session_run(run.job.removeprefix("session "))
+
+
 def _session_of(run: JobRun) -> str:
-    """Return the session whose process a run is. Raises :class:`AccessDenied` for any other: a job may have any name."""
-    session_id = run.job.removeprefix("session ")
-    if run.id != session_run(session_id):
+    """Return the session whose process a run is. Raises :class:`AccessDenied` for any other."""
+    if not is_session_run(run):
         raise AccessDenied("The run is not the process of a session.")
-    return session_id
+    return run.job.removeprefix("session ")
 
 
 class SessionService:
-    """The sessions of an account. ``script`` is the program of a session's process."""
+    """The sessions of an account."""
 
     def __init__(
         self,
         store: JobStore,
         *,
-        script: str,
         enabled: bool = True,
         wake: Callable[[], None] = lambda: None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store = store
-        self._script = script
         self._enabled = enabled
         self._wake = wake
         self._now = now
@@ -143,11 +146,11 @@ class SessionService:
         if (settings.get("Command") or {}).get("Name") not in {"glueetl", "gluestreaming"}:
             raise InvalidInput("A session's command is glueetl or gluestreaming.")
         check_tags(tags)
-        command = {"Name": "glueetl", "ScriptLocation": self._script, "PythonVersion": "3"}
+        command = {"Name": "glueetl", "PythonVersion": "3"}
         idle = str(settings.get("IdleTimeout") or settings.get("Timeout") or _DEFAULT_MINUTES)
         defaults = {**(settings.get("DefaultArguments") or {}), "--penstock-idle-minutes": idle}
         run_settings = {"Timeout": _DEFAULT_MINUTES, **settings, "Command": command, "DefaultArguments": defaults}
-        check_settings(run_settings)
+        check_settings(run_settings, with_script=False)
         now = self._now()
         session = Session(id=session_id, settings=settings, tags=tags, created=now)
         if not self._store.add(SESSIONS, session):

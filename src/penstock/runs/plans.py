@@ -1,7 +1,7 @@
 """What a run's process is: its command, environment and inputs, from the job's settings and the machine.
 
-A Spark job is run by ``penstock glue run``, a Python shell job by Python itself. Source: Glue developer guide, "Using job
-parameters in AWS Glue jobs", "Worker types".
+A Spark job is run by ``penstock glue run``, a session by ``penstock glue session``, a Python shell job by Python itself.
+Source: Glue developer guide, "Using job parameters in AWS Glue jobs", "Worker types".
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from penstock.interpreter import SAFE_PATH
 from penstock.jobs.definitions import WORKERS
 from penstock.jobs.model import JobRun
 from penstock.jobs.modules import MODULES, parse_modules
+from penstock.jobs.sessions import is_session_run
 from penstock.jobs.settings import split_settings
 from penstock.runs.folders import RunFolder
 from penstock.runs.inputs import LAKE
@@ -82,9 +83,8 @@ class RunSettings:
 def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[str, Any]:
     """Return what the supervisor of ``run`` does in ``folder``; raise :class:`InvalidInput` if it cannot be done."""
     arguments = dict(run.all_arguments)
-    script = run.settings["Command"]["ScriptLocation"]
     inputs = _Inputs()
-    name = inputs.add(script)
+    name = None if is_session_run(run) else inputs.add(run.settings["Command"]["ScriptLocation"])
     libraries = [inputs.add(each) for each in _listed(arguments, "--extra-py-files")]
     for each in _listed(arguments, "--extra-files"):
         inputs.add(each)
@@ -100,7 +100,7 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
     modules = _modules(arguments, settings)
     prepare: list[str] = []
     kind = run.settings["Command"].get("Name") or "glueetl"
-    if kind == "pythonshell":
+    if name is not None and kind == "pythonshell":
         command = {"script": str(work / name), "arguments": _command_line(arguments)}
     else:
         files = {
@@ -121,7 +121,9 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
         }
         prepare = ["glue", "fetch", *_formats(arguments), *(["--with-s3"] if settings.lake is None else [])]
         given = _command_line({**defaults, **arguments})
-        command = {"module": "penstock", "arguments": ["glue", "run", *options, str(work / name), *given]}
+        # A session's own program takes the place of a script.
+        program = ["session", *options, "--"] if name is None else ["run", *options, str(work / name)]
+        command = {"module": "penstock", "arguments": ["glue", *program, *given]}
     timeout = run.settings.get("Timeout")
     return {
         "command": command,

@@ -1,20 +1,7 @@
-"""Wires the jobs of an account, and answers the runs themselves: their credentials and their bookmarks.
+"""Wires the jobs of an account: the operations, and what runs them."""
 
-A run shows its token, which it got in its environment; the store has only the token's hash, and only while it runs. Clients
-of AWS ask for credentials as containers do (IAM user guide, "Container credential provider"): a GET of a URL with the token
-as its Authorization.
-"""
-
-import hashlib
-import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from penstock.access.sts import TokenService
 from penstock.api.aws import logs
@@ -23,14 +10,12 @@ from penstock.api.aws.jobs import jobs as job_operations
 from penstock.api.aws.jobs import runs as run_operations
 from penstock.api.aws.jobs import security, sessions, triggers, workflows
 from penstock.api.aws.protocol.operations import OperationSet
-from penstock.bounded_json import read_json
 from penstock.crawl.model import Crawler
 from penstock.crawl.service import CrawlService
-from penstock.errors import AccessDenied, InvalidInput, NotFound, PenstockError
-from penstock.glue.launch import INTERACTIVE
-from penstock.jobs.bookmarks import MAX_DOCUMENT, Bookmark, BookmarkService
+from penstock.errors import NotFound
+from penstock.jobs.bookmarks import BookmarkService
 from penstock.jobs.definitions import JobService
-from penstock.jobs.model import RUNNING, RUNS, JobRun
+from penstock.jobs.model import JobRun
 from penstock.jobs.runs import RunService
 from penstock.jobs.security import SecurityService
 from penstock.jobs.sessions import SessionService
@@ -42,17 +27,11 @@ from penstock.runs.folders import machine_of
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
 from penstock.server.isolation import JobSurroundings, isolation_of
-from penstock.server.tenants import ServedTenants
 from penstock.settings.server import ServerSettings
 
-__all__ = ["GLUE", "RUN_PATH", "TenantJobs", "run_routes"]
+__all__ = ["GLUE", "TenantJobs", "run_credentials"]
 
-RUN_PATH = "/penstock/run"
 GLUE = "glue.amazonaws.com"
-_MAX_BODY = 4 * MAX_DOCUMENT
-# A bookmark is a text of its own; the output of a statement is text, too.
-_MAX_VALUES = 50_000
-_MAX_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +62,7 @@ class TenantJobs:
         flows = WorkflowService(store, enabled=runner is not None, wake=wake)
         crawlers = _CrawlsOfService(crawls)
         firing = TriggerRunner(store, runs, flows, crawlers)
-        interactive = SessionService(store, script=str(INTERACTIVE), enabled=runner is not None, wake=wake)
+        interactive = SessionService(store, enabled=runner is not None, wake=wake)
         starters = TriggerService(store, fire=firing.fire, is_crawler=crawlers.known)
         if runner is not None:
             runner.on_end(runs.try_again)
@@ -174,19 +153,20 @@ def _runner(store: JobStore, settings: ServerSettings, around: JobSurroundings, 
     def credentials(run: JobRun) -> Mapping[str, str]:
         if how.renews:
             return {}
-        found = _credentials(settings, tokens, run, account)
+        found = run_credentials(settings, tokens, run, account)
         names = {"AccessKeyId": "ACCESS_KEY_ID", "SecretAccessKey": "SECRET_ACCESS_KEY", "Token": "SESSION_TOKEN"}
         return {f"AWS_{name}": found[member] for member, name in names.items() if found.get(member)}
 
     def check(run: JobRun) -> None:
-        _credentials(settings, tokens, run, account)
+        run_credentials(settings, tokens, run, account)
 
     host = machine_of(settings.jobs.folder)
     isolation = isolation_of(settings, settings.jobs, around)
     return JobRunner(store, how, host=host, check=check, isolation=isolation, credentials=credentials)
 
 
-def _credentials(settings: ServerSettings, tokens: TokenService, run: JobRun, account: str) -> dict[str, str]:
+def run_credentials(settings: ServerSettings, tokens: TokenService, run: JobRun, account: str) -> dict[str, str]:
+    """Return the credentials of a run, as containers get them. Raises :class:`AccessDenied` if Glue may not assume its role."""
     if not settings.authenticate:
         return {"AccessKeyId": "penstock", "SecretAccessKey": "penstock", "Expiration": "2099-01-01T00:00:00Z"}
     # At most 64 characters.
@@ -199,97 +179,3 @@ def _credentials(settings: ServerSettings, tokens: TokenService, run: JobRun, ac
         "Token": key.token,
         "Expiration": key.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
-
-
-def run_routes(settings: ServerSettings, tenants: ServedTenants) -> list[Route]:
-    """Return the routes below :data:`RUN_PATH`."""
-
-    async def credentials(request: Request) -> Response:
-        return await _answer(lambda: _credentials_of(settings, tenants, request))
-
-    async def bookmark(request: Request) -> Response:
-        return await _answer_body(tenants, request, _bookmark)
-
-    async def statement(request: Request) -> Response:
-        return await _answer_body(tenants, request, _statement)
-
-    return [
-        Route(f"{RUN_PATH}/credentials", credentials, methods=["GET"]),
-        Route(f"{RUN_PATH}/statement", statement, methods=["GET", "PUT"]),
-        Route(f"{RUN_PATH}/bookmark", bookmark, methods=["GET", "PUT"]),
-    ]
-
-
-async def _answer(answer: Any) -> Response:
-    try:
-        return JSONResponse(await run_in_threadpool(answer))
-    except PenstockError as error:
-        return _refusal(error)
-
-
-async def _answer_body(tenants: ServedTenants, request: Request, answer: Any) -> Response:
-    """Answer a request that may have a body, which is read only of a run's own process, and within a bound."""
-    try:
-        jobs, run, _ = await run_in_threadpool(_authenticated, tenants, request)
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > _MAX_BODY:
-                raise InvalidInput(f"The request has more than {_MAX_BODY} bytes.")
-        return JSONResponse(await run_in_threadpool(answer, jobs, run, request.method, bytes(body)))
-    except PenstockError as error:
-        return _refusal(error)
-
-
-def _refusal(error: PenstockError) -> Response:
-    return JSONResponse({"code": error.aws_code, "message": str(error)}, error.http_status)
-
-
-def _credentials_of(settings: ServerSettings, tenants: ServedTenants, request: Request) -> Mapping[str, Any]:
-    jobs, run, account = _authenticated(tenants, request)
-    return _credentials(settings, jobs.tokens, run, account)
-
-
-def _bookmark(jobs: TenantJobs, run: JobRun, method: str, body: bytes) -> Mapping[str, Any]:
-    service = BookmarkService(jobs.store)
-    if method == "GET":
-        return _shape(service.read(run.job))
-    try:
-        sent = read_json(body, most=_MAX_VALUES, deepest=_MAX_DEPTH)
-        version, document = sent["version"], sent["document"]
-        if not isinstance(version, int) or not isinstance(document, str):
-            raise TypeError
-    except (ValueError, TypeError, KeyError):
-        raise InvalidInput("A bookmark is sent as an object with version, a number, and document, a text.") from None
-    return _shape(service.commit(run.job, run.id, document, version=version, attempt=run.attempt))
-
-
-def _statement(jobs: TenantJobs, run: JobRun, method: str, body: bytes) -> Mapping[str, Any]:
-    if method == "GET":
-        return jobs.sessions.take(run)
-    try:
-        sent = read_json(body, most=_MAX_VALUES, deepest=_MAX_DEPTH)
-        number, output = int(sent["id"]), dict(sent["output"])
-        cancelled = bool(sent["cancelled"])
-    except (ValueError, TypeError, KeyError):
-        raise InvalidInput("An output is sent as an object with id, output and cancelled.") from None
-    jobs.sessions.answer(run, number, output, cancelled=cancelled)
-    return {}
-
-
-def _shape(bookmark: Bookmark) -> Mapping[str, Any]:
-    return {"job": bookmark.job, "version": bookmark.version, "document": bookmark.document}
-
-
-def _authenticated(tenants: ServedTenants, request: Request) -> tuple[TenantJobs, JobRun, str]:
-    """Return the run whose token the request shows; raise :class:`AccessDenied`."""
-    token = request.headers.get("authorization", "")
-    account, _, rest = token.partition(".")
-    run_id = rest.partition(".")[0]
-    tenant = tenants.get(account) if len(token) < 1_000 else None
-    run = tenant.jobs.store.get(RUNS, run_id) if tenant is not None else None
-    digest = hashlib.sha256(token.encode()).hexdigest()
-    if run is None or run.state not in RUNNING or not hmac.compare_digest(run.token or "", digest):
-        raise AccessDenied("The token is not that of a job run that is running.")
-    assert tenant is not None
-    return tenant.jobs, run, account

@@ -4,13 +4,10 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from penstock.api.aws.protocol.operations import AnyHandler, OperationSet
 from penstock.api.tenants import Tenant
-
-if TYPE_CHECKING:
-    from penstock.server.jobs import TenantJobs
+from penstock.server.jobs import TenantJobs
 
 __all__ = ["ServedTenant", "ServedTenants"]
 
@@ -24,7 +21,7 @@ class ServedTenant(Tenant):
     operations: Sequence[OperationSet]
     recover: Callable[[], None]
     close: Callable[[], None]
-    jobs: "TenantJobs"
+    jobs: TenantJobs
 
 
 class ServedTenants:

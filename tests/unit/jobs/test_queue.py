@@ -44,7 +44,7 @@ def test_a_server_without_jobs_refuses_what_starts_one_as_the_caller_s_error() -
     store = MemoryJobStore()
     starts: list[Callable[[], object]] = [
         lambda: RunService(store, enabled=False).start("j", RunRequest()),
-        lambda: SessionService(store, script="s.py", enabled=False).create("s", {}, {}),
+        lambda: SessionService(store, enabled=False).create("s", {}, {}),
         lambda: WorkflowService(store, enabled=False).start("w", {}),
     ]
     for start in starts:

@@ -17,7 +17,7 @@ SETTINGS = {"Role": "r", "Command": {"Name": "pythonshell", "ScriptLocation": "s
 
 def test_a_job_with_a_sessions_name_has_no_way_to_the_session() -> None:
     store = MemoryJobStore()
-    sessions = SessionService(store, script="/session.py", now=lambda: NOW)
+    sessions = SessionService(store, now=lambda: NOW)
     jobs, runs = JobService(store, now=lambda: NOW), RunService(store, now=lambda: NOW)
     sessions.create("s", {"Role": "admin", "Command": {"Name": "glueetl"}}, {})
     jobs.create("session s", SETTINGS, {})

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from penstock.jobs.model import JobRun
+from penstock.jobs.sessions import session_run
 from penstock.runs.folders import RunFolder
 from penstock.runs.plans import RunSettings, plan
 
@@ -48,3 +49,21 @@ def test_one_spark_needs_no_files_for_executors() -> None:
     options, inputs = _options(_run(), _HERE)
     assert "spark.submit.pyFiles" not in options
     assert inputs == ["j.py", "a.py", "b-1.whl", "c.jar"]
+
+
+def test_a_session_is_run_by_its_own_command_and_not_by_a_file() -> None:
+    settings = {"Command": {"Name": "glueetl"}, "DefaultArguments": {"--conf": "spark.a=b"}}
+    run = JobRun(id=session_run("notebook"), job="session notebook", settings=settings, started=_NOW, modified=_NOW)
+    made = plan(run, _HERE, folder=RunFolder(Path("/runs/jr")))
+    assert made["command"]["module"] == "penstock"
+    program, arguments = made["command"]["arguments"][:2], made["command"]["arguments"]
+    assert program == ["glue", "session"]
+    # Everything behind the dashes is the session's: its --conf is an argument of Glue's, and an option before them.
+    assert arguments[arguments.index("--") + 1 :][:2] == ["--JOB_NAME", "session notebook"]
+    assert arguments[arguments.index("--") + 1 :].count("--conf") == 1
+    assert (made["inputs"], made["script"]) == ([], None)
+
+
+def test_a_job_with_a_session_s_name_is_run_by_its_script() -> None:
+    made = plan(replace(_run(), job="session notebook"), _HERE, folder=RunFolder(Path("/runs/jr")))
+    assert made["command"]["arguments"][:2] == ["glue", "run"]

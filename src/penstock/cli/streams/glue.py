@@ -233,7 +233,7 @@ def _process_environment(
         "PYSPARK_SUBMIT_ARGS": submit_arguments(settings, name=script.stem, locations=_buckets(start.lake), folder=scratch),
         "PYSPARK_PYTHON": settings.extra.get("spark.pyspark.python") or there.get("PYSPARK_PYTHON", python),
         # Spark's Python workers import what the script imports: modules beside it, not those of the working directory.
-        "PYTHONPATH": os.pathsep.join([str(script.absolute().parent), *filter(None, [there.get("PYTHONPATH")])]),
+        "PYTHONPATH": os.pathsep.join([*launcher.modules_beside(script), *filter(None, [there.get("PYTHONPATH")])]),
         **SAFE_PATH,
         SCRATCH: str(scratch),
         EVENTS: log.target if log is not None else "",
@@ -329,6 +329,21 @@ def shell_command(context: click.Context, /, **options: Any) -> None:
     """Start a Python prompt with a GlueContext at hand: spark, sc and glueContext."""
     script = Path(launcher.__file__).with_name("shell.py")
     context.invoke(run_command, script=script, arguments=(), unchecked=True, once=False, **options)
+
+
+@command.command("session", hidden=True)
+@click.argument("arguments", metavar="-- [--NAME VALUE]...", nargs=-1, type=click.UNPROCESSED)
+@master_option
+@lake_option
+@log_option
+@driver_memory_option
+@configuration_option
+@home_option
+@click.pass_context
+def session_command(context: click.Context, /, arguments: tuple[str, ...], **options: Any) -> None:
+    """Run the process of an interactive session, which asks its server for statements."""
+    script = Path(launcher.__file__).with_name("interactive.py")
+    context.invoke(run_command, script=script, arguments=arguments, unchecked=True, once=False, **options)
 
 
 @command.command("bookmark")

@@ -1,7 +1,7 @@
 """The process of an interactive session: asks its server for statements, runs them, and tells what came out.
 
-``penstock glue run`` runs this file as its script. Statements share one namespace, which has ``spark``, ``sc`` and
-``glueContext`` from the start. ``penstock glue run`` reads here that they use ``spark.sql``, and so gives Spark the data
+``penstock glue session`` runs this file as its script. Statements share one namespace, which has ``spark``, ``sc`` and
+``glueContext`` from the start. The command reads here that they use ``spark.sql``, and so gives Spark the data
 catalog. As in Glue, a statement's output is what it printed, with the value of its last expression.
 """
 

@@ -24,7 +24,7 @@ from penstock.glue.patches.waits import guard_waits
 from penstock.spark.problems import error_of_ours
 from penstock.spark.session import mute_error_logs
 
-__all__ = ["SCRATCH", "main"]
+__all__ = ["SCRATCH", "main", "modules_beside"]
 
 SCRATCH = "PENSTOCK_GLUE_SCRATCH"
 """Environment variable: the folder of this run, removed at its end."""
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     _log_to_stderr()
     sys.argv[:] = list(arguments)
-    sys.path.insert(0, str(Path(arguments[0]).absolute().parent))
+    sys.path[:0] = modules_beside(Path(arguments[0]))
     handle_signals()
     guard_overwrites()
     guard_waits()
@@ -63,6 +63,15 @@ def main(arguments: Sequence[str]) -> int:
         if scratch:
             shutil.rmtree(scratch, ignore_errors=True)
     return 0
+
+
+def modules_beside(script: Path) -> Sequence[str]:
+    """Return the folder whose modules ``script`` imports by their names; none for our own prompt and sessions.
+
+    The modules beside those are this package's, and would hide the user's modules of the same names.
+    """
+    folder = script.absolute().parent
+    return [] if folder == Path(__file__).parent else [str(folder)]
 
 
 def _problem(error: Exception) -> PenstockError | None:
