@@ -166,7 +166,7 @@ def _runner(store: JobStore, settings: ServerSettings, around: JobSurroundings, 
 
 
 def run_credentials(settings: ServerSettings, tokens: TokenService, run: JobRun, account: str) -> dict[str, str]:
-    """Return the credentials of a run, as containers get them. Raises :class:`AccessDenied` if Glue may not assume its role."""
+    """Return the credentials of a run, as containers get them; raise :class:`AccessDenied` unless Glue may take its role."""
     if not settings.authenticate:
         return {"AccessKeyId": "penstock", "SecretAccessKey": "penstock", "Expiration": "2099-01-01T00:00:00Z"}
     # At most 64 characters.
