@@ -18,7 +18,9 @@ __all__ = [
     "RegistryName",
     "SchemaName",
     "SchemaVersionId",
+    "account_of",
     "arn",
+    "canonical",
     "parse_arn",
 ]
 
@@ -52,6 +54,18 @@ class Arn:
 def arn(service: str, region: str, account: str, resource: str) -> str:
     """Return the ARN's text for ``resource`` (such as ``registry/NAME``) of ``service``."""
     return f"arn:aws:{service}:{region}:{account}:{resource}"
+
+
+def canonical(text: str) -> str:
+    """Return an ARN in the partition ``aws``; other text as it is."""
+    parts = text.split(":", 5)
+    return ":".join(["arn", "aws", *parts[2:]]) if len(parts) == 6 else text
+
+
+def account_of(text: str) -> str | None:
+    """Return the account in an ARN; None if it has none, or if ``text`` is not an ARN."""
+    parts = text.split(":", 5)
+    return parts[4] if len(parts) == 6 and len(parts[4]) == 12 and parts[4].isdigit() else None
 
 
 def parse_arn(text: str) -> Arn:

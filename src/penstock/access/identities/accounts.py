@@ -12,11 +12,15 @@ from penstock.access.identities.roles import Roles
 from penstock.access.keys import AccessStore
 from penstock.access.principals import root_arn
 from penstock.errors import LimitExceeded, NotFound
+from penstock.names import arn
 
-__all__ = ["ACCESS_ROLE", "AccountNotFound", "Accounts", "TooManyAccounts"]
+__all__ = ["ACCESS_ROLE", "ORGANIZATION", "AccountNotFound", "Accounts", "TooManyAccounts", "account_arn"]
 
 ACCESS_ROLE = "OrganizationAccountAccessRole"
 """The role of a new account that the first account may assume."""
+
+ORGANIZATION = "o-penstock00"
+"""The id of the organization that all accounts of a server belong to."""
 
 _ADMINISTRATOR = "arn:aws:iam::aws:policy/AdministratorAccess"
 _MAX_ACCOUNTS = 100  # each has connections and a database of its own
@@ -33,6 +37,11 @@ class TooManyAccounts(LimitExceeded):
     """The server has its maximal number of accounts."""
 
     aws_code = "ConstraintViolationException"
+
+
+def account_arn(account: str, manager: str) -> str:
+    """Return the ARN of an account in the organization of the account ``manager``."""
+    return arn("organizations", "", manager, f"account/{ORGANIZATION}/{account}")
 
 
 class Accounts:

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from penstock.api.aws.authorization.glue_resources import GLUE
 from penstock.api.aws.authorization.identity_resources import IAM, ORGANIZATIONS, STS
 from penstock.api.aws.authorization.other_resources import ATHENA, LOGS, SECRETS
-from penstock.api.aws.authorization.resource_context import EVERYTHING, Builder, ResourceContext, account_of
+from penstock.api.aws.authorization.resource_context import EVERYTHING, Builder, ResourceContext
 from penstock.api.aws.protocol.values import Request
+from penstock.names import account_of
 
 __all__ = ["action_name", "named_account", "resources_of"]
 

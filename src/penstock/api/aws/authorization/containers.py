@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.api.aws.authorization.identity_resources import account_resource
+from penstock.access.identities.accounts import account_arn
 from penstock.api.aws.authorization.other_resources import log_stream_resource
 from penstock.api.aws.authorization.resource_context import ResourceContext
 from penstock.api.aws.protocol.values import Request
@@ -101,7 +101,7 @@ def _group_named(item: Item, _request: Request, context: ResourceContext) -> Seq
 
 
 def _account(key: str) -> Callable[[Item, Request, ResourceContext], Sequence[str]]:
-    return lambda item, _request, context: (account_resource(item[key], context),)
+    return lambda item, _request, context: (account_arn(item[key], context.account),)
 
 
 def _log_group(item: Item, _request: Request, context: ResourceContext) -> Sequence[str]:

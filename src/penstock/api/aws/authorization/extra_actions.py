@@ -11,9 +11,9 @@ from uuid import UUID
 
 from penstock.access.errors import NotAuthorized
 from penstock.api.aws.authorization.actions import resources_of
-from penstock.api.aws.authorization.resource_context import ResourceContext, account_of, canonical
+from penstock.api.aws.authorization.resource_context import ResourceContext
 from penstock.api.aws.protocol.values import Request
-from penstock.names import arn
+from penstock.names import account_of, arn, canonical
 from penstock.registry.identity import DEFAULT_REGISTRY
 from penstock.registry.versions.references import declared_references
 

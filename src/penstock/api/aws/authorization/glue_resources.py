@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from penstock.api.aws.authorization.resource_context import Builder, ResourceContext, canonical, each_by
+from penstock.api.aws.authorization.resource_context import Builder, ResourceContext, each_by
 from penstock.api.aws.protocol.values import Request
-from penstock.names import arn
+from penstock.names import arn, canonical
 from penstock.registry.identity import DEFAULT_REGISTRY, registry_resource, schema_resource
 from penstock.registry.model import SchemaKey
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from penstock.access.identities.accounts import account_arn
 from penstock.api.aws.authorization.resource_context import EVERYTHING, Builder, ResourceContext, each_by
-from penstock.api.aws.organizations.tree import ORGANIZATION
 from penstock.api.aws.protocol.values import Request
 from penstock.names import arn
 
-__all__ = ["IAM", "ORGANIZATIONS", "STS", "account_resource"]
+__all__ = ["IAM", "ORGANIZATIONS", "STS"]
 
 
 def _user(request: Request, context: ResourceContext) -> Sequence[str]:
@@ -68,16 +68,11 @@ def _entity(kind: str, name: str | None, request: Request, context: ResourceCont
     return found or arn("iam", "", context.account, f"{shown}{request.get('Path', '/')}{name}")
 
 
-def account_resource(account: str, context: ResourceContext) -> str:
-    """Return the ARN of an account of the organization that the caller's account manages."""
-    return arn("organizations", "", context.account, f"account/{ORGANIZATION}/{account}")
-
-
 def _organizations_account(request: Request, context: ResourceContext) -> Sequence[str]:
     named = next(filter(None, map(request.get, _NAMING_ACCOUNTS)))
     account = named.removeprefix("car-")
     # The root and units are named by the same members.
-    return (account_resource(account, context),) if account.isdigit() else EVERYTHING
+    return (account_arn(account, context.account),) if account.isdigit() else EVERYTHING
 
 
 _ON_USERS = ("PutUserPolicy", "GetUserPolicy", "ListUserPolicies", "DeleteUserPolicy", "AttachUserPolicy")

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from penstock.api.aws.authorization.resource_context import EVERYTHING, Builder, ResourceContext, canonical, each_by
+from penstock.api.aws.authorization.resource_context import EVERYTHING, Builder, ResourceContext, each_by
 from penstock.api.aws.protocol.values import Request
-from penstock.names import arn
+from penstock.names import arn, canonical
 
 __all__ = ["ATHENA", "LOGS", "SECRETS", "log_stream_resource"]
 

@@ -31,7 +31,6 @@ from penstock.api.aws.authorization.lake_permissions import CallersLake
 from penstock.api.aws.authorization.resource_context import EVERYTHING, ResourceContext
 from penstock.api.aws.authorization.stored_names import StoredNames
 from penstock.api.aws.authorization.visible_columns import hide_columns
-from penstock.api.aws.iam.sts import origin_of
 from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, RequestContext, RunOnThread, ServedOperation
 from penstock.api.aws.protocol.values import Request
 from penstock.api.tenants import Tenant, Tenants
@@ -212,7 +211,7 @@ class PolicyAuthorizer:
         names = self._stored_names(owner, tenant)
         resource_context = ResourceContext(self._region, owner, names, user=caller.user_name)
         lake = None if tenant is None else CallersLake(tenant.lake_formation, tenant.tables, caller)
-        return _Decisions(self._access, caller, tenant, origin_of(context), resource_context, lake)
+        return _Decisions(self._access, caller, tenant, context.origin, resource_context, lake)
 
     def _with_checks(self, context: RequestContext, decisions: "_Decisions") -> RequestContext:
         """Return ``context`` with checks for the handler to call on what it reads."""

@@ -7,7 +7,7 @@ from penstock.api.aws.protocol.values import Request
 from penstock.names import arn
 from penstock.registry.model import SchemaKey
 
-__all__ = ["EVERYTHING", "Builder", "Lookup", "ResourceContext", "account_of", "canonical", "each_by"]
+__all__ = ["EVERYTHING", "Builder", "Lookup", "ResourceContext", "each_by"]
 
 EVERYTHING = ("*",)
 """The resource of actions without resource types."""
@@ -59,18 +59,6 @@ class ResourceContext:
 
 Builder = Callable[[Request, ResourceContext], Sequence[str]]
 """Returns the ARNs that an operation is authorized on."""
-
-
-def canonical(text: str) -> str:
-    """Return an ARN in the partition ``aws``: the registry accepts any partition, and a policy has to apply to all."""
-    parts = text.split(":", 5)
-    return ":".join(["arn", "aws", *parts[2:]]) if len(parts) == 6 else text
-
-
-def account_of(text: str) -> str | None:
-    """Return the account in an ARN; None if there is none."""
-    parts = text.split(":", 5)
-    return parts[4] if len(parts) == 6 and len(parts[4]) == 12 and parts[4].isdigit() else None
 
 
 def each_by(builder: Builder, *operations: str) -> dict[str, Builder]:

@@ -2,30 +2,28 @@
 
 from typing import Any
 
-from penstock.access.context_keys import Origin
 from penstock.access.federation.web_identity import WebIdentities
-from penstock.access.principals import Caller, root_arn
 from penstock.access.sessions import TemporaryKey
 from penstock.access.sts import AssumedRole, AssumeRoleRequest, FederationTokenRequest, TokenService
-from penstock.api.aws.authorization.resource_context import account_of
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, present
 from penstock.errors import InvalidInput
+from penstock.names import account_of
 
-__all__ = ["caller_in", "operations", "origin_of"]
+__all__ = ["operations"]
 
 
 def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
     """Return AssumeRole, AssumeRoleWithWebIdentity, GetSessionToken, GetFederationToken and GetCallerIdentity."""
 
     def assume_role(request: Request, context: RequestContext) -> Request:
-        return _assumed(tokens.assume_role(caller_in(context), _wanted(request), origin_of(context)))
+        return _assumed(tokens.assume_role(context.caller_or_root, _wanted(request), context.origin))
 
     def assume_role_with_identity(request: Request, context: RequestContext) -> Request:
         wanted = _wanted(request)
         # The token is verified first, so that a stranger cannot find out which roles exist.
         identity = identities.verify(account_of(wanted.role_arn) or "", request["WebIdentityToken"])
-        made = tokens.assume_role_with_identity(identity, wanted, origin_of(context))
+        made = tokens.assume_role_with_identity(identity, wanted, context.origin)
         return {
             **_assumed(made),
             "SubjectFromWebIdentityToken": identity.subject,
@@ -40,15 +38,15 @@ def operations(tokens: TokenService, identities: WebIdentities) -> OperationSet:
             policy=request.get("Policy"),
             policy_arns=_policy_arns(request),
         )
-        made = tokens.federation_token(caller_in(context), wanted)
+        made = tokens.federation_token(context.caller_or_root, wanted)
         user = {"FederatedUserId": made.key.caller.user_id, "Arn": made.key.caller.principal}
         return {"Credentials": _credentials(made.key), "FederatedUser": user, "PackedPolicySize": made.packed_percent or 0}
 
     def session_token(request: Request, context: RequestContext) -> Request:
-        return {"Credentials": _credentials(tokens.session_token(caller_in(context), request.get("DurationSeconds")))}
+        return {"Credentials": _credentials(tokens.session_token(context.caller_or_root, request.get("DurationSeconds")))}
 
     def identity(_request: Request, context: RequestContext) -> Request:
-        caller = caller_in(context)
+        caller = context.caller_or_root
         return {"UserId": caller.user_id or caller.account, "Account": caller.account, "Arn": caller.principal}
 
     handlers = {
@@ -87,19 +85,6 @@ def _policy_arns(request: Request) -> tuple[str, ...]:
 def _assumed(made: AssumedRole) -> Request:
     user = {"AssumedRoleId": made.key.caller.user_id, "Arn": made.key.caller.principal}
     return present(Credentials=_credentials(made.key), AssumedRoleUser=user, PackedPolicySize=made.packed_percent)
-
-
-def caller_in(context: RequestContext) -> Caller:
-    """Return the caller; under --no-auth the root of the account."""
-    caller = context.caller
-    if caller is None or caller.principal == context.principal == "anonymous":
-        return Caller(account=context.account, principal=root_arn(context.account), user_id=context.account)
-    return caller
-
-
-def origin_of(context: RequestContext) -> Origin:
-    """Return the request's origin, for conditions of policies."""
-    return Origin(client=context.client, secure=context.secure, region=context.region, user_agent=context.user_agent)
 
 
 def _credentials(key: TemporaryKey) -> dict[str, Any]:

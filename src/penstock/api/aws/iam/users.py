@@ -7,7 +7,6 @@ from penstock.access.identities.entities import User
 from penstock.access.identities.users import Users
 from penstock.access.keys import AccessKey
 from penstock.api.aws.iam.shapes import boundary_shape, named, paged, tags_of, tags_shape
-from penstock.api.aws.iam.sts import caller_in
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present
 from penstock.errors import InvalidInput
@@ -52,7 +51,7 @@ class _Users:
         return {"User": _whole(user)}
 
     def get(self, request: Request, context: RequestContext) -> Request:
-        caller = caller_in(context)
+        caller = context.caller_or_root
         name = request.get("UserName") or caller.user_name
         if name is None and caller.is_root:
             # The root has neither a name nor a path.
@@ -94,7 +93,7 @@ def resolve_user(request: Request, context: RequestContext) -> str | None:
     name: str | None = request.get("UserName")
     if name is not None:
         return name
-    caller = caller_in(context)
+    caller = context.caller_or_root
     own = caller.user_name
     if own is None and not caller.is_root:
         raise NeedsUserName("Must specify userName when calling with non-User credentials")

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from penstock.api.aws.iam.sts import caller_in
 from penstock.api.aws.protocol.operations import AnyHandler, BatchHandler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response
 from penstock.catalog.indexes import PartitionIndex
@@ -72,7 +71,7 @@ def _then(handler: AnyHandler, after: After, lake: LakeFormation) -> AnyHandler:
 
 
 def _creator(context: RequestContext) -> str:
-    return caller_in(context).arn_for_policies
+    return context.caller_or_root.arn_for_policies
 
 
 def _database_made(lake: LakeFormation, request: Request, context: RequestContext) -> None:

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from penstock.api.aws.authorization.lake_permissions import principals_of
-from penstock.api.aws.iam.sts import caller_in
 from penstock.api.aws.lakeformation.credentials import credential_handlers
 from penstock.api.aws.lakeformation.filters import filter_handlers
 from penstock.api.aws.lakeformation.locations import location_handlers
@@ -106,7 +105,7 @@ def _settings_handlers(service: LakeFormation) -> dict[str, Handler]:
         return {}
 
     def principal(_request: Request, context: RequestContext) -> Response:
-        return {"Identity": caller_in(context).principal}
+        return {"Identity": context.caller_or_root.principal}
 
     return {"GetDataLakeSettings": get, "PutDataLakeSettings": put, "GetDataLakePrincipal": principal}
 
@@ -118,7 +117,7 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
         grantable = list(request.get("PermissionsWithGrantOption") or ())
         _require_grantor(service, context, request["Resource"], [*permissions, *grantable])
         if grant:
-            service.grant(principal, request["Resource"], permissions, grantable, by=caller_in(context).principal)
+            service.grant(principal, request["Resource"], permissions, grantable, by=context.caller_or_root.principal)
         else:
             service.revoke(principal, request["Resource"], permissions, grantable)
 
@@ -136,7 +135,7 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
         return handle
 
     def listed(request: Request, context: RequestContext) -> Response:
-        own = None if _is_admin(service, context) else principals_of(caller_in(context))
+        own = None if _is_admin(service, context) else principals_of(context.caller_or_root)
         every = [each for each in _every(service) if own is None or each.principal in own]
         asked = _Asked.of(request, service.account)
         found = [each for each in every if asked.has(each)]
@@ -167,7 +166,7 @@ def _grant_handlers(service: LakeFormation) -> dict[str, Handler]:
 
 
 def _is_admin(service: LakeFormation, context: RequestContext) -> bool:
-    caller = caller_in(context)
+    caller = context.caller_or_root
     return caller.is_root or not service.snapshot().admins.isdisjoint(principals_of(caller))
 
 
@@ -182,7 +181,7 @@ def _require_admin(service: LakeFormation, context: RequestContext, *, first: bo
 
 
 def _require_grantor(service: LakeFormation, context: RequestContext, resource: Any, permissions: Sequence[str]) -> None:
-    caller = caller_in(context)
+    caller = context.caller_or_root
     if caller.is_root:
         return
     if not service.snapshot().may_grant(principals_of(caller), canonical(resource, service.account), permissions):

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from penstock.access.identities.accounts import Accounts
+from penstock.access.identities.accounts import Accounts, account_arn
 from penstock.access.identities.entities import Account
-from penstock.api.aws.iam.shapes import tags_of
-from penstock.api.aws.organizations.tree import account_arn, tree_handlers
+from penstock.access.identities.tags import unique_tags
+from penstock.api.aws.organizations.tree import tree_handlers
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request
 from penstock.errors import AccessDenied, NotFound
@@ -51,7 +51,8 @@ def operations(accounts: Accounts, *, first: str, make_lake: Callable[[str], Pat
 
     def create(request: Request, context: RequestContext) -> Request:
         check(context)
-        made = accounts.create(request["AccountName"], request["Email"], role=request.get("RoleName"), tags=tags_of(request))
+        tags = unique_tags((tag["Key"], tag["Value"]) for tag in request.get("Tags", ()))
+        made = accounts.create(request["AccountName"], request["Email"], role=request.get("RoleName"), tags=tags)
         make_lake(made.id)
         return {"CreateAccountStatus": _status(made)}
 

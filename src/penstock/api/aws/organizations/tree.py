@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.access.identities.accounts import Accounts
+from penstock.access.identities.accounts import ORGANIZATION, Accounts, account_arn
 from penstock.access.identities.entities import Account
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present
@@ -11,10 +11,9 @@ from penstock.errors import NotFound
 from penstock.names import arn
 from penstock.paging import page
 
-__all__ = ["ORGANIZATION", "ROOT", "account_arn", "tree_handlers"]
+__all__ = ["tree_handlers"]
 
-ORGANIZATION = "o-penstock00"
-ROOT = "r-penstock"
+_ROOT = "r-penstock"
 _PAGE = 20
 
 
@@ -46,11 +45,6 @@ class TargetNotFound(NotFound):
     """No target of policies has this id."""
 
     aws_code = "TargetNotFoundException"
-
-
-def account_arn(account: str, first: str) -> str:
-    """Return the ARN of an account of the organization."""
-    return arn("organizations", "", first, f"account/{ORGANIZATION}/{account}")
 
 
 def _listed(
@@ -138,8 +132,8 @@ class _Tree:
 
     def roots(self, request: Request, _context: RequestContext) -> Request:
         root = {
-            "Id": ROOT,
-            "Arn": arn("organizations", "", self._first, f"root/{ORGANIZATION}/{ROOT}"),
+            "Id": _ROOT,
+            "Arn": arn("organizations", "", self._first, f"root/{ORGANIZATION}/{_ROOT}"),
             "Name": "Root",
             "PolicyTypes": [],
         }
@@ -156,7 +150,7 @@ class _Tree:
         if self._accounts.find(request["ChildId"]) is None:
             raise ChildNotFound(f"There is no account {request['ChildId']}.", remedy="ListAccounts lists the accounts.")
         return _listed(
-            request, "parents", "Parents", [{"Id": ROOT, "Type": "ROOT"}], key=lambda each: each["Id"], shape=dict
+            request, "parents", "Parents", [{"Id": _ROOT, "Type": "ROOT"}], key=lambda each: each["Id"], shape=dict
         )
 
     def children(self, request: Request, _context: RequestContext) -> Request:
@@ -182,7 +176,7 @@ class _Tree:
 
     def policies_for(self, request: Request, _context: RequestContext) -> Request:
         target = request["TargetId"]
-        if target != ROOT and self._accounts.find(target) is None:
+        if target != _ROOT and self._accounts.find(target) is None:
             raise TargetNotFound(f"There is no root and no account {target}.")
         return _listed(request, f"policies:{request['Filter']}:{target}", "Policies", [], key=str, shape=str)
 
@@ -209,5 +203,5 @@ def _id(account: Account) -> str:
 
 
 def _check_parent(parent: str) -> None:
-    if parent != ROOT:
-        raise ParentNotFound(f"There is no root or organizational unit {parent}.", remedy=f"The root is {ROOT}.")
+    if parent != _ROOT:
+        raise ParentNotFound(f"There is no root or organizational unit {parent}.", remedy=f"The root is {_ROOT}.")

@@ -17,7 +17,6 @@ from penstock.access.authenticate import Authenticator, Caller
 from penstock.access.errors import MissingAuthentication
 from penstock.access.principals import ANONYMOUS
 from penstock.access.sigv4 import SignedRequest, is_unsigned
-from penstock.api.aws.authorization.resource_context import account_of
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable, Service
 from penstock.api.aws.protocol.errors import RenderedError, render
 from penstock.api.aws.protocol.models import QUERY, REST
@@ -32,6 +31,7 @@ from penstock.api.observer import CompletedRequest, Observer
 from penstock.api.throttle import Buckets
 from penstock.api.workers import RequestCoalescer, Workers
 from penstock.errors import AccessDenied, PenstockError
+from penstock.names import account_of
 
 __all__ = ["AwsApp"]
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from penstock.access.principals import Caller
+from penstock.access.context_keys import Origin
+from penstock.access.principals import Caller, root_arn
 from penstock.query.ports import CatalogAccess
 
 __all__ = [
@@ -56,6 +57,18 @@ class RequestContext(NamedTuple):
     trace: "Trace | None" = None
     catalog_access: CatalogAccess | None = None
     """For services that read Glue's catalog on behalf of the caller; None if the caller may read all of it."""
+
+    @property
+    def caller_or_root(self) -> Caller:
+        """The caller; under --no-auth the root of the account."""
+        if self.caller is None or self.caller.principal == self.principal == "anonymous":
+            return Caller(account=self.account, principal=root_arn(self.account), user_id=self.account)
+        return self.caller
+
+    @property
+    def origin(self) -> Origin:
+        """The request's origin, for conditions of policies."""
+        return Origin(client=self.client, secure=self.secure, region=self.region, user_agent=self.user_agent)
 
     def for_account(self, account: str) -> "RequestContext":
         """Return the same request for the resources of ``account``."""
