@@ -11,8 +11,6 @@ import os
 import re
 import selectors
 import shutil
-import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -25,10 +23,13 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from penstock.children.frames import Bounds, FrameTooLarge
+from penstock.children.messages import MalformedMessage, Message, MessageReader
+from penstock.children.process import ChildEnded, ChildProcess, base_environment
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem
 from penstock.schema.cpu_budget import charge
-from penstock.schema.protobuf.worker import ANSWER_HEAD, MAX_ERRORS
+from penstock.schema.protobuf.worker import MAX_ERRORS
 
 __all__ = ["MAX_SECONDS", "CompileError", "CompilerGaveUp", "CompilerPool", "compile_files", "shipped_files"]
 
@@ -39,6 +40,7 @@ _CPU_SECONDS, _CPU_SECONDS_PER_CHAR, _MAX_CPU_SECONDS = 0.6, 1e-6, 4.0
 _MAX_COMPLAINTS = 1 << 20  # bytes, some ten thousand complaints
 _COMPLAINT = re.compile(r"^([^:\n]+):(\d+):(\d+): (?!warning: )(.*)\n", re.MULTILINE)
 _MAX_WORKERS = 2
+_ANSWERS = Bounds(head=1 << 20, body=1 << 28)  # bytes
 _WORKER = Path(__file__).with_name("worker.py")
 _OWN = str(Path(__file__).parents[3])
 _OWN_FILES = Path(__file__).with_name("shipped")
@@ -53,6 +55,26 @@ class CompileError:
     line: int
     column: int
     message: str
+
+
+class Compiled(Message, frozen=True):
+    """An answer of the compiler's process, with the FileDescriptorSet beside it. ``seconds`` are those of the processor."""
+
+    seconds: float
+
+
+class Refused(Message, frozen=True):
+    """The definition is wrong."""
+
+    seconds: float
+    errors: list[CompileError]
+
+
+class CannotCompile(Message, frozen=True):
+    """What the machine lacks."""
+
+    seconds: float
+    reason: str
 
 
 class CompilerGaveUp(Exception):
@@ -88,7 +110,7 @@ class CompilerPool:
         with self._free:
             worker = self._take()
             try:
-                kind, body = worker.ask(request, time.monotonic() + MAX_SECONDS)
+                answer, body = worker.ask(request, time.monotonic() + MAX_SECONDS)
             except _Flooded as flood:
                 worker.close()
                 if not flood.errors:
@@ -99,9 +121,9 @@ class CompilerPool:
                 raise
             with self._lock:
                 self._idle.append(worker)
-        if kind == b"F":
-            raise _cannot_run(body.decode())
-        return body if kind == b"D" else [CompileError(*error) for error in json.loads(body)]
+        if isinstance(answer, CannotCompile):
+            raise _cannot_run(answer.reason)
+        return body if isinstance(answer, Compiled) else answer.errors
 
     def close(self) -> None:
         """End the idle compilers; a later call starts new ones."""
@@ -145,15 +167,19 @@ class _Worker:
         self._folder = tempfile.mkdtemp(prefix="penstock-protoc-")
         try:
             shipped = [str(_well_known_folder()), str(_OWN_FILES), self._link_common_files()]
-            self._process = subprocess.Popen(
+            self._process = ChildProcess(
                 # Isolated and without site: it needs the standard library and one package.
-                [sys.executable, "-I", "-S", str(_WORKER), _OWN, _library_folder(), self._folder, *shipped],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                [sys.executable, "-I", "-S", str(_WORKER)],
+                _OWN,
+                _library_folder(),
+                self._folder,
+                *shipped,
+                environment=base_environment(),
+                bounds=_ANSWERS,
+                # Of its own session, so that a Ctrl-C at the server lets running requests finish.
+                own_session=True,
+                errors=subprocess.PIPE,
                 umask=PRIVATE_UMASK,
-                # Of its own, so that a Ctrl-C at the server lets running requests finish.
-                start_new_session=True,
             )
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -171,43 +197,40 @@ class _Worker:
     @property
     def usable(self) -> bool:
         """Whether the process runs and no cleaner of temporary folders took its files."""
-        return self._process.poll() is None and all(link.is_symlink() for link in self._links)
+        return self._process.running and all(link.is_symlink() for link in self._links)
 
-    def ask(self, request: bytes, deadline: float) -> tuple[bytes, bytes]:
-        assert self._process.stdin is not None
+    def ask(self, request: bytes, deadline: float) -> tuple[Compiled | Refused | CannotCompile, bytes]:
+        """Return the answer, and what is beside it. Raises :class:`CompilerGaveUp` and :class:`_Flooded`."""
         self._complaints = bytearray()
         try:
-            self._process.stdin.write(struct.pack(">I", len(request)) + request)
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            raise CompilerGaveUp("the compiler ended") from None
-        kind, size, seconds = struct.unpack(ANSWER_HEAD, self._read(struct.calcsize(ANSWER_HEAD), deadline))
-        body = self._read(size, deadline)
+            self._process.channel.send(request)
+            head, body = self._receive(deadline)
+            answer = _READER.read(head)
+        except (OSError, EOFError):
+            raise _gave_up(self._process.ended()) from None
+        except (FrameTooLarge, MalformedMessage) as error:
+            raise CompilerGaveUp(f"the compiler's answer cannot be read: {error}") from None
         self._drain()
-        charge(seconds)
-        return kind, body
+        charge(max(0.0, answer.seconds))
+        return answer, body
 
-    def _read(self, size: int, deadline: float) -> bytes:
-        answers, errors = self._process.stdout, self._process.stderr
-        assert answers is not None
+    def _receive(self, deadline: float) -> tuple[bytes, bytes]:
+        """Return the answer's frame, and keep an eye on the complaints meanwhile."""
+        channel, errors = self._process.channel, self._process.errors
         assert errors is not None
-        parts = bytearray()
         with selectors.DefaultSelector() as selector:
-            selector.register(answers, selectors.EVENT_READ)
+            selector.register(channel, selectors.EVENT_READ)
             selector.register(errors, selectors.EVENT_READ)
-            while len(parts) < size:
+            while True:
                 ready = selector.select(max(0.0, deadline - time.monotonic()))
                 if not ready:
                     raise CompilerGaveUp(f"the compiler took longer than {MAX_SECONDS:g} s")
                 for key, _ in ready:
-                    if key.fileobj is answers:
-                        chunk = os.read(key.fd, size - len(parts))
-                        if not chunk:
-                            raise self._ended()
-                        parts += chunk
+                    if key.fileobj is channel:
+                        with suppress(TimeoutError):  # a part of the frame
+                            return channel.receive(0)
                     elif not self._note(key.fd):
                         selector.unregister(errors)
-        return bytes(parts)
 
     def _note(self, descriptor: int) -> bool:
         """Read error output. Return whether there may be more."""
@@ -220,36 +243,29 @@ class _Worker:
 
     def _drain(self) -> None:
         """Read what is left of the complaints about this request, which are not the next one's."""
-        assert self._process.stderr is not None
-        descriptor = self._process.stderr.fileno()
+        assert self._process.errors is not None
+        descriptor = self._process.errors.fileno()
         os.set_blocking(descriptor, False)
         with suppress(BlockingIOError):
             while os.read(descriptor, 1 << 16):
                 pass
 
-    def _ended(self) -> CompilerGaveUp:
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(1)
-        if self._process.returncode == -signal.SIGPROF:
-            return CompilerGaveUp("it takes more time of the processor than any definition of its size should")
-        return CompilerGaveUp("the compiler ended")
-
     def close(self) -> None:
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with suppress(OSError):  # unsent bytes of a request to a dead child
-                    stream.close()
-        self._process.kill()
-        self._process.wait()
+        self._process.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def abandon(self) -> None:
         """In a forked child: the process and its folder are the parent's."""
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
-        self._process.returncode = 0
+        self._process.abandon()
+
+
+def _gave_up(ended: ChildEnded) -> CompilerGaveUp:
+    if ended.exit.out_of_time:
+        return CompilerGaveUp("it takes more time of the processor than any definition of its size should")
+    return CompilerGaveUp("the compiler ended")
+
+
+_READER: MessageReader[Compiled | Refused | CannotCompile] = MessageReader(Compiled | Refused | CannotCompile, most=1_000)
 
 
 def _library_folder() -> str:

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from penstock.children.process import Exit
 from penstock.errors import EnvironmentProblem
+from penstock.retries import wait_until
 from penstock.schema.cpu_budget import used
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.protobuf import compiler, worker
@@ -51,7 +53,7 @@ def test_a_compiler_that_dies_is_replaced() -> None:
     (child,) = pool._idle
     folder = child._folder
     pool.close()
-    assert child._process.returncode is not None
+    assert not child._process.running
     assert not os.path.exists(folder)  # noqa: PTH110
 
 
@@ -89,7 +91,7 @@ def test_a_compiler_that_complains_without_end_is_stopped() -> None:
     assert len(errors) == worker.MAX_ERRORS
     assert (errors[0].file, errors[0].line) == ("a.proto", 1)
     assert "Reserved range 1 to 536870911 overlaps" in errors[0].message
-    assert child._process.returncode == -signal.SIGKILL
+    assert child._process.wait() == Exit(-signal.SIGKILL)
     assert isinstance(pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto"), bytes)
     pool.close()
 
@@ -108,7 +110,7 @@ def test_complaints_of_one_definition_are_not_the_next_ones(monkeypatch: pytest.
     for _ in range(20):
         assert len(pool.compile({"a.proto": 'syntax = "proto3"; message A { B b = 1; }'}, "a.proto")) == 1
     (child,) = pool._idle
-    assert child._process.poll() is None
+    assert child._process.running
     pool.close()
 
 
@@ -120,7 +122,7 @@ def test_a_compiler_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(compiler, "MAX_SECONDS", 0.05)
     with pytest.raises(CompilerGaveUp, match=r"longer than 0\.05 s"):
         pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
-    assert child._process.returncode == -signal.SIGKILL
+    assert child._process.wait() == Exit(-signal.SIGKILL)
     pool.close()
 
 
@@ -131,7 +133,7 @@ def test_a_compiler_whose_files_were_cleaned_away_is_replaced() -> None:
     (child,) = pool._idle
     shutil.rmtree(child._folder)
     assert isinstance(pool.compile(source, "a.proto"), bytes)
-    assert child._process.returncode is not None
+    assert not child._process.running
     pool.close()
 
 
@@ -202,8 +204,31 @@ def test_a_compiler_ends_and_cleans_up_with_its_parent() -> None:
     (child,) = pool._idle
     assert Path(child._folder).is_dir()
     # What a parent's death does, whatever killed it.
-    assert child._process.stdin is not None
-    child._process.stdin.close()
-    assert child._process.wait(30) == 0
-    assert not Path(child._folder).exists()
+    child._process.channel.close()
+    assert child._process.wait(30) == Exit(0)
+    wait_until(lambda: not Path(child._folder).exists(), seconds=30, every=0.01)
     pool.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "pack(pickle.dumps(ValueError))",
+        "struct.pack('>II', 2**32 - 1, 0)",
+        """pack(b'{"type":"Refused","seconds":0,"errors":' + b"[" * 200_000)""",
+        """pack(b'{"type":"Compiled","seconds":"long"}')""",
+    ],
+)
+def test_a_compiler_that_was_taken_over_is_not_believed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: str
+) -> None:
+    program = tmp_path / "worker.py"
+    program.write_text(
+        "import os, pickle, struct, sys, time\nsys.path.append(sys.argv[2])\n"
+        f"from penstock.children.frames import pack\nos.write(int(sys.argv[1]), {answer})\ntime.sleep(600)\n"
+    )
+    monkeypatch.setattr(compiler, "_WORKER", program)
+    pool = CompilerPool(size=1)
+    with pytest.raises(CompilerGaveUp, match="answer cannot be read"):
+        pool.compile({"a.proto": 'syntax = "proto3";'}, "a.proto")
+    assert pool._idle == []
