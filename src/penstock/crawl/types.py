@@ -5,20 +5,17 @@ Only widenings that Parquet readers support (Spark's and DuckDB's) are made; any
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from penstock.errors import DataProblem
-from penstock.hive_types import HiveType, TypeUnreadable, parse_type, type_text
+from penstock.types import hive, widening
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["hive_type", "partition_type", "widen"]
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 _MAX_PRECISION = 38
 _MAX_DEPTH = 100
 _SIMPLE = {
@@ -116,49 +113,7 @@ def widen(first: str, second: str) -> str | None:
     if first == second:
         return first
     try:
-        merged = _widen(parse_type(first.lower()), parse_type(second.lower()))
-    except TypeUnreadable:
+        merged = widening.widen(hive.parse(first.lower()), hive.parse(second.lower()), widening.PARQUET)
+    except hive.TypeUnreadable:
         return None
-    return None if merged is None else type_text(merged)
-
-
-def _widen(first: HiveType, second: HiveType) -> HiveType | None:
-    if first == second:
-        return first
-    if "void" in (first.name, second.name):
-        return second if first.name == "void" else first
-    if first.name == second.name and first.inner:
-        return _widen_struct(first, second) if first.name == "struct" else _widen_members(first, second)
-    return _widen_numbers(first, second)
-
-
-def _widen_numbers(first: HiveType, second: HiveType) -> HiveType | None:
-    names = {first.name, second.name}
-    if names <= set(_INTEGERS):
-        return max(first, second, key=lambda each: _INTEGERS.index(each.name))
-    if names == {"float", "double"} or ("double" in names and names <= {"double", "tinyint", "smallint", "int"}):
-        return HiveType("double")
-    if "decimal" in names and names <= {"decimal", *_INTEGERS}:
-        return _widen_decimals(first, second)
-    return None
-
-
-def _widen_members(first: HiveType, second: HiveType) -> HiveType | None:
-    merged = list(map(_widen, first.inner, second.inner))
-    return None if None in merged else replace(first, inner=tuple(filter(None, merged)))
-
-
-def _widen_struct(first: HiveType, second: HiveType) -> HiveType | None:
-    members: dict[str, HiveType] = dict(zip(first.fields, first.inner, strict=True))
-    for name, kind in zip(second.fields, second.inner, strict=True):
-        merged = _widen(members[name], kind) if name in members else kind
-        if merged is None:
-            return None
-        members[name] = merged
-    return HiveType("struct", inner=tuple(members.values()), fields=tuple(members))
-
-
-def _widen_decimals(first: HiveType, second: HiveType) -> HiveType | None:
-    (p1, s1), (p2, s2) = (each.numbers or (_DIGITS[each.name], 0) for each in (first, second))
-    scale, whole = max(s1, s2), max(p1 - s1, p2 - s2)
-    return HiveType("decimal", (whole + scale, scale)) if whole + scale <= _MAX_PRECISION else None
+    return None if merged is None else hive.render(merged)

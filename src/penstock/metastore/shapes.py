@@ -10,7 +10,7 @@ from typing import Any
 
 from hive_metastore import ttypes
 
-from penstock.hive_types import canonical_type
+from penstock.types import hive
 
 __all__ = [
     "database_input",
@@ -147,7 +147,7 @@ def _glue_storage(storage: Any) -> dict[str, Any]:
 
 def _hive_columns(columns: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [
-        ttypes.FieldSchema(name=each["Name"], type=canonical_type(each.get("Type", "string")), comment=each.get("Comment"))
+        ttypes.FieldSchema(name=each["Name"], type=hive.canonical(each.get("Type", "string")), comment=each.get("Comment"))
         for each in columns
     ]
 

@@ -6,9 +6,10 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.kinds import SKETCHES, Type
 from penstock.sql.types import ZONED_FIELDS
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["engine_type", "hive_text", "trino_text", "type_of_engine", "type_of_text"]
 
@@ -116,10 +117,10 @@ def trino_text(hive: str) -> str:
         return hive
 
 
-def _in_trino(kind: HiveType) -> str:
+def _in_trino(kind: LakeType) -> str:
     inner = [_in_trino(each) for each in kind.inner]
-    if kind.name == "struct":
-        return f"row({', '.join(f'{name} {each}' for name, each in zip(kind.fields, inner, strict=True))})"
+    if isinstance(kind, Struct):
+        return f"row({', '.join(f'{field.name} {each}' for field, each in zip(kind.fields, inner, strict=True))})"
     if inner:
         return f"{kind.name}({', '.join(inner)})"
     if kind.numbers:

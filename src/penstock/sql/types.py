@@ -5,9 +5,10 @@ Athena's names and precisions: what GetQueryResults returns.
 
 from typing import Any
 
-from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.kinds import SKETCHES, Type
 from penstock.statements.model import ResultColumn
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["ZONED_FIELDS", "duckdb_type", "quote_name", "quote_text", "result_column"]
 
@@ -79,14 +80,13 @@ def duckdb_type(hive: str) -> str:
     return _rendered(parse_hive_type(hive))
 
 
-def _rendered(kind: HiveType) -> str:
+def _rendered(kind: LakeType) -> str:
     if kind.name == "array":
         return f"{_rendered(kind.inner[0])}[]"
     if kind.name == "map":
         return f"MAP({', '.join(map(_rendered, kind.inner))})"
-    if kind.name == "struct":
-        named = zip(kind.fields, kind.inner, strict=True)
-        return f"STRUCT({', '.join(f'{quote_name(name)} {_rendered(each)}' for name, each in named)})"
+    if isinstance(kind, Struct):
+        return f"STRUCT({', '.join(f'{quote_name(field.name)} {_rendered(field.type)}' for field in kind.fields)})"
     if kind.name == "decimal":
         return f"DECIMAL({kind.numbers[0]},{kind.numbers[1]})"
     return _DUCKDB[kind.name]

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
 from penstock.errors import InvalidInput
-from penstock.hive_types import SYNONYMS
+from penstock.types.hive import SYNONYMS
 
 __all__ = ["KINDS", "NULL_VALUE", "Scalar", "article", "family", "kind_of", "literal_reader", "order_text", "reader"]
 

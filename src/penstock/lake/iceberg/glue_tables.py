@@ -11,11 +11,12 @@ from typing import Any
 
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, StorageDescriptor, Table
-from penstock.hive_types import HiveType, TypeUnreadable, parse_type, type_text
 from penstock.lake.iceberg.documents import Document
 from penstock.lake.iceberg.errors import BadDocument
 from penstock.lake.iceberg.schemas import hive_type
 from penstock.lake.iceberg.table_metadata import current_schema
+from penstock.types import hive
+from penstock.types.model import LakeType, Struct
 
 __all__ = [
     "METADATA_LOCATION",
@@ -138,19 +139,19 @@ def schema_of(columns: Sequence[Column]) -> Document:
     fields = []
     for each in columns:
         try:
-            kind = parse_type(each.type or "string")
-        except TypeUnreadable as error:
+            kind = hive.parse(each.type or "string")
+        except hive.TypeUnreadable as error:
             raise BadDocument(f"Column {each.name}: {error.message}", remedy=error.remedy) from None
         field = {"id": next(ids), "name": each.name, "required": False, "type": _iceberg_type(kind, ids, each.name)}
         fields.append({**field, "doc": each.comment} if each.comment else field)
     return {"type": "struct", "schema-id": 0, "fields": fields}
 
 
-def _iceberg_type(kind: HiveType, ids: Iterator[int], column: str) -> Any:
+def _iceberg_type(kind: LakeType, ids: Iterator[int], column: str) -> Any:
     inner = [_iceberg_type(each, ids, column) for each in kind.inner]
     match kind.name:
         case "struct":
-            parts = zip(kind.fields, inner, strict=True)
+            parts = zip([field.name for field in kind.fields] if isinstance(kind, Struct) else (), inner, strict=True)
             fields = [{"id": next(ids), "name": name, "required": False, "type": each} for name, each in parts]
             return {"type": "struct", "fields": fields}
         case "array":
@@ -162,6 +163,6 @@ def _iceberg_type(kind: HiveType, ids: Iterator[int], column: str) -> Any:
             return f"decimal({kind.numbers[0]}, {kind.numbers[1]})"
     if kind.name not in _TYPES:
         raise BadDocument(
-            f"Column {column} has the type {type_text(kind)}, which Iceberg lacks.", remedy="Use int, bigint or string."
+            f"Column {column} has the type {hive.render(kind)}, which Iceberg lacks.", remedy="Use int, bigint or string."
         )
     return _TYPES[kind.name]

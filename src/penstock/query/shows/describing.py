@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from penstock.catalog.model import Column, SerDeInfo, StorageDescriptor, Table
-from penstock.hive_types import type_text
 from penstock.lake.iceberg.glue_tables import current_columns
 from penstock.query.ddl.errors import semantic_error, table_of
 from penstock.query.ddl.partitions import one_partition
@@ -14,8 +13,10 @@ from penstock.query.shows.result import ShowResult
 from penstock.query.tables import information_schema
 from penstock.query.tables.shown import shown_storage, shown_table
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.statements.model import Describe
+from penstock.types import hive
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["describe"]
 
@@ -62,20 +63,20 @@ def _column(columns: Sequence[Column], path: Sequence[str]) -> Row:
         raise semantic_error(f"Invalid column reference {path[0]}", number=10002)
     text = column.type or "string"
     if len(path) > 1:
-        text = type_text(_inside(parse_hive_type(text), path))
+        text = hive.render(_inside(parse_hive_type(text), path))
     comment = column.comment if len(path) == 1 and column.comment else "from deserializer"
     return [path[-1].ljust(_WIDTH), text.ljust(_WIDTH), comment.ljust(_WIDTH)]
 
 
-def _inside(kind: HiveType, path: Sequence[str]) -> HiveType:
+def _inside(kind: LakeType, path: Sequence[str]) -> LakeType:
     for at, part in enumerate(path[1:], 1):
-        parts: Mapping[str, HiveType] = {}
+        parts: Mapping[str, LakeType] = {}
         if kind.name == "array":
             parts = {"$elem$": kind.inner[0]}
         elif kind.name == "map":
             parts = {"$key$": kind.inner[0], "$value$": kind.inner[1]}
-        elif kind.name == "struct":
-            parts = dict(zip((name.lower() for name in kind.fields), kind.inner, strict=True))
+        elif isinstance(kind, Struct):
+            parts = {field.name.lower(): field.type for field in kind.fields}
         if part not in parts:
             raise StatementError(
                 "FAILED",

@@ -7,7 +7,7 @@ from typing import Any
 import fastavro
 
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["avro_schema", "avro_value"]
 
@@ -31,12 +31,12 @@ _SIMPLE: dict[str, Any] = {
 }
 
 
-def avro_schema(columns: Sequence[tuple[str, HiveType]]) -> Any:
+def avro_schema(columns: Sequence[tuple[str, LakeType]]) -> Any:
     """Return the parsed schema. Raises :class:`StatementError` for a column that Avro cannot have."""
     return fastavro.parse_schema(_record("row", columns))
 
 
-def _record(name: str, columns: Sequence[tuple[str, HiveType]]) -> Any:
+def _record(name: str, columns: Sequence[tuple[str, LakeType]]) -> Any:
     fields = []
     for column, kind in columns:
         if not _NAME.fullmatch(column):
@@ -49,21 +49,21 @@ def _nullable(kind: Any) -> Any:
     return kind if kind == "null" else ["null", kind]
 
 
-def _type(name: str, kind: HiveType) -> Any:
+def _type(name: str, kind: LakeType) -> Any:
     if kind.name == "array":
         return {"type": "array", "items": _nullable(_type(f"{name}_item", kind.inner[0]))}
     if kind.name == "map":
         if kind.inner[0].name not in {"string", "varchar", "char"}:
             raise StatementError("NOT_SUPPORTED", "Avro's maps have texts as keys.", remedy="CAST the keys to varchar.")
         return {"type": "map", "values": _nullable(_type(f"{name}_value", kind.inner[1]))}
-    if kind.name == "struct":
-        return _record(name, list(zip(kind.fields, kind.inner, strict=True)))
+    if isinstance(kind, Struct):
+        return _record(name, [(field.name, field.type) for field in kind.fields])
     if kind.name == "decimal":
         return {"type": "bytes", "logicalType": "decimal", "precision": kind.numbers[0], "scale": kind.numbers[1]}
     return _SIMPLE[kind.name]
 
 
-def avro_value(kind: HiveType) -> Callable[[Any], Any]:
+def avro_value(kind: LakeType) -> Callable[[Any], Any]:
     """Return the function from a value of Arrow to what fastavro takes."""
     from datetime import UTC  # noqa: PLC0415
 
@@ -73,8 +73,8 @@ def avro_value(kind: HiveType) -> Callable[[Any], Any]:
     if kind.name == "array":
         item = avro_value(kind.inner[0])
         return lambda value: None if value is None else [item(each) for each in value]
-    if kind.name == "struct":
-        fields = [(name, avro_value(each)) for name, each in zip(kind.fields, kind.inner, strict=True)]
+    if isinstance(kind, Struct):
+        fields = [(field.name, avro_value(field.type)) for field in kind.fields]
         return lambda value: None if value is None else {name: inner(value[name]) for name, inner in fields}
     if kind.name == "timestamp":
         return lambda value: None if value is None else value.replace(tzinfo=UTC)

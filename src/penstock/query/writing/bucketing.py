@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType
 from penstock.sql.statements.model import PropertyValue
+from penstock.types.model import LakeType
 
 __all__ = ["Buckets", "bucket_hashes", "file_name", "read_buckets"]
 
@@ -38,7 +38,7 @@ class Buckets:
         """The members of the catalog's StorageDescriptor."""
         return {"BucketColumns": list(self.columns), "NumberOfBuckets": self.count, "SortColumns": []}
 
-    def numbers(self, rows: pa.Table, kinds: Mapping[str, HiveType]) -> pa.ChunkedArray:
+    def numbers(self, rows: pa.Table, kinds: Mapping[str, LakeType]) -> pa.ChunkedArray:
         """Return the number of each row's bucket."""
         hashes = bucket_hashes([(rows.column(name), kinds[name]) for name in self.columns])
         positive = pc.bit_wise_and(hashes, _POSITIVE)
@@ -50,7 +50,7 @@ def file_name(bucket: int, number: int, query: str, suffix: str) -> str:
     return f"{bucket:06d}_{number}_{query}{suffix}"
 
 
-def read_buckets(properties: Mapping[str, PropertyValue], columns: Mapping[str, HiveType]) -> Buckets | None:
+def read_buckets(properties: Mapping[str, PropertyValue], columns: Mapping[str, LakeType]) -> Buckets | None:
     """Return the buckets that WITH asks for, of a table with ``columns`` (partition keys excepted).
 
     Raises :class:`StatementError`.
@@ -81,7 +81,7 @@ def read_buckets(properties: Mapping[str, PropertyValue], columns: Mapping[str, 
     return Buckets(names, count)
 
 
-def bucket_hashes(columns: Sequence[tuple[pa.ChunkedArray, HiveType]]) -> pa.ChunkedArray:
+def bucket_hashes(columns: Sequence[tuple[pa.ChunkedArray, LakeType]]) -> pa.ChunkedArray:
     """Return Hive's hash of each row over ``columns``, as 32 bits in an int64."""
     result: Any = None
     for values, kind in columns:
@@ -90,7 +90,7 @@ def bucket_hashes(columns: Sequence[tuple[pa.ChunkedArray, HiveType]]) -> pa.Chu
     return result
 
 
-def _hashes(values: pa.ChunkedArray, kind: HiveType) -> pa.ChunkedArray:
+def _hashes(values: pa.ChunkedArray, kind: LakeType) -> pa.ChunkedArray:
     if kind.name in _INTEGERS or kind.name == "boolean":
         found = values.cast(pa.int64())
     elif kind.name == "date":
@@ -108,7 +108,7 @@ def _hashes(values: pa.ChunkedArray, kind: HiveType) -> pa.ChunkedArray:
     return pc.bit_wise_and(pc.fill_null(found, 0), _BITS)
 
 
-def _of(kind: HiveType) -> Callable[[Any], int]:
+def _of(kind: LakeType) -> Callable[[Any], int]:
     """Return the function that hashes a value of ``kind``, as any number that is equal to Hive's in its last 32 bits."""
     if kind.name == "array":
         inner = _of(kind.inner[0])
@@ -160,7 +160,7 @@ _SCALARS: Mapping[str, Callable[[Any], int]] = {
 """The hash of a value of each type that Trino buckets by."""
 
 
-def _is_hashed(kind: HiveType) -> bool:
+def _is_hashed(kind: LakeType) -> bool:
     return all(map(_is_hashed, kind.inner)) if kind.name in {"array", "map"} else kind.name in _SCALARS
 
 

@@ -15,11 +15,11 @@ from pyarrow import orc
 from penstock.query.writing.avro_schemas import avro_schema, avro_value
 from penstock.query.writing.options import WriteOptions
 from penstock.query.writing.texts import json_line, text_line
-from penstock.sql.hive_types import HiveType
+from penstock.types.model import LakeType
 
 __all__ = ["Columns", "FileWriter", "open_file"]
 
-Columns = Sequence[tuple[str, HiveType]]
+Columns = Sequence[tuple[str, LakeType]]
 """Names and types of the columns in a file."""
 
 _STRIPE = 16 << 20  # bytes

@@ -17,7 +17,7 @@ from penstock.query.writing.files import Columns, FileWriter, open_file
 from penstock.query.writing.options import WriteOptions
 from penstock.query.writing.types import cast_column
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType
+from penstock.types.model import LakeType
 
 __all__ = ["PartitionedWriter", "WrittenFile"]
 
@@ -195,7 +195,7 @@ class PartitionedWriter:
         target.writer, target.path = None, None
 
 
-def _key_text(value: Any, kind: HiveType) -> str | None:
+def _key_text(value: Any, kind: LakeType) -> str | None:
     """Return a partition key's value as the catalog has it; an empty text is NULL there, as in Hive."""
     if value is None or value == "":
         return None

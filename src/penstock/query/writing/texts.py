@@ -8,14 +8,14 @@ from typing import Any
 
 from penstock.query.writing.options import WriteOptions
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["json_line", "text_line"]
 
 _LINE_ENDS = ("\n", "\r")
 
 
-def json_line(columns: Sequence[tuple[str, HiveType]]) -> Callable[[Sequence[Any]], str]:
+def json_line(columns: Sequence[tuple[str, LakeType]]) -> Callable[[Sequence[Any]], str]:
     """Return the function from a row's values to its line; NULLs are left out."""
     named = [(f"{json.dumps(name, ensure_ascii=False)}:", _json(kind)) for name, kind in columns]
 
@@ -26,7 +26,7 @@ def json_line(columns: Sequence[tuple[str, HiveType]]) -> Callable[[Sequence[Any
     return line
 
 
-def _json(kind: HiveType) -> Callable[[Any], str]:
+def _json(kind: LakeType) -> Callable[[Any], str]:
     """Return the function from a value that is not NULL to its JSON."""
     if kind.name == "array":
         item = _nullable(_json(kind.inner[0]))
@@ -34,8 +34,8 @@ def _json(kind: HiveType) -> Callable[[Any], str]:
     if kind.name == "map":
         key, inner = _plain(kind.inner[0]), _nullable(_json(kind.inner[1]))
         return lambda value: "{" + ",".join(f"{_quoted(key(name))}:{inner(each)}" for name, each in value) + "}"
-    if kind.name == "struct":
-        fields = [(name, _nullable(_json(each))) for name, each in zip(kind.fields, kind.inner, strict=True)]
+    if isinstance(kind, Struct):
+        fields = [(field.name, _nullable(_json(field.type))) for field in kind.fields]
         return lambda value: "{" + ",".join(f"{_quoted(name)}:{inner(value[name])}" for name, inner in fields) + "}"
     if kind.name == "binary":
         raise StatementError("NOT_SUPPORTED", "JSON files cannot have binary columns.", remedy="Write to_base64(column).")
@@ -59,7 +59,7 @@ def _not_finite(value: float) -> str:
     raise StatementError("NOT_SUPPORTED", f"JSON has no number {value}.", remedy="Write NULL or a text in its place.")
 
 
-def _plain(kind: HiveType) -> Callable[[Any], str]:
+def _plain(kind: LakeType) -> Callable[[Any], str]:
     """Return the function from a number, a text, a time or bytes to its text."""
     return _PLAIN.get(kind.name, str)
 
@@ -86,7 +86,7 @@ _PLAIN: Mapping[str, Callable[[Any], str]] = {
 }
 
 
-def text_line(columns: Sequence[tuple[str, HiveType]], options: WriteOptions) -> Callable[[Sequence[Any]], str]:
+def text_line(columns: Sequence[tuple[str, LakeType]], options: WriteOptions) -> Callable[[Sequence[Any]], str]:
     """Return the function from a row's values to its line of text.
 
     It raises :class:`StatementError` for a text with a delimiter or a line end, which readers would take for the file's.
@@ -101,16 +101,13 @@ def text_line(columns: Sequence[tuple[str, HiveType]], options: WriteOptions) ->
     return line
 
 
-def _text(kind: HiveType, options: WriteOptions, level: int) -> Callable[[Any], str]:
+def _text(kind: LakeType, options: WriteOptions, level: int) -> Callable[[Any], str]:
     mark = chr(level + 1)
     if kind.name == "array":
         item = _text_or_null(_text(kind.inner[0], options, level + 1), options)
         return lambda value: mark.join(map(item, value))
-    if kind.name == "struct":
-        fields = [
-            (name, _text_or_null(_text(each, options, level + 1), options))
-            for name, each in zip(kind.fields, kind.inner, strict=True)
-        ]
+    if isinstance(kind, Struct):
+        fields = [(field.name, _text_or_null(_text(field.type, options, level + 1), options)) for field in kind.fields]
         return lambda value: mark.join(inner(value[name]) for name, inner in fields)
     if kind.name == "map":
         key, inner = (_text_or_null(_text(each, options, level + 2), options) for each in kind.inner)

@@ -7,14 +7,15 @@ import pyarrow.compute as pc
 
 from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.kinds import SKETCHES
 from penstock.sql.types import ZONED_FIELDS
 from penstock.statements.model import ResultColumn
+from penstock.types.model import LakeType
+from penstock.types.widening import INSERT, fits
 
 __all__ = ["cast_column", "check_insertable", "hive_types"]
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _NAMES = {
     pa.bool_(): "boolean",
     pa.int8(): "tinyint",
@@ -100,30 +101,16 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
         )
 
 
-def _fits(kind: pa.DataType, wanted: HiveType) -> bool:
+def _fits(kind: pa.DataType, wanted: LakeType) -> bool:
     if pa.types.is_null(kind):
         return True
     if wanted.name in {"array", "map", "struct"}:
         return _nested_fits(kind, wanted)
     text = _hive_type(kind)
-    return text is not None and _widens(parse_hive_type(text), wanted)
+    return text is not None and fits(parse_hive_type(text), wanted, INSERT)
 
 
-def _widens(given: HiveType, wanted: HiveType) -> bool:
-    if wanted.name == "decimal" and given.name in {*_INTEGERS, "decimal"}:
-        numbers = given.numbers if given.name == "decimal" else ((3, 5, 10, 19)[_INTEGERS.index(given.name)], 0)
-        return numbers[0] - numbers[1] <= wanted.numbers[0] - wanted.numbers[1] and numbers[1] <= wanted.numbers[1]
-    if given.name in _INTEGERS and wanted.name in _INTEGERS:
-        return _INTEGERS.index(given.name) <= _INTEGERS.index(wanted.name)
-    if given.name in {*_INTEGERS, "decimal"}:
-        return wanted.name in {"float", "double"}
-    if given.name == "string":
-        return wanted.name in {"string", "varchar", "char"}
-    wider = {("float", "double"), ("date", "timestamp"), ("date", "timestamptz")}
-    return given.name == wanted.name or (given.name, wanted.name) in wider
-
-
-def _nested_fits(kind: pa.DataType, wanted: HiveType) -> bool:
+def _nested_fits(kind: pa.DataType, wanted: LakeType) -> bool:
     if wanted.name == "map":
         return isinstance(kind, pa.MapType) and all(map(_fits, (kind.key_type, kind.item_type), wanted.inner))
     if wanted.name == "struct":
@@ -134,7 +121,7 @@ def _nested_fits(kind: pa.DataType, wanted: HiveType) -> bool:
     return isinstance(kind, pa.ListType | pa.LargeListType) and _fits(kind.value_type, wanted.inner[0])
 
 
-def cast_column(name: str, values: pa.Array | pa.ChunkedArray, kind: HiveType) -> pa.Array | pa.ChunkedArray:
+def cast_column(name: str, values: pa.Array | pa.ChunkedArray, kind: LakeType) -> pa.Array | pa.ChunkedArray:
     """Return the values in the Arrow type of ``kind``. Raises :class:`StatementError` for one that is not of it."""
     target = arrow_type(kind)
     try:

@@ -29,7 +29,8 @@ from pyspark.sql.types import (
 )
 
 from penstock.errors import DataProblem
-from penstock.hive_types import HiveType, TypeUnreadable, parse_type
+from penstock.types import hive
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["hive_type", "spark_columns", "spark_type"]
 
@@ -77,22 +78,22 @@ def spark_columns(columns: Mapping[str, str]) -> StructType:
 def spark_type(text: str) -> DataType:
     """Return Spark's type for a type of the catalog. Raises :class:`DataProblem` if it is not one of Hive's."""
     try:
-        return _spark_type(parse_type(text))
-    except TypeUnreadable as error:
+        return _spark_type(hive.parse(text))
+    except hive.TypeUnreadable as error:
         raise DataProblem(
             f"'{text[:200]}' is not a type of the catalog that Spark has: {error.message}", remedy=error.remedy
         ) from None
 
 
-def _spark_type(kind: HiveType) -> DataType:
+def _spark_type(kind: LakeType) -> DataType:
     inner = [_spark_type(each) for each in kind.inner]
+    if isinstance(kind, Struct):
+        return StructType([StructField(field.name, each) for field, each in zip(kind.fields, inner, strict=True)])
     match kind.name:
         case "array":
             return ArrayType(inner[0])
         case "map":
             return MapType(inner[0], inner[1])
-        case "struct":
-            return StructType([StructField(name, each) for name, each in zip(kind.fields, inner, strict=True)])
         case "decimal":
             return DecimalType(*kind.numbers)
         case name:

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from penstock.sql.hive_types import HiveType
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["arrow_type"]
 
@@ -25,14 +25,14 @@ _SIMPLE = {
 }
 
 
-def arrow_type(kind: HiveType) -> pa.DataType:
+def arrow_type(kind: LakeType) -> pa.DataType:
     """Return the Arrow type whose values are those of ``kind``."""
     if kind.name == "array":
         return pa.list_(arrow_type(kind.inner[0]))
     if kind.name == "map":
         return pa.map_(arrow_type(kind.inner[0]), arrow_type(kind.inner[1]))
-    if kind.name == "struct":
-        return pa.struct([(name, arrow_type(each)) for name, each in zip(kind.fields, kind.inner, strict=True)])
+    if isinstance(kind, Struct):
+        return pa.struct([(field.name, arrow_type(field.type)) for field in kind.fields])
     if kind.name == "decimal":
         return pa.decimal128(*kind.numbers)
     return _SIMPLE[kind.name]

@@ -22,8 +22,9 @@ from penstock.schema.avro.parse import parse_registered
 from penstock.serdes.avro.limits import Kind, Limits, Node, analyse, check, needs_check
 from penstock.serdes.errors import PayloadTooLarge
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.types import quote_name
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["AvroFormat"]
 
@@ -148,7 +149,7 @@ def _array(path: str, name: str, kind: pa.DataType, values: list[Any]) -> pa.Arr
         raise bad_data(path, f"Column '{name}' cannot be read as the table's type: {what}") from None
 
 
-def _shape(kind: HiveType) -> Callable[[Any], Any]:
+def _shape(kind: LakeType) -> Callable[[Any], Any]:
     """Return the function from a value as fastavro reads it to what Arrow takes."""
     if kind.name == "map":
         inner = _shape(kind.inner[1])
@@ -156,8 +157,8 @@ def _shape(kind: HiveType) -> Callable[[Any], Any]:
     if kind.name == "array":
         item = _shape(kind.inner[0])
         return lambda value: None if value is None else [item(each) for each in _expected(value, list)]
-    if kind.name == "struct":
-        fields = [(name, name.lower(), _shape(each)) for name, each in zip(kind.fields, kind.inner, strict=True)]
+    if isinstance(kind, Struct):
+        fields = [(field.name, field.name.lower(), _shape(field.type)) for field in kind.fields]
 
         def struct(value: Any) -> Any:
             if value is None:

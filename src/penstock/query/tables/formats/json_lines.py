@@ -22,8 +22,9 @@ from penstock.query.tables.formats.json_values import Converter, JsonProblem, Nu
 from penstock.query.tables.formats.lines import LineOptions, read_lines
 from penstock.query.tables.formats.port import FILE_COLUMN, Layout, NumberedFile, Relation
 from penstock.query.tables.formats.streams import register_stream
-from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.types import quote_name
+from penstock.types.model import LakeType
 
 __all__ = ["JsonFormat", "JsonRules"]
 
@@ -103,7 +104,7 @@ class _RowReader:
     """Reads lines to values by column."""
 
     def __init__(
-        self, rules: JsonRules, columns: Sequence[Column], kinds: Sequence[HiveType], places: Sequence[int]
+        self, rules: JsonRules, columns: Sequence[Column], kinds: Sequence[LakeType], places: Sequence[int]
     ) -> None:
         self._rules = rules
         mapped = dict(rules.mapped)

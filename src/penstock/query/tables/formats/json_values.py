@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
-from penstock.sql.hive_types import HiveType
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["Converter", "JsonProblem", "Number", "converter"]
 
@@ -38,7 +38,7 @@ _EXACT = Context(prec=76)
 _MILLISECONDS = 13  # digits from which on OpenX's takes a number for milliseconds
 
 
-def converter(kind: HiveType, *, openx: bool) -> Converter:
+def converter(kind: LakeType, *, openx: bool) -> Converter:
     """Return the function for values of ``kind``; ``openx`` for the SerDe that converts between texts and numbers."""
     make: dict[str, Callable[[], Converter]] = {
         "boolean": lambda: _boolean,
@@ -52,8 +52,9 @@ def converter(kind: HiveType, *, openx: bool) -> Converter:
         "void": lambda: lambda _: None,
         "array": lambda: _array(converter(kind.inner[0], openx=openx), openx=openx),
         "map": lambda: _map(*(converter(each, openx=openx) for each in kind.inner), openx=openx),
-        "struct": lambda: _struct(kind, openx=openx),
     }
+    if isinstance(kind, Struct):
+        return _struct(kind, openx=openx)
     if kind.name in _BITS:
         return _whole(kind.name, _BITS[kind.name], openx=openx)
     if kind.name in make:
@@ -175,8 +176,8 @@ def _map(key: Converter, inner: Converter, *, openx: bool) -> Converter:
     return convert
 
 
-def _struct(kind: HiveType, *, openx: bool) -> Converter:
-    fields = [(name, name.lower(), converter(each, openx=openx)) for name, each in zip(kind.fields, kind.inner, strict=True)]
+def _struct(kind: Struct, *, openx: bool) -> Converter:
+    fields = [(field.name, field.name.lower(), converter(field.type, openx=openx)) for field in kind.fields]
 
     def convert(value: Any) -> dict[str, Any]:
         if isinstance(value, list) and openx:

@@ -18,8 +18,8 @@ from penstock.query.tables.formats.lines import LineOptions
 from penstock.query.tables.formats.port import Layout, NumberedFile, Relation
 from penstock.query.tables.formats.positions import placed_columns, text_relation
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType
 from penstock.sql.types import duckdb_type
+from penstock.types.model import LakeType
 
 __all__ = ["OpenCsvFormat"]
 
@@ -92,7 +92,7 @@ class _Splitter:
             at = match.end()
 
 
-def _decoded(lenient: bool, kind: HiveType, text: str) -> str:
+def _decoded(lenient: bool, kind: LakeType, text: str) -> str:
     if kind.name in {"string", "varchar", "char"}:
         return f"left({text}, {kind.numbers[0]})" if kind.numbers else text
     if kind.name in {"array", "map", "struct", "binary", "timestamptz"}:
@@ -115,7 +115,7 @@ def _decoded(lenient: bool, kind: HiveType, text: str) -> str:
     return f"CASE WHEN {text} IS NOT NULL THEN coalesce({value}, {failure}) END"
 
 
-def _value(kind: HiveType, text: str) -> str:
+def _value(kind: LakeType, text: str) -> str:
     target = duckdb_type("decimal({},{})".format(*kind.numbers) if kind.name == "decimal" else kind.name)
     if kind.name == "boolean":
         return f"CASE lower({text}) WHEN 'true' THEN true WHEN 'false' THEN false END"

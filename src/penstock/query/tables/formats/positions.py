@@ -11,7 +11,9 @@ from penstock.query.tables.formats.lines import LineOptions, read_lines
 from penstock.query.tables.formats.port import FILE_COLUMN, Layout, NumberedFile, Relation
 from penstock.query.tables.formats.streams import register_stream
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType, parse_hive_type
+from penstock.sql.hive_types import parse_hive_type
+from penstock.types.model import LakeType
+from penstock.types.widening import TEXT_PARTITIONS, fits
 
 __all__ = ["Split", "placed_columns", "text_relation"]
 
@@ -39,7 +41,7 @@ def text_relation(
     return Relation(register_stream(engine, view, schema, batches), {})
 
 
-def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[HiveType, str], str]) -> dict[str, str]:
+def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[LakeType, str], str]) -> dict[str, str]:
     """Return the SQL of each wanted column: its text, ``f.v[n]``, decoded as the layout's type and cast to the wanted one.
 
     Raises :class:`StatementError` if the layout, which is a partition's, has another kind of type than the table.
@@ -53,7 +55,7 @@ def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[H
             continue
         number, own = places[name]
         kind, target = parse_hive_type(own), parse_hive_type(column.type or "string")
-        if kind != target and not _widens(kind, target):
+        if kind != target and not fits(kind, target, TEXT_PARTITIONS):
             raise StatementError(
                 "HIVE_PARTITION_SCHEMA_MISMATCH",
                 f"Column '{column.name}' is {own} in a partition, and {column.type} in the table.",
@@ -62,15 +64,3 @@ def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[H
         text = decode(kind, f"f.v[{number}]")
         found[name] = f"CAST({text} AS {column_type(column)})"
     return found
-
-
-_ORDER = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "string")
-
-
-def _widens(own: HiveType, target: HiveType) -> bool:
-    """Return whether every value of ``own`` is one of ``target``: only integers, reals and texts do."""
-    if own.name in {"char", "varchar", "string"} and target.name == "string":
-        return True
-    if own.name in _ORDER[:4] and target.name in _ORDER[:4]:
-        return _ORDER.index(own.name) < _ORDER.index(target.name)
-    return (own.name, target.name) == ("float", "double")

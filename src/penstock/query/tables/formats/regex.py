@@ -18,8 +18,8 @@ from penstock.query.tables.formats.port import Layout, NumberedFile, Relation
 from penstock.query.tables.formats.positions import placed_columns, text_relation
 from penstock.query.tables.formats.text import scalar
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType
 from penstock.sql.regular_expressions import Pattern, TooSlow
+from penstock.types.model import LakeType
 
 __all__ = ["RegexFormat"]
 
@@ -77,7 +77,7 @@ class RegexFormat:
         return pa.array([None if each is None else each.groups() for each in matches], pa.list_(pa.string()))
 
 
-def _decoded(kind: HiveType, text: str) -> str:
+def _decoded(kind: LakeType, text: str) -> str:
     if kind.name in {"string", "varchar", "char"}:
         return f"left({text}, {kind.numbers[0]})" if kind.numbers else text
     if kind.name in {"array", "map", "struct", "binary"}:

@@ -17,8 +17,8 @@ from penstock.query.tables.formats.lines import LineOptions
 from penstock.query.tables.formats.port import Layout, NumberedFile, Relation
 from penstock.query.tables.formats.positions import placed_columns, text_relation
 from penstock.sql.errors import StatementError
-from penstock.sql.hive_types import HiveType
 from penstock.sql.types import duckdb_type, quote_text
+from penstock.types.model import LakeType, Struct
 
 __all__ = ["TextFormat", "TextRules", "text_rules"]
 
@@ -120,11 +120,11 @@ def _escaped(rules: TextRules, file: NumberedFile, first: int, lines: list[str])
     return pa.array(found, pa.list_(pa.string()))
 
 
-def _nullable(rules: TextRules, kind: HiveType, text: str) -> str:
+def _nullable(rules: TextRules, kind: LakeType, text: str) -> str:
     return f"CASE WHEN {text} <> {quote_text(rules.null)} THEN {_decoded(rules, kind, text, 1)} END"
 
 
-def _decoded(rules: TextRules, kind: HiveType, text: str, level: int) -> str:
+def _decoded(rules: TextRules, kind: LakeType, text: str, level: int) -> str:
     """Return the SQL of the value that ``text`` (SQL) spells; ``level`` is the place of the mark inside it."""
     if kind.name in {"array", "map", "struct"}:
         return _nested(rules, kind, text, level)
@@ -134,7 +134,7 @@ def _decoded(rules: TextRules, kind: HiveType, text: str, level: int) -> str:
     return scalar(kind, text)
 
 
-def _nested(rules: TextRules, kind: HiveType, text: str, level: int) -> str:
+def _nested(rules: TextRules, kind: LakeType, text: str, level: int) -> str:
     if level + (kind.name == "map") >= len(rules.marks):
         raise StatementError("HIVE_UNSUPPORTED_FORMAT", f"Types nest deeper than {_LEVELS - 1} levels in a table of text.")
     split, variable = f"string_split({text}, {quote_text(rules.marks[level])})", f"e{level}"
@@ -143,10 +143,10 @@ def _nested(rules: TextRules, kind: HiveType, text: str, level: int) -> str:
         value = _decoded(rules, kind.inner[index], source, at)
         return f"CASE WHEN {source} <> {quote_text(rules.null)} THEN {value} END"
 
-    if kind.name == "struct":
+    if isinstance(kind, Struct):
         fields = [
-            f"{quote_text(name)}: {inner(number, f'{split}[{number + 1}]', level + 1)}"
-            for number, name in enumerate(kind.fields)
+            f"{quote_text(field.name)}: {inner(number, f'{split}[{number + 1}]', level + 1)}"
+            for number, field in enumerate(kind.fields)
         ]
         return f"{{{', '.join(fields)}}}"
     if kind.name == "array":
@@ -182,7 +182,7 @@ _PATTERNS = {
 }
 
 
-def scalar(kind: HiveType, text: str) -> str:
+def scalar(kind: LakeType, text: str) -> str:
     """Return the SQL of the number, time, boolean or bytes that ``text`` spells; NULL if it spells none."""
     target = duckdb_type("decimal({},{})".format(*kind.numbers) if kind.name == "decimal" else kind.name)
 

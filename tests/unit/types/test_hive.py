@@ -4,11 +4,13 @@ import pytest
 from pyspark.sql import types as s
 
 from penstock.crawl.types import widen
-from penstock.hive_types import TypeUnreadable, canonical_type, parse_type
 from penstock.metastore.shapes import hive_table
 from penstock.spark.tables.hive import hive_type, spark_type
 from penstock.sql.engine_types import trino_text
 from penstock.sql.types import duckdb_type
+from penstock.types.hive import TypeUnreadable
+from penstock.types.hive import canonical as canonical_type
+from penstock.types.hive import parse as parse_type
 
 # What writers of the catalog have written: Hive's name of it, DuckDB's type, Trino's words, Spark's type.
 SPELLINGS = {
@@ -76,7 +78,7 @@ def test_a_type_without_values_widens_to_any_other() -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "uniontype<int>", "array<int", "array<int>>", "struct<a>", "struct<>", "map<int>", "int int", "<", "decimal(39)",
-     "decimal(2,3)", "array<" * 61 + "int" + ">" * 61, "x" * 131_073, "struct<a:int>(3)"],
+     "decimal(2,3)", "array<" * 65 + "int" + ">" * 65, "x" * 131_073, "struct<a:int>(3)"],
 )  # fmt: skip
 def test_what_is_not_a_type_is_refused(text: str) -> None:
     with pytest.raises(TypeUnreadable):
