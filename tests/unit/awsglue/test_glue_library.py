@@ -1,5 +1,6 @@
 """The table of Glue's library against the real attributes: what it calls served exists, what it refuses raises."""
 
+import inspect
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame, DynamicFrameCollection
 from awsglue.job import Job
 from awsglue.transforms import GlueTransform
+from penstock.glue.check.signatures import served_class
 from penstock.glue.errors import NotSupported, Refused
 from penstock.glue.library.rows import Row
 from penstock.glue.library.table import ROWS
@@ -93,3 +95,23 @@ def test_modules_that_penstock_lacks_are_imported_and_a_script_s_own_come_first(
         "try: from awsglue.utils import nothing\nexcept ImportError: pass\nelse: raise SystemExit(3)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0
+
+
+CLASS_ROWS = [
+    row for row in ROWS if row.status != "refused" and not row.owner and row.name != "*" and inspect.isclass(attribute(row))
+]
+
+
+@pytest.mark.parametrize("row", CLASS_ROWS, ids=lambda row: row.shown)
+def test_signatures_that_the_check_reads_from_the_source_are_those_of_the_class(row: Row) -> None:
+    functions = {
+        name: inspect.unwrap(member)
+        for name, member in inspect.getmembers(attribute(row), inspect.isroutine)
+        # Glue Studio's transforms are methods, too, once one of their modules is imported.
+        if str(getattr(member, "__module__", "")).startswith("penstock.") and not name.startswith("gs_")
+    }
+    read = served_class(row.module, row.name).methods
+    for name, function in functions.items():
+        parameters = list(inspect.signature(function).parameters.values())
+        positional = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD and each.name != "self"]
+        assert list(read[name].parameters) == positional, name

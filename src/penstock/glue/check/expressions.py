@@ -3,15 +3,16 @@
 import ast
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Optional
 
+from penstock.glue.check.signatures import Signature
 from penstock.glue.check.uses import Call, Uses
 from penstock.glue.check.values import (
     CLASSES,
     FRAME,
-    RETURNS,
+    TRANSFORM,
     Entries,
     Function,
     Instance,
@@ -21,14 +22,18 @@ from penstock.glue.check.values import (
     Text,
     Value,
     Values,
+    class_of,
+    result_of,
 )
 from penstock.glue.library.table import ROWS, module_row
 
 __all__ = ["Expressions", "Scope"]
 
-_NOTHING: Values = frozenset()
-_READERS = ("create_dynamic_frame", "create_data_frame", "write_dynamic_frame", "write_data_frame")
-_COLLECTIONS = {"Relationalize", "SplitFields", "SplitRows", "MapToCollection"}
+_ANYTHING: Values = frozenset()
+# The attributes of GlueContext whose methods are its own: create_dynamic_frame.from_options.
+_READERS = frozenset(
+    name for name, made in class_of("GlueContext").attributes.items() if made.endswith(("FrameReader", "FrameWriter"))
+)
 _PROPERTIES = {
     **{("GlueContext", name): Instance(name) for name in _READERS},
     ("GlueContext", "spark_session"): Instance("SparkSession"),
@@ -53,27 +58,6 @@ _ONLY_GLUES = {
 }
 # Its source, its extension, its options and its tables.
 _HUDI = re.compile(r"^org\.apache\.(spark\.sql\.)?hudi|^hoodie\.|\bUSING\s+hudi\b", re.IGNORECASE)
-_SOURCE = ("connection_type", "format", "transformation_ctx", "push_down_predicate")
-_TABLE = ("database", "table_name")
-_CONNECTION = ("connection_type", "connection_options")
-_SAMPLE = ("num", "sample_options")
-_FORMAT = ("format", "format_options")
-_RUN = ("redshift_tmp_dir", "transformation_ctx")
-_CHOSEN = ("push_down_predicate", "additional_options")
-# The parameters of methods; those that write have a frame before them.
-_SIGNATURES = {
-    "_from_options": (*_CONNECTION, *_FORMAT),
-    "_from_catalog": (*_TABLE, *_RUN, "additional_options"),
-    "create_data_frame_from_catalog": (*_TABLE, *_RUN, *_CHOSEN),
-    "create_dynamic_frame_from_catalog": (*_TABLE, *_RUN, *_CHOSEN),
-    "create_sample_dynamic_frame_from_options": (*_CONNECTION, *_SAMPLE, *_FORMAT),
-    "create_sample_dynamic_frame_from_catalog": (*_TABLE, *_SAMPLE, *_RUN, *_CHOSEN),
-    "_from_jdbc_conf": ("catalog_connection", "connection_options"),
-    "forEachBatch": ("frame", "batch_function", "options"),
-    "purge_table": (*_TABLE, "options"),
-    "purge_s3_path": ("s3_path", "options"),
-}
-_ENDS = ("_from_options", "_from_catalog", "_from_jdbc_conf")
 
 
 @dataclass(slots=True)
@@ -88,7 +72,7 @@ class Scope:
         """Return what a name may be."""
         if name in self.names:
             return self.names[name]
-        return self.parent.find(name) if self.parent is not None else _NOTHING
+        return self.parent.find(name) if self.parent is not None else _ANYTHING
 
     def node(self, name: str) -> ast.expr | None:
         """Return the expression that was assigned to a name last."""
@@ -135,7 +119,7 @@ class Expressions(ABC):
                 found = frozenset({Text(text)})
             case ast.Lambda():
                 self.evaluate(node.body, Scope(scope))
-                found = _NOTHING
+                found = _ANYTHING
             case ast.Dict():
                 found = self._dictionary(node, scope)
             case ast.NamedExpr():
@@ -164,14 +148,14 @@ class Expressions(ABC):
             return frozenset().union(*parts)
         if isinstance(node, ast.Subscript) and Instance("DynamicFrameCollection") in parts[0]:
             return frozenset({FRAME})
-        return _NOTHING
+        return _ANYTHING
 
     def _named(self, node: ast.Name, scope: Scope) -> Values:
         found = scope.find(node.id)
         for each in found:
             if isinstance(each, Name) and each.module not in {"pyspark", "boto3"}:
                 self.uses.use(node, each.module, "", each.name, certain=len(found) == 1)
-        return frozenset(replace(each, fixed=False) if isinstance(each, Entries) else each for each in found)
+        return frozenset(replace(each, literal=False) if isinstance(each, Entries) else each for each in found)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Values:
         bases = self.evaluate(node.value, scope)
@@ -180,7 +164,7 @@ class Expressions(ABC):
             found |= self._member_of(base, node, certain=len(bases) == 1)
         if not bases:
             if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}:
-                return self.attributes.get(node.attr, _NOTHING)
+                return self.attributes.get(node.attr, _ANYTHING)
             owner = _ONLY_GLUES.get(node.attr)
             if owner is not None:
                 return self._member_of(Instance(owner), node, certain=False)
@@ -202,10 +186,10 @@ class Expressions(ABC):
                 return frozenset({Method(base.name if base.module == "pyspark" else "boto3", name)})
             if base.name in CLASSES:
                 return self._method(base.name, node, certain=certain)
-            return frozenset({Method(f"Transform:{base.name}", name)})
+            return frozenset({Method(f"{TRANSFORM}{base.name}", name)})
         if isinstance(base, Instance):
             return self._method(base.owner, node, certain=certain)
-        return _NOTHING
+        return _ANYTHING
 
     def _method(self, owner: str, node: ast.Attribute, *, certain: bool) -> Values:
         name = node.attr
@@ -240,33 +224,32 @@ class Expressions(ABC):
                 return self.call(number, positional, named)
             case Name():
                 return self._made(function, node, scope)
-            case Instance(owner) if owner.startswith("Transform:"):
-                return frozenset({FRAME})
+            case Instance(owner) if owner.startswith(TRANSFORM):
+                return self._method_result(owner, "__call__", node, positional, named)
             case Method(owner, name):
-                if owner == "Transform:EntityDetector" and name in _DETECTS:
-                    self._note_entities(node, scope)
+                if owner == f"{TRANSFORM}EntityDetector" and name in _DETECTS:
+                    self._note_entities(name, node, scope)
                 return self._method_result(owner, name, node, positional, named)
-        return _NOTHING
+        return _ANYTHING
 
     def _method_result(
         self, owner: str, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values]
     ) -> Values:
-        returned = RETURNS.get((owner, name))
-        if owner.startswith("Transform:"):
-            transform = owner.removeprefix("Transform:")
-            if transform == "EvaluateDataQuality":
-                self._note_call(transform, node, positional, named, ("frame", "ruleset"))
-            collection = transform in _COLLECTIONS or (transform, name) == ("EvaluateDataQuality", "process_rows")
-            returned = Instance("DynamicFrameCollection") if collection else RETURNS.get(("Transform", name))
+        result = result_of(owner, name)
+        if owner.startswith(TRANSFORM):
+            if owner == f"{TRANSFORM}EvaluateDataQuality":
+                self._note_call("EvaluateDataQuality", node, positional, named, class_of(owner).methods["__call__"])
+            if not class_of(owner).methods:
+                result = FRAME  # a transform that is refused
         elif owner == "boto3" and name in {"client", "resource"}:
-            self._note_call(name, node, positional, named, ("service_name",))
+            self._note_call(name, node, positional, named, Signature(parameters=("service_name",)))
         elif owner == "boto3" or (owner in _SPARK and name == "getOrCreate"):
-            returned = Instance(owner)
+            result = Instance(owner)
         elif owner == "GlueContext":
             self._glue_call(name, node, positional, named)
         elif name == "setFormat" and owner in {"DataSource", "DataSink"}:
-            self._note_call(f"{owner}.{name}", node, positional, _with_options(node, named), ("format",))
-        return _NOTHING if returned is None else frozenset({returned})
+            self._note_call(f"{owner}.{name}", node, positional, named, class_of(owner).methods[name])
+        return _ANYTHING if result is None else frozenset({result})
 
     def _made(self, function: Name, node: ast.Call, scope: Scope) -> Values:
         if function.name == "getResolvedOptions":
@@ -276,35 +259,35 @@ class Expressions(ABC):
         elif function.module == "boto3":
             return frozenset({Instance("boto3")})
         elif function.module.startswith("awsglue") and function.name[:1].isupper():
-            return frozenset({Instance(f"Transform:{function.name}")})
-        return _NOTHING
+            return frozenset({Instance(f"{TRANSFORM}{function.name}")})
+        return _ANYTHING
 
     def _glue_call(self, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values]) -> None:
         if name == "forEachBatch":
             for given in (*positional[1:2], *(named[each] for each in ("batch_function",) if each in named)):
                 for each in given:
                     if isinstance(each, Function):
-                        self.call(each.number, [frozenset({Instance("DataFrame")}), _NOTHING], {})
-        if name in {"getSource", "getSink", "getStreamingSource"}:
-            self._note_call(name, node, positional, _with_options(node, named), _SOURCE)
-        else:
-            names = _SIGNATURES.get(name) or next((_SIGNATURES[end] for end in _ENDS if name.endswith(end)), None)
-            if names is not None:
-                before = ("frame",) if name.startswith("write") else ()
-                self._note_call(name, node, positional, named, (*before, *names))
+                        self.call(each.number, [frozenset({Instance("DataFrame")}), _ANYTHING], {})
+        signature = class_of("GlueContext").methods.get(name)
+        if signature is not None:
+            self._note_call(name, node, positional, named, signature)
 
     def _note_call(
-        self, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values], names: Sequence[str]
+        self, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values], signature: Signature
     ) -> None:
-        arguments = {**dict(zip(names, positional, strict=False)), **named}
+        arguments = {**dict(zip(signature.parameters, positional, strict=False)), **named}
+        if signature.takes_options:
+            further = [item for item in node.keywords if item.arg not in signature.parameters]
+            arguments["options"] = _entries([(item.arg, item.value, named[item.arg or "**"]) for item in further])
         self.uses.calls[id(node)] = Call(name=name, line=node.lineno, node=id(node), arguments=arguments)
 
     def _note_arguments(self, node: ast.Call, scope: Scope) -> None:
-        for name in _listed_texts(node, {"options"}, scope):
+        for name in _listed_texts(node, "options", scope):
             self.uses.arguments.setdefault(name, (node.lineno, id(node)))
 
-    def _note_entities(self, node: ast.Call, scope: Scope) -> None:
-        names = _listed_texts(node, {"entityTypesToDetect", "detectionParameters"}, scope)
+    def _note_entities(self, name: str, node: ast.Call, scope: Scope) -> None:
+        types = class_of(f"{TRANSFORM}EntityDetector").methods[name].parameters[1]
+        names = _listed_texts(node, types, scope)
         self.uses.entities.append((names, node.lineno, id(node)))
 
     def _note_format(self, node: ast.Call, positional: Sequence[Values]) -> None:
@@ -317,33 +300,27 @@ class Expressions(ABC):
                 self.uses.texts.append((texts[0], node.lineno, id(node)))
 
 
-def _listed_texts(node: ast.Call, names: Collection[str], scope: Scope) -> list[str]:
-    """Return the literal texts of a call's second argument, a list or the keys of a map, or of one with these names."""
-    given = next((each.value for each in node.keywords if each.arg in names), node.args[1] if node.args[1:] else None)
-    if isinstance(given, ast.Name):
-        given = scope.node(given.id)
-    listed = given.elts if isinstance(given, (ast.List, ast.Tuple, ast.Set)) else ()
-    parts = given.keys if isinstance(given, ast.Dict) else listed
+def _listed_texts(node: ast.Call, name: str, scope: Scope) -> list[str]:
+    """Return the literal texts of a call's second parameter, called ``name``: of a list, or the keys of a map."""
+    argument = next((item.value for item in node.keywords if item.arg == name), node.args[1] if node.args[1:] else None)
+    if isinstance(argument, ast.Name):
+        argument = scope.node(argument.id)
+    listed = argument.elts if isinstance(argument, (ast.List, ast.Tuple, ast.Set)) else ()
+    parts = argument.keys if isinstance(argument, ast.Dict) else listed
     return [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-
-
-def _with_options(node: ast.Call, named: Mapping[str, Values]) -> Mapping[str, Values]:
-    """Return the arguments of a method that takes options as keywords, with these as the argument ``options``."""
-    given = [(each.arg, each.value, named[each.arg or "**"]) for each in node.keywords if each.arg not in _SOURCE]
-    return {**named, "options": _entries(given)}
 
 
 def _entries(given: Sequence[tuple[str | None, ast.expr, Values]]) -> Values:
     """Return a dictionary by its keys, their expressions and values; what is under None is unpacked."""
     items: list[tuple[str, str | None, int]] = []
-    fixed = True
+    literal = True
     for key, node, known in given:
         if key is not None:
             items.append((key, _literal(node, known), node.lineno))
             continue
-        fixed = False
+        literal = False
         items += (item for each in known if isinstance(each, Entries) for item in each.items)
-    return frozenset({Entries(tuple(items), fixed)})
+    return frozenset({Entries(tuple(items), literal)})
 
 
 def _literal(node: ast.expr, known: Values) -> str | None:

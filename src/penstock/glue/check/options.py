@@ -26,7 +26,7 @@ def option_findings(call: Call, *, sure: bool) -> Iterator[Finding]:
         values = call.arguments.get(argument, ())
         for entries in values:
             if isinstance(entries, Entries):
-                certain = sure and entries.fixed and len(values) == 1
+                certain = sure and entries.literal and len(values) == 1
                 for name, value, line in entries.items:
                     yield from _finding(owners, name, value, line, sure=certain)
 

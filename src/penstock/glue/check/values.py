@@ -1,18 +1,17 @@
 """What a value of a script can be, as far as its uses of Glue's library depend on it.
 
-A value is a set of these; an empty set is one of which nothing is known. Source of what the methods return: "AWS Glue
-PySpark extensions reference", https://docs.aws.amazon.com/glue/latest/dg/aws-glue-programming-python-extensions.html
+A value is a set of these; an empty set means that it can be anything.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.glue.library.table import ROWS
+from penstock.glue.check.signatures import ServedClass, served_class
 
 __all__ = [
     "CLASSES",
     "FRAME",
-    "RETURNS",
+    "TRANSFORM",
     "Entries",
     "Function",
     "Instance",
@@ -22,7 +21,12 @@ __all__ = [
     "Text",
     "Value",
     "Values",
+    "class_of",
+    "result_of",
 ]
+
+TRANSFORM = "Transform:"
+"""Begins the owner of an object of a transform's class: ``Transform:Join``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +77,11 @@ class Text:
 class Entries:
     """A literal dictionary: its keys that are texts, each with its value as text (None: it is computed) and its line.
 
-    It is ``fixed`` where it is written; under a name it may have been changed since.
+    It is ``literal`` where it is written; under a name it may have been changed since.
     """
 
     items: tuple[tuple[str, str | None, int], ...]
-    fixed: bool = True
+    literal: bool = True
 
 
 Value = Module | Name | Instance | Method | Function | Text | Entries
@@ -93,43 +97,33 @@ CLASSES: Mapping[str, str] = {
     "DataSink": "awsglue.data_sink",
     "DataSource": "awsglue.data_source",
 }
-"""The modules of the classes whose objects are told apart."""
+"""The modules of the classes whose objects are distinguished."""
 
 FRAME = Instance("DynamicFrame")
-_COLLECTION, _DATA = Instance("DynamicFrameCollection"), Instance("DataFrame")
+_DATA = Instance("DataFrame")
+_RESULTS = frozenset({*CLASSES, "DataFrame"})
+"""The classes of results that a script's later uses depend on."""
 
-RETURNS: Mapping[tuple[str, str], Instance] = {
-    **{("GlueContext", name): FRAME for name in ("create_dynamic_frame_from_rdd", "create_dynamic_frame_from_options")},
-    ("GlueContext", "create_dynamic_frame_from_catalog"): FRAME,
-    ("GlueContext", "create_sample_dynamic_frame_from_catalog"): FRAME,
-    ("GlueContext", "create_sample_dynamic_frame_from_options"): FRAME,
-    ("GlueContext", "add_ingestion_time_columns"): _DATA,
-    ("GlueContext", "create_data_frame_from_options"): _DATA,
-    ("GlueContext", "create_data_frame_from_catalog"): _DATA,
-    ("GlueContext", "getSource"): Instance("DataSource"),
-    ("GlueContext", "getStreamingSource"): Instance("DataSource"),
-    ("GlueContext", "getSink"): Instance("DataSink"),
-    ("GlueContext", "sql"): _DATA,
-    ("GlueContext", "table"): _DATA,
-    ("DataSource", "getFrame"): FRAME,
-    ("DataSource", "getDataFrame"): _DATA,
-    ("DynamicFrame", "fromDF"): FRAME,
-    ("DynamicFrame", "toDF"): _DATA,
-    **{
-        ("DynamicFrame", name): FRAME
-        for name in (
-            *("apply_mapping", "applyMapping", "select_fields", "drop_fields", "rename_field", "filter", "map", "join"),
-            *("unbox", "unnest", "resolveChoice", "mergeDynamicFrame", "repartition", "coalesce", "union"),
-            *("mapPartitions", "mapPartitionsWithIndex", "errorsAsDynamicFrame", "with_frame_schema"),
-            *("unnest_ddb_json", "simplify_ddb_json"),
-        )
-    },
-    **{("DynamicFrame", row.module): FRAME for row in ROWS if row.module.startswith("gs_")},
-    **{("DynamicFrame", name): _COLLECTION for name in ("relationalize", "split_fields", "split_rows")},
-    ("DynamicFrameCollection", "select"): FRAME,
-    ("SparkSession", "sql"): _DATA,
-    ("SparkSession", "table"): _DATA,
-    ("SparkSession", "createDataFrame"): _DATA,
-    **{("Transform", name): FRAME for name in ("apply", "__call__", "detect", "process_rows")},
-}
-"""What methods return, by class and name; ``Transform`` stands for the classes of ``awsglue.transforms``."""
+_TRANSFORMS = ("awsglue.transforms", "awsgluedq.transforms", "awsglueml.transforms")
+# Spark's own, which a GlueContext has, too.
+_SPARK_RETURNS = {"sql": _DATA, "table": _DATA, "createDataFrame": _DATA}
+
+
+def class_of(owner: str) -> ServedClass:
+    """Return the class that serves ``owner``, an :class:`Instance`'s; it is empty for Spark's and unknown ones."""
+    if owner.startswith(TRANSFORM):
+        classes = (served_class(module, owner.removeprefix(TRANSFORM)) for module in _TRANSFORMS)
+        return next((each for each in classes if each.methods), ServedClass())
+    return served_class(CLASSES[owner], owner) if owner in CLASSES else ServedClass()
+
+
+def result_of(owner: str, name: str) -> Instance | None:
+    """Return what a method returns, None for what nothing depends on."""
+    if owner == "DynamicFrame" and name.startswith("gs_"):
+        return FRAME  # Glue Studio's transforms are methods once a script imports their modules
+    if owner.startswith(TRANSFORM) and name == "apply":
+        name = "__call__"
+    signature = class_of(owner).methods.get(name)
+    if signature is None:
+        return _SPARK_RETURNS.get(name) if owner in {"GlueContext", "SparkSession"} else None
+    return Instance(signature.returns) if signature.returns in _RESULTS else None

@@ -101,15 +101,34 @@ class GlueContext:
             self._read(connection_type, connection_options, format, format_options, transformation_ctx, push_down_predicate)
         )
 
-    def create_data_frame_from_catalog(self, *args: Any, **kwargs: Any) -> DataFrame:
+    def create_data_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
+        self,
+        database: str | None = None,
+        table_name: str | None = None,
+        redshift_tmp_dir: str = "",
+        transformation_ctx: str = "",
+        push_down_predicate: str = "",
+        additional_options: Options = None,
+        catalog_id: str | None = None,
+        name_space: str | None = None,
+        **_: Any,
+    ) -> DataFrame:
         """Return the stream that a table of the catalog describes, or its rows.
 
-        The arguments are those of :meth:`create_dynamic_frame_from_catalog`; ``additional_options`` of the source override
-        the table's. Raises :class:`penstock.errors.NotFound` if the table does not exist, and :class:`InvalidInput` for the
-        options.
+        ``additional_options`` of the source override the table's. Raises :class:`penstock.errors.NotFound` if the table does
+        not exist, and :class:`InvalidInput` for the options.
         """
-        found = self._table_frame(*args, **kwargs)
-        return found if found.isStreaming else without_marks(with_inferred_columns(found))
+        frame = table_frame(
+            self._session,
+            database_of(database, name_space),
+            table_name,
+            options=additional_options or {},
+            transformation_ctx=transformation_ctx,
+            push_down_predicate=push_down_predicate,
+            catalog_id=catalog_id or None,
+            temporary=redshift_tmp_dir,
+        )
+        return frame if frame.isStreaming else without_marks(with_inferred_columns(frame))
 
     def create_dynamic_frame_from_options(  # noqa: PLR0917 - AWS's signature
         self,
@@ -119,13 +138,13 @@ class GlueContext:
         format_options: Options = None,
         transformation_ctx: str = "",
         push_down_predicate: str = "",
-        **options: Any,
+        **more: Any,
     ) -> DynamicFrame:
         """Return what the connection has now. Raises :class:`InvalidInput` for the type and for its options."""
         request = self._read(
             connection_type, connection_options, format, format_options, transformation_ctx, push_down_predicate
         )
-        return DataSource(self, request, transformation_ctx).getFrame(**options)
+        return DataSource(self, request, transformation_ctx).getFrame(**more)
 
     def create_dynamic_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
         self,
@@ -136,23 +155,24 @@ class GlueContext:
         push_down_predicate: str = "",
         additional_options: Options = None,
         catalog_id: str | None = None,
-        **more: Any,
+        name_space: str | None = None,
+        **_: Any,
     ) -> DynamicFrame:
         """Return the rows of a table of the catalog.
 
         Raises :class:`penstock.errors.NotFound` if the table does not exist, and :class:`InvalidInput` for the options.
         """
-        found = self._table_frame(
-            database,
+        frame = table_frame(
+            self._session,
+            database_of(database, name_space),
             table_name,
-            redshift_tmp_dir,
-            transformation_ctx,
-            push_down_predicate,
-            additional_options,
-            catalog_id,
-            **more,
+            options=additional_options or {},
+            transformation_ctx=transformation_ctx,
+            push_down_predicate=push_down_predicate,
+            catalog_id=catalog_id or None,
+            temporary=redshift_tmp_dir,
         )
-        return DynamicFrame.fromDF(found, self, table_name or "")
+        return DynamicFrame.fromDF(frame, self, table_name or "")
 
     def get_catalog_schema_as_spark_schema(
         self, database: str | None = None, table_name: str | None = None, catalog_id: str | None = None
@@ -249,10 +269,7 @@ class GlueContext:
             write(request, each)
         return frame
 
-    def write_dynamic_frame_from_options(self, frame: DynamicFrame, *args: Any, **kwargs: Any) -> DynamicFrame:
-        """Write a frame to files under an ``s3://`` path or to another connection; return the frame."""
-        self.write_from_options(frame, *args, **kwargs)
-        return frame
+    write_dynamic_frame_from_options = write_from_options
 
     def write_dynamic_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
         self,
@@ -286,9 +303,7 @@ class GlueContext:
             write_table(request, each)
         return frame
 
-    def write_data_frame_from_catalog(self, frame: DataFrame, *args: Any, **kwargs: Any) -> Any:
-        """:meth:`write_dynamic_frame_from_catalog` of a DataFrame."""
-        return self.write_dynamic_frame_from_catalog(frame, *args, **kwargs)
+    write_data_frame_from_catalog = write_dynamic_frame_from_catalog
 
     def write_dynamic_frame_from_jdbc_conf(  # noqa: PLR0917 - AWS's signature
         self,
@@ -311,9 +326,19 @@ class GlueContext:
             write(request, each)
         return frame
 
-    def write_from_jdbc_conf(self, frame_or_dfc: Any, *args: Any, **kwargs: Any) -> Any:
-        """:meth:`write_dynamic_frame_from_jdbc_conf` of a DynamicFrame, a DataFrame or a collection."""
-        return self.write_dynamic_frame_from_jdbc_conf(frame_or_dfc, *args, **kwargs)
+    def write_from_jdbc_conf(
+        self,
+        frame_or_dfc: Any,
+        catalog_connection: str,
+        connection_options: Options = None,
+        redshift_tmp_dir: str = "",
+        transformation_ctx: str = "",
+        **more: Any,
+    ) -> Any:
+        """:meth:`write_dynamic_frame_from_jdbc_conf`, where AWS has another name for the frame."""
+        return self.write_dynamic_frame_from_jdbc_conf(
+            frame_or_dfc, catalog_connection, connection_options, redshift_tmp_dir, transformation_ctx, **more
+        )
 
     def extract_jdbc_conf(self, connection_name: str, catalog_id: str | None = None) -> dict[str, str | None]:  # noqa: ARG002
         """Return url, fullUrl, user, password, vendor and the settings of TLS of a connection of the catalog.
@@ -360,29 +385,6 @@ class GlueContext:
     def get_logger(self) -> logging.Logger:
         """Return a logger with info, warn and error; ``penstock glue run`` prints its messages on standard error."""
         return logging.getLogger("awsglue.script")
-
-    def _table_frame(  # noqa: PLR0917
-        self,
-        database: str | None = None,
-        table_name: str | None = None,
-        redshift_tmp_dir: str = "",
-        transformation_ctx: str = "",
-        push_down_predicate: str = "",
-        additional_options: Options = None,
-        catalog_id: str | None = None,
-        name_space: str | None = None,
-        **_: Any,
-    ) -> DataFrame:
-        return table_frame(
-            self._session,
-            database_of(database, name_space),
-            table_name,
-            options=additional_options or {},
-            transformation_ctx=transformation_ctx,
-            push_down_predicate=push_down_predicate,
-            catalog_id=catalog_id or None,
-            temporary=redshift_tmp_dir,
-        )
 
     def _read(  # noqa: PLR0917
         self,
