@@ -127,21 +127,32 @@ class ChildProcess:
     @property
     def running(self) -> bool:
         """Whether the process has not ended."""
-        return self._process.poll() is None
+        return self._reaped(0.0) is None
 
     def kill(self) -> None:
-        """End the process now, and what else is of its group. It returns before they are gone."""
-        if self._process.poll() is None:
-            try:
-                os.killpg(self.pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                self._process.kill()
+        """End the process now, and what it has started. It returns before they are gone."""
+        if self.running:
+            self._kill_group()
 
     def wait(self, seconds: float | None = None) -> Exit:
         """Return how the process ended; :class:`Exit` of None if it still runs after ``seconds``."""
-        with suppress(subprocess.TimeoutExpired):
-            return Exit(self._process.wait(seconds))
-        return Exit(None)
+        return Exit(self._reaped(seconds))
+
+    def _reaped(self, seconds: float | None) -> int | None:
+        """Return the status of the process once it has ended, after which nothing is left of its group either."""
+        if self._process.returncode is None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(seconds)
+                # At once: later the number may be another process's.
+                self._kill_group()
+        return self._process.returncode
+
+    def _kill_group(self) -> None:
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            if self._process.returncode is None:
+                self._process.kill()
 
     def ended(self, seconds: float = 1.0) -> ChildEnded:
         """Return how the process ended that closed its socket, and kill it if it did not within ``seconds``."""
@@ -152,7 +163,7 @@ class ChildProcess:
     def close(self) -> None:
         """End the process, wait until it is gone, and remove its temporary folder."""
         self.kill()
-        self._process.wait()
+        self.wait()
         self.channel.close()
         if self._process.stderr is not None:
             self._process.stderr.close()

@@ -4,24 +4,24 @@ It stays warm between invocations. If an invocation exceeds its time or memory, 
 process starts for the next one. The parent never imports the function's code.
 """
 
-import contextlib
 import json
 import os
 import select
 import signal
-import socket
-import struct
-import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import IO, Any
 
 import psutil
 
+from penstock.children.frames import Bounds, FrameReader, FrameTooLarge, pack, wait_for
+from penstock.children.messages import MalformedMessage, Message, MessageReader, encode
+from penstock.children.process import ChildProcess
 from penstock.durable import PRIVATE_UMASK
 from penstock.errors import EnvironmentProblem
 from penstock.functions import worker
@@ -29,11 +29,13 @@ from penstock.functions.model import Function
 
 __all__ = ["ExecutionEnvironment", "Result"]
 
-_LENGTHS = struct.Struct(">II")
+_OWN = str(Path(__file__).parents[2])
+_ANSWERS = Bounds(head=worker.MAX_ANSWER, body=worker.MAX_ANSWER)
 _INIT_SECONDS = 10.0  # Lambda's limit of the init phase; a longer timeout of the function applies to it too
 _MEMORY_CHECK = 0.1  # seconds between two checks of the resident memory
 _HEADROOM = 1 << 30  # bytes beyond the limit at which an allocation fails, even between two checks
 _STOP_SECONDS = 5.0
+_CHUNK = 1 << 20
 _CLOSE_SECONDS = 0.2  # in which an idle process should end by itself
 
 
@@ -47,6 +49,37 @@ class Result:
     seconds: float = 0.0
 
 
+class Invoke(Message, frozen=True):
+    """The head of an event: a request for the handler, which has so many ``seconds``."""
+
+    request_id: str
+    arn: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerError:
+    """An exception of the function, under Lambda's names."""
+
+    errorMessage: str  # noqa: N815 - Lambda's
+    errorType: str  # noqa: N815 - Lambda's
+    requestId: str  # noqa: N815 - Lambda's
+    stackTrace: list[str]  # noqa: N815 - Lambda's
+
+
+class Initialised(Message, frozen=True):
+    """The process's first message: the handler was loaded in ``seconds``, or could not be."""
+
+    seconds: float
+    error: HandlerError | None = None
+
+
+class Finished(Message, frozen=True):
+    """The head of a result."""
+
+    error: HandlerError | None = None
+
+
 @dataclass(slots=True)
 class _Call:
     """The current invocation."""
@@ -55,18 +88,18 @@ class _Call:
     began: float
     deadline: float
     outgoing: memoryview
-    incoming: bytearray = field(default_factory=bytearray)
+    incoming: FrameReader = field(default_factory=lambda: FrameReader(_ANSWERS))
     memory_checked: float = 0.0
     peak: int = 0
     init_seconds: float | None = None
 
 
 class _Unreadable(Exception):
-    """Data from the process are not an answer; ``kind`` is Lambda's name of the error."""
+    """Data from the process are not an answer; ``name`` is Lambda's of the error."""
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
-        self.kind = kind
+        self.name = name
 
 
 class ExecutionEnvironment:
@@ -82,8 +115,7 @@ class ExecutionEnvironment:
         self._variables = dict(os.environ if variables is None else variables)
         stamp = datetime.now(UTC).strftime("%Y/%m/%d")
         self._stream = f"{stamp}/[$LATEST]{uuid.uuid4().hex}"
-        self._process: subprocess.Popen[bytes] | None = None
-        self._channel: socket.socket | None = None
+        self._process: ChildProcess | None = None
         self._call: _Call | None = None
 
     @property
@@ -94,7 +126,7 @@ class ExecutionEnvironment:
     @property
     def pid(self) -> int | None:
         """The child's process id, None without one."""
-        return None if self._process is None or self._process.poll() is not None else self._process.pid
+        return self._process.pid if self._process is not None and self._process.running else None
 
     def begin(self, event: bytes) -> str:
         """Start an invocation with ``event`` (JSON). Return its request id; :class:`EnvironmentProblem` on failure."""
@@ -104,43 +136,42 @@ class ExecutionEnvironment:
             self._start()
         request_id = str(uuid.uuid4())
         function = self._function
-        head = {"request_id": request_id, "arn": function.arn, "seconds": function.timeout}
-        header = json.dumps(head).encode()
+        head = encode(Invoke(request_id=request_id, arn=function.arn, seconds=function.timeout))
         now = time.monotonic()
         self._call = _Call(
             request_id=request_id,
             began=now,
             deadline=now + (max(_INIT_SECONDS, function.timeout) if initial else function.timeout),
-            outgoing=memoryview(_LENGTHS.pack(len(header), len(event)) + header + event),
+            outgoing=memoryview(pack(head, event)),
         )
         self._write_log(f"START RequestId: {request_id} Version: $LATEST")
         return request_id
 
     def poll(self, wait: float = 0.0) -> Result | None:
         """Return the result, after at most ``wait`` seconds; None while the invocation runs."""
-        call, channel = self._call, self._channel
-        if call is None or channel is None:
+        call, process = self._call, self._process
+        if call is None or process is None:
             return None
         now = time.monotonic()
         wait = min(wait, _MEMORY_CHECK, max(0.0, call.deadline - now))
-        ready = _ready(channel, write=bool(call.outgoing), wait=wait)
+        ready = wait_for(process.connection, wait, write=bool(call.outgoing))
         try:
             if ready & select.POLLOUT:
-                call.outgoing = call.outgoing[channel.send(call.outgoing[: 1 << 20]) :]
+                call.outgoing = call.outgoing[process.connection.send(call.outgoing[:_CHUNK]) :]
             if ready & ~select.POLLOUT:
-                data = channel.recv(1 << 20)
+                data = process.connection.recv(_CHUNK)
                 if not data:
-                    return self._ended(call)
-                call.incoming += data
+                    return self._ended(call, process)
+                call.incoming.feed(data)
         except BlockingIOError:
             return None
         except OSError:
-            return self._ended(call)
+            return self._ended(call, process)
         try:
             finished = self._finished(call)
         except _Unreadable as error:
             self._stop_process()
-            return self._failed(call, error.kind, str(error))
+            return self._failed(call, error.name, str(error))
         return finished or self._overdue(call, time.monotonic())
 
     def run(self, event: bytes) -> Result:
@@ -153,43 +184,34 @@ class ExecutionEnvironment:
 
     def close(self) -> None:
         """End the process, and with it a current invocation."""
-        channel, self._channel = self._channel, None
-        process, self._process = self._process, None
         self._call = None
-        if channel is not None:
-            channel.close()
-        if process is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_CLOSE_SECONDS)
-            _kill(process)
+        if self._process is not None:
+            # It ends when its owner's end is closed, if it does not run the handler.
+            self._process.channel.close()
+            self._process.wait(_CLOSE_SECONDS)
+        self._stop_process()
 
     def _start(self) -> None:
         self.close()
-        ours, theirs = socket.socketpair()
-        ours.setblocking(False)
         function = self._function
-        limit = (function.memory << 20) + _HEADROOM
         try:
-            self._process = subprocess.Popen(
+            self._process = ChildProcess(
                 # Lambda's locale is UTF-8, whatever the machine's.
-                [sys.executable, "-I", "-u", "-X", "utf8", worker.__file__, str(theirs.fileno()), str(limit)],
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                cwd=function.code,
-                env=self._environment(),
-                pass_fds=[theirs.fileno()],
+                [sys.executable, "-I", "-u", "-X", "utf8", worker.__file__],
+                str((function.memory << 20) + _HEADROOM),
+                _OWN,
+                environment=self._environment(),
+                bounds=_ANSWERS,
+                output=self._log,
+                errors=self._log,
+                folder=function.code,
                 umask=PRIVATE_UMASK,
-                start_new_session=True,
             )
         except OSError as error:
-            ours.close()
             raise EnvironmentProblem(
                 f"No process starts for function {function.name}: {error}.", remedy="Check memory, processes and its code."
             ) from None
-        finally:
-            theirs.close()
-        self._channel = ours
+        self._process.connection.setblocking(False)
 
     def _environment(self) -> dict[str, str]:
         """Return the variables of https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html (reserved)."""
@@ -213,39 +235,31 @@ class ExecutionEnvironment:
         }
 
     def _finished(self, call: _Call) -> Result | None:
-        frame = self._frame(call)
-        if frame is not None and "init_seconds" in frame[0]:
-            call.began = time.monotonic()
-            call.deadline = call.began + self._function.timeout
-            call.init_seconds = frame[0]["init_seconds"]
-            if frame[0].get("error"):
-                self._stop_process()
-                return self._result(call, error={**frame[0]["error"], "requestId": call.request_id})
-            frame = self._frame(call)
-        if frame is None:
-            return None
-        header, body = frame
-        return self._result(call, answer=_parsed(body), error=header.get("error"))
-
-    def _frame(self, call: _Call) -> tuple[dict[str, Any], bytes] | None:
-        """Return the next complete frame, header and body. A function may write there too: no size is trusted."""
-        data = call.incoming
-        if len(data) < _LENGTHS.size:
-            return None
-        header_size, body_size = _LENGTHS.unpack_from(data)
-        if max(header_size, body_size) > worker.MAX_ANSWER:
+        """Return the result, if it is there. A function may write to the socket, too: nothing on it is believed."""
+        try:
+            frame = call.incoming.next()
+            if frame is None:
+                return None
+            answer = _READER.read(frame[0])
+        except FrameTooLarge:
             raise _Unreadable(
                 "Function.ResponseSizeTooLarge",
                 f"Response payload size exceeded maximum allowed payload size ({worker.MAX_ANSWER} bytes).",
-            )
-        middle, end = _LENGTHS.size + header_size, _LENGTHS.size + header_size + body_size
-        if len(data) < end:
-            return None
-        header, body = _parsed(data[_LENGTHS.size : middle]), bytes(data[middle:end])
-        if not isinstance(header, dict):
-            raise _Unreadable("Runtime.MarshalError", "The process answered with something else than the runtime's frames.")
-        del data[:end]
-        return header, body
+            ) from None
+        except MalformedMessage:
+            raise _Unreadable(
+                "Runtime.MarshalError", "The process answered with something else than the runtime's frames."
+            ) from None
+        error = None if answer.error is None else {**asdict(answer.error), "requestId": call.request_id}
+        if isinstance(answer, Finished):
+            return self._result(call, answer=_parsed(frame[1]), error=error)
+        call.began = time.monotonic()
+        call.deadline = call.began + self._function.timeout
+        call.init_seconds = answer.seconds
+        if error is not None:
+            self._stop_process()
+            return self._result(call, error=error)
+        return self._finished(call)
 
     def _overdue(self, call: _Call, now: float) -> Result | None:
         function = self._function
@@ -274,13 +288,9 @@ class ExecutionEnvironment:
         except psutil.Error:
             return 0
 
-    def _ended(self, call: _Call) -> Result:
-        process = self._process
-        assert process is not None
-        try:
-            status = process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            status = -signal.SIGKILL
+    def _ended(self, call: _Call, process: ChildProcess) -> Result:
+        status = process.wait(_STOP_SECONDS).status
+        status = -signal.SIGKILL if status is None else status
         self._stop_process()
         how = f"signal: {signal.strsignal(-status) or -status}".lower() if status < 0 else f"exit status {status}"
         return self._failed(
@@ -289,15 +299,12 @@ class ExecutionEnvironment:
 
     def _stop_process(self) -> None:
         """Kill the rest of the process; the next invocation starts another."""
-        channel, self._channel = self._channel, None
         process, self._process = self._process, None
-        if channel is not None:
-            channel.close()
         if process is not None:
-            _kill(process)
+            process.close()
 
-    def _failed(self, call: _Call, kind: str, message: str) -> Result:
-        return self._result(call, error={"errorType": kind, "errorMessage": message, "requestId": call.request_id})
+    def _failed(self, call: _Call, name: str, message: str) -> Result:
+        return self._result(call, error={"errorType": name, "errorMessage": message, "requestId": call.request_id})
 
     def _result(self, call: _Call, *, answer: Any = None, error: Mapping[str, Any] | None = None) -> Result:
         self._call = None
@@ -321,24 +328,11 @@ class ExecutionEnvironment:
         self._log.flush()
 
 
-def _parsed(text: bytes | bytearray) -> Any:
+def _parsed(text: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise _Unreadable("Runtime.MarshalError", f"Unable to unmarshal response: {error}") from None
 
 
-def _ready(channel: socket.socket, *, write: bool, wait: float) -> int:
-    """Return for what ``channel`` is ready within ``wait`` seconds, in bits of poll(2): select(2) has 1,024 files."""
-    poller = select.poll()
-    poller.register(channel, select.POLLIN | (select.POLLOUT if write else 0))
-    found = poller.poll(wait * 1000)
-    return found[0][1] if found else 0
-
-
-def _kill(process: "subprocess.Popen[bytes]") -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        process.kill()
-    process.wait()
+_READER: MessageReader[Initialised | Finished] = MessageReader(Initialised | Finished)

@@ -1,39 +1,35 @@
-"""Runs one handler in a process of its own, as Lambda's runtime does. This file uses only the standard library.
+"""Runs one handler in a process of its own, as Lambda's runtime does. Of Penstock it uses what speaks with its owner.
 
-``python -I -u worker.py SOCKET BYTES``: frames go over the inherited socket in both directions. Each has the lengths in
-bytes of header and body (two unsigned 32-bit numbers, big-endian), then header and body, both JSON. The handler's output
-goes to the inherited streams. BYTES limits the memory of the process. The names of errors are those of AWS's runtime for
-Python.
+``python -I -u worker.py SOCKET BYTES FOLDER``: frames (:mod:`penstock.children.frames`) go over the inherited socket in both
+directions; the heads are the messages of :mod:`penstock.functions.environment`, the bodies events and results in JSON. The
+handler's output goes to the inherited streams. BYTES limits the memory of the process, FOLDER has ``penstock``. The names of
+errors are those of AWS's runtime for Python.
 """
 
-import ctypes
 import importlib
 import json
 import logging
 import os
 import resource
-import signal
-import socket
-import struct
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.children.frames import Channel
 
 __all__ = ["MAX_ANSWER", "Context", "main"]
 
 MAX_ANSWER = 6 * 1024 * 1024
 """Bytes of an answer, Lambda's quota for the response of a synchronous invocation; and of a frame's header."""
 
-_LENGTHS = struct.Struct(">II")
+_MAX_EVENT = (1 << 32) - 1  # bytes; the owner is trusted, and bounds what it sends
 _MAX_MESSAGE = 32 * 1024  # characters of an error's message
 _MAX_DIGITS = 40  # of a decimal in an answer that becomes an integer; DynamoDB's have 38
 _MAX_FRAMES = 64  # of an error's stack, the innermost ones
-_OWNER_CHECK = 0.5  # seconds
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Identity:
@@ -131,22 +127,10 @@ def _described(error: BaseException, request_id: str) -> dict[str, Any]:
     return {"errorMessage": message, "errorType": kind[:256], "requestId": request_id, "stackTrace": frames}
 
 
-def _receive(channel: socket.socket, size: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
-        part = channel.recv(min(size - len(parts), 1 << 20))
-        if not part:
-            # The owner has ended or closed the socket: there is nothing to finish.
-            os._exit(0)
-        parts += part
-    return bytes(parts)
-
-
-def _send(channel: socket.socket, header: dict[str, Any], body: bytes = b"null") -> None:
+def _send(channel: "Channel", answer: str, members: dict[str, Any], body: bytes = b"null") -> None:
     sys.stdout.flush()
     sys.stderr.flush()
-    head = json.dumps(header).encode()
-    channel.sendall(_LENGTHS.pack(len(head), len(body)) + head + body)
+    channel.send(json.dumps({"type": answer, **members}).encode(), body)
 
 
 def _shown(error: BaseException, request_id: str) -> dict[str, Any]:
@@ -157,31 +141,34 @@ def _shown(error: BaseException, request_id: str) -> dict[str, Any]:
     return described
 
 
-def _initialised(channel: socket.socket, name: str) -> Callable[[Any, Context], Any]:
+def _initialised(channel: "Channel", name: str) -> Callable[[Any, Context], Any]:
     """Load the handler and report it: that is the first frame of a process."""
     began = time.monotonic()
     try:
         handler = _load(name)
     except BaseException as error:  # noqa: BLE001 -- the module may raise anything at import, sys.exit included
-        _send(channel, {"init_seconds": time.monotonic() - began, "error": _shown(error, "")})
+        _send(channel, "Initialised", {"seconds": time.monotonic() - began, "error": _shown(error, "")})
         os._exit(1)
-    _send(channel, {"init_seconds": time.monotonic() - began})
+    _send(channel, "Initialised", {"seconds": time.monotonic() - began})
     return handler
 
 
-def _serve(channel: socket.socket, handler: Callable[[Any, Context], Any], log: _Log) -> None:
+def _serve(channel: "Channel", handler: Callable[[Any, Context], Any], log: _Log) -> None:
     while True:
-        header_size, body_size = _LENGTHS.unpack(_receive(channel, _LENGTHS.size))
-        request = json.loads(_receive(channel, header_size))
-        body = _receive(channel, body_size)
-        answer: dict[str, Any] = {"request_id": request["request_id"]}
+        try:
+            head, body = channel.receive()
+        except (EOFError, ConnectionError):
+            # The owner has ended or closed the socket: there is nothing to finish.
+            os._exit(0)
+        request = json.loads(head)
+        answer: dict[str, Any] = {}
         log.request_id = request["request_id"]
         result = b"null"
         try:
             result = _marshalled(handler(json.loads(body), Context(request)))
         except BaseException as error:  # noqa: BLE001 -- sys.exit in a handler is an error too
             answer["error"] = _shown(error, request["request_id"])
-        _send(channel, answer, result)
+        _send(channel, "Finished", answer, result)
 
 
 def _marshalled(value: Any) -> bytes:
@@ -205,30 +192,20 @@ def _number(value: object) -> float:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
-def _stay_with_owner() -> None:
-    """End this process when its parent ends, whatever the handler does."""
-    owner = os.getppid()
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-    def watch() -> None:
-        while os.getppid() == owner:
-            time.sleep(_OWNER_CHECK)
-        os._exit(0)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def main(arguments: list[str]) -> None:
     """Serve invocations until the socket closes."""
-    _stay_with_owner()
-    # The owner decides when a call ends; after Ctrl-C at its terminal the current batch finishes.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    descriptor, limit, own = int(arguments[0]), int(arguments[1]), arguments[2]
+    sys.path.append(own)
+    from penstock.children.frames import Bounds, Channel  # noqa: PLC0415 - its folder is known only now
+    from penstock.children.serving import end_with_owner, ignore_interrupts  # noqa: PLC0415 - as above
+
+    sys.path.remove(own)
+    end_with_owner()
+    # After Ctrl-C at the owner's terminal the current batch finishes.
+    ignore_interrupts()
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    limit = int(arguments[1])
     resource.setrlimit(resource.RLIMIT_DATA, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
-    channel = socket.socket(fileno=int(arguments[0]))
-    os.set_inheritable(channel.fileno(), False)
+    channel = Channel.inherited(descriptor, Bounds(head=_MAX_EVENT, body=_MAX_EVENT))
     sys.path.insert(0, os.environ["LAMBDA_TASK_ROOT"])
     sys.argv = [os.environ["_HANDLER"]]
     log = _Log()

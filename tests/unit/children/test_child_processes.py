@@ -14,7 +14,7 @@ from penstock.children.frames import Bounds, FrameTooLarge
 from penstock.children.process import OUT_OF_MEMORY, ChildProcess, Exit, base_environment
 
 PROGRAM = """
-import os, signal, struct, sys, time
+import os, signal, struct, subprocess, sys
 from pathlib import Path
 from penstock.children.frames import Bounds, Channel
 from penstock.children.serving import confine_to, end_with_owner, ignore_interrupts
@@ -27,6 +27,9 @@ while True:
     request = channel.receive()[0].decode()
     if request == "floods":
         os.write(channel.fileno(), struct.pack(">II", 2**32 - 1, 2**32 - 1))
+    elif request == "leaves":
+        channel.send(str(subprocess.Popen(["sleep", "600"]).pid).encode())
+        os._exit(0)
     elif request.startswith("exits"):
         os._exit(int(request.split()[1]))
     elif request.startswith("signals"):
@@ -109,6 +112,14 @@ def test_a_child_that_closes_its_socket_and_stays_is_killed(start: Start) -> Non
     assert str(child.ended(0.01)) == "the process ended: no answer"
     assert child.wait(30) == Exit(-signal.SIGKILL)
     assert not child.running
+
+
+def test_what_a_child_leaves_behind_ends_with_it(start: Start) -> None:
+    child = start()
+    child.channel.send(b"leaves")
+    left = psutil.Process(int(child.channel.receive(30)[0]))
+    assert child.wait(30) == Exit(0)
+    assert psutil.wait_procs([left], timeout=30)[1] == []
 
 
 def test_a_flood_is_refused_and_costs_nothing(start: Start) -> None:

@@ -63,7 +63,7 @@ def huge(event, context):
 
 def writes_frames(event, context):
     answer = b"".join(struct.pack(">II", size, 2 ** 32 - 1 - size) + b"{}" for size in event)
-    os.write(int(sys.orig_argv[-2]), answer)
+    os.write(int(sys.orig_argv[-3]), answer)
     time.sleep(60)
 
 def nests(event, context):

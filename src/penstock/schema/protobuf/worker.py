@@ -70,6 +70,7 @@ def _remove_at_the_end(folder: Path, descriptor: int) -> None:
     if os.fork():
         os.close(ended)
         return  # ``alive`` stays open as long as this process lives
+    os.setsid()  # what ends this process's group leaves it
     for used in (0, 1, 2, alive, descriptor):
         os.close(used)
     os.read(ended, 1)
