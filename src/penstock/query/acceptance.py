@@ -13,13 +13,14 @@ from penstock.query.execution.children import ChildPool, StatementKind
 from penstock.query.permitted_catalog import PermittedStatements, permitted_name
 from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
 from penstock.query.settings import QuerySettings
+from penstock.query.task import StatementText
 from penstock.sql.errors import InvalidRequest
 from penstock.statements.data_catalogs import DataCatalogs
 from penstock.statements.errors import ResourceNotFound
 from penstock.statements.model import WRITING, ResultOptions, Statement, StatementId, StatementType
 from penstock.statements.work_groups import PRIMARY, SPARK_SQL, WorkGroup, WorkGroups
 
-__all__ = ["Acceptance", "StatementRequest", "StatementText", "check_same"]
+__all__ = ["Acceptance", "StatementRequest", "check_same"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +40,6 @@ class StatementRequest:
     """The greatest age of an earlier result that is returned instead of running the statement; None runs it."""
     catalog_access: CatalogAccess | None = None
     """What the caller may read of the catalog; None lets the statement read all of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class StatementText:
-    """What runs: SQL, and the constants for its question marks in order."""
-
-    sql: str
-    parameters: Sequence[str] = ()
 
 
 class Acceptance:

@@ -98,7 +98,7 @@ class StatementHost(StatementCatalog, CatalogChanges, Protocol):
     """
 
     def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
-        """Let Spark SQL compute a query (:class:`penstock.query.engine.spark.RemoteSession` has its members).
+        """Let Spark SQL compute a query (:class:`penstock.query.engine.spark.SparkSession` has its members).
 
         The rows are in a file of the statement's folder then; returns ``order``, the numbers of its Arrow batches in their
         order, or of an explained query its ``lines``. Raises :class:`penstock.sql.errors.StatementError`.

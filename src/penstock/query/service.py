@@ -8,23 +8,24 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from penstock.errors import NotFound, PenstockError
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
 from penstock.lake.permitted import GET_OBJECT, PUT_OBJECT, FileAccess
 from penstock.owners import forget_owner, is_lost, new_owner
-from penstock.query.acceptance import Acceptance, StatementRequest, StatementText, check_same
+from penstock.query.acceptance import Acceptance, StatementRequest, check_same
 from penstock.query.errors import GaveWay, Interrupted, TooManyRequests, without_paths
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.lanes import Lanes
+from penstock.query.execution.running import Run
 from penstock.query.execution.watch import Watch
 from penstock.query.history import History
 from penstock.query.permitted_catalog import PermittedCatalog, PermittedStatements
 from penstock.query.ports import CatalogChanges, CatalogReader, ClusterEngine, ResultSink
 from penstock.query.results.rows import ResultRows, read_rows
 from penstock.query.settings import QuerySettings
+from penstock.query.task import StatementText
 from penstock.query.writing.publishing import forget, recover
 from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.statements.data_catalogs import DataCatalogs
@@ -43,9 +44,6 @@ from penstock.statements.prepared import PreparedStatements
 from penstock.statements.resources import ResourceStore
 from penstock.statements.store import StatementStore
 from penstock.statements.work_groups import PRIMARY, WorkGroups
-
-if TYPE_CHECKING:
-    from penstock.query.execution.running import Run
 
 __all__ = ["QueryService", "StatementRequest"]
 
@@ -271,8 +269,6 @@ class QueryService:
         *,
         cutoff: int | None,
     ) -> None:
-        from penstock.query.execution.running import Run  # noqa: PLC0415 - it imports pyarrow, which a server that runs no statement does not need
-
         run = Run(
             statement,
             text,
@@ -299,7 +295,7 @@ class QueryService:
         found = self._store.latest(statement.digest, since=self._clock() - timedelta(minutes=statement.reuse_minutes))
         return found if found is not None and found.result_uri else None
 
-    def _work(self, run: "Run") -> bool:
+    def _work(self, run: Run) -> bool:
         """Run the statement; return False if it gave way to others and is to be run again."""
         done = True
         try:
@@ -319,7 +315,7 @@ class QueryService:
     def _relieve(self) -> None:
         self._lanes.relieve()
 
-    def _finish(self, run: "Run") -> None:
+    def _finish(self, run: Run) -> None:
         statement_id = run.statement.id
         try:
             outcome = run.execute()
@@ -348,11 +344,11 @@ class QueryService:
             raise
         self._forget_journal(run)
 
-    def _forget_journal(self, run: "Run") -> None:
+    def _forget_journal(self, run: Run) -> None:
         if run.journaled:
             forget(run.statement.result_uri, self._sink)
 
-    def _fail(self, statement: Statement, failure: StatementFailure, run: "Run | None" = None) -> bool:
+    def _fail(self, statement: Statement, failure: StatementFailure, run: Run | None = None) -> bool:
         at = self._clock()
         failure = replace(failure, message=without_paths(failure.message, self._lake.root))
         statistics = self._timed(run, at) if run is not None else None
@@ -363,7 +359,7 @@ class QueryService:
             statement.id, StatementState.FAILED, at=at, reason=failure.message, failure=failure, statistics=statistics
         )
 
-    def _timed(self, run: "Run", at: datetime) -> StatementStatistics:
+    def _timed(self, run: Run, at: datetime) -> StatementStatistics:
         from_submission = int((at - run.statement.submitted).total_seconds() * 1000)
         return run.statistics_after(total_ms=from_submission)
 

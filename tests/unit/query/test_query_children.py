@@ -15,13 +15,12 @@ import pytest
 
 from penstock.catalog.model import Database, Partition
 from penstock.errors import AccessDenied
-from penstock.query.engine.context import Outcome, Task
 from penstock.query.errors import CannotRun, TooManyRequests
 from penstock.query.execution.child import is_worn
 from penstock.query.execution.children import Child, ChildEnded, ChildPool
-from penstock.query.execution.runner import RESULT
 from penstock.query.ports import StatementHost
 from penstock.query.settings import QuerySettings
+from penstock.query.task import RESULT, Outcome, Task
 from penstock.retries import wait_until
 from penstock.sql.errors import InvalidRequest, StatementError
 from tests.unit.query.lake_of_flights import FakeCatalog, Lake

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.query.engine.context import Task
 from penstock.query.engine.spares import SpareEngines
-from penstock.query.execution.runner import RESULT, execute
+from penstock.query.execution.runner import execute
 from penstock.query.settings import QuerySettings
 from penstock.query.tables.port import SCHEMA
+from penstock.query.task import RESULT, Task
 from tests.unit.query.lake_of_flights import Lake
 
 

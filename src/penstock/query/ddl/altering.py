@@ -6,7 +6,6 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.query.ddl import partitions
 from penstock.query.ddl.errors import check_location, execution_error, semantic_error, table_of
-from penstock.query.ddl.outcome import changed
 from penstock.query.ddl.requests import (
     change_table,
     column_request,
@@ -15,8 +14,9 @@ from penstock.query.ddl.requests import (
     table_request,
 )
 from penstock.query.ddl.tables import refuse_iceberg
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.views import VIEW_TYPE
+from penstock.query.task import Outcome
 from penstock.sql.errors import StatementError
 from penstock.sql.statements import alter
 from penstock.sql.statements.model import AlterTable
@@ -51,7 +51,7 @@ def alter_table(context: ExecutionContext, statement: AlterTable) -> Outcome:
                 "NOT_SUPPORTED", f"{action.substatement.replace('_', ' ')} is only for Iceberg tables.", remedy=_REMEDY
             )
         change_table(context, statement.table, lambda found: change(found, action))
-    return changed(context)
+    return context.text_result()
 
 
 _REMEDY = "Of an external table, columns can be added, changed and replaced; make a new table for all else."

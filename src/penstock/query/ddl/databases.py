@@ -4,8 +4,8 @@ from contextlib import suppress
 
 from penstock.errors import AlreadyExists, NotFound
 from penstock.query.ddl.errors import execution_error, hive_errors, semantic_error
-from penstock.query.ddl.outcome import changed
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
+from penstock.query.task import Outcome
 from penstock.sql.statements.model import AlterDatabase, CreateDatabase, DropDatabase
 from penstock.sql.statements.names import TableName
 
@@ -44,7 +44,7 @@ def create_database(context: ExecutionContext, statement: CreateDatabase) -> Out
         except AlreadyExists:
             if not statement.if_not_exists:
                 raise execution_error("AlreadyExistsException", f"Database {statement.name} already exists") from None
-    return changed(context)
+    return context.text_result()
 
 
 def drop_database(context: ExecutionContext, statement: DropDatabase) -> Outcome:
@@ -58,7 +58,7 @@ def drop_database(context: ExecutionContext, statement: DropDatabase) -> Outcome
         tables = host.tables(name)
     except NotFound:
         if statement.if_exists:
-            return changed(context)
+            return context.text_result()
         raise semantic_error(f"Database does not exist: {name}", number=10072) from None
     if tables and not statement.cascade:
         raise execution_error(
@@ -72,7 +72,7 @@ def drop_database(context: ExecutionContext, statement: DropDatabase) -> Outcome
         except NotFound:
             if not statement.if_exists:
                 raise
-    return changed(context)
+    return context.text_result()
 
 
 def alter_database(context: ExecutionContext, statement: AlterDatabase) -> Outcome:
@@ -90,4 +90,4 @@ def alter_database(context: ExecutionContext, statement: AlterDatabase) -> Outco
     }
     with hive_errors():
         context.host.change("UpdateDatabase", {"Name": database.name, "DatabaseInput": wanted})
-    return changed(context)
+    return context.text_result()

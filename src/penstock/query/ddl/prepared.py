@@ -1,8 +1,8 @@
 """PREPARE and DEALLOCATE PREPARE. EXECUTE is accepted as the statement that it names."""
 
 from penstock.errors import AlreadyExists, LimitExceeded, NotFound
-from penstock.query.ddl.outcome import changed
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
+from penstock.query.task import Outcome
 from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.sql.parse import parse_prepared
 from penstock.sql.statements.model import (
@@ -36,7 +36,7 @@ def prepare(context: ExecutionContext, statement: Prepare) -> Outcome:
         raise StatementError("ALREADY_EXISTS", error.message, remedy="DEALLOCATE PREPARE it first.") from error
     except LimitExceeded as error:
         raise StatementError("INVALID_ARGUMENTS", error.message, remedy=error.remedy) from error
-    return changed(context)
+    return context.text_result()
 
 
 def deallocate(context: ExecutionContext, statement: Deallocate) -> Outcome:
@@ -45,4 +45,4 @@ def deallocate(context: ExecutionContext, statement: Deallocate) -> Outcome:
         context.host.change("DeletePreparedStatement", {"StatementName": statement.name})
     except NotFound as error:
         raise StatementError("NOT_FOUND", error.message) from error
-    return changed(context)
+    return context.text_result()

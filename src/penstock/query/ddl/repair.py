@@ -8,14 +8,15 @@ from penstock.catalog.model import Table
 from penstock.errors import InvalidInput
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, is_partition_folder, parse_partition_folder, partition_path
 from penstock.query.ddl.errors import semantic_error, table_of
-from penstock.query.ddl.outcome import changed
 from penstock.query.ddl.partitions import check_values, create_partitions
 from penstock.query.ddl.requests import storage_request
 from penstock.query.ddl.tables import refuse_iceberg
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.views import VIEW_TYPE
+from penstock.query.task import Outcome
 from penstock.sql.errors import StatementError
 from penstock.sql.statements.model import RepairTable
+from penstock.statements.model import ResultColumn
 
 __all__ = ["MAX_FOLDERS", "repair_table"]
 
@@ -33,7 +34,7 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
         raise semantic_error(f"{table.database}.{table.name} is a view; MSCK REPAIR TABLE is for tables.")
     refuse_iceberg(table.parameters, "MSCK REPAIR TABLE")
     if not table.partition_keys:
-        return changed(context)
+        return context.text_result()
     keys = [key.name for key in table.partition_keys]
     try:
         root = context.lake.of(table).listable(table.storage.location or "")
@@ -57,7 +58,9 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
     existing = create_partitions(context, table, wanted)
     added = [values for values in missing if list(values) not in existing]
     skipped = [f"Repair: Skipped {table.name}:{partition_path(keys, each)}" for each in new if each not in missing]
-    return changed(context, [*_report(table, keys, missing, gone, added), *skipped])
+    lines = [*_report(table, keys, missing, gone, added), *skipped]
+    columns = [ResultColumn(name="result", type="string")] if lines else ()
+    return context.text_result(columns, [[line] for line in lines])
 
 
 def _is_valid(table: Table, values: Sequence[str]) -> bool:

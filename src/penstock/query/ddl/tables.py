@@ -17,10 +17,10 @@ from penstock.query.ddl.errors import (
     semantic_error,
     table_of,
 )
-from penstock.query.ddl.outcome import changed
 from penstock.query.ddl.requests import column_request
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.views import VIEW_TYPE
+from penstock.query.task import Outcome
 from penstock.sql.errors import StatementError
 from penstock.sql.statements.model import CreateTable, DropTable
 
@@ -39,7 +39,7 @@ def create_table(context: ExecutionContext, statement: CreateTable) -> Outcome:
         except AlreadyExists:
             if not statement.if_not_exists:
                 raise execution_error("AlreadyExistsException", f"Table {statement.table.name} already exists") from None
-    return changed(context)
+    return context.text_result()
 
 
 def drop_table(context: ExecutionContext, statement: DropTable) -> Outcome:
@@ -48,14 +48,14 @@ def drop_table(context: ExecutionContext, statement: DropTable) -> Outcome:
         table = table_of(context.host, statement.table, context.task.database)
     except StatementError as error:
         if statement.if_exists and error.code == "FAILED":
-            return changed(context)
+            return context.text_result()
         raise
     if table.table_type == VIEW_TYPE:
         raise semantic_error("Cannot drop a view with DROP TABLE", remedy="Use DROP VIEW.")
     refuse_iceberg(table.parameters, "DROP TABLE")
     with hive_errors():
         context.host.change("DeleteTable", {"DatabaseName": table.database, "Name": table.name})
-    return changed(context)
+    return context.text_result()
 
 
 def refuse_iceberg(parameters: Mapping[str, str], what: str) -> None:

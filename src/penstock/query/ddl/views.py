@@ -6,10 +6,10 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists, NotFound
 from penstock.query.ddl.errors import home_of, trino_errors
-from penstock.query.ddl.outcome import changed
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.ports import CATALOG_NAME
 from penstock.query.tables.views import VIEW_TYPE, StoredView, view_text
+from penstock.query.task import Outcome
 from penstock.sql.engine_types import hive_text
 from penstock.sql.errors import StatementError
 from penstock.sql.kinds import Type
@@ -37,7 +37,7 @@ def create_view(context: ExecutionContext, statement: CreateView) -> Outcome:
             host.change("CreateTable" if old is None else "UpdateTable", request)
         except AlreadyExists:
             raise StatementError("ALREADY_EXISTS", f"View already exists: '{name}'") from None
-    return changed(context)
+    return context.text_result()
 
 
 def drop_view(context: ExecutionContext, statement: DropView) -> Outcome:
@@ -46,13 +46,13 @@ def drop_view(context: ExecutionContext, statement: DropView) -> Outcome:
         home = home_of(context.host, statement.table, context.task.database)
     except StatementError as error:
         if statement.if_exists and error.code == "FAILED":
-            return changed(context)
+            return context.text_result()
         raise
     old = _found(context, home, statement.table)
     name = f"{CATALOG_NAME.lower()}.{home}.{statement.table.name}"
     if old is None:
         if statement.if_exists:
-            return changed(context)
+            return context.text_result()
         raise StatementError("TABLE_NOT_FOUND", f"View '{name}' does not exist")
     if old.table_type != VIEW_TYPE:
         raise StatementError(
@@ -61,7 +61,7 @@ def drop_view(context: ExecutionContext, statement: DropView) -> Outcome:
         )
     with trino_errors():
         context.host.change("DeleteTable", {"DatabaseName": home, "Name": old.name})
-    return changed(context)
+    return context.text_result()
 
 
 def _found(context: ExecutionContext, home: str, name: TableName) -> Table | None:

@@ -6,7 +6,6 @@ configuration is locked. Another statement gets it only if it reads the same fil
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -19,29 +18,19 @@ from penstock.lake.locations import LakeFolder
 from penstock.query.engine.failures import translate_error
 from penstock.query.engine.spares import Engine, spares
 from penstock.query.planning.planner import Plan
+from penstock.query.results.rows import EngineResult
 from penstock.query.settings import QuerySettings
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, Conditions
 from penstock.sql.engine_types import type_of_engine
-from penstock.sql.errors import StatementError
+from penstock.sql.errors import Position, StatementError
 from penstock.sql.functions.library import install
 from penstock.sql.kinds import Type
 from penstock.sql.types import duckdb_type, quote_name, result_column
-from penstock.statements.model import ResultColumn
 
-__all__ = ["EngineResult", "EngineSession", "QueryEngine"]
+__all__ = ["EngineSession", "QueryEngine"]
 
 _BATCH_ROWS = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class EngineResult:
-    """A result that is being computed: its columns, and its rows in batches."""
-
-    columns: Sequence[ResultColumn]
-    batches: pa.RecordBatchReader
-    kinds: Sequence[Type | None]
-    """Trino's types of the columns, where they are known."""
 
 
 class QueryEngine(Protocol):
@@ -49,10 +38,6 @@ class QueryEngine(Protocol):
 
     def close(self) -> None:
         """End it with the statement."""
-        ...
-
-    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool, /) -> Sequence[int]:
-        """See :data:`penstock.query.tables.port.PruneWith`."""
         ...
 
     def run(self, plan: Plan, /) -> EngineResult:
@@ -94,7 +79,7 @@ class EngineSession:
         return self._engine.connection
 
     def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
-        """Return indexes of the partitions that meet all conditions; see :data:`penstock.query.tables.port.PruneWith`.
+        """Return indexes of the partitions that meet all conditions; see :class:`penstock.query.tables.port.Evaluator`.
 
         A condition that is also true for absent rows (``key IS NULL`` over an outer join) is left out, and so is one that
         the engine cannot evaluate. Raises :class:`StatementError` for a value that is not of its key's type.
@@ -125,6 +110,18 @@ class EngineSession:
         finally:
             connection.execute("DROP TABLE IF EXISTS partitions")
         return [number for (number,) in rows]
+
+    def instant(self, sql: str, position: Position | None) -> int:
+        """Return what ``sql`` is in milliseconds since 1970; see :class:`penstock.query.tables.port.Evaluator`."""
+        try:
+            query = f"SELECT typeof({sql}), epoch_ms(CAST({sql} AS TIMESTAMPTZ))"
+            [(name, instant)] = spares.sandbox().execute(query).fetchall()
+        except duckdb.Error as error:
+            what = str(error).splitlines()[0][:200]
+            raise StatementError("INVALID_ARGUMENTS", f"FOR TIMESTAMP AS OF: {what}", position=position) from None
+        if instant is None or not str(name).startswith(("DATE", "TIMESTAMP")):
+            raise StatementError("INVALID_ARGUMENTS", "FOR TIMESTAMP AS OF needs a timestamp or a date.", position=position)
+        return int(instant)
 
     def run(self, plan: Plan) -> EngineResult:
         """Start the plan's query. Raises :class:`StatementError`; reading the batches may raise the engine's own errors."""

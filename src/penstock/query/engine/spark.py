@@ -8,20 +8,19 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from penstock.catalog.model import Partition, Table
-from penstock.query.engine.context import Task
-from penstock.query.engine.session import EngineResult, EngineSession
+from penstock.query.engine.session import EngineSession
 from penstock.query.permitted_files import PermittedLake
 from penstock.query.planning.planner import Plan
-from penstock.query.sparksql.reads import ROWS, RemoteQuery
+from penstock.query.results.rows import EngineResult
+from penstock.query.sparksql.reads import RemoteQuery
 from penstock.query.sparksql.types import spark_type
-from penstock.query.tables.port import Conditions
+from penstock.query.task import ROWS, Task
 from penstock.sql.errors import StatementError
 from penstock.sql.functions.build import engine_type
 from penstock.sql.kinds import Type
 from penstock.sql.types import result_column
 
-__all__ = ["RemoteSession"]
+__all__ = ["SparkSession"]
 
 
 class _Cluster(Protocol):
@@ -30,7 +29,7 @@ class _Cluster(Protocol):
         ...
 
 
-class RemoteSession:
+class SparkSession:
     """As :class:`penstock.query.engine.session.EngineSession`, for plans that are for Spark SQL; others run in ``own``."""
 
     def __init__(self, own: EngineSession, task: Task, cluster: _Cluster, lake: PermittedLake) -> None:
@@ -41,9 +40,6 @@ class RemoteSession:
 
     def close(self) -> None:
         self._own.close()
-
-    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool) -> Sequence[int]:
-        return self._own.prune(table, partitions, conditions, outer)
 
     def run(self, plan: Plan) -> EngineResult:
         """Compute the rows, all of them: they are in the statement's folder. Raises :class:`StatementError`."""

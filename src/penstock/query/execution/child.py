@@ -28,21 +28,19 @@ from importlib import import_module
 from importlib.abc import MetaPathFinder
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.errors import PenstockError
 from penstock.query.errors import StatementCancelled, memory_exceeded
 from penstock.query.execution.remote import HostFailed, RemoteHost
 from penstock.query.settings import OUT_OF_MEMORY
+from penstock.query.task import Task
 from penstock.sandbox.confinement import Confinement, confine, is_possible
 from penstock.sandbox.surroundings import needed
 from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.sql.parse import parse
 from penstock.sql.statements.model import Execute, ExecuteImmediate
 from penstock.statements.model import StatementStatistics
-
-if TYPE_CHECKING:
-    from penstock.query.engine.context import Task
 
 __all__ = ["is_worn", "main"]
 
@@ -122,7 +120,7 @@ def _read(sql: str, parameters: Sequence[str]) -> Mapping[str, Any]:
     }
 
 
-def _run(task: "Task", channel: "Connection[Any, Any]") -> Mapping[str, Any]:
+def _run(task: Task, channel: "Connection[Any, Any]") -> Mapping[str, Any]:
     from penstock.query.execution.runner import execute  # noqa: PLC0415 - parsing alone does not need the engine
 
     def on_planned(statistics: StatementStatistics) -> None:

@@ -22,18 +22,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.caching import SharedCache
 from penstock.query.errors import CannotRun, TooManyRequests, memory_exceeded
 from penstock.query.execution.remote import RAISED
 from penstock.query.ports import StatementHost
 from penstock.query.settings import OUT_OF_MEMORY
+from penstock.query.task import Commit, Outcome, Task
 from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.statements.model import ResultColumn, StatementStatistics, StatementType
-
-if TYPE_CHECKING:
-    from penstock.query.engine.context import Outcome, Task
 
 __all__ = ["Child", "ChildEnded", "ChildPool", "StatementKind"]
 
@@ -229,14 +227,11 @@ class Child:
             answer["immediate"],
         )
 
-    def run(self, task: "Task", host: StatementHost, on_planned: Callable[[StatementStatistics], None]) -> "Outcome":
+    def run(self, task: Task, host: StatementHost, on_planned: Callable[[StatementStatistics], None]) -> Outcome:
         """Run ``task`` with ``host``, whose own errors pass through.
 
         Raises :class:`StatementError` if the statement fails and :class:`ChildEnded`, also after :meth:`kill`.
         """
-        from penstock.query.engine.context import Outcome  # noqa: PLC0415 - it imports the engine, which only a task's owner needs
-        from penstock.query.writing.publishing import Commit  # noqa: PLC0415 - as below
-
         settings = task.settings
         # The watch ends a statement by wall-clock time; this limit applies if the watch is gone.
         seconds = settings.timeout_seconds * max(1, settings.threads) + 60

@@ -11,15 +11,16 @@ from penstock.query.ddl.prepared import deallocate, prepare
 from penstock.query.ddl.repair import repair_table
 from penstock.query.ddl.tables import create_table, drop_table
 from penstock.query.ddl.views import create_view, drop_view
-from penstock.query.engine.context import ExecutionContext, Outcome, Task, milliseconds_since
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.ports import StatementHost
-from penstock.query.results.rows import write_csv, write_lines, write_metadata
+from penstock.query.results.rows import write_csv, write_metadata
 from penstock.query.shows.describing import describe
 from penstock.query.shows.explain import explain
 from penstock.query.shows.listing import show
 from penstock.query.shows.prepared import describe_prepared
 from penstock.query.shows.result import ShowResult
 from penstock.query.shows.stats import show_stats
+from penstock.query.task import METADATA, RESULT, Outcome, Task, milliseconds_since
 from penstock.query.writing.ctas import create_table_as
 from penstock.query.writing.iceberg.statements import run_iceberg
 from penstock.query.writing.insert import insert
@@ -52,11 +53,9 @@ from penstock.sql.statements.model import (
 from penstock.statements.model import StatementStatistics
 from penstock.statements.work_groups import SPARK_SQL
 
-__all__ = ["METADATA", "RESULT", "execute"]
+__all__ = ["execute"]
 
 _QUERIES = (Select, CreateTableAs, Insert, Unload)
-RESULT, METADATA = "result", "result.metadata"
-"""Names of the files in a task's folder: the rows, and the description of their columns."""
 
 
 def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStatistics], None]) -> Outcome:
@@ -96,8 +95,7 @@ _SHOWN: Mapping[type, Callable[[ExecutionContext, Any], ShowResult]] = {
 
 def _show(context: ExecutionContext, statement: Show | Describe | DescribePrepared) -> Outcome:
     answer = _SHOWN[type(statement)](context, statement)
-    rows = write_lines(context.task.folder / RESULT, answer.rows)
-    return Outcome(answer.columns, StatementStatistics(output_rows=rows, engine_ms=milliseconds_since(context.started)))
+    return context.text_result(answer.columns, answer.rows)
 
 
 def _select(context: ExecutionContext, statement: Select) -> Outcome:
@@ -119,7 +117,7 @@ def _select(context: ExecutionContext, statement: Select) -> Outcome:
 _EXECUTORS: Mapping[type, Callable[[ExecutionContext, Any], Outcome]] = {
     Select: _select,
     Show: _show,
-    ShowStats: lambda context, statement: show_stats(context, statement, RESULT),
+    ShowStats: show_stats,
     Describe: _show,
     DescribePrepared: _show,
     CreateDatabase: create_database,
@@ -136,6 +134,6 @@ _EXECUTORS: Mapping[type, Callable[[ExecutionContext, Any], Outcome]] = {
     CreateTableAs: create_table_as,
     Insert: insert,
     Unload: unload,
-    Explain: lambda context, statement: explain(context, statement, RESULT),
+    Explain: explain,
 }
 """How each kind of statement runs, by the class that it is parsed to. An executor writes its rows, if any, to RESULT."""

@@ -12,17 +12,14 @@ from typing import Any
 
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
-from penstock.query.acceptance import StatementText
-from penstock.query.engine.context import Outcome, Task, milliseconds_since
 from penstock.query.errors import GaveWay, Interrupted
 from penstock.query.execution.children import Child, ChildEnded, ChildPool
 from penstock.query.execution.host import Host
-from penstock.query.execution.runner import METADATA, RESULT
 from penstock.query.permitted_catalog import PermittedCatalog, PermittedStatements
 from penstock.query.ports import ClusterEngine, ResultSink
 from penstock.query.results.rows import write_metadata
 from penstock.query.settings import QuerySettings
-from penstock.query.sparksql.reads import ROWS
+from penstock.query.task import METADATA, RESULT, ROWS, Outcome, StatementText, Task, milliseconds_since
 from penstock.query.writing.publishing import Committer, announce
 from penstock.sql.errors import StatementError
 from penstock.statements.model import WRITING, Statement, StatementStatistics

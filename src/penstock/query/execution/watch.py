@@ -5,15 +5,12 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from penstock.query.execution.running import Run
 from penstock.query.settings import QuerySettings
 from penstock.sql.errors import StatementError
 from penstock.statements.model import StatementId
 from penstock.statements.store import StatementStore
-
-if TYPE_CHECKING:
-    from penstock.query.execution.running import Run
 
 __all__ = ["Watch"]
 
@@ -45,7 +42,7 @@ class Watch:
         self._thread: threading.Thread | None = None
         self._beaten = 0.0
 
-    def add(self, run: "Run") -> None:
+    def add(self, run: Run) -> None:
         """Watch a queued statement."""
         with self._lock:
             self._runs[run.statement.id] = run
@@ -55,13 +52,13 @@ class Watch:
                 self._thread = threading.Thread(target=self._loop, name="penstock-sql-watch", daemon=True)
                 self._thread.start()
 
-    def started(self, run: "Run") -> None:
+    def started(self, run: Run) -> None:
         """Begin the time limit of the statement, which runs now."""
         run.started = time.monotonic()
         with self._lock:
             self._deadlines[run.statement.id] = run.started + self._settings.timeout_seconds
 
-    def remove(self, run: "Run") -> None:
+    def remove(self, run: Run) -> None:
         """Stop watching the statement, which is done."""
         with self._lock:
             self._runs.pop(run.statement.id, None)
@@ -70,7 +67,7 @@ class Watch:
                 self._busy.clear()
         run.ended.set()
 
-    def find(self, statement_id: StatementId) -> "Run | None":
+    def find(self, statement_id: StatementId) -> Run | None:
         """Return the statement if it is queued or runs here."""
         with self._lock:
             return self._runs.get(statement_id)

@@ -18,8 +18,8 @@ from penstock.query.sparksql.translate import to_spark
 from penstock.query.tables.kinds import find_source
 from penstock.query.tables.port import (
     SCHEMA,
+    Evaluator,
     LakeReader,
-    PruneWith,
     Scan,
     ScanRequest,
     TableReference,
@@ -79,6 +79,7 @@ class Planner:
         self,
         catalog: StatementCatalog,
         lake: PermittedLake,
+        engine: Evaluator,
         *,
         max_files: int,
         views: tuple[str, ...] = (),
@@ -90,12 +91,12 @@ class Planner:
         With ``spark``, plans of queries that read files are for Spark SQL.
         """
         self._spark = spark
-        self._reader = LakeReader(catalog, lake, self._plan_view, views)
+        self._reader = LakeReader(catalog, lake, engine, self._plan_view, views)
         self._max_files = max_files
         self._views = views
         self._prefix = prefix
 
-    def plan(self, select: Select, *, database: str | None, prune: PruneWith, outside: ScanRequest | None = None) -> Plan:
+    def plan(self, select: Select, *, database: str | None, outside: ScanRequest | None = None) -> Plan:
         """Plan ``select``, whose tree becomes the plan's. Raises :class:`StatementError` if a name does not resolve.
 
         ``outside`` is what the query around a view needs of it.
@@ -109,7 +110,7 @@ class Planner:
             types = to_engine(tree, _columns_of(sources))
             if outside is not None and not outside.outer:
                 narrow(tree, outside.conditions)
-            scans = self._scans(tree, sources, prune)
+            scans = self._scans(tree, sources)
             _hide(sources, scans)
             self._rewrite(tree)
             _check_rewritten(tree)
@@ -138,12 +139,13 @@ class Planner:
         planner = Planner(
             reader.catalog,
             reader.lake,
+            reader.engine,
             max_files=request.max_files,
             views=views,
             prefix=f"{request.view}_",
             spark=self._spark,
         )
-        return planner.plan(query, database=database, prune=request.prune, outside=request)
+        return planner.plan(query, database=database, outside=request)
 
     def _sources(
         self, tree: exp.Query, database: str | None, known: dict[tuple[str, str, str], TableSource]
@@ -168,7 +170,7 @@ class Planner:
                 _strip_schema(found[-1])
         return found
 
-    def _scans(self, tree: exp.Query, sources: Sequence[_Source], prune: PruneWith) -> list[Scan]:
+    def _scans(self, tree: exp.Query, sources: Sequence[_Source]) -> list[Scan]:
         scans: list[Scan] = []
         budget = self._max_files
         mentioned = _mentioned(tree)
@@ -181,7 +183,6 @@ class Planner:
                 outer=has_outer_join(each.scope),
                 columns=mentioned,
                 hidden=hidden,
-                prune=prune,
                 max_files=budget,
             )
             scan = each.source.scan(request)

@@ -19,14 +19,24 @@ from penstock.statements.model import ResultColumn
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from penstock.query.engine.session import EngineResult
+    from penstock.sql.kinds import Type
 
-__all__ = ["ResultRows", "read_rows", "write_csv", "write_lines", "write_metadata"]
+__all__ = ["EngineResult", "ResultRows", "read_rows", "write_csv", "write_lines", "write_metadata"]
 
 _MAX_ROW = 32 << 20
 _CHUNK_ROWS = 16_384
 _CHUNK_BYTES = 8 << 20
 _FIELD = re.compile(r'"((?:[^"]++|"")*+)"|')
+
+
+@dataclass(frozen=True, slots=True)
+class EngineResult:
+    """A result that is being computed: its columns, and its rows in batches."""
+
+    columns: Sequence[ResultColumn]
+    batches: "pa.RecordBatchReader"
+    kinds: "Sequence[Type | None]"
+    """Trino's types of the columns, where they are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,7 @@ class ResultRows:
     next_offset: int | None
 
 
-def write_csv(path: Path, result: "EngineResult", *, limit: int, threads: int = 1) -> int:
+def write_csv(path: Path, result: EngineResult, *, limit: int, threads: int = 1) -> int:
     """Write the result and return its number of rows. Raises :class:`StatementError` if it is over ``limit`` bytes."""
     rows = 0
     with path.open("wb") as file:
@@ -54,7 +64,7 @@ def write_csv(path: Path, result: "EngineResult", *, limit: int, threads: int = 
     return rows
 
 
-def _printed(result: "EngineResult", threads: int) -> "Iterator[tuple[int, pa.Buffer]]":
+def _printed(result: EngineResult, threads: int) -> "Iterator[tuple[int, pa.Buffer]]":
     """Yield each batch's number of rows and their lines, in order; batches are printed on ``threads`` threads."""
     from penstock.query.results.values import csv_lines  # noqa: PLC0415 - it imports pyarrow, which reading results does not need
 

@@ -2,17 +2,16 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import duckdb
 
-from penstock.query.engine.context import ExecutionContext, Outcome, milliseconds_since
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.errors import without_paths
 from penstock.query.planning.planner import Plan
 from penstock.query.ports import CATALOG_NAME
-from penstock.query.results.rows import write_lines
 from penstock.query.tables.port import Scan
+from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.statements import changed_rows
 from penstock.sql.errors import StatementError
 from penstock.sql.statements.model import CreateTableAs, Delete, Explain, Insert, Merge, Select, Unload, Update
@@ -26,8 +25,8 @@ _ENGINE = f"DuckDB {duckdb.__version__}"
 _SPARK = "Spark SQL"
 
 
-def explain(context: ExecutionContext, statement: Explain, result: str) -> Outcome:
-    """Plan the statement and write what is asked for to the file ``result``. EXPLAIN ANALYZE runs its query.
+def explain(context: ExecutionContext, statement: Explain) -> Outcome:
+    """Plan the statement and write what is asked for as its result. EXPLAIN ANALYZE runs its query.
 
     Raises :class:`StatementError` for a statement that the query's engine does not run.
     """
@@ -46,8 +45,7 @@ def explain(context: ExecutionContext, statement: Explain, result: str) -> Outco
             own = session.explained(plan, analyze=statement.analyze, form=form)
             own = without_paths("\n".join(own), context.task.lake.root).splitlines()
             lines, columns = _FORMATS[statement.format](plan, own, writes), _PLAN
-        rows = write_lines(context.task.folder / result, [[line] for line in lines])
-        return Outcome(columns, replace(statistics, output_rows=rows, engine_ms=milliseconds_since(context.started)))
+        return context.text_result(columns, [[line] for line in lines], statistics)
 
 
 def _explained(context: ExecutionContext, statement: Explain) -> tuple[str, Select]:

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from penstock.query.engine.context import ExecutionContext, Outcome, milliseconds_since
-from penstock.query.results.rows import write_lines
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.results.values import texts
+from penstock.query.task import Outcome
 from penstock.sql.kinds import Type
 from penstock.sql.statements.model import Select, ShowStats
 from penstock.statements.model import ResultColumn
@@ -34,8 +34,8 @@ _ORDERED = frozenset({"tinyint", "smallint", "integer", "bigint", "decimal", "re
 _ABSENT = "CAST(NULL AS DOUBLE)"
 
 
-def show_stats(context: ExecutionContext, statement: ShowStats, result: str) -> Outcome:
-    """Write a line for each column and one for the rows to the file ``result``. Raises :class:`StatementError`."""
+def show_stats(context: ExecutionContext, statement: ShowStats) -> Outcome:
+    """Write a line for each column and one for the rows. Raises :class:`StatementError`."""
     with context.planned(Select(tree=statement.query)) as (session, plan, statistics):
         context.on_planned(statistics)
         columns = session.described(plan)
@@ -47,9 +47,7 @@ def show_stats(context: ExecutionContext, statement: ShowStats, result: str) -> 
             row = session.run(counted).batches.read_all().combine_chunks()
         values = [_printed(row.column(at)) for at in range(row.num_columns)]
         lines = [_line(name, values[1 + at * 5 : 6 + at * 5]) for at, (name, _) in enumerate(columns)]
-        rows = write_lines(context.task.folder / result, [*lines, ["", "", "", "", values[0] or "", "", ""]])
-        ended = replace(statistics, output_rows=rows, engine_ms=milliseconds_since(context.started))
-        return Outcome(_COLUMNS, ended)
+        return context.text_result(_COLUMNS, [*lines, ["", "", "", "", values[0] or "", "", ""]], statistics)
 
 
 def _aggregates(name: str, kind: Type) -> Sequence[str]:

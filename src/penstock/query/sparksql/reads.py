@@ -9,10 +9,8 @@ from penstock.query.sparksql.types import spark_type
 from penstock.sql.errors import StatementError
 from penstock.sql.kinds import Type
 
-__all__ = ["ROWS", "VIEWS", "OutputColumn", "RemoteQuery", "check_versions", "spark_columns", "unread"]
+__all__ = ["VIEWS", "OutputColumn", "RemoteQuery", "check_versions", "spark_columns", "unread"]
 
-ROWS = "rows.arrow"
-"""The file of the result in the statement's folder, which the owner's Spark writes."""
 VIEWS = "penstock_"
 """Begins the names of Spark's views, which have no schema that keeps them apart from the names of WITH."""
 OutputColumn = tuple[str, Type]

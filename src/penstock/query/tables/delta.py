@@ -52,7 +52,7 @@ class _DeltaTable:
         conditions = [each.sql("duckdb") for each in request.conditions({key.lower() for key in keys})]
         chosen: Sequence[int] = range(len(partitions))
         if keys and conditions and partitions:
-            chosen = request.prune(self.table, partitions, conditions, request.outer)
+            chosen = self._reader.engine.prune(self.table, partitions, conditions, request.outer)
         place = {old: new for new, old in enumerate(chosen)}
         read = [replace(file, partition=place[file.partition]) for file in files if file.partition in place]
         self._opened.check([file.path for file in read])

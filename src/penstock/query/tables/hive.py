@@ -67,7 +67,7 @@ class HiveTable:
         def needed(table: Table, partitions: Sequence[Partition]) -> Sequence[int]:
             if not partitions or not texts:
                 return range(len(partitions))
-            return request.prune(table, partitions, texts, request.outer)
+            return self._reader.engine.prune(table, partitions, texts, request.outer)
 
         if is_projected(self.table):
             projected = project(self.table, conditions, needed)

@@ -66,7 +66,7 @@ def information_schema(reference: TableReference, reader: LakeReader) -> TableSo
         raise StatementError("TABLE_NOT_FOUND", f"Table '{what}' does not exist", position=reference.position)
     if reference.version is not None:
         raise StatementError("NOT_SUPPORTED", f"{NAME} has no versions.", position=reference.position)
-    return _SchemaTable(_table(name.name), reader.catalog)
+    return _SchemaTable(_table(name.name), reader)
 
 
 def schema_tables() -> Sequence[Table]:
@@ -92,10 +92,10 @@ class _SchemaTable:
     """One table of the schema."""
 
     table: Table
-    catalog: StatementCatalog
+    reader: LakeReader
 
     def scan(self, request: ScanRequest) -> "_SchemaScan":
-        rows = list(_ROWS[self.table.name](_wanted(self.table, self.catalog, request), self.catalog))
+        rows = list(_ROWS[self.table.name](_wanted(self.table, self.reader, request), self.reader.catalog))
         return _SchemaScan(self.table, request.view, rows, _HIDDEN.get(self.table.name, ()))
 
 
@@ -132,9 +132,9 @@ class _SchemaScan:
             engine.unregister("schema_rows")
 
 
-def _wanted(table: Table, catalog: StatementCatalog, request: ScanRequest) -> Sequence[str]:
+def _wanted(table: Table, reader: LakeReader, request: ScanRequest) -> Sequence[str]:
     """Return the databases that the query's conditions leave: listing the tables of all may be long."""
-    names = [*(each.name for each in catalog.databases()), NAME]
+    names = [*(each.name for each in reader.catalog.databases()), NAME]
     key = "schema_name" if table.name == "schemata" else "table_schema"
     conditions = [each.sql("duckdb") for each in request.conditions([key])]
     if not conditions:
@@ -152,7 +152,7 @@ def _wanted(table: Table, catalog: StatementCatalog, request: ScanRequest) -> Se
         Partition(database=NAME, table=table.name, values=[name], storage=StorageDescriptor(), create_time=_BEGINNING)
         for name in names
     ]
-    return [names[at] for at in request.prune(keyed, parts, conditions, request.outer)]
+    return [names[at] for at in reader.engine.prune(keyed, parts, conditions, request.outer)]
 
 
 def _tables_of(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[Table]:

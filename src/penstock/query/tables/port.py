@@ -21,10 +21,10 @@ __all__ = [
     "SCHEMA",
     "Conditions",
     "DataFile",
+    "Evaluator",
     "LakeReader",
     "Nested",
     "PlanView",
-    "PruneWith",
     "Scan",
     "ScanRequest",
     "TableReference",
@@ -37,19 +37,33 @@ SCHEMA = "lake"  # the engine's schema of the scans' views
 Conditions = Sequence[str]
 """Conditions on partition keys, in the engine's dialect."""
 
-PruneWith = Callable[[Table, Sequence[Partition], Conditions, bool], Sequence[int]]
-"""The function that returns the partitions (by index) that meet all conditions, or all if they cannot be evaluated.
 
-The last argument says whether an outer join may put rows of NULLs in the table's place.
-"""
+class Evaluator(Protocol):
+    """What tables ask of the engine before the query runs."""
+
+    def prune(self, table: Table, partitions: Sequence[Partition], conditions: Conditions, outer: bool, /) -> Sequence[int]:
+        """Return the indexes of the partitions that meet all conditions, or of all if those cannot be evaluated.
+
+        ``outer`` says whether an outer join may put rows of NULLs in the table's place.
+        Raises :class:`penstock.sql.errors.StatementError` for a value that is not of its key's type.
+        """
+        ...
+
+    def instant(self, sql: str, position: Position | None, /) -> int:
+        """Return milliseconds since 1970 of an expression without columns, a timestamp or a date, in UTC.
+
+        Raises :class:`penstock.sql.errors.StatementError`, at ``position``, for an expression of another type.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class LakeReader:
-    """What sources read: the catalog and the lake, each as the caller may read it."""
+    """What sources read: the catalog and the lake, each as the caller may read it, and the engine that evaluates."""
 
     catalog: StatementCatalog
     lake: PermittedLake
+    engine: Evaluator
     plan_view: "PlanView"
     """Plans the query of a view within the query that reads it."""
     within: tuple[str, ...] = ()
@@ -94,7 +108,6 @@ class ScanRequest:
     """The names (lower case) that the query mentions anywhere; None if it may use every column."""
     hidden: frozenset[str] = frozenset()
     """The names (lower case) in the query that begin with ``$``: hidden columns, if the table has them."""
-    prune: PruneWith
     max_files: int
     """How many more files the statement may read."""
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from penstock.errors import InvalidInput
 from penstock.lake.ledger import HIDDEN, Batch, Manifest, Move
-from penstock.query.engine.context import ExecutionContext, Outcome, milliseconds_since
+from penstock.query.engine.context import ExecutionContext
+from penstock.query.task import CatalogChange, Commit, Outcome, milliseconds_since
 from penstock.query.writing.partitioned import WrittenFile
-from penstock.query.writing.publishing import CatalogChange, Commit
 from penstock.statements.model import StatementStatistics
 
 __all__ = ["LEDGER", "marked", "outcome", "placed"]

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.query.ddl.errors import home_of
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
+from penstock.query.task import Commit, Outcome
 from penstock.query.writing.bucketing import read_buckets
 from penstock.query.writing.commit import change, marked, outcome, placed
 from penstock.query.writing.options import WriteOptions, read_options
 from penstock.query.writing.partitioned import PartitionedWriter, WrittenFile
-from penstock.query.writing.publishing import Commit
 from penstock.query.writing.targets import check_empty, columns_of, existing, partition_changes
 from penstock.query.writing.types import hive_types
 from penstock.sql.errors import StatementError

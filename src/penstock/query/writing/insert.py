@@ -6,14 +6,14 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.catalog.model import Table
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.hive import check_readable
 from penstock.query.tables.kinds import find_table
 from penstock.query.tables.projection import is_projected
+from penstock.query.task import Commit, Outcome
 from penstock.query.writing.commit import marked, outcome, placed
 from penstock.query.writing.options import options_of_table
 from penstock.query.writing.partitioned import PartitionedWriter, WrittenFile
-from penstock.query.writing.publishing import Commit
 from penstock.query.writing.targets import columns_of, new_partitions, partition_changes, storage_of
 from penstock.query.writing.types import check_insertable
 from penstock.sql.errors import StatementError

@@ -15,45 +15,21 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from penstock.errors import AlreadyExists, NotFound, PenstockError
-from penstock.lake.permitted import PUT_OBJECT, TableKey
+from penstock.lake.permitted import PUT_OBJECT
 from penstock.query.permitted_catalog import PermittedCatalog
 from penstock.query.ports import CatalogChanges, Publication, ResultSink
+from penstock.query.task import CatalogChange, Commit
 from penstock.sql.errors import StatementError
 
-__all__ = ["CatalogChange", "Commit", "Committer", "announce", "forget", "recover"]
+__all__ = ["Committer", "announce", "forget", "recover"]
 
 _log = logging.getLogger("penstock.query")
 _JOURNAL = ".journal"
-CatalogChange = tuple[str, Mapping[str, Any]]
-"""An operation of Glue, and its request."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
-    """What a statement leaves to be stored and changed, in this order; ``undo`` takes back the catalog's changes."""
-
-    files: Sequence[Publication] = ()
-    changes: Sequence[CatalogChange] = ()
-    undo: Sequence[CatalogChange] = ()
-    prepared: Publication | None = None
-    committed: Publication | None = None
-    obsolete: Sequence[str] = ()
-    """Entries of ledgers that are removed at the end, in this order: of statements that all readers count."""
-    table: TableKey | None = None
-    """The table whose files are stored, None for UNLOAD."""
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "Commit":
-        """Return the value that ``asdict`` made JSON of."""
-        pairs = {name: [(str(key), value) for key, value in raw[name]] for name in ("files", "changes", "undo")}
-        ends = {name: tuple(raw[name]) if raw[name] else None for name in ("prepared", "committed")}
-        table = (str(raw["table"][0]), str(raw["table"][1])) if raw.get("table") else None
-        return cls(**pairs, **ends, obsolete=[str(each) for each in raw["obsolete"]], table=table)  # type: ignore[arg-type]
 
 
 class Committer:

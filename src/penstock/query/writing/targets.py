@@ -10,9 +10,9 @@ from penstock.lake.locations import LakePaths
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
 from penstock.query.ddl.requests import chunks, storage_request
 from penstock.query.ports import StatementHost
+from penstock.query.task import CatalogChange
 from penstock.query.writing.files import Columns
 from penstock.query.writing.partitioned import WrittenFile
-from penstock.query.writing.publishing import CatalogChange
 from penstock.sql.errors import StatementError
 from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.statements.names import TableName

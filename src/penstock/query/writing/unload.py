@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
+from penstock.query.task import Commit, Outcome
 from penstock.query.writing.commit import outcome, placed
 from penstock.query.writing.options import read_options
 from penstock.query.writing.partitioned import PartitionedWriter
-from penstock.query.writing.publishing import Commit
 from penstock.query.writing.targets import check_empty, columns_of
 from penstock.query.writing.types import hive_types
 from penstock.sql.errors import StatementError

@@ -17,7 +17,8 @@ from penstock.query.permitted_catalog import PermittedCatalog
 from penstock.query.results.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
-from penstock.query.writing.publishing import Commit, Committer, forget, recover
+from penstock.query.task import Commit
+from penstock.query.writing.publishing import Committer, forget, recover
 from penstock.sql.errors import StatementError
 from penstock.statements.model import StatementId, StatementState
 from tests.unit.query.lake_of_flights import Lake, finished, service_over

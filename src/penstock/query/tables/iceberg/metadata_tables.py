@@ -64,7 +64,7 @@ class MetadataTable:
     def __init__(self, table: Table, what: str, reference: TableReference, reader: LakeReader) -> None:
         opened = reader.lake.of(table)
         state = load(table, opened)
-        version = read_version(state, reference.version, reference.position)
+        version = read_version(state, reference.version, reference.position, reader.engine)
         check_whole(table, [each.name.lower() for each in version.schema.fields], reference, reader)
         self._rows: pa.Table = METADATA_TABLES[what](_Source(state, version, LakeIO(opened)))
         self._name = f"{state.name}${what}"

@@ -39,7 +39,7 @@ class IcebergTable:
         self._reader = reader
         self._opened = reader.lake.of(table)
         self.state: IcebergState = load(table, self._opened)
-        self.version: Version = read_version(self.state, reference.version, reference.position)
+        self.version: Version = read_version(self.state, reference.version, reference.position, reader.engine)
         self._positions = reference.positions
         self._fields = all_fields(self.version.schema)
         columns = [

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import duckdb
 from pydantic import ValidationError
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
@@ -19,7 +18,7 @@ from penstock.errors import DataProblem, InvalidInput, NotFound
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.iceberg.table_metadata import read_table
 from penstock.lake.locations import LakePaths
-from penstock.query.engine.spares import spares
+from penstock.query.tables.port import Evaluator
 from penstock.sql.errors import Position, StatementError
 
 __all__ = ["IcebergState", "Version", "load", "read_version"]
@@ -77,7 +76,7 @@ def load(table: Table, lake: LakePaths) -> IcebergState:
     return IcebergState(table=table, location=location, document=document, metadata=metadata)
 
 
-def read_version(state: IcebergState, version: exp.Version | None, position: Position | None) -> Version:
+def read_version(state: IcebergState, version: exp.Version | None, position: Position | None, engine: Evaluator) -> Version:
     """Return what FOR VERSION AS OF or FOR TIMESTAMP AS OF means for the table. Raises :class:`StatementError`.
 
     A snapshot and a tag are read under the snapshot's schema, a branch under the table's: as Iceberg's libraries do.
@@ -87,7 +86,7 @@ def read_version(state: IcebergState, version: exp.Version | None, position: Pos
         return Version(metadata.current_snapshot(), metadata.schema())
     wanted = version.expression
     if version.name.upper() == "TIMESTAMP":
-        at = _moment(wanted, position)
+        at = _instant(wanted, position, engine)
         found = _snapshot_at(metadata, at)
         if found is None:
             when = datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
@@ -141,16 +140,8 @@ def _snapshot_at(metadata: TableMetadata, at: int) -> Snapshot | None:
     return metadata.snapshot_by_id(current) if current is not None else None
 
 
-def _moment(wanted: exp.Expr, position: Position | None) -> int:
+def _instant(wanted: exp.Expr, position: Position | None, engine: Evaluator) -> int:
     """Return milliseconds since 1970 of an expression without columns, as Athena takes it: a timestamp or a date in UTC."""
     if wanted.find(exp.Column, exp.Query, exp.Subquery) is not None:
         raise StatementError("INVALID_ARGUMENTS", "FOR TIMESTAMP AS OF needs a constant.", position=position)
-    sql = wanted.sql("duckdb")
-    try:
-        found = spares.sandbox().execute(f"SELECT typeof({sql}), epoch_ms(CAST({sql} AS TIMESTAMPTZ))").fetchall()[0]
-    except duckdb.Error as error:
-        what = str(error).splitlines()[0][:200]
-        raise StatementError("INVALID_ARGUMENTS", f"FOR TIMESTAMP AS OF: {what}", position=position) from None
-    if found[1] is None or not str(found[0]).startswith(("DATE", "TIMESTAMP")):
-        raise StatementError("INVALID_ARGUMENTS", "FOR TIMESTAMP AS OF needs a timestamp or a date.", position=position)
-    return int(found[1])
+    return engine.instant(wanted.sql("duckdb"), position)

@@ -12,9 +12,10 @@ from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists
 from penstock.lake.iceberg.table_metadata import by_id, current_schema
 from penstock.query.ddl.requests import table_request
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.iceberg.state import IcebergState
 from penstock.query.tables.kinds import find_database
+from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.commits import TableChanges, Updates
 from penstock.query.writing.iceberg.definitions import iceberg_type, outcome
 from penstock.query.writing.iceberg.properties import iceberg_name, iceberg_properties

@@ -21,9 +21,10 @@ from penstock.lake.iceberg.errors import BadDocument, NotSupported
 from penstock.lake.iceberg.table_metadata import new_table, written
 from penstock.lake.iceberg.updates import apply_updates
 from penstock.lake.locations import parse_uri
-from penstock.query.engine.context import ExecutionContext, Outcome, milliseconds_since
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.iceberg.lake_io import LakeIO
 from penstock.query.tables.kinds import find_database
+from penstock.query.task import Outcome, milliseconds_since
 from penstock.query.writing.iceberg.commits import FOLDER, create
 from penstock.query.writing.iceberg.data_files import DataWriter
 from penstock.query.writing.iceberg.properties import iceberg_properties

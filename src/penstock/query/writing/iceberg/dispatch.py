@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.catalog.model import Table
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
+from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.alters import alter_table
 from penstock.query.writing.iceberg.definitions import create_table, create_table_as
 from penstock.query.writing.iceberg.drops import drop_table

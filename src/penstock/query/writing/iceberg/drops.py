@@ -3,9 +3,10 @@
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
 from penstock.lake.permitted import DELETE_OBJECT
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.iceberg.lake_io import LakeIO
 from penstock.query.tables.iceberg.state import load
+from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.definitions import outcome
 from penstock.query.writing.iceberg.reach import metadata_files, snapshot_files
 from penstock.sql.errors import StatementError

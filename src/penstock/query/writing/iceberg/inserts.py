@@ -3,9 +3,10 @@
 from pyiceberg.table.snapshots import Operation
 
 from penstock.catalog.model import Table
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.iceberg.state import IcebergState
 from penstock.query.tables.iceberg.types import all_fields
+from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.commits import TableChanges, Updates, check_writable, commit_error
 from penstock.query.writing.iceberg.data_files import DataWriter
 from penstock.query.writing.iceberg.definitions import outcome

@@ -13,7 +13,7 @@ from pyiceberg.table.snapshots import Operation
 from sqlglot import exp
 
 from penstock.catalog.model import Table
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.engine.session import EngineSession
 from penstock.query.planning.planner import Plan
 from penstock.query.tables.iceberg.filters import to_iceberg
@@ -21,6 +21,7 @@ from penstock.query.tables.iceberg.planning import FileTask, ScanPlan, manifests
 from penstock.query.tables.iceberg.scan import IcebergScan
 from penstock.query.tables.iceberg.types import all_fields
 from penstock.query.tables.port import SCHEMA
+from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.commits import MAX_TRIES, Conflict, TableChanges, check_writable, commit_error
 from penstock.query.writing.iceberg.data_files import DataWriter
 from penstock.query.writing.iceberg.definitions import outcome

@@ -15,10 +15,11 @@ from pyroaring import BitMap64
 from sqlglot import exp
 
 from penstock.catalog.model import Table
-from penstock.query.engine.context import Computation, ExecutionContext, Outcome
+from penstock.query.engine.context import Computation, ExecutionContext
 from penstock.query.planning.planner import POSITIONS
 from penstock.query.tables.iceberg.scan import FILE, POSITION, IcebergScan
 from penstock.query.tables.iceberg.types import all_fields
+from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.commits import MAX_TRIES, Conflict, TableChanges, check_writable, commit_error
 from penstock.query.writing.iceberg.data_files import DataWriter, write_positions
 from penstock.query.writing.iceberg.definitions import outcome

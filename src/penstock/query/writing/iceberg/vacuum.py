@@ -15,8 +15,9 @@ from pyiceberg.table.snapshots import Snapshot
 
 from penstock.catalog.model import Table
 from penstock.lake.iceberg.table_metadata import MAIN
-from penstock.query.engine.context import ExecutionContext, Outcome
+from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.iceberg.state import IcebergState
+from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.commits import TableChanges, Updates, check_writable
 from penstock.query.writing.iceberg.definitions import outcome
 from penstock.query.writing.iceberg.reach import metadata_files, snapshot_files
