@@ -9,12 +9,12 @@ from sqlglot import exp
 
 from penstock.sql.errors import StatementError
 from penstock.sql.functions.rows import call_engine
+from penstock.sql.functions.scalars.subqueries import VALUES_ALIAS
 from penstock.sql.kinds import BIGINT, Type
 from penstock.sql.patterns.recognition import FAULT
 from penstock.sql.positions import position_of
 
 __all__ = [
-    "VALUES_ALIAS",
     "check_map_keys",
     "check_relations",
     "expand_rows",
@@ -29,8 +29,6 @@ _Columns = list[tuple[str, Type | None]]
 
 _JOIN_KINDS = {"", "INNER", "CROSS", "OUTER"}
 _SAMPLES = {"BERNOULLI", "SYSTEM"}
-VALUES_ALIAS = "trino_values"
-"""The name of a VALUES that stands where a query does."""
 _ROW = "trino_row_{}"  # an element before its fields become columns
 
 

@@ -6,19 +6,17 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from penstock.sql.errors import StatementError
+from penstock.sql.functions.scalars.subqueries import CORRELATED
 from penstock.sql.kinds import Type, common
 from penstock.sql.names.resolution import Named, check_column
 from penstock.sql.patterns.recognition import REST
 from penstock.sql.positions import position_of
 from penstock.sql.relations import unnested_columns
 
-__all__ = ["CORRELATED", "Columns", "Scopes", "field_type"]
+__all__ = ["Columns", "Scopes", "field_type"]
 
 Columns = Callable[[exp.Table], Mapping[str, Type | None] | None]
 """Returns a table's columns (in lower case) with their types, or None if they are not known."""
-
-CORRELATED = "penstock_correlated"
-"""In the ``meta`` of a subquery that uses a column from around it."""
 
 _Named = Sequence[tuple[str, Type | None]]
 

@@ -7,9 +7,9 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from penstock.sql.functions.library import install
 from penstock.sql.grammar import TrinoCalls
 from penstock.sql.kinds import Type
+from penstock.sql.library import install
 from penstock.sql.translate import to_engine
 
 TABLES = {

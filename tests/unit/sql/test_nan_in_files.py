@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from sqlglot import exp
 
-from penstock.sql.functions.library import install
 from penstock.sql.grammar import TrinoCalls
 from penstock.sql.kinds import Type
+from penstock.sql.library import install
 from penstock.sql.translate import to_engine
 
 CONDITIONS: dict[str, Callable[[float], bool]] = {

@@ -11,10 +11,10 @@ import pytest
 from sqlglot import exp
 
 from penstock.sql.errors import StatementError
-from penstock.sql.functions.library import definitions_of
 from penstock.sql.functions.rows import ArrowFunction
 from penstock.sql.functions.table import row_of
 from penstock.sql.grammar import TrinoCalls
+from penstock.sql.library import definitions_of
 from tests.unit.sql.engine import Engine
 from tests.unit.sql.places import FILES, PLACES, Constants, Placed, examples
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.sql.errors import StatementError
-from penstock.sql.functions.scalars.murmur3 import murmur3
+from penstock.sql.functions.hashes import murmur3
 from penstock.sql.functions.sketches import hyperloglog, qdigest, tdigest
 from tests.unit.sql.engine import Engine
 

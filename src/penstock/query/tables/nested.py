@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.query.tables.port import DataFile, Nested
-from penstock.sql.functions.library import install
+from penstock.sql.library import install
 
 __all__ = ["NestedScan"]
 

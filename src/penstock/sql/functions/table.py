@@ -5,20 +5,20 @@ from types import ModuleType
 
 from sqlglot import exp
 
+from penstock.sql.functions.casts import conversion
 from penstock.sql.functions.geo import aggregates as shape_aggregates
 from penstock.sql.functions.geo import functions as shape_functions
 from penstock.sql.functions.groups import aggregates, checksum, collections, ordered, windows
 from penstock.sql.functions.json import functions as json_functions
 from penstock.sql.functions.json import standard
 from penstock.sql.functions.nested import arrays, maps, records
-from penstock.sql.functions.rows import Definition, Row
+from penstock.sql.functions.rows import Row
 from penstock.sql.functions.scalars import (
     arithmetic,
     binary,
     comparison,
     concatenation,
     conditional,
-    conversion,
     numbers,
     others,
     regexp,
@@ -28,9 +28,8 @@ from penstock.sql.functions.scalars import (
 from penstock.sql.functions.sketches import rows as sketches
 from penstock.sql.functions.times import arithmetic as times_arithmetic
 from penstock.sql.functions.times import clock, fields, formats, moments, units, zones
-from penstock.sql.patterns import matching
 
-__all__ = ["AREAS", "BY_NAME", "BY_NODE", "DEFINITIONS", "is_repeatable", "row_of"]
+__all__ = ["AREAS", "BY_NAME", "BY_NODE", "is_repeatable", "row_of"]
 
 AREAS: Mapping[str, Sequence[ModuleType]] = {
     "Comparison and logic": (comparison,),
@@ -57,12 +56,6 @@ AREAS: Mapping[str, Sequence[ModuleType]] = {
 _ROWS: Sequence[Row] = [row for modules in AREAS.values() for module in modules for row in module.ROWS]
 BY_NAME: Mapping[str, Row] = {row.name: row for row in _ROWS if not row.nodes}
 BY_NODE: Mapping[type[exp.Expr], Row] = {node: row for row in _ROWS for node in row.nodes}
-DEFINITIONS: Mapping[str, Definition] = {
-    definition.name: definition
-    for modules in ((matching,), *AREAS.values())
-    for module in modules
-    for definition in module.DEFINITIONS
-}
 
 
 def row_of(node: exp.Expr) -> Row | None:

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from penstock.sql.functions.build import cast_to, integer, text
+from penstock.sql.functions.hashes import xxhash64, xxhash64_of_longs
 from penstock.sql.functions.python import each_row
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Row, call_engine
-from penstock.sql.functions.scalars.xxhash import xxhash64, xxhash64_of_longs
 from penstock.sql.kinds import VARBINARY, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]

@@ -10,7 +10,8 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.sql.functions.build import text
-from penstock.sql.functions.json.documents import (
+from penstock.sql.functions.casts.conversion import convert
+from penstock.sql.functions.json_documents import (
     Number,
     extract,
     extract_scalar,
@@ -30,7 +31,6 @@ from penstock.sql.functions.rows import (
     refuse,
     renamed,
 )
-from penstock.sql.functions.scalars.conversion import convert
 from penstock.sql.kinds import BIGINT, BOOLEAN, JSON, VARCHAR
 
 __all__ = ["DEFINITIONS", "ROWS"]

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation, localcontext
 from functools import lru_cache
 from typing import Any
 
-from penstock.sql.functions.json.documents import Number
+from penstock.sql.functions.json_documents import Number
 from penstock.sql.functions.python import invalid
 
 __all__ = ["PathError", "evaluate", "variables_of"]

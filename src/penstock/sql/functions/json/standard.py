@@ -11,12 +11,12 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.sql.functions.build import text
-from penstock.sql.functions.json.documents import Number, parse, scalar_text, write
+from penstock.sql.functions.casts.conversion import convert
 from penstock.sql.functions.json.path import PathError, evaluate, variables_of
 from penstock.sql.functions.json.syntax import JsonOptions, options_of
+from penstock.sql.functions.json_documents import Number, parse, scalar_text, write
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, call_engine, fail
-from penstock.sql.functions.scalars.conversion import convert
 from penstock.sql.kinds import BOOLEAN, JSON, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]

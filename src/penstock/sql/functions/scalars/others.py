@@ -12,9 +12,10 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from sqlglot import exp
 
 from penstock.sql.functions.build import cast_to, text
+from penstock.sql.functions.casts.conversion import convert
+from penstock.sql.functions.java import java_text
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Row, call_engine, refuse, renamed, same
-from penstock.sql.functions.scalars.conversion import convert
 from penstock.sql.kinds import VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
@@ -122,12 +123,6 @@ def _exponent(number: Decimal, digits: int) -> str:
     return f"{mantissa:f}e{'-' if power < 0 else '+'}{abs(power):02}"
 
 
-def _plain_double(value: float) -> str:
-    from penstock.sql.functions.scalars.words import java_text  # noqa: PLC0415 - it is needed for format only
-
-    return java_text(value)
-
-
 _UNITS = ("", "K", "M", "B", "T", "Q")
 
 
@@ -206,7 +201,7 @@ ROWS: Sequence[Row] = [
 
 DEFINITIONS: Sequence[Definition] = [
     ArrowFunction("trino_format", ["VARCHAR", "VARCHAR"], "VARCHAR", each_row("VARCHAR", _shown, nulls=True)),
-    ArrowFunction("trino_double_plain", ["DOUBLE"], "VARCHAR", each_row("VARCHAR", _plain_double)),
+    ArrowFunction("trino_double_plain", ["DOUBLE"], "VARCHAR", each_row("VARCHAR", java_text)),
     ArrowFunction("trino_format_number", ["VARCHAR"], "VARCHAR", each_row("VARCHAR", _format_number)),
     ArrowFunction("trino_parse_data_size", ["VARCHAR"], "DECIMAL(38,0)", each_row("DECIMAL(38,0)", _data_size)),
 ]

@@ -14,10 +14,13 @@ from penstock.sql.functions.nested.records import NESTED, equal, is_in
 from penstock.sql.functions.rows import Call, call_engine
 from penstock.sql.functions.times.zones import instant
 from penstock.sql.kinds import Type
-from penstock.sql.relations import VALUES_ALIAS
-from penstock.sql.scopes import CORRELATED
 
-__all__ = ["as_records", "in_subquery", "is_quantified", "quantified"]
+__all__ = ["CORRELATED", "VALUES_ALIAS", "as_records", "in_subquery", "is_quantified", "quantified"]
+
+CORRELATED = "penstock_correlated"
+"""In the ``meta`` of a subquery that uses a column from around it."""
+VALUES_ALIAS = "trino_values"
+"""The name of a VALUES that stands where a query does."""
 
 _ROWS = "trino_rows"
 _COLUMN = "trino_column_{}"

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.sql.functions.hashes import murmur3
 from penstock.sql.functions.python import invalid
-from penstock.sql.functions.scalars.murmur3 import murmur3
 from penstock.sql.functions.sketches.columns import whole
 
 __all__ = ["EMPTY", "cardinality", "dense", "entries_of_bytes", "entries_of_longs", "merged", "sketch"]

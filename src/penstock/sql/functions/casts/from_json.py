@@ -13,10 +13,10 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.sql.functions.build import cast_to, engine_type, integer, text
-from penstock.sql.functions.json.documents import Number, parse, write
+from penstock.sql.functions.java import java_double
+from penstock.sql.functions.json_documents import Number, parse, write
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, call_engine, fail
-from penstock.sql.functions.scalars.words import java_double
 from penstock.sql.kinds import VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "nested_from_json", "scalar_from_json"]

@@ -9,8 +9,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from penstock.sql.functions.java import java_text
 from penstock.sql.functions.python import invalid
-from penstock.sql.functions.scalars.words import java_text
 
 __all__ = ["Number", "extract", "extract_scalar", "parse", "read_steps", "scalar_text", "write"]
 

@@ -11,9 +11,9 @@ from sqlglot import exp
 
 from penstock.sql.functions import addresses
 from penstock.sql.functions.build import as_type, cast_to, integer, text
-from penstock.sql.functions.json import casts as json_casts
-from penstock.sql.functions.json.casts import nested_from_json, scalar_from_json
-from penstock.sql.functions.nested.casts import cast_nested
+from penstock.sql.functions.casts import from_json
+from penstock.sql.functions.casts.from_json import nested_from_json, scalar_from_json
+from penstock.sql.functions.casts.nested import cast_nested
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine, fail
 from penstock.sql.functions.times.moments import zoned_literal
 from penstock.sql.functions.times.zones import ZONED
@@ -336,7 +336,7 @@ _UNTYPED = fail("NOT_SUPPORTED", "The type of a value that is cast to varchar is
 
 DEFINITIONS: Sequence[Definition] = [
     *addresses.DEFINITIONS,
-    *json_casts.DEFINITIONS,
+    *from_json.DEFINITIONS,
     *(macro for name in _INTEGERS for macro in _to_integer(name)),
     *_to_other("double", "DOUBLE", _FLOAT, _FLOAT_CAST.format("DOUBLE")),
     *_to_other("real", "FLOAT", _FLOAT, _FLOAT_CAST.format("FLOAT")),

@@ -1,7 +1,7 @@
 """What the engine gets beside its own functions: SQL macros, and Python functions over Arrow; only what a query uses."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from inspect import Parameter, Signature
 from typing import Any
@@ -10,10 +10,17 @@ import duckdb
 from duckdb.func import FunctionNullHandling, PythonUDFType
 
 from penstock.sql.functions.rows import Definition, Macro
-from penstock.sql.functions.table import DEFINITIONS
+from penstock.sql.functions.table import AREAS
+from penstock.sql.patterns import matching
 
 __all__ = ["definitions_of", "install"]
 
+_DEFINITIONS: Mapping[str, Definition] = {
+    definition.name: definition
+    for modules in ((matching,), *AREAS.values())
+    for module in modules
+    for definition in module.DEFINITIONS
+}
 _NAME = re.compile(r"\btrino_\w+", re.IGNORECASE)
 
 
@@ -46,7 +53,7 @@ def definitions_of(sql: str) -> Iterator[Definition]:
 def _needed(sql: str, seen: set[str]) -> Iterator[Definition]:
     for match in _NAME.finditer(sql):
         name = match[0].lower()
-        definition = DEFINITIONS.get(name)
+        definition = _DEFINITIONS.get(name)
         if definition is None or name in seen:
             continue
         seen.add(name)

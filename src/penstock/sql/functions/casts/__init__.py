@@ -1,0 +1,1 @@
+"""Conversion: casts between Trino's types, from JSON, and of arrays, maps and rows."""
