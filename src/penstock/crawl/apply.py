@@ -19,7 +19,7 @@ from penstock.crawl.configuration import Configuration
 from penstock.crawl.formats.classes import classes_of
 from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
 from penstock.crawl.model import Crawler, Tally
-from penstock.crawl.targets.model import DescribedTable, Scope
+from penstock.crawl.targets.port import DescribedTable, Scope
 from penstock.errors import AlreadyExists
 
 __all__ = ["MADE_BY", "Applier", "ChangeListener", "OperationCheck"]

@@ -7,16 +7,21 @@ from typing import Literal
 
 from penstock.catalog.model import Column
 from penstock.crawl.access import Starter
-from penstock.crawl.targets.model import OtherTarget
 
 __all__ = [
     "PARQUET",
+    "CatalogTarget",
     "CrawlRecord",
     "Crawler",
     "CrawlerState",
     "DeleteBehavior",
+    "DeltaTarget",
+    "DynamoTarget",
     "FileFormat",
+    "IcebergTarget",
+    "JdbcTarget",
     "LastCrawl",
+    "OtherTarget",
     "RecrawlBehavior",
     "S3Target",
     "SchemaChangePolicy",
@@ -44,6 +49,58 @@ class S3Target:
         """How many files of each folder are read; None is all."""
         size = self.extra.get("SampleSize")
         return size if isinstance(size, int) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JdbcTarget:
+    """Tables of a database. ``path`` is ``DATABASE/SCHEMA/TABLE``, where ``%`` stands for any text."""
+
+    kind: Literal["jdbc"] = "jdbc"
+    connection: str
+    path: str
+    exclusions: Sequence[str] = ()
+    metadata: Sequence[str] = ()
+    """``COMMENTS`` and ``RAWTYPES``: what is kept of each column, besides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DynamoTarget:
+    """A table of DynamoDB. ``scan_all`` None and ``scan_rate`` None are what they are to Glue: all, half of the capacity."""
+
+    kind: Literal["dynamodb"] = "dynamodb"
+    table: str
+    scan_all: bool | None = None
+    scan_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogTarget:
+    """Tables of the catalog, whose folders are crawled."""
+
+    kind: Literal["catalog"] = "catalog"
+    database: str
+    tables: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IcebergTarget:
+    """Folders with Iceberg tables in them, up to ``depth`` folders below."""
+
+    kind: Literal["iceberg"] = "iceberg"
+    paths: Sequence[str]
+    exclusions: Sequence[str] = ()
+    depth: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeltaTarget:
+    """Folders of Delta tables."""
+
+    kind: Literal["delta"] = "delta"
+    paths: Sequence[str]
+
+
+OtherTarget = JdbcTarget | DynamoTarget | CatalogTarget | IcebergTarget | DeltaTarget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

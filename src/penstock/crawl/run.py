@@ -15,18 +15,10 @@ from penstock.crawl.configuration import Configuration
 from penstock.crawl.formats.recognize import recognize
 from penstock.crawl.globs import exclusion
 from penstock.crawl.infer import FoundTable, Problems, infer_tables
-from penstock.crawl.model import Crawler, S3Target, SeenFile, Tally
+from penstock.crawl.model import CatalogTarget, Crawler, DeltaTarget, IcebergTarget, OtherTarget, S3Target, SeenFile, Tally
 from penstock.crawl.store import CrawlStore
 from penstock.crawl.targets.lake_tables import delta_tables, folder_uri, iceberg_tables
-from penstock.crawl.targets.model import (
-    CatalogTarget,
-    DeltaTarget,
-    DescribedTable,
-    IcebergTarget,
-    OtherTarget,
-    Scope,
-    SourceFinder,
-)
+from penstock.crawl.targets.port import DescribedTable, Scope, SourceFinder
 from penstock.errors import DataProblem
 from penstock.lake.locations import SCHEMES, LakePaths
 from penstock.lake.statistics import LakeFile, walk

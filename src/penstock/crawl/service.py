@@ -27,12 +27,12 @@ from penstock.crawl.errors import (
     ScheduleRunning,
 )
 from penstock.crawl.globs import exclusion
-from penstock.crawl.model import Crawler, CrawlRecord, LastCrawl, Tally
+from penstock.crawl.model import CatalogTarget, Crawler, CrawlRecord, DynamoTarget, JdbcTarget, LastCrawl, OtherTarget, Tally
 from penstock.crawl.queue import CrawlQueue
 from penstock.crawl.run import Surroundings, crawl
 from penstock.crawl.store import Change, CrawlStore
 from penstock.crawl.targets.lake_tables import folder_uri
-from penstock.crawl.targets.model import CatalogTarget, DynamoTarget, JdbcTarget, OtherTarget, SourceFinder
+from penstock.crawl.targets.port import SourceFinder
 from penstock.cron import parse_cron
 from penstock.errors import InvalidInput, PenstockError
 from penstock.lake.locations import LakeFolder, LakePaths, parse_uri

@@ -12,8 +12,8 @@ import pytest
 
 from penstock.catalog.connections import Connection, ConnectionService
 from penstock.catalog.service import CatalogService
+from penstock.crawl.model import DynamoTarget, JdbcTarget
 from penstock.crawl.service import CrawlService
-from penstock.crawl.targets.model import DynamoTarget, JdbcTarget
 from penstock.crawl.targets.sources import Sources, login_of
 from penstock.errors import AccessDenied, InvalidInput
 from penstock.secrets.model import SecretValue

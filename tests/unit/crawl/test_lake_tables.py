@@ -12,8 +12,7 @@ from pyiceberg.types import DoubleType
 
 from penstock.catalog.inputs import DatabaseInput, TableInput
 from penstock.catalog.model import Column, StorageDescriptor
-from penstock.crawl.model import SchemaChangePolicy
-from penstock.crawl.targets.model import CatalogTarget, DeltaTarget, IcebergTarget
+from penstock.crawl.model import CatalogTarget, DeltaTarget, IcebergTarget, SchemaChangePolicy
 from penstock.errors import InvalidInput
 from tests.unit.crawl.crawl_world import World
 

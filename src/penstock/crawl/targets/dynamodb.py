@@ -10,7 +10,8 @@ from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, StorageDescriptor, Table
 from penstock.client.databases.dynamodb import is_whole
 from penstock.crawl.formats.shapes import Shape, columns_of, merged
-from penstock.crawl.targets.model import DescribedTable, DynamoTarget, Scope
+from penstock.crawl.model import DynamoTarget
+from penstock.crawl.targets.port import DescribedTable, Scope
 from penstock.errors import DataProblem, EnvironmentProblem
 
 __all__ = ["dynamodb_client", "dynamodb_table"]

@@ -11,7 +11,8 @@ from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, StorageDescriptor, Table
 from penstock.crawl.globs import exclusion
 from penstock.crawl.infer import Problems
-from penstock.crawl.targets.model import DeltaTarget, DescribedTable, IcebergTarget, Scope
+from penstock.crawl.model import DeltaTarget, IcebergTarget
+from penstock.crawl.targets.port import DescribedTable, Scope
 from penstock.errors import DataProblem, InvalidInput, NotFound
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.iceberg.glue_tables import table_input

@@ -10,7 +10,8 @@ from penstock.catalog.model import Column, StorageDescriptor, Table
 from penstock.client.databases.jdbc_url import DatabaseAddress, glue_address
 from penstock.client.databases.postgresql import connected
 from penstock.crawl.globs import exclusion
-from penstock.crawl.targets.model import DescribedTable, JdbcTarget, Scope
+from penstock.crawl.model import JdbcTarget
+from penstock.crawl.targets.port import DescribedTable, Scope
 from penstock.errors import InvalidInput, LimitExceeded
 from penstock.wildcards import linear_matcher
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.catalog.connections import ConnectionService
+from penstock.crawl.model import DynamoTarget, JdbcTarget
 from penstock.crawl.targets.dynamodb import dynamodb_table
-from penstock.crawl.targets.model import DescribedTable, DynamoTarget, JdbcTarget, Scope
+from penstock.crawl.targets.port import DescribedTable, Scope
 from penstock.crawl.targets.postgresql import SecretReader, address_of, database_tables, path_of
 from penstock.errors import AccessDenied, InvalidInput
 from penstock.secrets.service import SecretsService
@@ -32,7 +33,7 @@ def login_of(secrets: SecretsService, account: str, secret_id: str) -> Mapping[s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """A :class:`~penstock.crawl.targets.model.SourceFinder`.
+    """A :class:`~penstock.crawl.targets.port.SourceFinder`.
 
     ``hosts`` are those that crawls may connect to, as ``HOST`` or ``HOST:PORT``; ``secret_of`` reads a secret with a login;
     ``dynamodb`` makes a client of DynamoDB, None if this account may not read it.

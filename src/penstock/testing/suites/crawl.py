@@ -11,9 +11,20 @@ from penstock.access.principals import Caller, SessionContext
 from penstock.catalog.model import Column
 from penstock.crawl.access import Starter
 from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
-from penstock.crawl.model import Crawler, LastCrawl, S3Target, SchemaChangePolicy, SeenFile, Tally
+from penstock.crawl.model import (
+    CatalogTarget,
+    Crawler,
+    DeltaTarget,
+    DynamoTarget,
+    IcebergTarget,
+    JdbcTarget,
+    LastCrawl,
+    S3Target,
+    SchemaChangePolicy,
+    SeenFile,
+    Tally,
+)
 from penstock.crawl.store import CrawlStore
-from penstock.crawl.targets.model import CatalogTarget, DeltaTarget, DynamoTarget, IcebergTarget, JdbcTarget
 
 __all__ = ["CrawlStoreSuite"]
 

@@ -14,9 +14,8 @@ from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.catalog.service import CatalogService
 from penstock.crawl.access import LateAccess, Starter
-from penstock.crawl.model import LastCrawl
+from penstock.crawl.model import JdbcTarget, LastCrawl
 from penstock.crawl.service import CrawlService
-from penstock.crawl.targets.model import JdbcTarget
 from penstock.store.memory.catalog import MemoryCatalogStore
 from penstock.store.memory.crawl import MemoryCrawlStore
 from tests.unit.api.aws.test_policy_authorizer import A, allow

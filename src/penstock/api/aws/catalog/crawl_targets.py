@@ -4,14 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock.api.aws.protocol.values import Request, present
-from penstock.crawl.targets.model import (
-    CatalogTarget,
-    DeltaTarget,
-    DynamoTarget,
-    IcebergTarget,
-    JdbcTarget,
-    OtherTarget,
-)
+from penstock.crawl.model import CatalogTarget, DeltaTarget, DynamoTarget, IcebergTarget, JdbcTarget, OtherTarget
 from penstock.errors import InvalidInput
 
 __all__ = ["other_shapes", "other_targets"]

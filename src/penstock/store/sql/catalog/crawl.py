@@ -16,24 +16,22 @@ from penstock.crawl.access import Starter
 from penstock.crawl.errors import CrawlerExists, CrawlerNotFound, CrawlerRunning
 from penstock.crawl.model import (
     PARQUET,
+    CatalogTarget,
     Crawler,
     CrawlRecord,
+    DeltaTarget,
+    DynamoTarget,
     FileFormat,
+    IcebergTarget,
+    JdbcTarget,
     LastCrawl,
+    OtherTarget,
     S3Target,
     SchemaChangePolicy,
     SeenFile,
     Tally,
 )
 from penstock.crawl.store import Change
-from penstock.crawl.targets.model import (
-    CatalogTarget,
-    DeltaTarget,
-    DynamoTarget,
-    IcebergTarget,
-    JdbcTarget,
-    OtherTarget,
-)
 from penstock.store.sql.catalog.codec import ColumnsCache, dump_columns
 from penstock.store.sql.database import Database, metadata
 
