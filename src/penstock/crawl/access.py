@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.access.principals import Caller
-from penstock.errors import AccessDenied
 
-__all__ = ["AccessOf", "CrawlAccess", "LateAccess", "Starter"]
+__all__ = ["AccessOf", "CrawlAccess", "Starter"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,23 +44,3 @@ class CrawlAccess(Protocol):
 
 AccessOf = Callable[[str, Starter, str, str, str], CrawlAccess]
 """Returns the access of an account's crawl, by account, starter, crawler's name, its role and the id of its run."""
-
-
-class LateAccess:
-    """The :data:`AccessOf` of a process: set once its policies are wired, which is after its crawlers are."""
-
-    def __init__(self) -> None:
-        self._of: AccessOf | None = None
-
-    @property
-    def of(self) -> AccessOf:
-        """What says what crawls may do. Raises :class:`~penstock.errors.AccessDenied` before it is set: nothing passes."""
-        if self._of is None:
-            raise AccessDenied(
-                "The crawl is refused: the policies are not loaded yet.", remedy="Start it again when the server is ready."
-            )
-        return self._of
-
-    @of.setter
-    def of(self, of: AccessOf) -> None:
-        self._of = of

@@ -15,6 +15,7 @@ from penstock.catalog.indexes import PartitionIndex
 from penstock.catalog.inputs import DatabaseInput, PartitionInput, TableInput
 from penstock.catalog.model import Column, Partition, SerDeInfo, StorageDescriptor, Table
 from penstock.catalog.service import CatalogService
+from penstock.crawl.access import CrawlAccess
 from penstock.crawl.configuration import Configuration
 from penstock.crawl.formats.classes import classes_of
 from penstock.crawl.infer import FoundTable, Problems, merge_columns, table_name
@@ -22,13 +23,7 @@ from penstock.crawl.model import Crawler, Tally
 from penstock.crawl.targets.port import DescribedTable, Scope
 from penstock.errors import AlreadyExists
 
-__all__ = ["MADE_BY", "Applier", "ChangeListener", "OperationCheck"]
-
-OperationCheck = Callable[[str, Mapping[str, Any]], None]
-"""A function that raises if an operation of Glue's catalog (name and request) is denied."""
-
-ChangeListener = Callable[[str, str, str], None]
-"""A function that is called after a change of a table: Glue's operation, the database, the table's name."""
+__all__ = ["MADE_BY", "Applier"]
 
 MADE_BY = "UPDATED_BY_CRAWLER"
 _DEPRECATED = "DEPRECATED_BY_CRAWLER"
@@ -45,7 +40,7 @@ _STATISTICS = ("objectCount", "recordCount", "sizeKey", "averageRecordSize")
 class Applier:
     """One crawl's writes. ``check`` is called between batches and raises to end the crawl.
 
-    ``told`` hears of each table that was changed, with Glue's operation; ``only`` are the tables that may be, None for all.
+    ``access`` decides on each change and records it; ``only`` are the tables that may be changed, None for all.
     """
 
     def __init__(
@@ -56,14 +51,12 @@ class Applier:
         *,
         now: datetime,
         check: Callable[[], None],
-        check_operation: OperationCheck | None = None,
-        told: ChangeListener | None = None,
+        access: CrawlAccess,
         tally: Tally | None = None,
         only: Sequence[str] | None = None,
     ) -> None:
-        self._told = told
+        self._access = access
         self._only = None if only is None else {name.lower() for name in only}
-        self._operation_check = check_operation
         self._catalog = catalog
         self._crawler = crawler
         self._database = crawler.database or "default"
@@ -145,8 +138,7 @@ class Applier:
         try:
             tables = self._catalog.tables(self._database)
         except DatabaseNotFound:
-            if self._operation_check is not None:
-                self._operation_check("CreateDatabase", {"DatabaseInput": {"Name": self._database}})
+            self._access.check("CreateDatabase", {"DatabaseInput": {"Name": self._database}})
             # Another crawl may create it at the same time; a conflict on a table reads the tables again.
             with suppress(DatabaseExists):
                 self._catalog.create_database(DatabaseInput(name=self._database))
@@ -334,13 +326,11 @@ class Applier:
 
     def _check_operation(self, operation: str, table: str, wanted: TableInput | None = None) -> None:
         """Raise if an operation on a table is denied; ``wanted`` is what the table is to be, for where it points to."""
-        if self._operation_check is None:
-            return
         request: dict[str, Any] = {"DatabaseName": self._database, "Name": table}
         if wanted is not None:
             storage = {"Location": wanted.storage.location}
             request["TableInput"] = {"Name": table, "StorageDescriptor": storage, "Parameters": dict(wanted.parameters)}
-        self._operation_check(operation, request)
+        self._access.check(operation, request)
 
     def _owns(self, table: Table) -> bool:
         return table.parameters.get(MADE_BY) == self._crawler.name
@@ -369,8 +359,7 @@ class Applier:
             self.tally = replace(self.tally, changes=(*self.tally.changes, (change, table)))
 
     def _tell(self, operation: str, table: str) -> None:
-        if self._told is not None:
-            self._told(operation, self._database, table)
+        self._access.changed(operation, {"DatabaseName": self._database, "Name": table})
 
     def _count(self, **added: int) -> None:
         self.tally = replace(self.tally, **{name: getattr(self.tally, name) + count for name, count in added.items()})

@@ -12,6 +12,7 @@ __all__ = [
     "PARQUET",
     "CatalogTarget",
     "CrawlRecord",
+    "CrawlStatus",
     "Crawler",
     "CrawlerState",
     "DeleteBehavior",
@@ -30,6 +31,7 @@ __all__ = [
     "UpdateBehavior",
 ]
 
+CrawlStatus = Literal["SUCCEEDED", "CANCELLED", "FAILED"]
 CrawlerState = Literal["READY", "RUNNING", "STOPPING"]
 RecrawlBehavior = Literal["CRAWL_EVERYTHING", "CRAWL_NEW_FOLDERS_ONLY"]
 UpdateBehavior = Literal["UPDATE_IN_DATABASE", "LOG"]
@@ -145,7 +147,7 @@ class Tally:
 class LastCrawl:
     """The end of a crawl: SUCCEEDED, CANCELLED or FAILED. ``message`` is the reason, or the problems."""
 
-    status: Literal["SUCCEEDED", "CANCELLED", "FAILED"]
+    status: CrawlStatus
     message: str | None = None
     start_time: datetime
     end_time: datetime

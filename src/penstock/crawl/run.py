@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from penstock.catalog.model import Column
 from penstock.catalog.service import CatalogService
-from penstock.crawl.apply import Applier, ChangeListener, OperationCheck
+from penstock.crawl.access import CrawlAccess
+from penstock.crawl.apply import Applier
 from penstock.crawl.classifiers.model import Recognizer
 from penstock.crawl.configuration import Configuration
 from penstock.crawl.formats.recognize import recognize
@@ -23,7 +24,7 @@ from penstock.errors import DataProblem
 from penstock.lake.locations import SCHEMES, LakePaths
 from penstock.lake.statistics import LakeFile, walk
 
-__all__ = ["Surroundings", "crawl"]
+__all__ = ["CrawlContext", "crawl"]
 
 _READERS = 4
 _BATCH = 500
@@ -31,11 +32,11 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class CrawlContext:
     """What a crawl works with.
 
-    ``check`` is called often and raises to end the crawl early; ``check_operation`` raises before a change that is
-    denied. ``custom`` are the crawler's own classifiers; ``anew`` says that files are read again because those changed.
+    ``check`` is called often and raises to end the crawl early; ``access`` decides on its changes and records them.
+    ``custom`` are the crawler's own classifiers; ``anew`` says that files are read again because those changed.
     ``sources`` finds tables outside the lake, None if the server reads none.
     """
 
@@ -44,19 +45,18 @@ class Surroundings:
     lake: LakePaths
     now: datetime
     check: Callable[[], None]
-    check_operation: OperationCheck | None = None
+    access: CrawlAccess
     custom: Sequence[Recognizer] = ()
     anew: bool = False
     sources: SourceFinder | None = None
-    told: ChangeListener | None = None
 
 
-def crawl(crawler: Crawler, around: Surroundings) -> Tally:
+def crawl(crawler: Crawler, context: CrawlContext) -> Tally:
     """Run ``crawler`` once and return its counts.
 
     Raises :class:`PenstockError` if the crawl cannot continue; the files read by then are remembered.
     """
-    run = _Crawl(crawler, around)
+    run = _Crawl(crawler, context)
     catalog_targets = [target for target in crawler.others if isinstance(target, CatalogTarget)]
     found = {table.location: table for target in crawler.targets for table in run.tables(target, run.settings)}
     described, scopes = run.described()
@@ -89,10 +89,10 @@ def crawl(crawler: Crawler, around: Surroundings) -> Tally:
 class _Crawl:
     """One crawl's reading, and what it has read."""
 
-    def __init__(self, crawler: Crawler, around: Surroundings) -> None:
+    def __init__(self, crawler: Crawler, context: CrawlContext) -> None:
         self._crawler = crawler
-        self._around = around
-        self._seen = dict(around.store.seen(crawler.name))
+        self._context = context
+        self._seen = dict(context.store.seen(crawler.name))
         self._folders = {_folder_of(uri) for uri in self._seen}
         self.settings = Configuration.stored(crawler.configuration)
         self.problems = Problems()
@@ -101,37 +101,36 @@ class _Crawl:
 
     def applier(self, crawler: Crawler, tally: Tally, *, only: Sequence[str] | None = None) -> Applier:
         """Return what writes to the catalog, counting on from ``tally``; ``only`` are the tables that it may change."""
-        around = self._around
+        context = self._context
         return Applier(
-            around.catalog,
+            context.catalog,
             crawler,
             self.problems,
-            now=around.now,
-            check=around.check,
-            check_operation=around.check_operation,
-            told=around.told,
+            now=context.now,
+            check=context.check,
+            access=context.access,
             tally=tally,
             only=only,
         )
 
     def tables(self, target: S3Target, settings: Configuration) -> Sequence[FoundTable]:
         """Read the files of a folder that are new or changed; return the tables of all of them."""
-        around, location = self._around, folder_uri(target.path)
+        context, location = self._context, folder_uri(target.path)
         everything = self._crawler.recrawl == "CRAWL_EVERYTHING"
-        files = _list(around.lake, target, location, around.check)
+        files = _list(context.lake, target, location, context.check)
         if not everything:
             files = {uri: file for uri, file in files.items() if uri in self._seen or _folder_of(uri) not in self._folders}
         files = _sampled(files, target.sample_size)
         unread = {
             uri: file
             for uri, file in files.items()
-            if (around.anew or not _is_known(file, self._seen.get(uri))) and (everything or _is_new(self._seen.get(uri)))
+            if (context.anew or not _is_known(file, self._seen.get(uri))) and (everything or _is_new(self._seen.get(uri)))
         }
         self.read += len(unread)
         for uri in unread:
-            around.lake.readable(uri)
-        for batch in _read(unread, around.check, around.custom):
-            around.store.remember(self._crawler.name, batch, [])
+            context.lake.readable(uri)
+        for batch in _read(unread, context.check, context.custom):
+            context.store.remember(self._crawler.name, batch, [])
             self._seen.update((file.uri, file) for file in batch)
         # A file that was deleted between listing and reading is in neither.
         mine = {uri: self._seen[uri] for uri in files if uri in self._seen}
@@ -142,7 +141,7 @@ class _Crawl:
         """Read the folders of tables that are in the catalog; each is one table, whatever is in it."""
         found: dict[str, FoundTable] = {}
         for name in target.tables:
-            location = self._around.catalog.table(target.database, name).storage.location or ""
+            location = self._context.catalog.table(target.database, name).storage.location or ""
             if not location.startswith(SCHEMES):
                 self.problems.add(f"Table {name} is skipped: it is not in the lake.")
                 continue
@@ -162,23 +161,23 @@ class _Crawl:
         return [found[key] for key in sorted(found, key=lambda key: (key[0], key[1] or ""))], scopes
 
     def _described(self, target: OtherTarget) -> tuple[Sequence[DescribedTable], Sequence[Scope]]:
-        around = self._around
+        context = self._context
         match target:
             case CatalogTarget():
                 return [], []
             case IcebergTarget():
-                return iceberg_tables(around.lake, target, self.problems, around.check)
+                return iceberg_tables(context.lake, target, self.problems, context.check)
             case DeltaTarget():
-                return delta_tables(around.lake, target, self.problems)
+                return delta_tables(context.lake, target, self.problems)
             case _:
-                if around.sources is None:
+                if context.sources is None:
                     raise DataProblem("This server reads no tables outside the lake.")
-                return around.sources.find(target, around.check)
+                return context.sources.find(target, context.check)
 
     def forget(self) -> None:
         """Forget the files that are gone."""
         gone = [uri for uri in self._seen if uri not in self.current]
-        self._around.store.remember(self._crawler.name, [], gone)
+        self._context.store.remember(self._crawler.name, [], gone)
 
 
 def _list(lake: LakePaths, target: S3Target, location: str, check: Callable[[], None]) -> dict[str, LakeFile]:

@@ -5,7 +5,6 @@ import contextlib
 import gc
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
-from functools import partial
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -15,10 +14,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock import __version__
 from penstock.access.authenticate import Authenticator
-from penstock.access.principals import Caller
-from penstock.access.sts import TokenService
-from penstock.api.access_checker import AccessChecker
-from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.unserved import UnservedServices
@@ -31,8 +26,6 @@ from penstock.api.limits import Limits
 from penstock.errors import AccessDenied, PenstockError
 from penstock.server.auditing import open_audit
 from penstock.server.iceberg import build_iceberg
-from penstock.server.jobs import GLUE
-from penstock.server.lakes import Lakes
 from penstock.server.observe import AccessLog, Metrics
 from penstock.server.registry_metrics import registry_metrics
 from penstock.server.run_requests import RUN_PATH, run_routes
@@ -49,25 +42,13 @@ _BESIDE = frozenset({"/healthz", "/readyz", "/metrics"})
 
 def build_app(settings: ServerSettings) -> ASGIApp:
     """Return the application for ``settings``, whose store has been prepared (:func:`penstock.server.wiring.prepare`)."""
-    services = wire(settings)
+    audit, close_audit = open_audit(settings)
+    services = wire(settings, audit)
     metrics = Metrics(AccessLog() if settings.access_log else None, folder=settings.metrics_folder)
-    directory = services.directory
+    directory, authorizer = services.directory, services.authorizer
     keys = directory.keys
     authenticator = Authenticator(keys=keys, region=settings.region, sessions=directory.sessions)
-    lakes = Lakes.under(settings)
-    access_checker = AccessChecker(directory.authorizer, region=settings.region, bucket_policy=lakes.bucket_policy)
     limits = Limits.of_process(settings.requests_per_second, processes=settings.workers)
-    audit, close_audit = open_audit(settings)
-    role_of_glue = partial(_role_of_glue, directory.tokens, settings.region)
-    authorizer = PolicyAuthorizer(
-        access_checker,
-        services.tenants,
-        directory.store,
-        region=settings.region,
-        audit=audit,
-        role_of_glue=role_of_glue,
-    )
-    services.crawl_access.of = authorizer.crawl_access
     aws = AwsApp(
         EndpointTable(services.operations),
         authenticator=authenticator if settings.authenticate else None,
@@ -83,7 +64,7 @@ def build_app(settings: ServerSettings) -> ASGIApp:
         keys=keys if settings.authenticate else None,
         account=settings.account,
         observer=metrics,
-        access_checker=access_checker,
+        access_checker=services.access_checker,
         tenants=services.tenants,
         limits=limits,
         insecure_basic_auth=settings.insecure_basic_auth,
@@ -119,14 +100,6 @@ def build_app(settings: ServerSettings) -> ASGIApp:
             await operational(scope, receive, send)
 
     return app
-
-
-def _role_of_glue(tokens: TokenService, region: str, account: str, role: str, session: str) -> Caller | None:
-    """Return a session of a role that Glue may assume; None if there is no such role."""
-    try:
-        return tokens.assume_role_as_service(GLUE, role, session, account=account, region=region).caller
-    except PenstockError:
-        return None
 
 
 def _is_aws(scope: Scope) -> bool:

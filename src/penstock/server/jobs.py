@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.access.principals import Caller
 from penstock.access.sts import TokenService
 from penstock.api.aws import logs
 from penstock.api.aws.catalog.tags import Tagged
@@ -12,7 +13,7 @@ from penstock.api.aws.jobs import security, sessions, triggers, workflows
 from penstock.api.aws.protocol.operations import OperationSet
 from penstock.crawl.model import Crawler
 from penstock.crawl.service import CrawlService
-from penstock.errors import NotFound
+from penstock.errors import NotFound, PenstockError
 from penstock.jobs.bookmarks import BookmarkService
 from penstock.jobs.definitions import JobService
 from penstock.jobs.model import JobRun
@@ -29,9 +30,9 @@ from penstock.runs.runner import JobRunner
 from penstock.server.isolation import JobSurroundings, isolation_of
 from penstock.settings.server import ServerSettings
 
-__all__ = ["GLUE", "TenantJobs", "run_credentials"]
+__all__ = ["TenantJobs", "role_of_glue", "run_credentials"]
 
-GLUE = "glue.amazonaws.com"
+_GLUE = "glue.amazonaws.com"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +172,7 @@ def run_credentials(settings: ServerSettings, tokens: TokenService, run: JobRun,
         return {"AccessKeyId": "penstock", "SecretAccessKey": "penstock", "Expiration": "2099-01-01T00:00:00Z"}
     # At most 64 characters.
     name = f"GlueJobRunnerSession-{run.id[-40:]}"
-    key = tokens.assume_role_as_service(GLUE, run.settings["Role"], name, account=account, region=settings.region)
+    key = tokens.assume_role_as_service(_GLUE, run.settings["Role"], name, account=account, region=settings.region)
     return {
         "RoleArn": key.caller.arn_for_policies,
         "AccessKeyId": key.access_key_id,
@@ -179,3 +180,11 @@ def run_credentials(settings: ServerSettings, tokens: TokenService, run: JobRun,
         "Token": key.token,
         "Expiration": key.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
     }
+
+
+def role_of_glue(tokens: TokenService, region: str, account: str, role: str, session: str) -> Caller | None:
+    """Return a session of a role that Glue may assume; None if there is no such role."""
+    try:
+        return tokens.assume_role_as_service(_GLUE, role, session, account=account, region=region).caller
+    except PenstockError:
+        return None

@@ -16,26 +16,41 @@ _log = logging.getLogger("penstock.server")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedTenant(Tenant):
-    """A tenant with its AWS operations. ``recover`` fails work of a dead server; ``close`` ends its services."""
+    """A tenant with its AWS operations.
+
+    ``recover`` fails work of a dead server, ``begin`` begins the work in the background, ``close`` ends the services.
+    """
 
     operations: Sequence[OperationSet]
     recover: Callable[[], None]
+    begin: Callable[[], None]
     close: Callable[[], None]
     jobs: TenantJobs
 
 
 class ServedTenants:
-    """The tenants of this process: the first one from the start, each other one from the first request for it."""
+    """The tenants of this process: the first one from :meth:`open` on, each other one from the first request for it.
 
-    def __init__(self, first: ServedTenant, *, known: Callable[[str], bool], start: Callable[[str], ServedTenant]) -> None:
-        self.first = first
+    ``known`` tells whether an account exists.
+    """
+
+    first: ServedTenant
+
+    def __init__(self, known: Callable[[str], bool]) -> None:
         self._known = known
-        self._start = start
-        self._running: dict[str, ServedTenant] = {first.account: first}
-        self._handlers: dict[str, Mapping[tuple[str, str], AnyHandler]] = {first.account: _handlers(first)}
+        self._start: Callable[[str], ServedTenant] | None = None
+        self._running: dict[str, ServedTenant] = {}
+        self._handlers: dict[str, Mapping[tuple[str, str], AnyHandler]] = {}
         self._lock = Lock()
         self._working = False
         self._closed = False
+
+    def open(self, first: ServedTenant, start: Callable[[str], ServedTenant]) -> None:
+        """Serve ``first``, and every other account by the services that ``start`` makes for it."""
+        self.first = first
+        self._start = start
+        self._running[first.account] = first
+        self._handlers[first.account] = _handlers(first)
 
     def running(self, account: str) -> ServedTenant | None:
         """Return the tenant if its services run already. Reads no store."""
@@ -48,7 +63,7 @@ class ServedTenants:
             return tenant
         with self._lock:
             tenant = self._running.get(account)
-            if tenant is None and not self._closed:
+            if tenant is None and self._start is not None and not self._closed:
                 tenant = self._start(account)
                 if self._working:
                     self._begin(tenant)
@@ -81,7 +96,7 @@ class ServedTenants:
             tenant.recover()
         except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
             self._complain(tenant.account)
-        tenant.jobs.begin()
+        tenant.begin()
 
     def _complain(self, account: str) -> None:
         if not self._closed:

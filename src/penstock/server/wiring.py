@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from penstock.access.audit.log import AuditSink, NullAuditSink
 from penstock.access.federation.oidc_keys import IssuerKeys
 from penstock.access.sessions import Sessions
 from penstock.access.sts import TokenService
+from penstock.api.access_checker import AccessChecker
 from penstock.api.aws import cloudtrail, tagging
 from penstock.api.aws.athena import operations as athena
+from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.api.aws.catalog import classifiers, connections, crawlers, data_quality
 from penstock.api.aws.catalog import operations as catalog
 from penstock.api.aws.catalog.changes import CatalogOperations
@@ -31,7 +34,7 @@ from penstock.catalog.connections import ConnectionService
 from penstock.catalog.model import Column, SchemaReference
 from penstock.catalog.service import CatalogService
 from penstock.catalog.tables import ColumnSource
-from penstock.crawl.access import LateAccess
+from penstock.crawl.access import AccessOf
 from penstock.crawl.classifiers.service import ClassifierService
 from penstock.crawl.service import CrawlService
 from penstock.crawl.targets.dynamodb import dynamodb_client
@@ -50,7 +53,7 @@ from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.server.directory import Directory, connect_store
 from penstock.server.isolation import JobSurroundings, check_jobs
-from penstock.server.jobs import TenantJobs
+from penstock.server.jobs import TenantJobs, role_of_glue
 from penstock.server.lakes import Lakes
 from penstock.server.readiness import Readiness
 from penstock.server.tenants import ServedTenant, ServedTenants
@@ -90,8 +93,8 @@ class Services:
     children: ChildPool
     """Runs the statements of all accounts; a process of it serves only one account."""
     seal: Sealer
-    crawl_access: LateAccess
-    """Its ``of`` is to be set to what says what crawls may do."""
+    access_checker: AccessChecker
+    authorizer: PolicyAuthorizer
 
     @property
     def schemas(self) -> RegistryService:
@@ -112,10 +115,10 @@ class Services:
         self.database.close()
 
 
-def wire(settings: ServerSettings) -> Services:
-    """Return the services over the settings' store, which has been prepared."""
+def wire(settings: ServerSettings, audit: AuditSink) -> Services:
+    """Return the services over the settings' store, which has been prepared; ``audit`` is the process's audit log."""
     database = connect_store(settings.store_url)
-    return _assemble(settings, database, sealer_of(settings.master_key_file, database))
+    return _assemble(settings, database, sealer_of(settings.master_key_file, database), audit)
 
 
 def prepare(settings: ServerSettings) -> None:
@@ -128,7 +131,7 @@ def prepare(settings: ServerSettings) -> None:
     IssuerKeys(settings.oidc_keys).check()
     lakes.make(settings.account)
     check_jobs(settings)
-    services = wire(settings)
+    services = wire(settings, NullAuditSink())  # crawls are not begun, and nothing is served
     try:
         migrate(services.database)
         for risk in services.database.risks():
@@ -149,14 +152,14 @@ def offline_coverage() -> dict[str, dict[str, bool]]:
     """Return every operation of AWS, by service, and whether it is served. Needs no store."""
     nowhere = Path(os.devnull)
     settings = ServerSettings(store_url="sqlite://", lake=nowhere, account_lakes=nowhere, master_key_file=nowhere)
-    services = _assemble(settings, Database(settings.store_url), Sealer(bytes(32)))
+    services = _assemble(settings, Database(settings.store_url), Sealer(bytes(32)), NullAuditSink())
     try:
         return EndpointTable(services.operations).coverage()
     finally:
         services.close()
 
 
-def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> Services:
+def _assemble(settings: ServerSettings, database: Database, sealer: Sealer, audit: AuditSink) -> Services:
     lakes = Lakes.under(settings)
     directory = Directory.over(
         SqlAccessStore(database, sealer),
@@ -165,16 +168,26 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         make_lake=lakes.make,
         oidc_keys=settings.oidc_keys,
     )
+    tenants = ServedTenants(lambda account: directory.accounts.find(account) is not None)
+    access_checker = AccessChecker(directory.authorizer, region=settings.region, bucket_policy=lakes.bucket_policy)
+    authorizer = PolicyAuthorizer(
+        access_checker,
+        tenants,
+        directory.store,
+        region=settings.region,
+        first=settings.account,
+        audit=audit,
+        role_of_glue=partial(role_of_glue, directory.tokens, settings.region),
+    )
     parts = _Parts(
         settings=settings,
         lakes=lakes,
         sealer=sealer,
         children=ChildPool(),
         tokens=directory.tokens,
-        access=LateAccess(),
+        crawl_access=authorizer.crawl_access,
         accounts=lambda: len(directory.accounts.list()),
     )
-    first = _tenant(parts, settings.account, database)
 
     def start(account: str) -> ServedTenant:
         lakes.make(account)
@@ -183,15 +196,17 @@ def _assemble(settings: ServerSettings, database: Database, sealer: Sealer) -> S
         tenant = _tenant(parts, account, own)
         return replace(tenant, close=_in_order(tenant.close, own.close))
 
+    tenants.open(_tenant(parts, settings.account, database), start)
     return Services(
         database=database,
         directory=directory,
-        tenants=ServedTenants(first, known=lambda account: directory.accounts.find(account) is not None, start=start),
-        operations=(*first.operations, *directory.operations),
+        tenants=tenants,
+        operations=(*tenants.first.operations, *directory.operations),
         readiness=Readiness(database, _folders(settings, database), minimum_free=settings.minimum_free),
         children=parts.children,
         seal=sealer,
-        crawl_access=parts.access,
+        access_checker=access_checker,
+        authorizer=authorizer,
     )
 
 
@@ -219,7 +234,7 @@ class _Parts:
     sealer: Sealer
     children: ChildPool
     tokens: TokenService
-    access: LateAccess
+    crawl_access: AccessOf
     accounts: Callable[[], int]
 
 
@@ -242,7 +257,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         classifiers=kinds,
         sources=_sources(settings, account, kept, secrets),
         account=account,
-        access=parts.access,
+        access=parts.crawl_access,
     )
     cluster = _spark_sql(settings, account, lake)
     statements = QueryService(
@@ -293,6 +308,7 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         operations=operations if database.is_sqlite else tuple(replace(each, inline=frozenset()) for each in operations),
         jobs=jobs,
         recover=_in_order(crawls.recover, statements.recover),
+        begin=_in_order(crawls.begin, jobs.begin),
         close=_in_order(jobs.close, statements.close, *([cluster.close] if cluster is not None else []), crawls.close),
     )
 

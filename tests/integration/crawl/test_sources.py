@@ -25,7 +25,7 @@ from penstock.store.memory.secrets import MemorySecretStore
 from penstock.store.sql.database import Database
 from penstock.testing.dynamodb import DynamoDBLocal
 from penstock.testing.postgres import running_postgres
-from tests.unit.crawl.crawl_world import World
+from tests.unit.crawl.crawl_world import Unchecked, World
 
 ACCOUNT = "000000000000"
 EPOCH = datetime.fromtimestamp(0, UTC)
@@ -77,7 +77,7 @@ def world(tmp_path: Path, place: tuple[str, str], dynamodb: DynamoDBLocal) -> It
         hosts=(place[0],),
         dynamodb=dynamodb.client,
     )
-    made.crawls = CrawlService(made.store, made.catalog, made.lake, sources=sources, access=None)
+    made.crawls = CrawlService(made.store, made.catalog, made.lake, sources=sources, access=Unchecked)
     yield made
     made.crawls.close()
 

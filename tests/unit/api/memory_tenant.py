@@ -23,6 +23,6 @@ def memory_tenant(schemas: RegistryService) -> Tenant:
         schemas=schemas,
         secrets=SecretsService(MemorySecretStore(), region=schemas.identity.region),
         tables=tables,
-        crawls=CrawlService(MemoryCrawlStore(), tables, LakeFolder(Path("no-lake")), access=None),
+        crawls=CrawlService(MemoryCrawlStore(), tables, LakeFolder(Path("no-lake"))),
         lake_formation=LakeFormation(MemoryLakeFormationStore(), account=schemas.identity.account),
     )

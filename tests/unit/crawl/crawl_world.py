@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +23,25 @@ from penstock.lake.statistics import read_parquet_footer
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 
+class Unchecked:
+    """A :class:`~penstock.crawl.access.CrawlAccess` that allows everything."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def check_start(self) -> None:
+        pass
+
+    def check(self, operation: str, request: Mapping[str, Any]) -> None:
+        pass
+
+    def check_files(self, action: str, uris: Sequence[str], table: tuple[str, str] | None = None, /) -> Sequence[str]:
+        return ["s3://"]
+
+    def changed(self, operation: str, request: Mapping[str, Any]) -> None:
+        pass
+
+
 class World:
     """A lake, a catalog and crawlers over it."""
 
@@ -30,7 +49,7 @@ class World:
         self.lake = LakeFolder(root)
         self.catalog = catalog
         self.store = store
-        self.crawls = CrawlService(store, catalog, self.lake, access=None)
+        self.crawls = CrawlService(store, catalog, self.lake, access=Unchecked)
         (root / "lake").mkdir()
 
     def write(self, key: str, **columns: Any) -> Path:

@@ -16,7 +16,7 @@ from penstock.crawl.model import S3Target
 from penstock.crawl.service import CrawlService
 from penstock.errors import DataProblem, InvalidInput
 from penstock.store.memory.resources import MemoryResourceStore
-from tests.unit.crawl.crawl_world import NOW, World
+from tests.unit.crawl.crawl_world import NOW, Unchecked, World
 
 # Apache HTTP server documentation, "Log Files": its examples of the common and the combined log format.
 COMMON = '127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326'
@@ -150,7 +150,7 @@ def test_rules_of_delimited_text() -> None:
 def classifiers(world: World) -> ClassifierService:
     made = ClassifierService(MemoryResourceStore())
     world.crawls.close()
-    world.crawls = CrawlService(world.store, world.catalog, world.lake, classifiers=made, access=None)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, classifiers=made, access=Unchecked)
     return made
 
 

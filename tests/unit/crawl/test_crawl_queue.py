@@ -9,16 +9,16 @@ from penstock.crawl.errors import TooManyCrawls
 from penstock.crawl.model import Crawler
 from penstock.crawl.service import CrawlService
 from penstock.errors import StorageFull
-from tests.unit.crawl.crawl_world import World, held_up, wait
+from tests.unit.crawl.crawl_world import Unchecked, World, held_up, wait
 
 
 @pytest.fixture
 def crowd(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Crawlers c0 to c6: two of the first four run and stand still until the event is set, two wait; four is the bound."""
-    monkeypatch.setattr("penstock.crawl.service._MAX_CRAWLS", 4)
-    monkeypatch.setattr("penstock.crawl.service._POLL_SECONDS", 0.0)
-    monkeypatch.setattr("penstock.crawl.service._HEARTBEAT_SECONDS", 0.01)
-    world.crawls = CrawlService(world.store, world.catalog, world.lake, access=None)
+    monkeypatch.setattr("penstock.crawl.runner._MAX_CRAWLS", 4)
+    monkeypatch.setattr("penstock.crawl.runner._POLL_SECONDS", 0.0)
+    monkeypatch.setattr("penstock.crawl.ownership._HEARTBEAT_SECONDS", 0.01)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, access=Unchecked)
     entered, go = threading.Event(), threading.Event()
     held_up(monkeypatch, entered, lambda: go.wait(30))
     for number in range(7):
@@ -57,7 +57,7 @@ def test_a_crawl_that_waits_is_stopped_at_once_and_its_place_is_free(world: Worl
 
 
 def test_a_crawl_that_waits_elsewhere_is_stopped_through_the_store(world: World, crowd: threading.Event) -> None:
-    other = CrawlService(world.store, world.catalog, world.lake, access=None)
+    other = CrawlService(world.store, world.catalog, world.lake, access=Unchecked)
     other.stop("c3")
     wait(lambda: world.crawls.get("c3").state == "READY")
     other.close()
@@ -66,7 +66,7 @@ def test_a_crawl_that_waits_elsewhere_is_stopped_through_the_store(world: World,
 def test_closing_cancels_what_waits(world: World, crowd: threading.Event) -> None:
     closing = threading.Thread(target=world.crawls.close)
     closing.start()
-    wait(world.crawls._closing.is_set)
+    wait(world.crawls._runner._closing.is_set)
     crowd.set()
     closing.join()
     for number in range(4):
@@ -76,8 +76,8 @@ def test_closing_cancels_what_waits(world: World, crowd: threading.Event) -> Non
 
 
 def test_an_end_that_the_store_cannot_take_is_recorded_once_it_can(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.crawl.service._HEARTBEAT_SECONDS", 0.01)
-    world.crawls = CrawlService(world.store, world.catalog, world.lake, access=None)
+    monkeypatch.setattr("penstock.crawl.ownership._HEARTBEAT_SECONDS", 0.01)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, access=Unchecked)
     world.write("f/x.parquet")
     world.crawler("s3://lake/f/")
     refused, change = threading.Event(), world.store.change

@@ -21,13 +21,13 @@ from penstock.crawl.model import S3Target
 from penstock.crawl.service import CrawlService
 from penstock.errors import InvalidInput
 from penstock.owners import new_owner
-from tests.unit.crawl.crawl_world import NOW, World, held_up, wait
+from tests.unit.crawl.crawl_world import NOW, Unchecked, World, held_up, wait
 
 
 def test_a_running_crawler_refuses_and_stops(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     entered, go = threading.Event(), threading.Event()
     held_up(monkeypatch, entered, lambda: go.wait(30))
-    monkeypatch.setattr("penstock.crawl.service._POLL_SECONDS", 0.0)
+    monkeypatch.setattr("penstock.crawl.runner._POLL_SECONDS", 0.0)
     world.write("flights/x.parquet")
     world.crawler()
     with pytest.raises(CrawlerNotRunning):
@@ -57,7 +57,7 @@ def test_what_a_dead_server_left_running_has_failed(world: World) -> None:
     started = datetime(2026, 11, 20, tzinfo=UTC)
     dead = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     running_elsewhere(world, f"{new_owner().partition(':')[0]}:{dead.pid}:x", started=started)
-    other = CrawlService(world.store, world.catalog, world.lake, access=None)
+    other = CrawlService(world.store, world.catalog, world.lake, access=Unchecked)
     other.recover()
     assert other.get("c").state == "RUNNING", "its process lives"
     dead.communicate()
@@ -86,7 +86,7 @@ def test_the_crawl_of_another_host_fails_after_its_silence(world: World, look: s
     world.crawler()
     running_elsewhere(world, "other-host:1:x", started=NOW)
     moment = datetime.now(UTC)
-    other = CrawlService(world.store, world.catalog, world.lake, now=lambda: moment, access=None)
+    other = CrawlService(world.store, world.catalog, world.lake, now=lambda: moment, access=Unchecked)
     calls: dict[str, Callable[[], object]] = {
         "get": lambda: other.get("c"),
         "all": other.all,
@@ -116,14 +116,14 @@ def test_the_crawl_of_another_host_fails_after_its_silence(world: World, look: s
 def test_a_crawl_says_that_it_lives_and_another_server_lets_it(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     entered, go = threading.Event(), threading.Event()
     held_up(monkeypatch, entered, lambda: go.wait(30))
-    monkeypatch.setattr("penstock.crawl.service._HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr("penstock.crawl.ownership._HEARTBEAT_SECONDS", 0.01)
     world.write("flights/x.parquet")
     world.crawler()
     world.crawls.start("c")
     assert entered.wait(30)
     first = world.crawls.get("c")
     wait(lambda: world.crawls.get("c").heartbeat != first.heartbeat)
-    CrawlService(world.store, world.catalog, world.lake, access=None).recover()
+    CrawlService(world.store, world.catalog, world.lake, access=Unchecked).recover()
     running = world.crawls.get("c")
     assert (running.state, running.run_id) == ("RUNNING", first.run_id)
     go.set()
@@ -135,7 +135,7 @@ def test_a_crawl_says_that_it_lives_and_another_server_lets_it(world: World, mon
 
 def test_closing_cancels_what_runs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     entered = threading.Event()
-    held_up(monkeypatch, entered, lambda: wait(world.crawls._closing.is_set))
+    held_up(monkeypatch, entered, lambda: wait(world.crawls._runner._closing.is_set))
     world.write("flights/x.parquet")
     world.crawler()
     world.crawls.start("c")

@@ -6,10 +6,11 @@ import pytest
 
 from penstock.crawl.errors import NoSchedule, ScheduleNotRunning, ScheduleRunning
 from penstock.crawl.model import LastCrawl, SchemaChangePolicy
-from penstock.crawl.service import CrawlService, scheduled_crawl
+from penstock.crawl.schedules import scheduled_crawl
+from penstock.crawl.service import CrawlService
 from penstock.cron import parse_cron
 from penstock.errors import InvalidInput
-from tests.unit.crawl.crawl_world import World, wait
+from tests.unit.crawl.crawl_world import Unchecked, World, wait
 
 START = datetime(2026, 11, 22, 10, 7, 30, tzinfo=UTC)  # a Sunday
 
@@ -80,7 +81,7 @@ class Clock:
 def clock(world: World) -> Clock:
     made = Clock()
     world.crawls.close()
-    world.crawls = CrawlService(world.store, world.catalog, world.lake, now=made, access=None)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, now=made, access=Unchecked)
     return made
 
 
@@ -92,22 +93,22 @@ def ended(world: World) -> LastCrawl | None:
 def test_a_crawl_starts_when_it_is_due_and_on_one_server(world: World, clock: Clock) -> None:
     world.write("flights/a.parquet")
     world.crawler(schedule="cron(15 12 * * ? *)")
-    other = CrawlService(world.store, world.catalog, world.lake, now=clock, access=None)
-    assert world.crawls.run_due() == []
+    other = CrawlService(world.store, world.catalog, world.lake, now=clock, access=Unchecked)
+    assert world.crawls.schedules.run_due() == []
     clock.now = datetime(2026, 11, 22, 12, 15, 3, tzinfo=UTC)
-    assert (world.crawls.run_due(), other.run_due()) == (["c"], [])
+    assert (world.crawls.schedules.run_due(), other.schedules.run_due()) == (["c"], [])
     last = ended(world)
     assert last is not None
     assert last.status == "SUCCEEDED"
     assert world.crawls.get("c").next_run == datetime(2026, 11, 23, 12, 15, tzinfo=UTC)
-    assert world.crawls.run_due() == []
+    assert world.crawls.schedules.run_due() == []
     other.close()
 
 
 def test_a_run_that_no_server_was_there_for_is_left_out(world: World, clock: Clock) -> None:
     world.crawler(schedule="cron(15 12 * * ? *)")
     clock.now += timedelta(days=3)
-    assert world.crawls.run_due() == []
+    assert world.crawls.schedules.run_due() == []
     assert world.crawls.get("c").next_run == datetime(2026, 11, 25, 12, 15, tzinfo=UTC)
 
 
@@ -121,7 +122,7 @@ def test_schedules_are_started_stopped_changed_and_removed(world: World, clock: 
         world.crawls.start_schedule("c")
     world.crawls.stop_schedule("c")
     clock.now += timedelta(days=1)
-    assert world.crawls.run_due() == []
+    assert world.crawls.schedules.run_due() == []
     world.crawls.start_schedule("c")
     assert world.crawls.get("c").next_run == datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
     world.crawls.set_schedule("c", "")
@@ -157,8 +158,8 @@ def test_a_server_that_is_killed_leaves_no_crawl_of_a_schedule_out(world: World,
     clock.now = due = datetime(2026, 11, 22, 12, 15, tzinfo=UTC)
     # It had started the crawl, and not yet moved the schedule.
     world.crawls.start("c", run_id=scheduled_crawl("c", due))
-    other = CrawlService(world.store, world.catalog, world.lake, now=clock, access=None)
-    assert other.run_due() == []
+    other = CrawlService(world.store, world.catalog, world.lake, now=clock, access=Unchecked)
+    assert other.schedules.run_due() == []
     assert ended(world) is not None
     assert [each.run_id for each in world.crawls.get("c").history] == [scheduled_crawl("c", due)]
     assert world.crawls.get("c").next_run == due + timedelta(days=1)

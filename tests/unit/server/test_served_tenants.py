@@ -7,13 +7,12 @@ from penstock.server.tenants import ServedTenants
 
 
 class Fake:
-    """A tenant that tells what is done for it, and its own jobs."""
+    """A tenant that records what is done for it."""
 
     operations = ()
 
     def __init__(self, account: str) -> None:
         self.account = account
-        self.jobs = self
         self.done: list[str] = []
 
     def recover(self) -> None:
@@ -36,7 +35,8 @@ def started(account: str) -> Any:
 
 def test_work_is_begun_for_all_accounts_and_for_those_that_come_later(caplog: Any) -> None:
     first: Any = Fake("first")
-    tenants = ServedTenants(first, known=lambda account: account != "none", start=started)
+    tenants = ServedTenants(lambda account: account != "none")
+    tenants.open(first, started)
     early: Any = tenants.get("early")
     assert early.done == []
     tenants.begin(["first", "broken", "full", "other", "none"])

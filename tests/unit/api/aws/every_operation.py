@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from penstock.access.audit.log import NullAuditSink
 from penstock.api.aws.members import members_of
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
 from penstock.api.aws.protocol.models import ServiceModel
@@ -280,7 +281,7 @@ def start(folder: Path) -> World:
         crawl_dynamodb=True,
     )
     prepare(settings)
-    services = wire(settings)
+    services = wire(settings, NullAuditSink())
     return World(services, EndpointTable(services.operations))
 
 

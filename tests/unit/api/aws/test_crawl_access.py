@@ -13,7 +13,7 @@ from penstock.access.principals import Caller, root_arn, user_arn
 from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.catalog.service import CatalogService
-from penstock.crawl.access import LateAccess, Starter
+from penstock.crawl.access import Starter
 from penstock.crawl.model import JdbcTarget, LastCrawl
 from penstock.crawl.service import CrawlService
 from penstock.store.memory.catalog import MemoryCatalogStore
@@ -51,15 +51,17 @@ class Scheduled(World):
         self.events = log.events
         self.policies = Policies()
         checker = AccessChecker(self.policies.policies, region="us-east-1")
-        authorizer = PolicyAuthorizer(checker, self.policies.tenants, self.policies.store, region="us-east-1", audit=log)
-        access = LateAccess()
-        access.of = authorizer.crawl_access
+        authorizer = PolicyAuthorizer(
+            checker, self.policies.tenants, self.policies.store, region="us-east-1", first=A, audit=log
+        )
         self.now = NOON - timedelta(minutes=1)
-        self.crawls = CrawlService(self.store, self.catalog, self.lake, now=lambda: self.now, account=A, access=access)
+        self.crawls = CrawlService(
+            self.store, self.catalog, self.lake, now=lambda: self.now, account=A, access=authorizer.crawl_access
+        )
 
     def next_run(self) -> LastCrawl:
         self.now = (self.crawls.get("c").next_run or NOON) + timedelta(seconds=1)
-        assert self.crawls.run_due() == ["c"]
+        assert self.crawls.schedules.run_due() == ["c"]
         wait(lambda: self.crawls.get("c").state == "READY")
         last = self.crawls.get("c").last_crawl
         assert last is not None
@@ -136,14 +138,24 @@ def test_a_crawl_whose_starter_is_denied_its_connection_does_not_connect(world: 
     assert "not authorized to perform: glue:GetConnection" in str(world.next_run().message)
 
 
-def test_no_crawl_passes_before_the_policies_are_loaded(world: Scheduled) -> None:
+def test_a_service_without_access_refuses_every_crawl(world: Scheduled) -> None:
     world.crawls.close()
-    access = LateAccess()
-    world.crawls = CrawlService(world.store, world.catalog, world.lake, now=lambda: world.now, account=A, access=access)
+    world.crawls = CrawlService(world.store, world.catalog, world.lake, now=lambda: world.now)
     world.crawler(schedule="cron(0 12 * * ? *)", starter=Starter(caller=BEN, action="CreateCrawler"))
     last = world.next_run()
-    assert (last.status, "the policies are not loaded yet" in str(last.message)) == ("FAILED", True)
+    assert (last.status, "nothing decides what it may do" in str(last.message)) == ("FAILED", True)
+    assert world.catalog.databases() == []
     assert not world.events
+
+
+def test_a_crawl_that_a_trigger_starts_has_the_rights_of_the_crawler_s_starter(world: Scheduled) -> None:
+    world.grant("glue:*", "s3:ListBucket")
+    world.crawler(starter=Starter(caller=BEN, action="CreateCrawler"))
+    world.crawls.start("c", run_id="by-a-trigger")
+    wait(lambda: world.crawls.get("c").state == "READY")
+    last = world.crawls.get("c").last_crawl
+    assert last is not None
+    assert (last.status, "not authorized to perform: s3:GetObject" in str(last.message)) == ("FAILED", True)
 
 
 def test_changes_of_a_crawler_without_a_starter_are_recorded(world: Scheduled) -> None:

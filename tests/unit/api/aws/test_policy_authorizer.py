@@ -77,7 +77,7 @@ class World:
         self.tenants = Tenants(lambda: self.now)
         self.policies = Authorizer(self.store, ttl=SECONDS, clock=lambda: self.now)
         access_checker = AccessChecker(self.policies, region="us-east-1")
-        self.authorizer = PolicyAuthorizer(access_checker, self.tenants, self.store, region="us-east-1")
+        self.authorizer = PolicyAuthorizer(access_checker, self.tenants, self.store, region="us-east-1", first=A)
 
     def ask(self, caller: Caller = ANA, request: Any = None, *, on_loop: bool = False, operation: str = "GetSchema") -> Any:
         context = RequestContext(

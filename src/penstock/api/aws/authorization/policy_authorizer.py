@@ -77,17 +77,21 @@ class PolicyAuthorizer:
         store: AccessStore,
         *,
         region: str,
+        first: str,
         audit: AuditSink | None = None,
         role_of_glue: Callable[[str, str, str], Caller | None] = lambda *_: None,
     ) -> None:
-        """``role_of_glue`` assumes a role for Glue, by account, role and session's name; None if Glue may not."""
+        """``first`` is the server's first account.
+
+        ``role_of_glue`` assumes a role for Glue, by account, role and session's name; None if Glue may not.
+        """
         self._role_of_glue = role_of_glue
         self._access = access_checker
         self._audit: AuditSink = audit or NullAuditSink()
         self._tenants = tenants
         self._store = store
         self._region = region
-        self._first = tenants.first.account
+        self._first = first
         self._names: dict[str, StoredNames] = {}
 
     def authorize(

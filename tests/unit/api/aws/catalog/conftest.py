@@ -22,6 +22,7 @@ from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.resources import SqlResourceStore
 from tests.unit.api.aws.loopback import ACCOUNT, Loopback, Silent
+from tests.unit.crawl.crawl_world import Unchecked
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def glue(client: Any, tmp_path: Path, lake: Path) -> Iterator[Any]:
     sql.create_all()
     tables = CatalogService(SqlCatalogStore(sql))
     kinds = ClassifierService(SqlResourceStore(sql))
-    crawls = CrawlService(SqlCrawlStore(sql), tables, LakeFolder(lake), classifiers=kinds, access=None)
+    crawls = CrawlService(SqlCrawlStore(sql), tables, LakeFolder(lake), classifiers=kinds, access=Unchecked)
     endpoints = EndpointTable(
         [
             catalog.operations(tables, MetadataFiles(LakeFolder(lake))),

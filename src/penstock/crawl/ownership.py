@@ -1,0 +1,176 @@
+"""Which process runs a crawl, as the store has it: heartbeats, the ends of crawls, and crawls whose process has died.
+
+A crawl belongs to the process that started it, which stores a heartbeat every five seconds. If that process is gone (no such
+process id on this host, no heartbeat for 20 seconds on others), the next read of the crawler marks the crawl as failed.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from penstock.crawl.errors import CrawlerNotFound, CrawlerRunning
+from penstock.crawl.model import Crawler, CrawlRecord, LastCrawl, Tally
+from penstock.crawl.queue import CrawlQueue
+from penstock.crawl.store import CrawlStore
+from penstock.owners import forget_owner, is_lost, new_owner
+
+__all__ = ["STOPPED", "CrawlOwnership"]
+
+_LOG = logging.getLogger(__name__)
+_HEARTBEAT_SECONDS = 5.0
+_DEAD_AFTER = timedelta(seconds=20)
+_LOST = "The server ended while this crawl was running. Start it again."
+STOPPED = "Stopped on request."
+_KEPT_RUNTIMES = 20
+_KEPT_RECORDS = 50
+
+
+class CrawlOwnership:
+    """The crawls of this process in the store. ``queue`` has those that wait or run."""
+
+    def __init__(self, store: CrawlStore, queue: CrawlQueue, *, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._queue = queue
+        self._now = now
+        self._owner = new_owner()
+        # Ended crawls that could not be stored, by run: the store was full or unavailable.
+        self._unstored: dict[str, tuple[Crawler, LastCrawl]] = {}
+        self._closing = threading.Event()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def claim(self, name: str, run_id: str) -> Crawler | None:
+        """Mark a crawler as running here, and return it; None if its crawl ``run_id`` was started before.
+
+        Raises :class:`CrawlerNotFound`, :class:`CrawlerRunning`.
+        """
+        new = True
+
+        def claimed(crawler: Crawler) -> Crawler:
+            nonlocal new
+            new = crawler.run_id != run_id and all(record.run_id != run_id for record in crawler.history)
+            if not new:
+                return crawler
+            if crawler.state != "READY":
+                raise CrawlerRunning(name)
+            now = self._now()
+            return replace(crawler, state="RUNNING", run_id=run_id, started=now, owner=self._owner, heartbeat=now)
+
+        crawler = self._store.change(name, claimed)
+        return crawler if new else None
+
+    def begin(self) -> None:
+        """Store heartbeats from now on."""
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="penstock-crawls-live", daemon=True)
+                self._thread.start()
+
+    def close(self, timeout: float) -> None:
+        """Store no more heartbeats; crawls that go on count as lost."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join(timeout)
+        forget_owner(self._owner)
+
+    def withdraw(self, crawler: Crawler) -> None:
+        """End a stopping crawl if it waits here; a running one checks for itself."""
+        if crawler.run_id is not None and self._queue.withdraw(crawler.run_id):
+            self.cancel(crawler, STOPPED)
+
+    def cancel(self, crawler: Crawler, reason: str) -> None:
+        """End a crawl that did not begin."""
+        started, now = crawler.started or self._now(), self._now()
+        self.finish(crawler, LastCrawl(status="CANCELLED", message=reason, start_time=started, end_time=now))
+
+    def finish(self, crawler: Crawler, last: LastCrawl) -> None:
+        """Store the end of a crawl; where the store is unavailable, with the next heartbeats."""
+
+        def end(current: Crawler) -> Crawler:
+            if current.run_id != crawler.run_id:
+                return current
+            return replace(
+                _ended(current, last),
+                runtimes=(*current.runtimes, (last.end_time - last.start_time).total_seconds())[-_KEPT_RUNTIMES:],
+                totals=_add(current.totals, last.tally),
+            )
+
+        assert crawler.run_id is not None
+        try:
+            self._store.change(crawler.name, end)
+        except CrawlerNotFound:
+            _LOG.warning("crawler %s was deleted: the end of its last crawl is not stored", crawler.name)
+        except Exception:  # noqa: BLE001 - no caller would get it
+            if crawler.run_id not in self._unstored:
+                _LOG.exception("the end of crawler %s (%s) could not be recorded yet", crawler.name, last.status)
+            self._unstored[crawler.run_id] = (crawler, last)
+            return
+        self._unstored.pop(crawler.run_id, None)
+        _LOG.info("crawler %s: %s. %s", crawler.name, last.status, last.message or last.tally.summary())
+
+    def fail_lost(self, crawler: Crawler) -> bool:
+        """Fail a crawl if its process has died; return whether it had."""
+        if crawler.state == "READY" or crawler.owner == self._owner:
+            return False
+        now = self._now()
+        if not is_lost(crawler.owner or "", crawler.heartbeat or crawler.started or now, now=now, dead_after=_DEAD_AFTER):
+            return False
+        started = crawler.started or now
+
+        def fail(current: Crawler) -> Crawler:
+            # It may have ended, or stored a heartbeat, since it was read.
+            if (current.run_id, current.heartbeat) != (crawler.run_id, crawler.heartbeat):
+                return current
+            return _ended(current, LastCrawl(status="FAILED", message=_LOST, start_time=started, end_time=now))
+
+        with suppress(CrawlerNotFound):
+            if self._store.change(crawler.name, fail).state == "READY":
+                _LOG.warning("crawler %s was running when its server ended: marked as failed", crawler.name)
+        return True
+
+    def _run(self) -> None:
+        """Until closed: store heartbeats, end waiting crawls that other processes stopped, and store missed ends."""
+        while not self._closing.wait(_HEARTBEAT_SECONDS):
+            for crawler, last in list(self._unstored.values()):
+                self.finish(crawler, last)
+            for crawler in self._queue.crawls():
+                try:
+                    self._beat(crawler)
+                except CrawlerNotFound:
+                    continue
+                except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
+                    _LOG.exception("the heartbeat of crawler %s could not be recorded", crawler.name)
+
+    def _beat(self, crawler: Crawler) -> None:
+        def beat(current: Crawler) -> Crawler:
+            return replace(current, heartbeat=self._now()) if current.run_id == crawler.run_id else current
+
+        current = self._store.change(crawler.name, beat)
+        if current.run_id == crawler.run_id and current.state == "STOPPING":
+            self.withdraw(crawler)
+
+
+def _ended(crawler: Crawler, last: LastCrawl) -> Crawler:
+    record = CrawlRecord(run_id=crawler.run_id or "", last=last)
+    return replace(
+        crawler,
+        state="READY",
+        run_id=None,
+        started=None,
+        owner=None,
+        heartbeat=None,
+        last_crawl=last,
+        history=(record, *crawler.history)[:_KEPT_RECORDS],
+    )
+
+
+def _add(totals: Tally, tally: Tally) -> Tally:
+    return replace(
+        totals,
+        tables_created=totals.tables_created + tally.tables_created,
+        tables_updated=totals.tables_updated + tally.tables_updated,
+        tables_deleted=totals.tables_deleted + tally.tables_deleted,
+    )
