@@ -1,15 +1,12 @@
 """What unit tests of several packages share."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from penstock.store.sql.database import Database
+from penstock.testing.sqlite import new_database
 
 
 @pytest.fixture
-def database() -> Iterator[Database]:
-    database = Database("sqlite://")
-    database.create_all()
-    yield database
-    database.close()
+def database() -> Database:
+    """A database in memory, without rows."""
+    return new_database()

@@ -62,7 +62,7 @@ class Secret:
     rotation: Rotation | None = None
     policy: str | None = None
     """The resource policy's text."""
-    versions: Sequence[SecretVersion] = ()
+    versions: tuple[SecretVersion, ...] = ()
 
 
 class SecretStore(Protocol):

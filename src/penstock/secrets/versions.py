@@ -49,9 +49,9 @@ def with_version(
             return secret, version
     wanted = frozenset(stages) if secret.versions else frozenset(stages) | {CURRENT}
     created = SecretVersion(id=token, value=value, stages=wanted, created=now)
-    versions = [*_without(secret.versions, wanted), created]
-    _check_labels(secret, versions)
-    return replace(secret, versions=_trimmed(secret, versions), changed=now), created
+    after = [*_without(secret.versions, wanted), created]
+    _check_labels(secret, after)
+    return replace(secret, versions=_trimmed(secret, after), changed=now), created
 
 
 def with_pending(secret: Secret, token: str, *, now: datetime) -> Secret:
@@ -104,7 +104,7 @@ def with_stage_moved(secret: Secret, stage: str, *, remove_from: str | None, mov
     left = _without(secret.versions, frozenset({stage}))
     moved = [replace(each, stages=each.stages | {stage}) if each.id == move_to else each for each in left]
     _check_labels(secret, moved)
-    return replace(secret, versions=moved, changed=now)
+    return replace(secret, versions=tuple(moved), changed=now)
 
 
 def find_version(secret: Secret, *, version_id: str | None, stage: str | None) -> SecretVersion:
@@ -130,9 +130,9 @@ def find_version(secret: Secret, *, version_id: str | None, stage: str | None) -
 
 def _filled(
     versions: Sequence[SecretVersion], token: str, value: SecretValue, stages: frozenset[str]
-) -> list[SecretVersion]:
+) -> tuple[SecretVersion, ...]:
     left = [each if each.id == token else moved for each, moved in zip(versions, _without(versions, stages), strict=True)]
-    return [replace(each, value=value, stages=each.stages | stages) if each.id == token else each for each in left]
+    return tuple(replace(each, value=value, stages=each.stages | stages) if each.id == token else each for each in left)
 
 
 def _check_labels(secret: Secret, versions: Sequence[SecretVersion]) -> None:
@@ -152,11 +152,11 @@ def _without(versions: Sequence[SecretVersion], labels: frozenset[str]) -> list[
     return left
 
 
-def _trimmed(secret: Secret, versions: list[SecretVersion]) -> list[SecretVersion]:
+def _trimmed(secret: Secret, versions: Sequence[SecretVersion]) -> tuple[SecretVersion, ...]:
     surplus = len(versions) - _MAX_VERSIONS
     if surplus <= 0:
-        return versions
+        return tuple(versions)
     droppable = [version.id for version in versions if not version.stages][:surplus]
     if len(droppable) < surplus:
         raise SecretLimitExceeded(f"Secret {secret.name} would have more than {_MAX_VERSIONS} labelled versions.")
-    return [version for version in versions if version.id not in droppable]
+    return tuple(version for version in versions if version.id not in droppable)

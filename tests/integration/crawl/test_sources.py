@@ -18,13 +18,15 @@ from penstock.crawl.targets.sources import Sources, login_of
 from penstock.errors import AccessDenied, InvalidInput
 from penstock.secrets.model import SecretValue
 from penstock.secrets.service import SecretsService
-from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.memory.connections import MemoryConnectionStore
-from penstock.store.memory.crawl import MemoryCrawlStore
-from penstock.store.memory.secrets import MemorySecretStore
+from penstock.store.sql.catalog.connections import SqlConnectionStore
+from penstock.store.sql.catalog.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
+from penstock.store.sql.sealing import Sealer
+from penstock.store.sql.secrets import SqlSecretStore
 from penstock.testing.dynamodb import DynamoDBLocal
 from penstock.testing.postgres import running_postgres
+from penstock.testing.sqlite import new_database
 from tests.unit.crawl.crawl_world import Unchecked, World
 
 ACCOUNT = "000000000000"
@@ -61,12 +63,12 @@ def place() -> Iterator[tuple[str, str]]:
 def world(tmp_path: Path, place: tuple[str, str], dynamodb: DynamoDBLocal) -> Iterator[World]:
     root = tmp_path / "buckets"
     root.mkdir()
-    made = World(root, CatalogService(MemoryCatalogStore()), MemoryCrawlStore())
+    made = World(root, CatalogService(SqlCatalogStore(new_database())), SqlCrawlStore(new_database()))
     made.crawls.close()
-    secrets = SecretsService(MemorySecretStore(), region="us-east-1")
+    secrets = SecretsService(SqlSecretStore(new_database(), Sealer(bytes(32))), region="us-east-1")
     login = SecretValue(text=json.dumps({"username": "crawler", "password": "crawl-password-1", "port": 5432}))
     secrets.create(ACCOUNT, "login", value=login)
-    connections = ConnectionService(MemoryConnectionStore())
+    connections = ConnectionService(SqlConnectionStore(new_database(), Sealer(bytes(32))))
     for name, url in {"db": f"jdbc:postgresql://{place[0]}/postgres", "far": "jdbc:postgresql://db.example.org/air",
                       "mysql": "jdbc:mysql://127.0.0.1/air"}.items():  # fmt: skip
         properties = {"JDBC_CONNECTION_URL": url, "SECRET_ID": "login"}

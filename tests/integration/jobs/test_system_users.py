@@ -24,10 +24,11 @@ from penstock.jobs.runs import RunRequest, RunService
 from penstock.runs.isolation import Isolation
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
-from penstock.store.memory.jobs import MemoryJobStore
+from penstock.testing.sqlite import new_database
+from penstock.store.sql.jobs import SqlJobStore
 
 account, home, scratch, sandbox = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "sandbox"
-store, now = MemoryJobStore(), datetime.now(UTC)
+store, now = SqlJobStore(new_database()), datetime.now(UTC)
 settings = {"Role": "r", "Command": {"Name": "pythonshell", "ScriptLocation": str(scratch / "script.py")}}
 store.add(JOBS, Job(name="j", settings=settings, created=now, modified=now))
 isolation = Isolation(account=account, readable=(scratch,), own_users=True, scratch=scratch, sandbox=sandbox)

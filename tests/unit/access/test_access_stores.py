@@ -1,4 +1,4 @@
-"""The behaviour of every access store, over memory and SQLite, and the rows of the SQL store."""
+"""The behaviour of the access store on SQLite, and its rows."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,6 @@ from penstock.access.identities.entities import (
 from penstock.access.keys import AccessStore
 from penstock.errors import DataProblem
 from penstock.registry.audit import Actor, acting
-from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
@@ -21,9 +20,9 @@ from penstock.testing.suites.access import KEY, ROLE, USER, add
 
 
 class TestAccessStores(AccessStoreSuite):
-    @pytest.fixture(params=["memory", "sqlite"])
-    def store(self, request: pytest.FixtureRequest, database: Database) -> AccessStore:
-        return MemoryAccessStore() if request.param == "memory" else SqlAccessStore(database, Sealer(bytes(32)))
+    @pytest.fixture
+    def store(self, database: Database) -> AccessStore:
+        return SqlAccessStore(database, Sealer(bytes(32)))
 
 
 def test_reads_a_user_of_a_release_without_groups(database: Database) -> None:

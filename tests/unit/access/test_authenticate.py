@@ -11,7 +11,9 @@ from penstock.access.authenticate import Authenticator, Caller, KeyCache
 from penstock.access.errors import UnrecognizedClient
 from penstock.access.keys import AccessKey
 from penstock.access.sigv4 import SignedRequest
-from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 
 KEY = AccessKey(
     access_key_id="AKIAIOSFODNN7EXAMPLE",
@@ -38,13 +40,13 @@ def request(token: str | None = None, key_id: str = KEY.access_key_id) -> Signed
 
 
 @pytest.fixture
-def store() -> MemoryAccessStore:
-    store = MemoryAccessStore()
+def store() -> SqlAccessStore:
+    store = SqlAccessStore(new_database(), Sealer(bytes(32)))
     store.add(KEY)
     return store
 
 
-def test_authenticates_the_caller(store: MemoryAccessStore) -> None:
+def test_authenticates_the_caller(store: SqlAccessStore) -> None:
     authenticator = Authenticator(keys=KeyCache(store), region="us-east-1")
     signed = request()
     claim = authenticator.claim(signed, service="glue")
@@ -52,7 +54,7 @@ def test_authenticates_the_caller(store: MemoryAccessStore) -> None:
     assert caller == Caller(account=KEY.account, principal=KEY.principal)
 
 
-def test_refuses_another_key(store: MemoryAccessStore) -> None:
+def test_refuses_another_key(store: SqlAccessStore) -> None:
     authenticator = Authenticator(keys=KeyCache(store), region="us-east-1")
     signed = request(key_id="AKIASOMEBODYELSES000")
     claim = authenticator.claim(signed, service="glue")
@@ -60,14 +62,14 @@ def test_refuses_another_key(store: MemoryAccessStore) -> None:
         authenticator.authenticate(claim, signed, authenticator.keys.fetch(claim.access_key_id))
 
 
-def test_refuses_session_tokens_and_says_what_to_do(store: MemoryAccessStore) -> None:
+def test_refuses_session_tokens_and_says_what_to_do(store: SqlAccessStore) -> None:
     authenticator = Authenticator(keys=KeyCache(store), region="us-east-1")
     claim = authenticator.claim(request(token="FwoGZXIvYXdzEBY"), service="glue")
     with pytest.raises(UnrecognizedClient, match="unset AWS_SESSION_TOKEN"):
         authenticator.temporary(claim)
 
 
-def test_caches_a_key_and_forgets_a_removed_one(store: MemoryAccessStore) -> None:
+def test_caches_a_key_and_forgets_a_removed_one(store: SqlAccessStore) -> None:
     clock = Clock()
     cache = KeyCache(store, ttl=5, clock=clock)
     assert cache.fresh(KEY.access_key_id) is None
@@ -81,14 +83,14 @@ def test_caches_a_key_and_forgets_a_removed_one(store: MemoryAccessStore) -> Non
 
 
 def test_a_key_that_was_removed_while_it_was_read_is_not_kept() -> None:
-    class Slow(MemoryAccessStore):
+    class Slow(SqlAccessStore):
         def get(self, access_key_id: str) -> AccessKey | None:
             found = super().get(access_key_id)
             self.remove(access_key_id)
             cache.forget(access_key_id)
             return found
 
-    store = Slow()
+    store = Slow(new_database(), Sealer(bytes(32)))
     store.add(KEY)
     cache = KeyCache(store)
     assert cache.fetch(KEY.access_key_id) == KEY

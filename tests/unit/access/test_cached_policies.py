@@ -13,7 +13,9 @@ from penstock.access.authorize import Authorizer
 from penstock.access.context_keys import Origin
 from penstock.access.identities.entities import EntityKind, Group, Role, User
 from penstock.access.principals import Caller, SessionContext, session_arn
-from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 
 A = "111122223333"
 TRUST = json.dumps({"Statement": {"Effect": "Allow", "Principal": "*", "Action": "sts:AssumeRole"}})
@@ -26,8 +28,8 @@ def session(issued: int) -> Caller:
 
 
 @pytest.fixture
-def store() -> MemoryAccessStore:
-    store = MemoryAccessStore()
+def store() -> SqlAccessStore:
+    store = SqlAccessStore(new_database(), Sealer(bytes(32)))
     role = Role(account=A, name="reader", id="AROAX", created=datetime.now(UTC), trust=TRUST)
     store.add_entity(role, "CreateRole", limit=10)
     return store
@@ -39,7 +41,7 @@ def test_sessions_of_one_name_are_cached_separately() -> None:
 
 
 def test_stale_and_then_least_recently_used_entries_are_evicted(
-    store: MemoryAccessStore, monkeypatch: pytest.MonkeyPatch
+    store: SqlAccessStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
     monkeypatch.setattr(authorize, "_MAX_CACHED", 3)
@@ -71,7 +73,7 @@ def allowed(authorizer: Authorizer) -> bool:
 
 
 def test_changes_by_another_server_take_effect_within_the_ttl() -> None:
-    now, store, created = 0.0, MemoryAccessStore(), datetime.now(UTC)
+    now, store, created = 0.0, SqlAccessStore(new_database(), Sealer(bytes(32))), datetime.now(UTC)
     user = User(account=A, name="ana", id="AIDAANA", created=created, groups=("readers", "gone"))
     group = Group(account=A, name="readers", id="AGPAX", created=created, inline={"read": READING})
     store.add_entity(user, "CreateUser", limit=10)

@@ -17,10 +17,9 @@ from penstock.access.keys import AccessStore
 from penstock.access.policies.managed import ManagedPolicies
 from penstock.api.aws.iam.policies import policy_handlers
 from penstock.api.aws.protocol.operations import RequestContext
-from penstock.store.memory.access import MemoryAccessStore
 from penstock.store.sql.access import SqlAccessStore
-from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 
 A = "111122223333"
 TEXT = '{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "glue:Get*", "Resource": "*"}}'
@@ -28,14 +27,10 @@ TRUST = '{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Principal":
 SECONDS = 20.0
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AccessStore]:
-    if request.param == "memory":
-        yield MemoryAccessStore()
-        return
-    # A file: in memory all threads would share one connection.
-    database = Database(f"sqlite:///{tmp_path / 'store.db'}")
-    database.create_all()
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[AccessStore]:
+    # A file: several threads write to it at once.
+    database = new_database(tmp_path / "store.db")
     yield SqlAccessStore(database, Sealer(bytes(32)))
     database.close()
 

@@ -15,8 +15,9 @@ from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.principals import Caller, SessionContext, root_arn
 from penstock.access.sessions import Sessions
 from penstock.access.sts import AssumeRoleRequest, BadDuration, BadRole, PackedPolicyTooLarge, TokenService
-from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 
 A = "111122223333"
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -29,8 +30,8 @@ def allow(action: str, **more: Any) -> str:
 
 
 @pytest.fixture
-def store() -> MemoryAccessStore:
-    store = MemoryAccessStore()
+def store() -> SqlAccessStore:
+    store = SqlAccessStore(new_database(), Sealer(bytes(32)))
     user = User(account=A, name="ana", id="AIDAANA", created=NOW)
     trust = allow("sts:AssumeRole", Principal={"AWS": ANA.principal})
     role = Role(account=A, name="reader", id="AROAREADER", created=NOW, path="/data/", trust=trust, max_session=7200)
@@ -46,7 +47,7 @@ def store() -> MemoryAccessStore:
 
 
 @pytest.fixture
-def tokens(store: MemoryAccessStore) -> TokenService:
+def tokens(store: SqlAccessStore) -> TokenService:
     return TokenService(store, Authorizer(store), Sessions(Sealer(bytes(32))), now=lambda: NOW)
 
 
@@ -125,7 +126,7 @@ def test_session_policies_are_checked_and_bounded(tokens: TokenService) -> None:
         tokens.assume_role(ANA, wanted(policy=text, policy_arns=("arn:" + "x" * 2_000,)), Origin())
 
 
-def test_an_administrator_assumes_only_roles_that_trust_it(store: MemoryAccessStore, tokens: TokenService) -> None:
+def test_an_administrator_assumes_only_roles_that_trust_it(store: SqlAccessStore, tokens: TokenService) -> None:
     boss = User(account=A, name="boss", id="AIDABOSS", created=NOW, inline={"all": allow("*", Resource="*")})
     store.add_entity(boss, "Create", limit=10)
     with pytest.raises(NotAuthorized):

@@ -9,20 +9,22 @@ from penstock.lake.locations import LakeFolder
 from penstock.lakeformation.service import LakeFormation
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
-from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.memory.crawl import MemoryCrawlStore
-from penstock.store.memory.lakeformation import MemoryLakeFormationStore
-from penstock.store.memory.secrets import MemorySecretStore
+from penstock.store.sql.catalog.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
+from penstock.store.sql.lakeformation import SqlLakeFormationStore
+from penstock.store.sql.sealing import Sealer
+from penstock.store.sql.secrets import SqlSecretStore
+from penstock.testing.sqlite import new_database
 
 
 def memory_tenant(schemas: RegistryService) -> Tenant:
     """The tenant of the account of ``schemas``; it has no lake."""
-    tables = CatalogService(MemoryCatalogStore())
+    tables = CatalogService(SqlCatalogStore(new_database()))
     return Tenant(
         account=schemas.identity.account,
         schemas=schemas,
-        secrets=SecretsService(MemorySecretStore(), region=schemas.identity.region),
+        secrets=SecretsService(SqlSecretStore(new_database(), Sealer(bytes(32))), region=schemas.identity.region),
         tables=tables,
-        crawls=CrawlService(MemoryCrawlStore(), tables, LakeFolder(Path("no-lake"))),
-        lake_formation=LakeFormation(MemoryLakeFormationStore(), account=schemas.identity.account),
+        crawls=CrawlService(SqlCrawlStore(new_database()), tables, LakeFolder(Path("no-lake"))),
+        lake_formation=LakeFormation(SqlLakeFormationStore(new_database()), account=schemas.identity.account),
     )

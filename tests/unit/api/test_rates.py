@@ -26,9 +26,10 @@ from penstock.api.workers import Workers
 from penstock.lake.objects.store import LakeStore
 from penstock.lake.objects.uploads import Uploads
 from penstock.registry.service import RegistryService
-from penstock.store.memory.access import MemoryAccessStore
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 from tests.unit.api.aws.protocol.dispatcher import CREDENTIALS, ID, KEY, World
 from tests.unit.api.confluent.confluent_api import Recorder
 
@@ -41,7 +42,7 @@ def limits() -> Limits:
 
 
 def keys() -> KeyCache:
-    store = MemoryAccessStore()
+    store = SqlAccessStore(new_database(), Sealer(bytes(32)))
     store.add(KEY)
     return KeyCache(store)
 
@@ -81,7 +82,7 @@ def test_aws() -> None:
 
 
 def test_confluent() -> None:
-    registry = RegistryService(MemoryRegistryStore())
+    registry = RegistryService(SqlRegistryStore(new_database()))
     app = ConfluentApp(registry, keys=keys(), account=ACCOUNT, observer=Recorder(), limits=limits())
     basic = base64.b64encode(f"{CREDENTIALS.access_key}:{CREDENTIALS.secret_key}".encode()).decode()
     headers = {"host": "127.0.0.1", "authorization": f"Basic {basic}"}
@@ -93,7 +94,7 @@ def test_confluent() -> None:
 def test_s3(tmp_path: Path) -> None:
     store = LakeStore(tmp_path / "lake")
     lake = Lake(account=ACCOUNT, store=store, uploads=Uploads(store))
-    access = MemoryAccessStore()
+    access = SqlAccessStore(new_database(), Sealer(bytes(32)))
     access.add(KEY)
     work = Work(threads=1)
     login = S3Authenticator(

@@ -22,7 +22,8 @@ from penstock.catalog.partitions.filters import Segment
 from penstock.catalog.service import CatalogService
 from penstock.catalog.store import CatalogLimits
 from penstock.errors import AlreadyExists, InvalidInput, LimitExceeded, NotFound, PenstockError
-from penstock.store.memory.catalog import MemoryCatalogStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
+from penstock.testing.sqlite import new_database
 
 KEYS = (Column(name="year", type="int"), Column(name="origin", type="string"))
 SCHEMA = SchemaReference(registry_name="r", schema_name="flights", schema_version_number=1)
@@ -30,7 +31,7 @@ SCHEMA = SchemaReference(registry_name="r", schema_name="flights", schema_versio
 
 @pytest.fixture
 def catalog() -> CatalogService:
-    made = CatalogService(MemoryCatalogStore())
+    made = CatalogService(SqlCatalogStore(new_database()))
     made.create_database(DatabaseInput(name="Air"))
     made.create_table("AIR", TableInput(name="Flights", partition_keys=KEYS))
     return made
@@ -78,7 +79,7 @@ def test_databases_and_tables_cannot_be_renamed(catalog: CatalogService) -> None
 
 def test_limits_apply() -> None:
     catalog = CatalogService(
-        MemoryCatalogStore(), limits=CatalogLimits(databases=1, tables_per_database=1, versions_per_table=1)
+        SqlCatalogStore(new_database()), limits=CatalogLimits(databases=1, tables_per_database=1, versions_per_table=1)
     )
     catalog.create_database(DatabaseInput(name="a"))
     catalog.create_table("a", TableInput(name="t"))
@@ -194,7 +195,7 @@ def test_a_token_is_good_for_its_own_listing_only(catalog: CatalogService) -> No
 
 def test_columns_come_from_the_schema_on_every_read() -> None:
     columns = [Column(name="id", type="bigint"), Column(name="year", type="int")]
-    catalog = CatalogService(MemoryCatalogStore(), columns_of=lambda _reference: tuple(columns))
+    catalog = CatalogService(SqlCatalogStore(new_database()), columns_of=lambda _reference: tuple(columns))
     catalog.create_database(DatabaseInput(name="air"))
     storage = StorageDescriptor(schema_reference=SCHEMA, columns=(Column(name="stale"),))
     made = catalog.create_table("air", TableInput(name="t", storage=storage, partition_keys=KEYS))
@@ -213,7 +214,7 @@ def test_a_dangling_schema_reference_is_an_error_that_names_it() -> None:
             return [Column(name="id")]
         raise NotFound("Schema is not found.")
 
-    catalog = CatalogService(MemoryCatalogStore(), columns_of=columns_of)
+    catalog = CatalogService(SqlCatalogStore(new_database()), columns_of=columns_of)
     catalog.create_database(DatabaseInput(name="air"))
     wanted = TableInput(name="t", storage=StorageDescriptor(schema_reference=SCHEMA))
     catalog.create_table("air", wanted)
@@ -337,7 +338,7 @@ def test_deleting_tables_reports_the_missing(catalog: CatalogService) -> None:
 
 def test_an_update_keeps_the_creation_time() -> None:
     times = iter(datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 9))
-    catalog = CatalogService(MemoryCatalogStore(), now=lambda: next(times))
+    catalog = CatalogService(SqlCatalogStore(new_database()), now=lambda: next(times))
     catalog.create_database(DatabaseInput(name="a"))
     made = catalog.create_table("a", TableInput(name="t"))
     updated = catalog.update_table("a", TableInput.of(made))

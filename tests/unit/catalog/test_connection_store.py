@@ -1,10 +1,9 @@
-"""The behaviour of every connection store, over memory and SQLite; and that the database has no password in clear."""
+"""The behaviour of the connection store on SQLite; and that the database has no password in clear."""
 
 import pytest
 from sqlalchemy import text
 
 from penstock.catalog.connections import ConnectionStore
-from penstock.store.memory.connections import MemoryConnectionStore
 from penstock.store.sql.catalog.connections import SqlConnectionStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
@@ -13,9 +12,9 @@ from penstock.testing.suites.connections import MSK
 
 
 class TestConnectionStores(ConnectionStoreSuite):
-    @pytest.fixture(params=["memory", "sqlite"])
-    def store(self, request: pytest.FixtureRequest, database: Database) -> ConnectionStore:
-        return MemoryConnectionStore() if request.param == "memory" else SqlConnectionStore(database, Sealer(bytes(32)))
+    @pytest.fixture
+    def store(self, database: Database) -> ConnectionStore:
+        return SqlConnectionStore(database, Sealer(bytes(32)))
 
 
 def test_the_database_has_no_connection_in_plain_text(database: Database) -> None:

@@ -13,7 +13,8 @@ from penstock.catalog.service import CatalogService
 from penstock.catalog.sizes import weigh
 from penstock.catalog.table_search import TableSearch
 from penstock.paging import Page
-from penstock.store.memory.catalog import MemoryCatalogStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
+from penstock.testing.sqlite import new_database
 
 MANY = StorageDescriptor(columns=[Column(name=f"c{number}", type="int") for number in range(10_000)])
 LONG = {"note": "x" * 1_000_000}
@@ -23,7 +24,7 @@ KEY = Column(name="day", type="string")
 
 @pytest.fixture
 def catalog() -> CatalogService:
-    made = CatalogService(MemoryCatalogStore())
+    made = CatalogService(SqlCatalogStore(new_database()))
     made.create_database(DatabaseInput(name="air"))
     made.create_table("air", TableInput(name="flights", partition_keys=[KEY]))
     return made

@@ -10,7 +10,8 @@ from penstock.catalog.model import Column, SchemaReference, StorageDescriptor
 from penstock.catalog.service import CatalogService
 from penstock.catalog.table_search import Predicate, TableSearch
 from penstock.errors import InvalidInput
-from penstock.store.memory.catalog import MemoryCatalogStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
+from penstock.testing.sqlite import new_database
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -22,7 +23,7 @@ def catalog() -> CatalogService:
     def schema_columns(_: SchemaReference) -> Sequence[Column]:
         return [Column(name="tailnum", type="string")]
 
-    made = CatalogService(MemoryCatalogStore(), now=lambda: next(times), columns_of=schema_columns)
+    made = CatalogService(SqlCatalogStore(new_database()), now=lambda: next(times), columns_of=schema_columns)
     for database in ("air", "sea"):
         made.create_database(DatabaseInput(name=database))  # days 0 and 1
     made.create_table("air", TableInput(name="customer-link", description="Who flies"))  # day 2

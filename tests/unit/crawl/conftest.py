@@ -1,4 +1,4 @@
-"""The crawlers' world over each store."""
+"""The crawlers' world."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,26 +6,16 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog.service import CatalogService
-from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.memory.crawl import MemoryCrawlStore
 from penstock.store.sql.catalog.crawl import SqlCrawlStore
 from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.database import Database
 from tests.unit.crawl.crawl_world import World
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+@pytest.fixture
+def world(database: Database, tmp_path: Path) -> Iterator[World]:
     root = tmp_path / "buckets"
     root.mkdir()
-    if request.param == "memory":
-        made = World(root, CatalogService(MemoryCatalogStore()), MemoryCrawlStore())
-        yield made
-        made.crawls.close()
-        return
-    sql = Database(f"sqlite:///{tmp_path / 'store.db'}")
-    sql.create_all()
-    made = World(root, CatalogService(SqlCatalogStore(sql)), SqlCrawlStore(sql))
+    made = World(root, CatalogService(SqlCatalogStore(database)), SqlCrawlStore(database))
     yield made
     made.crawls.close()
-    sql.close()

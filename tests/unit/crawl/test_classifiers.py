@@ -15,7 +15,8 @@ from penstock.crawl.formats.sample import Sample
 from penstock.crawl.model import S3Target
 from penstock.crawl.service import CrawlService
 from penstock.errors import DataProblem, InvalidInput
-from penstock.store.memory.resources import MemoryResourceStore
+from penstock.store.sql.resources import SqlResourceStore
+from penstock.testing.sqlite import new_database
 from tests.unit.crawl.crawl_world import NOW, Unchecked, World
 
 # Apache HTTP server documentation, "Log Files": its examples of the common and the combined log format.
@@ -148,7 +149,7 @@ def test_rules_of_delimited_text() -> None:
 
 @pytest.fixture
 def classifiers(world: World) -> ClassifierService:
-    made = ClassifierService(MemoryResourceStore())
+    made = ClassifierService(SqlResourceStore(new_database()))
     world.crawls.close()
     world.crawls = CrawlService(world.store, world.catalog, world.lake, classifiers=made, access=Unchecked)
     return made

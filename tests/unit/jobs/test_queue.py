@@ -13,11 +13,12 @@ from penstock.jobs.model import RUNS
 from penstock.jobs.runs import RunRequest, RunService
 from penstock.jobs.sessions import SessionService
 from penstock.jobs.workflows import WorkflowService
-from penstock.store.memory.jobs import MemoryJobStore
+from penstock.store.sql.jobs import SqlJobStore
+from penstock.testing.sqlite import new_database
 
 
 def test_a_new_run_does_not_overtake_one_that_waits() -> None:
-    store = MemoryJobStore()
+    store = SqlJobStore(new_database())
     jobs, runs = JobService(store), RunService(store)
     command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/a.py"}
     jobs.create("j", {"Role": "r", "Command": command, "JobRunQueuingEnabled": True}, {})
@@ -31,7 +32,7 @@ def test_a_new_run_does_not_overtake_one_that_waits() -> None:
 
 
 def test_an_argument_that_no_process_can_be_given_is_refused_before_a_run() -> None:
-    jobs = JobService(MemoryJobStore())
+    jobs = JobService(SqlJobStore(new_database()))
     command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/a.py"}
     longest = "x" * 131_071
     subprocess.run([sys.executable, "-c", "", longest], check=True)
@@ -41,7 +42,7 @@ def test_an_argument_that_no_process_can_be_given_is_refused_before_a_run() -> N
 
 
 def test_a_server_without_jobs_refuses_what_starts_one_as_the_caller_s_error() -> None:
-    store = MemoryJobStore()
+    store = SqlJobStore(new_database())
     starts: list[Callable[[], object]] = [
         lambda: RunService(store, enabled=False).start("j", RunRequest()),
         lambda: SessionService(store, enabled=False).create("s", {}, {}),
@@ -55,7 +56,7 @@ def test_a_server_without_jobs_refuses_what_starts_one_as_the_caller_s_error() -
 
 def test_a_job_has_no_endless_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.jobs.runs._MOST_WAITING", 2)
-    store = MemoryJobStore()
+    store = SqlJobStore(new_database())
     jobs, runs = JobService(store), RunService(store)
     command = {"Name": "pythonshell", "ScriptLocation": "s3://lake/a.py"}
     jobs.create("j", {"Role": "r", "Command": command, "JobRunQueuingEnabled": True}, {})

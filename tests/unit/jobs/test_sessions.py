@@ -9,14 +9,15 @@ from penstock.jobs.definitions import JobService
 from penstock.jobs.model import RUNS
 from penstock.jobs.runs import RunRequest, RunService
 from penstock.jobs.sessions import SESSIONS, SessionService, session_run
-from penstock.store.memory.jobs import MemoryJobStore
+from penstock.store.sql.jobs import SqlJobStore
+from penstock.testing.sqlite import new_database
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 SETTINGS = {"Role": "r", "Command": {"Name": "pythonshell", "ScriptLocation": "s3://lake/a.py"}}
 
 
 def test_a_job_with_a_sessions_name_has_no_way_to_the_session() -> None:
-    store = MemoryJobStore()
+    store = SqlJobStore(new_database())
     sessions = SessionService(store, now=lambda: NOW)
     jobs, runs = JobService(store, now=lambda: NOW), RunService(store, now=lambda: NOW)
     sessions.create("s", {"Role": "admin", "Command": {"Name": "glueetl"}}, {})
@@ -42,7 +43,7 @@ def test_a_job_with_a_sessions_name_has_no_way_to_the_session() -> None:
 
 
 def test_an_update_says_the_role_that_it_passes() -> None:
-    jobs = JobService(MemoryJobStore(), now=lambda: NOW)
+    jobs = JobService(SqlJobStore(new_database()), now=lambda: NOW)
     jobs.create("j", SETTINGS, {})
     for member in SETTINGS:
         with pytest.raises(InvalidInput, match=f"{member} is missing"):

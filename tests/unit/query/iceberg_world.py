@@ -16,9 +16,10 @@ from penstock.query.results.sinks import LakeSink
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement
-from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
+from penstock.store.sql.resources import SqlResourceStore
+from penstock.store.sql.statements import SqlStatementStore
+from penstock.testing.sqlite import new_database
 from tests.unit.query.iceberg_lake import FolderIO
 from tests.unit.query.lake_of_flights import finished
 
@@ -30,20 +31,20 @@ class World:
 
     def __init__(self, root: Path, children: ChildPool, settings: QuerySettings) -> None:
         self.root = root
-        self.catalog = CatalogService(MemoryCatalogStore())
+        self.catalog = CatalogService(SqlCatalogStore(new_database()))
         operations = CatalogOperations(self.catalog, account="000000000000", region="us-east-1")
         operations.change("CreateDatabase", {"DatabaseInput": {"Name": DATABASE}})
         lake = LakeFolder(root)
         self.operations = operations
         self.service = QueryService(
-            store=MemoryStatementStore(),
+            store=SqlStatementStore(new_database()),
             catalog=self.catalog,
             changes=operations,
             lake=lake,
             settings=settings,
             sink=LakeSink(lake),
             children=children,
-            resources=MemoryResourceStore(),
+            resources=SqlResourceStore(new_database()),
         )
 
     def start(self, sql: str) -> str:

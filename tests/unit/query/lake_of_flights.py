@@ -22,8 +22,9 @@ from penstock.query.results.sinks import LakeSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import FINAL_STATES, Statement
-from penstock.store.memory.resources import MemoryResourceStore
-from penstock.store.memory.statements import MemoryStatementStore
+from penstock.store.sql.resources import SqlResourceStore
+from penstock.store.sql.statements import SqlStatementStore
+from penstock.testing.sqlite import new_database
 
 Ask = Callable[..., Statement]
 Rows = Callable[..., list[list[str | None]]]
@@ -194,13 +195,13 @@ def finished(service: QueryService, statement_id: str, seconds: float = 60.0) ->
 def service_over(lake: Lake, settings: QuerySettings, children: ChildPool, **others: Any) -> QueryService:
     """Return a service over a lake and its catalog, with stores in memory; ``others`` are what it has instead or besides."""
     parts: dict[str, Any] = {
-        "store": MemoryStatementStore(),
+        "store": SqlStatementStore(new_database()),
         "catalog": lake.catalog,
         "changes": lake.catalog,
         "lake": lake.folder,
         "settings": settings,
         "sink": LakeSink(lake.folder),
         "children": children,
-        "resources": MemoryResourceStore(),
+        "resources": SqlResourceStore(new_database()),
     }
     return QueryService(**(parts | others))

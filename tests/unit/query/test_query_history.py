@@ -9,7 +9,8 @@ from penstock.lake.locations import LakeFolder
 from penstock.query.history import History
 from penstock.query.results.sinks import LakeSink
 from penstock.statements.model import Statement, StatementId, StatementState, StatementType
-from penstock.store.memory.statements import MemoryStatementStore
+from penstock.store.sql.statements import SqlStatementStore
+from penstock.testing.sqlite import new_database
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -21,7 +22,7 @@ class World:
         (root / "lake").mkdir()
         self.root = root
         self.now = NOW
-        self.store = MemoryStatementStore()
+        self.store = SqlStatementStore(new_database())
         self.history = History(self.store, LakeSink(LakeFolder(root)), lambda: self.now)
 
     def done(self, name: str, *, age: timedelta, managed: bool = False, group: str = "primary") -> None:

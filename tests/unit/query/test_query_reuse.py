@@ -8,7 +8,7 @@ import pytest
 from penstock.errors import AccessDenied
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
-from penstock.store.memory.statements import MemoryStatementStore
+from penstock.store.sql.statements import SqlStatementStore
 from tests.unit.query.lake_of_flights import Ask, Lake
 
 COUNT = "SELECT count(*) FROM airlines"
@@ -104,11 +104,11 @@ def test_a_store_that_fails_in_the_search_leaves_no_statement_and_no_queue_entry
     def broken(*_: object, **__: object) -> None:
         raise ConnectionError("the store is unavailable")
 
-    looks: Callable[..., object] = MemoryStatementStore.latest
-    monkeypatch.setattr(MemoryStatementStore, "latest", broken)
+    looks: Callable[..., object] = SqlStatementStore.latest
+    monkeypatch.setattr(SqlStatementStore, "latest", broken)
     for _ in range(settings.workers + settings.queue + 1):
         with pytest.raises(ConnectionError):
             service.start(StatementRequest(sql=COUNT, database="flights_db", reuse_minutes=60))
     assert not service.page().ids
-    monkeypatch.setattr(MemoryStatementStore, "latest", looks)
+    monkeypatch.setattr(SqlStatementStore, "latest", looks)
     assert ask(COUNT, reuse_minutes=60).state == "SUCCEEDED"

@@ -1,4 +1,4 @@
-"""The registry's store, once in memory and once on SQLite."""
+"""The registry's store on SQLite, in a file: some tests register from several threads."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,18 +8,13 @@ import pytest
 from penstock.registry.model import RegistryLimits
 from penstock.registry.service import RegistryService
 from penstock.registry.store import RegistryStore
-from penstock.store.memory.registry import MemoryRegistryStore
-from penstock.store.sql.database import Database
 from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RegistryStore]:
-    if request.param == "memory":
-        yield MemoryRegistryStore()
-        return
-    database = Database(f"sqlite:///{tmp_path / 'penstock.db'}")
-    database.create_all()
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[RegistryStore]:
+    database = new_database(tmp_path / "penstock.db")
     yield SqlRegistryStore(database)
     database.close()
 

@@ -15,7 +15,8 @@ from penstock.registry.versions.patch import json_patch
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import TooComplex
 from penstock.schema.formats import format_of
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 from tests.unit.registry.registrations import register
 
 NAMES = st.sampled_from(["name", "type", "a", "a/b", "~", "~1", ""])
@@ -74,7 +75,7 @@ def difference(data_format: str, first: str, second: str, mode: CompatibilityMod
 
 
 def registered(data_format: str, first: str, second: str, mode: CompatibilityMode) -> tuple[RegistryService, SchemaKey]:
-    service = RegistryService(MemoryRegistryStore())
+    service = RegistryService(SqlRegistryStore(new_database()))
     service.registries.create("r")
     wanted = NewSchema(registry="r", name="s", definition=first, data_format=data_format, compatibility=mode)
     schema = service.schemas.create(wanted)[0]

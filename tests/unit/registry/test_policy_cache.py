@@ -7,7 +7,8 @@ import pytest
 
 from penstock.registry.model import ResourcePolicy
 from penstock.registry.policies.cache import CATALOG, PolicyCache
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 
 TEXT = json.dumps(
     {
@@ -18,17 +19,17 @@ TEXT = json.dumps(
 
 
 @pytest.fixture
-def store() -> MemoryRegistryStore:
-    return MemoryRegistryStore()
+def store() -> SqlRegistryStore:
+    return SqlRegistryStore(new_database())
 
 
-def put(store: MemoryRegistryStore) -> None:
+def put(store: SqlRegistryStore) -> None:
     now = datetime.now(UTC)
     policy = ResourcePolicy(resource=CATALOG, text=TEXT, hash="1", created=now, updated=now)
     store.resource_policies.put(policy, lambda _stored: None)
 
 
-def test_what_another_process_changes_holds_after_the_time(store: MemoryRegistryStore) -> None:
+def test_what_another_process_changes_holds_after_the_time(store: SqlRegistryStore) -> None:
     now = 0.0
     cache = PolicyCache(store.resource_policies, ttl=5.0, clock=lambda: now)
     fresh = [cache.is_fresh]
@@ -43,7 +44,7 @@ def test_what_another_process_changes_holds_after_the_time(store: MemoryRegistry
     assert cache.of("schema/r/s") is not None
 
 
-def test_what_this_process_changes_holds_at_once(store: MemoryRegistryStore) -> None:
+def test_what_this_process_changes_holds_at_once(store: SqlRegistryStore) -> None:
     cache = PolicyCache(store.resource_policies)
     assert cache.of(CATALOG) is None
     put(store)

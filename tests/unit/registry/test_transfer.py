@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +13,8 @@ from penstock.registry.service import RegistryService
 from penstock.registry.store import RegistryStore
 from penstock.registry.transfer import compared, exported, import_lines, import_records, written
 from penstock.schema.compatibility import CompatibilityMode
-from penstock.store.memory.registry import MemoryRegistryStore
-from penstock.store.sql.database import Database
 from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 from penstock.testing.suites.registry_values import present
 from tests.unit.registry.confluent.definitions import KEY, create, record
 from tests.unit.registry.confluent.test_registry_references import ADDRESS, PERSON, TEAM, refer
@@ -28,7 +26,7 @@ Served = tuple[RegistryStore, RegistryService]
 @pytest.fixture
 def source() -> Served:
     """A store with all that an export has to keep, and its service."""
-    store = MemoryRegistryStore()
+    store = SqlRegistryStore(new_database())
     service = RegistryService(store)
     service.registries.create("r", description="d", tags={"a": "b"})
     # Names so that what is referred to comes behind what refers to it.
@@ -53,18 +51,10 @@ def source() -> Served:
     return store, service
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
-    store: RegistryStore
-    if request.param == "memory":
-        store = MemoryRegistryStore()
-        yield store, RegistryService(store)
-        return
-    database = Database(f"sqlite:///{tmp_path / 'target.db'}")
-    database.create_all()
-    store = SqlRegistryStore(database)
-    yield store, RegistryService(store)
-    database.close()
+@pytest.fixture
+def target() -> Served:
+    store = SqlRegistryStore(new_database())
+    return store, RegistryService(store)
 
 
 def lines_of(store: RegistryStore, registry: str | None = None) -> list[str]:

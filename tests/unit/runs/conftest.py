@@ -14,7 +14,8 @@ from penstock.retries import wait_until
 from penstock.runs.isolation import Isolation
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
-from penstock.store.memory.jobs import MemoryJobStore
+from penstock.store.sql.jobs import SqlJobStore
+from penstock.testing.sqlite import new_database
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
@@ -23,7 +24,7 @@ class World:
     """A store, a clock that tests move, and runners of two machines."""
 
     def __init__(self, folder: Path) -> None:
-        self.store = MemoryJobStore()
+        self.store = SqlJobStore(new_database())
         self.now = NOW
         # What the clocks of machines are ahead of the test's.
         self.skew = timedelta()

@@ -16,7 +16,8 @@ from penstock.jobs.store import Entry, Kind
 from penstock.jobs.triggers import TRIGGERS, Trigger, TriggerService
 from penstock.jobs.workflows import WORKFLOW_RUNS, WorkflowService
 from penstock.runs.firing import TriggerRunner
-from penstock.store.memory.jobs import MemoryJobStore
+from penstock.store.sql.jobs import SqlJobStore
+from penstock.testing.sqlite import new_database
 
 NOW = datetime(2026, 11, 22, 11, 59, tzinfo=UTC)
 SETTINGS = {"Role": "r", "Command": {"Name": "pythonshell", "ScriptLocation": "s3://lake/a.py"}}
@@ -40,7 +41,8 @@ class Crawls:
 
 class World:
     def __init__(self) -> None:
-        self.store = MemoryJobStore()
+        self.database = new_database()
+        self.store = SqlJobStore(self.database)
         self.now = NOW
         self.store.add(JOBS, Job(name="j", settings=SETTINGS, created=NOW, modified=NOW))
         self.runs = RunService(self.store, now=lambda: self.now)
@@ -175,12 +177,11 @@ def test_the_end_of_a_run_meets_a_condition_once_though_it_is_dealt_with_again(w
 T = TypeVar("T", bound=Entry)
 
 
-class KilledStore(MemoryJobStore):
+class KilledStore(SqlJobStore):
     """A store whose server is killed before it changes an entry of ``kind``."""
 
     def __init__(self, world: World, kind: Kind[Any]) -> None:
-        super().__init__()
-        self.__dict__.update(world.store.__dict__)
+        super().__init__(world.database)
         self.kind = kind
 
     def change(self, kind: Kind[T], key: str, change: Callable[[T], T]) -> T | None:

@@ -1,10 +1,9 @@
-"""The behaviour of every secret store, over memory and SQLite; the database has no secret in plain text."""
+"""The behaviour of the secret store on SQLite; the database has no secret in plain text."""
 
 import pytest
 from sqlalchemy import text
 
 from penstock.secrets.model import SecretStore
-from penstock.store.memory.secrets import MemorySecretStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.sealing import Sealer
 from penstock.store.sql.secrets import SqlSecretStore
@@ -13,9 +12,9 @@ from penstock.testing.suites.secrets import SECRET
 
 
 class TestSecretStores(SecretStoreSuite):
-    @pytest.fixture(params=["memory", "sqlite"])
-    def store(self, request: pytest.FixtureRequest, database: Database) -> SecretStore:
-        return MemorySecretStore() if request.param == "memory" else SqlSecretStore(database, Sealer(bytes(32)))
+    @pytest.fixture
+    def store(self, database: Database) -> SecretStore:
+        return SqlSecretStore(database, Sealer(bytes(32)))
 
 
 def test_the_database_has_no_value_in_plain_text(database: Database) -> None:

@@ -14,7 +14,9 @@ from penstock.secrets.errors import (
 )
 from penstock.secrets.model import Secret, SecretValue
 from penstock.secrets.service import SecretsService
-from penstock.store.memory.secrets import MemorySecretStore
+from penstock.store.sql.sealing import Sealer
+from penstock.store.sql.secrets import SqlSecretStore
+from penstock.testing.sqlite import new_database
 
 ACCOUNT = "111122223333"
 ONE, TWO = SecretValue(text="one"), SecretValue(binary=b"two")
@@ -35,7 +37,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def service(clock: Clock) -> SecretsService:
-    return SecretsService(MemorySecretStore(), region="us-east-1", now=clock)
+    return SecretsService(SqlSecretStore(new_database(), Sealer(bytes(32))), region="us-east-1", now=clock)
 
 
 def stages(secret: Secret) -> dict[str, set[str]]:
@@ -190,7 +192,7 @@ def test_stores_the_day_of_the_last_read(service: SecretsService, clock: Clock) 
 
 
 def test_a_change_that_lost_a_race_is_retried(clock: Clock) -> None:
-    class Racing(MemorySecretStore):
+    class Racing(SqlSecretStore):
         """Another caller changes the secret once, between the read and the write."""
 
         rival: SecretsService | None = None
@@ -201,7 +203,7 @@ def test_a_change_that_lost_a_race_is_retried(clock: Clock) -> None:
                 rival.put(ACCOUNT, "a", TWO, token="rival")
             super().replace(secret)
 
-    store = Racing()
+    store = Racing(new_database(), Sealer(bytes(32)))
     service = SecretsService(store, region="us-east-1", now=clock)
     service.create(ACCOUNT, "a", value=ONE, token="0")
     store.rival = service

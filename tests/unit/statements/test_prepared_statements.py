@@ -9,7 +9,8 @@ from penstock.paging import InvalidToken
 from penstock.statements import prepared
 from penstock.statements.errors import ResourceExists, ResourceNotFound
 from penstock.statements.prepared import PreparedStatements
-from penstock.store.memory.resources import MemoryResourceStore
+from penstock.store.sql.resources import SqlResourceStore
+from penstock.testing.sqlite import new_database
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 
@@ -17,7 +18,7 @@ NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 @pytest.fixture
 def statements() -> PreparedStatements:
     times = (NOW + timedelta(seconds=count) for count in range(10_000))
-    return PreparedStatements(MemoryResourceStore(), clock=lambda: next(times))
+    return PreparedStatements(SqlResourceStore(new_database()), clock=lambda: next(times))
 
 
 def test_a_statement_is_created_changed_and_deleted(statements: PreparedStatements) -> None:

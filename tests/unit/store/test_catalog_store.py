@@ -1,6 +1,5 @@
-"""The behaviour of every catalog store, over memory and SQLite."""
+"""The behaviour of the catalog store on SQLite."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,25 +8,18 @@ from hypothesis import strategies as st
 
 from penstock.catalog.partitions.keys import partition_key, split_key
 from penstock.catalog.store import CatalogStore
-from penstock.store.memory.catalog import MemoryCatalogStore
 from penstock.store.sql.backup import back_up, restore
 from penstock.store.sql.catalog.store import SqlCatalogStore
-from penstock.store.sql.database import Database as SqlDatabase
-from penstock.store.sql.migrate import migrate
+from penstock.store.sql.database import Database
+from penstock.testing.sqlite import new_database
 from penstock.testing.suites import CatalogStoreSuite
 from penstock.testing.suites.catalog_details import BODY, DATABASE, PARTITION, STATISTICS, TABLE, fill, put
 
 
 class TestCatalogStores(CatalogStoreSuite):
-    @pytest.fixture(params=["memory", "sqlite"])
-    def store(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[CatalogStore]:
-        if request.param == "memory":
-            yield MemoryCatalogStore()
-            return
-        sql = SqlDatabase(f"sqlite:///{tmp_path / 'catalog.db'}")
-        sql.create_all()
-        yield SqlCatalogStore(sql)
-        sql.close()
+    @pytest.fixture
+    def store(self, any_database: Database) -> CatalogStore:
+        return SqlCatalogStore(any_database)
 
 
 @given(st.lists(st.text(st.sampled_from("a\x01\x02\x03 é"), max_size=6), min_size=1, max_size=4))
@@ -36,9 +28,7 @@ def test_partition_keys_round_trip(values: list[str]) -> None:
 
 
 def test_a_backup_has_details(tmp_path: Path) -> None:
-    stores = [SqlDatabase(f"sqlite:///{tmp_path / name}") for name in ("one.db", "two.db")]
-    for each in stores:
-        migrate(each)
+    stores = [new_database(tmp_path / name) for name in ("one.db", "two.db")]
     fill(SqlCatalogStore(stores[0]))
     for home in (DATABASE, TABLE, PARTITION):
         put(SqlCatalogStore(stores[0]), home, a=BODY)

@@ -17,7 +17,7 @@ from penstock.errors import InvalidInput
 from penstock.store.sql.catalog import partition_search
 from penstock.store.sql.catalog.store import SqlCatalogStore
 from penstock.store.sql.catalog.tables import partition_postings, partition_values
-from penstock.store.sql.database import Database as SqlDatabase
+from penstock.testing.sqlite import new_database
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -90,8 +90,7 @@ def cases(draw: st.DrawFn) -> tuple[Sequence[str], Sequence[Sequence[str]], str]
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqlCatalogStore]:
-    sql = SqlDatabase(f"sqlite:///{tmp_path / 'catalog.db'}")
-    sql.create_all()
+    sql = new_database(tmp_path / "catalog.db")
     found = SqlCatalogStore(sql)
     found.create_database(Database(name="d", create_time=NOW), limit=10)
     yield found

@@ -1,4 +1,4 @@
-"""The behaviour of every registry store, over memory and SQLite; and what two processes on one database see."""
+"""The behaviour of the registry store on SQLite, and what two processes on one database see."""
 
 import threading
 from collections.abc import Iterator
@@ -12,46 +12,19 @@ from penstock.registry.model import (
     Version,
 )
 from penstock.registry.store import RegistryStore
-from penstock.store.memory.registry import MemoryRegistryStore
 from penstock.store.sql.database import Database
 from penstock.store.sql.registry import audit as registry_audit
 from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 from penstock.testing.suites import RegistryStoreSuite
 from penstock.testing.suites.registry_batches import ANNE
 from penstock.testing.suites.registry_values import KEY, LATER, add, present, registry, schema, version
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """A database in a file, without rows."""
-    made = Database(f"sqlite:///{tmp_path / 'penstock.db'}")
-    made.create_all()
-    yield made
-    made.close()
-
-
-class TestInMemory(RegistryStoreSuite):
+class TestRegistryStore(RegistryStoreSuite):
     @pytest.fixture
-    def store(self) -> RegistryStore:
-        return MemoryRegistryStore()
-
-
-class TestOnSqlite(RegistryStoreSuite):
-    @pytest.fixture
-    def store(self, database: Database) -> RegistryStore:
-        return SqlRegistryStore(database)
-
-
-class TestOnSqliteInMemory(RegistryStoreSuite):
-    # All threads share one connection.
-    test_one_of_many_writers_on_one_revision_wins = None  # type: ignore[assignment]
-
-    @pytest.fixture
-    def store(self) -> Iterator[RegistryStore]:
-        made = Database("sqlite://")
-        made.create_all()
-        yield SqlRegistryStore(made)
-        made.close()
+    def store(self, any_database: Database) -> RegistryStore:
+        return SqlRegistryStore(any_database)
 
 
 def two_stores(databases: list[Database]) -> tuple[list[SqlRegistryStore], Version]:
@@ -63,8 +36,7 @@ def two_stores(databases: list[Database]) -> tuple[list[SqlRegistryStore], Versi
 
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[tuple[list[SqlRegistryStore], Version]]:
-    databases = [Database(f"sqlite:///{tmp_path / 'penstock.db'}") for _ in range(2)]
-    databases[0].create_all()
+    databases = [new_database(tmp_path / "penstock.db"), Database(f"sqlite:///{tmp_path / 'penstock.db'}")]
     yield two_stores(databases)
     for database in databases:
         database.close()
@@ -102,11 +74,11 @@ class TestTwoProcesses:
 
 
 def test_old_records_are_dropped_also_where_several_come_at_once(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    file_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry_audit, "_PRUNE_EVERY", 5)
     monkeypatch.setattr(registry_audit, "MAX_AUDIT_ENTRIES", 3)
-    store = SqlRegistryStore(database)
+    store = SqlRegistryStore(file_database)
     store.registries.add(registry(), {}, limit=10)
     keys = [SchemaKey("r", name) for name in "abc"]
     for key in keys:
@@ -116,8 +88,8 @@ def test_old_records_are_dropped_also_where_several_come_at_once(
     assert [entry.number for entry in store.audit.list(None, 10, resource=None)] == [7, 6, 5, 4, 3]
 
 
-def test_versions_read_after_a_schema_are_no_older_than_it(database: Database) -> None:
-    mine, other = SqlRegistryStore(database), SqlRegistryStore(database)
+def test_versions_read_after_a_schema_are_no_older_than_it(file_database: Database) -> None:
+    mine, other = SqlRegistryStore(file_database), SqlRegistryStore(file_database)
     mine.registries.add(registry(), {}, limit=10)
     first = present(mine.schemas.add(schema(latest=1, next_number=2), version(1), {}))
     with mine.versions.session():
@@ -127,8 +99,8 @@ def test_versions_read_after_a_schema_are_no_older_than_it(database: Database) -
         assert mine.versions.get(first.id) is None
 
 
-def test_sessions_of_many_threads_do_not_wait_for_each_others_connections(database: Database) -> None:
-    store = SqlRegistryStore(database)
+def test_sessions_of_many_threads_do_not_wait_for_each_others_connections(file_database: Database) -> None:
+    store = SqlRegistryStore(file_database)
     store.registries.add(registry(), {}, limit=10)
     first = present(store.schemas.add(schema(latest=1, next_number=2), version(1), {}))
     count = 20  # more than the connections that a pool of SQLAlchemy's has by itself

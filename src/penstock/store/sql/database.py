@@ -72,8 +72,9 @@ R = TypeVar("R")
 class Database:
     """Transactions over one SQL database.
 
-    ``url`` is an SQLAlchemy URL: ``sqlite:///path``, ``sqlite://`` (in memory, for tests), or
-    ``postgresql+pg8000://user:password@host:port/database``. Raises :class:`~penstock.errors.InvalidInput` for any other.
+    ``url`` is an SQLAlchemy URL: ``sqlite:///path``, ``sqlite://`` (in memory, for tests and trials: one connection, whose
+    transactions queue, and whose rows go with this object), or ``postgresql+pg8000://user:password@host:port/database``.
+    Raises :class:`~penstock.errors.InvalidInput` for any other.
     ``schema`` is the only one that PostgreSQL's connections see; None leaves that to the server.
     """
 
@@ -82,7 +83,7 @@ class Database:
         self.name = self.url.render_as_string(hide_password=True)
         """The URL without its password."""
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        in_memory = self.is_sqlite and self.url.database in {None, "", ":memory:"}
+        self.in_memory = self.is_sqlite and self.url.database in {None, "", ":memory:"}
         options: dict[str, Any] = {}
         if self.is_sqlite:
             options["connect_args"] = {"check_same_thread": False, "timeout": _BUSY_MILLISECONDS / 1000}
@@ -92,8 +93,9 @@ class Database:
                 # One of many databases: it keeps only as many connections as it mostly uses.
                 options |= {"pool_size": 1, "max_overflow": 9}
                 options["connect_args"]["startup_params"] = {"search_path": schema}
-        if in_memory:
+        if self.in_memory:
             options["poolclass"] = StaticPool
+            options["connect_args"]["factory"] = _MemoryConnection
         elif self.is_sqlite:
             # The connection that wrote last: each caches pages, and drops them all once another one has written.
             options["pool_use_lifo"] = True
@@ -105,6 +107,8 @@ class Database:
         self._pin = local()
         # SQLite's waiting writers poll; within a process they queue here and are woken at once.
         self._writers: AbstractContextManager[Any] = RLock() if self.is_sqlite else nullcontext()
+        self.shared_connection: AbstractContextManager[Any] = self._writers if self.in_memory else nullcontext()
+        """Held during each transaction where all threads share one connection, which has one transaction at a time."""
         if self.is_sqlite:
             event.listen(self.engine, "connect", _prepare_sqlite)
             event.listen(self.engine, "begin", _begin_sqlite)
@@ -114,7 +118,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Yield a connection in a read transaction: one consistent snapshot."""
-        with self._explaining(), self.engine.connect() as connection:
+        with self._explaining(), self.shared_connection, self.engine.connect() as connection:
             if not self.is_sqlite:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield connection
@@ -147,10 +151,10 @@ class Database:
     def pin_connection(self) -> Iterator[None]:
         """Pin one connection of the pool as :attr:`pinned` inside the block: checking it out costs more than a short read.
 
-        Each statement is still a transaction of its own. Only on SQLite: PostgreSQL's connections are few, and threads that
-        each hold one while they wait for a second one would deadlock.
+        Each statement is still a transaction of its own. Only on files of SQLite: PostgreSQL's connections are few, and
+        threads that each hold one while they wait for a second one would deadlock.
         """
-        if not self.is_sqlite or self.pinned is not None:
+        if not self.is_sqlite or self.in_memory or self.pinned is not None:
             yield
             return
         connection = self._pin.connection = self.engine.raw_connection()
@@ -274,6 +278,13 @@ def _parse(url: str) -> Any:
     if not known:
         raise InvalidInput(f"Stores of kind '{parsed.drivername[:60]}' are not known.", remedy=remedy)
     return parsed
+
+
+class _MemoryConnection(sqlite3.Connection):
+    """Closes itself when nothing refers to it any more, and its database is gone with it."""
+
+    def __del__(self) -> None:
+        self.close()
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

@@ -71,13 +71,13 @@ class Direct:
 
     def first(self, statement: Prepared, values: Row) -> Row | None:
         """Return the first row, or None; each statement is a snapshot of its own."""
-        with _Session(self._database, reading=True) as session:
+        with self._database.shared_connection, _Session(self._database, reading=True) as session:
             session.cursor.execute(statement.text, statement.arguments(values))
             return statement.row(session.cursor.fetchone())
 
     def all(self, statement: Prepared, values: Row) -> list[Row]:
         """Return every row."""
-        with _Session(self._database, reading=True) as session:
+        with self._database.shared_connection, _Session(self._database, reading=True) as session:
             session.cursor.execute(statement.text, statement.arguments(values))
             return [dict(zip(statement.names, found, strict=True)) for found in session.cursor.fetchall()]
 

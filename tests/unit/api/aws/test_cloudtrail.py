@@ -16,7 +16,8 @@ from penstock.registry.model import SchemaKey
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.schema.compatibility import CompatibilityMode
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 from tests.unit.api.handlers import called
 from tests.unit.registry.registrations import register
 
@@ -34,7 +35,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 @pytest.fixture
 def lookup() -> Callable[..., Any]:
     times = iter(START + timedelta(minutes=number) for number in range(100_000))
-    service = RegistryService(MemoryRegistryStore(), now=lambda: next(times))
+    service = RegistryService(SqlRegistryStore(new_database()), now=lambda: next(times))
     with acting(Actor(principal="arn:aws:iam::000000000000:user/ana", client="192.0.2.7")):
         service.registries.create("r")
         for name in ("a", "b"):

@@ -16,8 +16,9 @@ from penstock.catalog.service import CatalogService
 from penstock.crawl.access import Starter
 from penstock.crawl.model import JdbcTarget, LastCrawl
 from penstock.crawl.service import CrawlService
-from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.memory.crawl import MemoryCrawlStore
+from penstock.store.sql.catalog.crawl import SqlCrawlStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
+from penstock.testing.sqlite import new_database
 from tests.unit.api.aws.test_policy_authorizer import A, allow
 from tests.unit.api.aws.test_policy_authorizer import World as Policies
 from tests.unit.crawl.crawl_world import World, wait
@@ -45,7 +46,7 @@ class Scheduled(World):
     """Crawlers whose clock is set, with policies and an audit log."""
 
     def __init__(self, root: Path) -> None:
-        super().__init__(root, CatalogService(MemoryCatalogStore()), MemoryCrawlStore())
+        super().__init__(root, CatalogService(SqlCatalogStore(new_database())), SqlCrawlStore(new_database()))
         self.crawls.close()
         log = KeptEvents()
         self.events = log.events

@@ -19,8 +19,10 @@ from penstock.api.tenants import Tenant
 from penstock.registry.policies.cache import PolicyCache
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
-from penstock.store.memory.access import MemoryAccessStore
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 from tests.unit.api.handlers import called
 from tests.unit.api.memory_tenant import memory_tenant
 
@@ -54,7 +56,7 @@ class Tenants:
 
 
 def tenant(account: str, clock: Any) -> Tenant:
-    store = MemoryRegistryStore()
+    store = SqlRegistryStore(new_database())
     service = RegistryService(store, region="us-east-1", account=account)
     service.registries.create("r")
     service.schemas.create(NewSchema(registry="r", name="s", data_format="AVRO", definition='"int"'))
@@ -71,7 +73,7 @@ class Endpoint:
 class World:
     def __init__(self) -> None:
         self.now = 0.0
-        self.store = MemoryAccessStore()
+        self.store = SqlAccessStore(new_database(), Sealer(bytes(32)))
         user = User(account=A, name="ana", id="AIDAANA", created=datetime.now(UTC), inline={"p": allow("glue:GetSchema")})
         self.store.add_entity(user, "CreateUser", limit=10)
         self.tenants = Tenants(lambda: self.now)

@@ -7,7 +7,8 @@ from starlette.testclient import TestClient
 
 from penstock.api.confluent.app import ConfluentApp
 from penstock.registry.service import RegistryService
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 
 V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
 V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"long","default":0}]}'
@@ -34,7 +35,7 @@ class ConfluentApi:
     """Short calls: ``api.post(path, schema=...)`` gives (status, answer)."""
 
     def __init__(self, *, keys: Any = None) -> None:
-        self.service = RegistryService(MemoryRegistryStore())
+        self.service = RegistryService(SqlRegistryStore(new_database()))
         self.observer = Recorder()
         self.app = ConfluentApp(self.service, keys=keys, account="000000000000", observer=self.observer)
         self.http = TestClient(self.app, base_url="http://127.0.0.1")

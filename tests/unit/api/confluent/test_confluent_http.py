@@ -10,7 +10,9 @@ from starlette.testclient import TestClient
 
 from penstock.access.authenticate import KeyCache
 from penstock.access.keys import AccessKey
-from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 from tests.unit.api.confluent.confluent_api import V1, ConfluentApi
 
 KEY = "AKIA0123456789ABCDEF"
@@ -19,7 +21,7 @@ SECRET = "a:secret with a colon and ü"
 
 @pytest.fixture(scope="module")
 def guarded() -> ConfluentApi:
-    store = MemoryAccessStore()
+    store = SqlAccessStore(new_database(), Sealer(bytes(32)))
     now = datetime(2026, 11, 21, tzinfo=UTC)
     store.put(AccessKey(access_key_id=KEY, secret_access_key=SECRET, account="1" * 12, principal="arn:x", created=now))
     return ConfluentApi(keys=KeyCache(store))

@@ -14,7 +14,9 @@ from penstock.access.principals import Caller
 from penstock.api.access_checker import AccessChecker
 from penstock.api.confluent.authorize import Permissions
 from penstock.api.confluent.requests import Query, Request
-from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 from tests.unit.api.confluent.confluent_api import V1, ConfluentApi
 from tests.unit.api.memory_tenant import memory_tenant
 
@@ -30,7 +32,7 @@ def permissions(api: ConfluentApi, *statements: dict[str, Any]) -> Permissions:
     """Return the permissions of ana, who may do everything except what ``statements`` deny."""
     everything = {"Effect": "Allow", "Action": "glue:*", "Resource": "*"}
     text = json.dumps({"Version": "2012-10-17", "Statement": [everything, *statements]})
-    store = MemoryAccessStore()
+    store = SqlAccessStore(new_database(), Sealer(bytes(32)))
     user = User(account=ACCOUNT, name="ana", id="AIDAANA", created=datetime.now(UTC), inline={"p": text})
     store.add_entity(user, "CreateUser", limit=10)
     tenant = memory_tenant(api.service)

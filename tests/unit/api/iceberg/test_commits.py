@@ -21,18 +21,19 @@ from penstock.lake.iceberg.errors import RequirementFailed
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
 from penstock.lakeformation.service import LakeFormation
-from penstock.store.memory.catalog import MemoryCatalogStore
-from penstock.store.memory.lakeformation import MemoryLakeFormationStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
+from penstock.store.sql.lakeformation import SqlLakeFormationStore
+from penstock.testing.sqlite import new_database
 
 SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "id", "type": "long", "required": False}]}
 HANDLERS = {each.name: each.handler for each in routes()}
 
 
-class Store(MemoryCatalogStore):
+class Store(SqlCatalogStore):
     """A store that calls ``before`` at each change of tables."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(new_database())
         self.before: Callable[[], object] = lambda: None
 
     def change_tables(self, changes: Sequence[TableChange], *, tables: int, versions: int, archive: bool) -> Sequence[Table]:
@@ -79,7 +80,7 @@ def call(store: Store, tmp_path: Path) -> Call:
         access=Everything(),
         settings=IcebergSettings(region="us-east-1", warehouse="s3://lake/wh", s3_endpoint_url=None),
         vendor=None,
-        lake_formation=LakeFormation(MemoryLakeFormationStore(), account="111122223333"),
+        lake_formation=LakeFormation(SqlLakeFormationStore(new_database()), account="111122223333"),
     )
     made.tables.create_database(DatabaseInput(name="db"))
     HANDLERS["CreateTable"](made)

@@ -15,8 +15,9 @@ from penstock.api.iceberg.errors import PlainCredentials
 from penstock.api.iceberg.login import IcebergLogin
 from penstock.api.limits import Limits
 from penstock.api.workers import Workers
-from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 ACCOUNT = "111122223333"
@@ -110,7 +111,7 @@ def test_a_token_of_another_server_or_for_something_else_is_none(tokens: BearerT
     ],
 )
 def test_credentials_need_a_private_connection(tokens: BearerTokens, scope: dict[str, Any], private: bool) -> None:
-    keys = KeyCache(MemoryAccessStore())
+    keys = KeyCache(SqlAccessStore(new_database(), Sealer(bytes(32))))
     workers = Workers(1, name="test")
     made = [
         IcebergLogin(Authenticator(keys=keys, region="us-east-1"), tokens, Limits(), workers, insecure=insecure)

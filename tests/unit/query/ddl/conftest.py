@@ -11,13 +11,14 @@ from penstock.query.execution.children import ChildPool
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
 from penstock.statements.model import Statement
-from penstock.store.memory.catalog import MemoryCatalogStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
+from penstock.testing.sqlite import new_database
 from tests.unit.query.lake_of_flights import Ask, Lake, service_over
 
 
 @pytest.fixture
 def catalog() -> CatalogService:
-    made = CatalogService(MemoryCatalogStore())
+    made = CatalogService(SqlCatalogStore(new_database()))
     made.create_database(DatabaseInput(name="db"))
     return made
 

@@ -19,7 +19,8 @@ from penstock.lake.locations import LakeFolder
 from penstock.query.execution.children import ChildPool
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
-from penstock.store.memory.catalog import MemoryCatalogStore
+from penstock.store.sql.catalog.store import SqlCatalogStore
+from penstock.testing.sqlite import new_database
 from tests.unit.api.aws.loopback import ACCOUNT, Loopback, Silent
 from tests.unit.query.lake_of_flights import Lake, service_over
 
@@ -63,7 +64,7 @@ def client() -> Any:
     )
 
 
-class CountingStore(MemoryCatalogStore):
+class CountingStore(SqlCatalogStore):
     """A catalog that counts the tables and databases that it returned in lists."""
 
     read = 0
@@ -82,7 +83,7 @@ class CountingStore(MemoryCatalogStore):
 @pytest.fixture
 def catalog_store() -> CountingStore:
     """The catalog of Athena's operations on metadata; statements read that of the lake."""
-    return CountingStore()
+    return CountingStore(new_database())
 
 
 @pytest.fixture

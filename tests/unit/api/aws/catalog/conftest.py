@@ -19,8 +19,8 @@ from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
 from penstock.store.sql.catalog.crawl import SqlCrawlStore
 from penstock.store.sql.catalog.store import SqlCatalogStore
-from penstock.store.sql.database import Database
 from penstock.store.sql.resources import SqlResourceStore
+from penstock.testing.sqlite import new_database
 from tests.unit.api.aws.loopback import ACCOUNT, Loopback, Silent
 from tests.unit.crawl.crawl_world import Unchecked
 
@@ -45,8 +45,7 @@ def client() -> Any:
 
 @pytest.fixture
 def glue(client: Any, tmp_path: Path, lake: Path) -> Iterator[Any]:
-    sql = Database(f"sqlite:///{tmp_path / 'store.db'}")
-    sql.create_all()
+    sql = new_database()
     tables = CatalogService(SqlCatalogStore(sql))
     kinds = ClassifierService(SqlResourceStore(sql))
     crawls = CrawlService(SqlCrawlStore(sql), tables, LakeFolder(lake), classifiers=kinds, access=Unchecked)

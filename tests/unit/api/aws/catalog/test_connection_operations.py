@@ -12,7 +12,9 @@ from penstock.api.aws.catalog import connections
 from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.catalog.connections import ConnectionService
-from penstock.store.memory.connections import MemoryConnectionStore
+from penstock.store.sql.catalog.connections import SqlConnectionStore
+from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 from tests.unit.api.aws.loopback import ACCOUNT, Loopback, Silent
 
 MSK = {
@@ -31,7 +33,9 @@ JDBC = {"Name": "db", "ConnectionType": "JDBC", "ConnectionProperties": {"JDBC_C
 
 @pytest.fixture
 def glue() -> Iterator[Any]:
-    endpoints = EndpointTable([connections.operations(ConnectionService(MemoryConnectionStore()))])
+    endpoints = EndpointTable(
+        [connections.operations(ConnectionService(SqlConnectionStore(new_database(), Sealer(bytes(32)))))]
+    )
     app = AwsApp(endpoints, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
     client = boto3.client(
         "glue",

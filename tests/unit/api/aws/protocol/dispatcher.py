@@ -18,7 +18,9 @@ from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext, RunOnThread
 from penstock.api.observer import CompletedRequest
-from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.access import SqlAccessStore
+from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 
 __all__ = ["CREDENTIALS", "ID", "KEY", "Answer", "Handlers", "Noted", "World", "as_bytes"]
 
@@ -77,7 +79,7 @@ class Answer:
 
 class World:
     def __init__(self, *, authenticated: bool = True) -> None:
-        store = MemoryAccessStore()
+        store = SqlAccessStore(new_database(), Sealer(bytes(32)))
         store.add(KEY)
         self.handlers = Handlers()
         self.noted = Noted()

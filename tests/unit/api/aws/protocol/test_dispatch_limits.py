@@ -20,8 +20,9 @@ from penstock.api.aws.iam import sts
 from penstock.api.aws.protocol import dispatch, query
 from penstock.api.limits import Limits
 from penstock.api.throttle import Throttle
-from penstock.store.memory.access import MemoryAccessStore
+from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.sealing import Sealer
+from penstock.testing.sqlite import new_database
 from tests.unit.api.aws.protocol.dispatcher import CREDENTIALS, ID, World
 
 
@@ -140,7 +141,7 @@ def test_recorded_operations_have_a_rate_for_all_keys_of_an_account(world: World
 
 def test_roles_are_assumed_at_a_bounded_rate() -> None:
     # Each call is recorded, and returns a new access key with its own rate.
-    store = MemoryAccessStore()
+    store = SqlAccessStore(new_database(), Sealer(bytes(32)))
     tokens = TokenService(store, Authorizer(store), Sessions(Sealer(bytes(32))))
     operations = sts.operations(tokens, WebIdentities(store, IssuerKeys({})))
     assert operations.bounded == {"AssumeRole", "AssumeRoleWithWebIdentity", "GetFederationToken"}

@@ -14,7 +14,8 @@ from penstock.api.aws.protocol.dispatch import AwsApp
 from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.registry.operations import operations
 from penstock.registry.service import RegistryService
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 from tests.unit.api.aws.registry.registry_client import ACCOUNT, V1, BytesBody, Silent
 
 
@@ -41,7 +42,7 @@ def client() -> Any:
 @pytest.fixture
 def glue(loop: Any, client: Any) -> Iterator[Any]:
     """The client, whose requests go straight into the dispatcher over an empty registry."""
-    table = EndpointTable([operations(RegistryService(MemoryRegistryStore()))])
+    table = EndpointTable([operations(RegistryService(SqlRegistryStore(new_database())))])
     app = AwsApp(table, authenticator=None, account=ACCOUNT, region="us-east-1", observer=Silent())
 
     def answer(request: Any, **_: str) -> Any:

@@ -20,7 +20,8 @@ from penstock.api.aws.protocol.endpoints import EndpointTable
 from penstock.api.aws.protocol.models import load_model
 from penstock.api.aws.registry.operations import operations
 from penstock.registry.service import RegistryService
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 
 MODEL = load_model("glue")
 PREFIX = MODEL.target_prefix
@@ -132,7 +133,7 @@ class Caller:
     """Sends bodies to the dispatcher, over one registry that is filled again when it has lost its schemas."""
 
     def __init__(self) -> None:
-        self.served = operations(RegistryService(MemoryRegistryStore()))
+        self.served = operations(RegistryService(SqlRegistryStore(new_database())))
         self.app = AwsApp(
             EndpointTable([self.served]), authenticator=None, account="000000000000", region="us-east-1", observer=Silent()
         )
@@ -183,7 +184,7 @@ def caller() -> Iterator[Caller]:
     made.close()
 
 
-OPERATIONS = sorted(operations(RegistryService(MemoryRegistryStore())).handlers)
+OPERATIONS = sorted(operations(RegistryService(SqlRegistryStore(new_database()))).handlers)
 REQUESTS = st.sampled_from(OPERATIONS).flatmap(
     lambda operation: st.tuples(st.just(operation), members(MODEL.operations[operation]["input"]["shape"]))
 )

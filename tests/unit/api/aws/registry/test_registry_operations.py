@@ -10,10 +10,11 @@ from penstock.registry.model import ScopeConfig
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.schema.compatibility import CompatibilityMode
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 from tests.unit.api.aws.registry.registry_client import ACCOUNT, SCHEMA, V1, refused
 
-SERVED = operations(RegistryService(MemoryRegistryStore()))
+SERVED = operations(RegistryService(SqlRegistryStore(new_database())))
 
 
 def test_all_registry_and_tag_operations_are_served() -> None:
@@ -101,13 +102,13 @@ def test_tags_of_other_resources_go_to_their_owner() -> None:
             return {"job": resource_arn[-1]}
 
     jobs: Any = Jobs()
-    served = operations(RegistryService(MemoryRegistryStore()), tag_owners=(jobs,))
+    served = operations(RegistryService(SqlRegistryStore(new_database())), tag_owners=(jobs,))
     handler: Any = served.handlers["GetTags"]
     assert handler({"ResourceArn": "arn:aws:glue:r:1:job/j"}, None) == {"Tags": {"job": "j"}}
 
 
 def test_an_inherited_compatibility_is_shown_as_the_effective_one() -> None:
-    service = RegistryService(MemoryRegistryStore())
+    service = RegistryService(SqlRegistryStore(new_database()))
     service.schemas.create(NewSchema(name="s", data_format="AVRO", compatibility=None))
     handler: Any = operations(service).handlers["GetSchema"]
     request = {"SchemaId": {"RegistryName": "default-registry", "SchemaName": "s"}}
@@ -121,7 +122,7 @@ def test_changes_are_recorded_as_the_callers(loop: Any, client: Any) -> None:
         service="glue", operation="CreateRegistry", account=ACCOUNT, region="us-east-1", principal="ana", request_id="1",
         client="10.0.0.7",
     )  # fmt: skip
-    service = RegistryService(MemoryRegistryStore())
+    service = RegistryService(SqlRegistryStore(new_database()))
     table = EndpointTable([operations(service)])
     endpoint = table.get("AWSGlue.CreateRegistry")
     assert endpoint is not None

@@ -11,7 +11,8 @@ from penstock.api.aws.registry.operations import operations
 from penstock.registry.errors import VersionNotFound
 from penstock.registry.model import SchemaKey
 from penstock.registry.service import RegistryService
-from penstock.store.memory.registry import MemoryRegistryStore
+from penstock.store.sql.registry.store import SqlRegistryStore
+from penstock.testing.sqlite import new_database
 from tests.unit.api.aws.registry.registry_client import SCHEMA, V1, refused
 
 V2 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"long","default":0}]}'
@@ -180,7 +181,7 @@ def test_every_operation_on_versions_serves_the_other_formats(glue: Any, data_fo
 
 
 def test_a_soft_deleted_version_is_absent_and_readable_by_its_id(loop: Any, client: Any) -> None:
-    service = RegistryService(MemoryRegistryStore())
+    service = RegistryService(SqlRegistryStore(new_database()))
     handlers: Any = operations(service).handlers
     service.registries.create("r")
     created = handlers["CreateSchema"](

@@ -1,1 +1,0 @@
-"""The in-memory implementation of the ports, for tests and trials."""
