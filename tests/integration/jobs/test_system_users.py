@@ -24,8 +24,8 @@ from penstock.jobs.runs import RunRequest, RunService
 from penstock.runs.isolation import Isolation
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
-from penstock.testing.sqlite import new_database
 from penstock.store.sql.jobs import SqlJobStore
+from penstock.testing.sqlite import new_database
 
 account, home, scratch, sandbox = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4] == "sandbox"
 store, now = SqlJobStore(new_database()), datetime.now(UTC)

@@ -142,6 +142,20 @@ def test_what_is_no_backup_changes_nothing(filled: Database, tmp_path: Path) -> 
     assert rows(filled) == before
 
 
+def test_a_backup_from_before_the_first_release_is_refused(filled: Database, tmp_path: Path) -> None:
+    before, old = rows(filled), tmp_path / "old"
+    back_up(filled, old)
+    with closing(sqlite3.connect(old)) as backup, backup:
+        backup.execute("UPDATE alembic_version SET version_num = '0017'")
+    with pytest.raises(DataProblem) as problem:
+        restore(old, filled, replace=True)
+    assert str(problem.value) == (
+        f"The backup {old} is of revision 0017, older than 0018, that of Penstock's first release. Restore it with the last "
+        "version before this one into an empty store, and start this one on that store."
+    )
+    assert rows(filled) == before
+
+
 def test_backups_overwrite_nothing(filled: Database, tmp_path: Path) -> None:
     (tmp_path / "b").write_text("mine")
     with pytest.raises(AlreadyExists):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -181,22 +180,6 @@ def test_the_index_of_values_goes_with_the_partitions(store: SqlCatalogStore) ->
     assert counted() == ([(0, "2014", 3), (0, "2015", 1), (1, "0", 2), (1, "1", 1), (1, "2", 1)], 4)
     store.delete_table("d", "t")
     assert counted() == ([], 0)
-
-
-def test_the_migration_indexes_the_partitions_that_a_store_has(
-    store: SqlCatalogStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [(str(year), str(month)) for year in (2013, 2014) for month in range(3)]
-    made = remade(store, ("int", "int"), rows)
-    wanted = partition_filter(made, "k1 = 2 AND k0 > 2000")
-    migration = import_module("penstock.store.sql.migrations.versions.0013_partition_values")
-    monkeypatch.setattr(migration, "_BATCH", 4)
-    with store._sql.write() as connection:
-        connection.execute(partition_values.delete())
-    assert store.list_values("d", "t", after=None, limit=None, wanted=wanted) == []
-    with store._sql.write() as connection:
-        migration._fill(connection)
-    assert store.list_values("d", "t", after=None, limit=None, wanted=wanted) == [("2013", "2"), ("2014", "2")]
 
 
 @given(

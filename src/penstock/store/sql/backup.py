@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Integer, delete, func, insert, select, update
 from penstock.durable import make_folder, sync
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput
 from penstock.store.sql.database import Database
-from penstock.store.sql.migrate import HEAD, migrate, revision_of
+from penstock.store.sql.migrate import BASE, HEAD, migrate, revision_of
 from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.registry.tables import registry_epoch, schema_id_counter
 from penstock.store.sql.tables import metadata
@@ -79,6 +79,7 @@ def restore(file: Path, database: Database, *, replace: bool = False, ids_above:
         # A backup of an older version is brought up to date first.
         copy = Database(f"sqlite:///{scratch}")
         try:
+            _check_age(file, copy)
             migrate(copy)
         finally:
             copy.close()
@@ -97,6 +98,15 @@ def _check_revision(database: Database) -> None:
         state = "has no tables" if found is None else f"is of revision {found}, not {HEAD}"
         raise EnvironmentProblem(
             f"The store {database.name} {state}.", remedy="Start 'penstock serve' on it once, with this version."
+        )
+
+
+def _check_age(file: Path, copy: Database) -> None:
+    revision = revision_of(copy)
+    if revision is not None and revision < BASE:
+        raise DataProblem(
+            f"The backup {file} is of revision {revision}, older than {BASE}, that of Penstock's first release.",
+            remedy="Restore it with the last version before this one into an empty store, and start this one on that store.",
         )
 
 

@@ -209,10 +209,6 @@ class Database:
             found = {name: connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in ("fsync", "full_page_writes")}
         return [f"{name} is off" for name, value in found.items() if value == "off"]
 
-    def create_all(self) -> None:
-        """Create every registered table, for tests; the server migrates with Alembic instead."""
-        metadata.create_all(self.engine)
-
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()

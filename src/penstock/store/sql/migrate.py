@@ -2,27 +2,59 @@
 
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from penstock.errors import EnvironmentProblem
 from penstock.store.sql.database import Database
+from penstock.store.sql.tables import metadata
 
-__all__ = ["HEAD", "migrate", "revision_of"]
+__all__ = ["BASE", "HEAD", "migrate", "revision_of"]
 
+BASE = "0018"  # the schema of the first release, from which later versions upgrade
 HEAD = "0018"  # the newest revision in migrations/versions
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
+# Alembic's own table, apart from the store's: backups do not copy it.
+_revisions = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+
 
 def migrate(database: Database) -> None:
-    """Run the migrations that ``database`` lacks, in one write transaction.
+    """Give ``database`` the tables of this version, in one write transaction.
 
-    A second process waits for that transaction and then finds nothing to do. Raises :class:`EnvironmentProblem` if the
-    database comes from a newer Penstock, or cannot be used.
+    One without tables gets them from the tables' definitions
+    (https://alembic.sqlalchemy.org/en/latest/cookbook.html#building-uptodate), one with those of an earlier release by
+    the migrations in between. A second process waits for that transaction and then finds nothing to do. Raises
+    :class:`EnvironmentProblem` if the database comes from a newer Penstock, or from one before the first release, or
+    cannot be used.
     """
     if revision_of(database) == HEAD:
         return
+    with database.write() as connection:
+        revision = _revision(connection)
+        if revision is None:
+            metadata.create_all(connection, checkfirst=False)
+            _revisions.create(connection)
+            connection.execute(insert(_revisions).values(version_num=HEAD))
+        elif revision != HEAD:
+            _upgrade(database, connection, revision)
+        if not database.is_sqlite:
+            _order_by_bytes(connection)
+
+
+def _upgrade(database: Database, connection: Connection, revision: str) -> None:
+    if revision < BASE:
+        raise EnvironmentProblem(
+            f"The database {database.name} cannot be migrated: its revision {revision} is older than {BASE}, that of "
+            "Penstock's first release.",
+            remedy="Start the last version before this one on it once, which migrates it, and then this one.",
+        )
     # Alembic takes longer to import than most servers take to start, and most starts migrate nothing.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -30,20 +62,14 @@ def migrate(database: Database) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    with database.write() as connection:
-        if not database.is_sqlite:
-            # Any fixed number will do: it only has to be the same in every process.
-            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7306510)")
-        config.attributes["connection"] = connection
-        try:
-            command.upgrade(config, "head")
-        except CommandError as error:
-            raise EnvironmentProblem(
-                f"The database {database.name} cannot be migrated: {error}.",
-                remedy="It was written by a newer Penstock: upgrade this one, or restore a backup.",
-            ) from error
-        if not database.is_sqlite:
-            _order_by_bytes(connection)
+    config.attributes["connection"] = connection
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise EnvironmentProblem(
+            f"The database {database.name} cannot be migrated: {error}.",
+            remedy="It was written by a newer Penstock: upgrade this one, or restore a backup.",
+        ) from error
 
 
 def _order_by_bytes(connection: Connection) -> None:
@@ -56,8 +82,25 @@ def _order_by_bytes(connection: Connection) -> None:
     ).all()
     quote = connection.dialect.identifier_preparer.quote
     for table, column, length in columns:
-        kind = "text" if length is None else f"varchar({length})"
-        connection.exec_driver_sql(f'ALTER TABLE {quote(table)} ALTER COLUMN {quote(column)} TYPE {kind} COLLATE "C"')
+        text_type = "text" if length is None else f"varchar({length})"
+        connection.exec_driver_sql(f'ALTER TABLE {quote(table)} ALTER COLUMN {quote(column)} TYPE {text_type} COLLATE "C"')
+
+
+def revision_of(database: Database) -> str | None:
+    """Return the revision of the tables, None if there are none; :class:`EnvironmentProblem` if it cannot be read."""
+    try:
+        with database.read() as connection:
+            return _revision(connection)
+    except (DBAPIError, OSError) as error:
+        raise EnvironmentProblem(
+            f"The store {database.name} cannot be used: {_reason(error).rstrip('.')}.", remedy=_remedy(database, error)
+        ) from error
+
+
+def _revision(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(_revisions.name):
+        return None
+    return connection.execute(select(_revisions.c.version_num)).scalar_one_or_none()
 
 
 def _reason(error: Exception) -> str:
@@ -65,20 +108,6 @@ def _reason(error: Exception) -> str:
     details = original.args[0] if original is not None and original.args else error
     # pg8000 gives the server's own message as the field M.
     return str(details.get("M", "")) if isinstance(details, dict) else str(details)
-
-
-def revision_of(database: Database) -> str | None:
-    """Return the revision of the tables, None if there are none; :class:`EnvironmentProblem` if it cannot be read."""
-    try:
-        with database.read() as connection:
-            if not inspect(connection).has_table("alembic_version"):
-                return None
-            revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
-    except (DBAPIError, OSError) as error:
-        raise EnvironmentProblem(
-            f"The store {database.name} cannot be used: {_reason(error).rstrip('.')}.", remedy=_remedy(database, error)
-        ) from error
-    return revision
 
 
 def _remedy(database: Database, error: Exception) -> str:

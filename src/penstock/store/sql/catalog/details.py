@@ -27,20 +27,22 @@ _ID = BigInteger().with_variant(Integer, "sqlite")
 _NAME = String(255)
 
 
-def _details(name: str, owner_type: Any, owner: str) -> SqlTable:
+def _details(owner: str, key: str, key_type: Any) -> SqlTable:
+    name = f"{owner}_detail"
+    reference = ForeignKey(f"{owner}.{key}", name=f"fk_{name}_owner_{owner}", ondelete="CASCADE")
     return SqlTable(
         name,
         metadata,
-        Column("owner", owner_type, ForeignKey(owner, ondelete="CASCADE"), primary_key=True),
+        Column("owner", key_type, reference, primary_key=True),
         Column("kind", String(16), primary_key=True),
         Column("name", _NAME, primary_key=True),
         Column("body", Text, nullable=False),
     )
 
 
-database_details = _details("catalog_database_detail", _NAME, "catalog_database.name")
-table_details = _details("catalog_table_detail", _ID, "catalog_table.id")
-partition_details = _details("catalog_partition_detail", _ID, "catalog_partition.id")
+database_details = _details("catalog_database", "name", _NAME)
+table_details = _details("catalog_table", "id", _ID)
+partition_details = _details("catalog_partition", "id", _ID)
 
 
 def read_details(connection: Connection, rows: SqlTable, owner: object, kind: str) -> dict[str, Body]:

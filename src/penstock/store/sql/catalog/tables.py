@@ -10,6 +10,11 @@ __all__ = ["databases", "partition_postings", "partition_values", "partitions", 
 _ID = BigInteger().with_variant(Integer, "sqlite")
 _NAME = String(255)
 
+
+def _to(target: str, table: str, column: str) -> ForeignKey:
+    return ForeignKey(f"{target}.id", name=f"fk_{table}_{column}_{target}", ondelete="CASCADE")
+
+
 databases = SqlTable(
     "catalog_database", metadata, Column("name", _NAME, primary_key=True), Column("body", Text, nullable=False)
 )
@@ -47,7 +52,7 @@ partition_values = SqlTable(
     metadata,
     # Each value of each partition key of a table, and how many partitions have it.
     Column("id", _ID, primary_key=True),
-    Column("table_id", _ID, ForeignKey("catalog_table.id", ondelete="CASCADE"), nullable=False),
+    Column("table_id", _ID, _to("catalog_table", "catalog_partition_value", "table_id"), nullable=False),
     Column("position", SmallInteger, nullable=False),
     Column("value", Text, nullable=False),
     Column("kind", String(16), nullable=False),
@@ -60,7 +65,7 @@ partition_postings = SqlTable(
     "catalog_partition_posting",
     metadata,
     # The partitions that have a value of the second or a later key; those of the first are a range of keys.
-    Column("value_id", _ID, ForeignKey("catalog_partition_value.id", ondelete="CASCADE"), primary_key=True),
+    Column("value_id", _ID, _to("catalog_partition_value", "catalog_partition_posting", "value_id"), primary_key=True),
     Column("key", Text, primary_key=True),
     sqlite_with_rowid=False,
 )

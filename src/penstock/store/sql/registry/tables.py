@@ -4,7 +4,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
-    ForeignKey,
     ForeignKeyConstraint,
     Index,
     Integer,
@@ -48,7 +47,7 @@ schemas = Table(
     "schemas",
     metadata,
     Column("id", _ROW_ID, primary_key=True, autoincrement=True),
-    Column("registry", String(255), ForeignKey("registries.name", ondelete="CASCADE"), nullable=False),
+    Column("registry", String(255), nullable=False),
     Column("name", String(255), nullable=False),
     Column("data_format", String(16), nullable=False),
     # Empty where it is inherited.
@@ -60,6 +59,7 @@ schemas = Table(
     Column("revision", Integer, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("updated", BigInteger, nullable=False),
+    ForeignKeyConstraint(["registry"], ["registries.name"], ondelete="CASCADE"),
     UniqueConstraint("registry", "name"),
 )
 
@@ -67,7 +67,7 @@ schema_versions = Table(
     "schema_versions",
     metadata,
     Column("id", String(36), primary_key=True),
-    Column("schema_id", _ROW_ID, ForeignKey("schemas.id", ondelete="CASCADE"), nullable=False),
+    Column("schema_id", _ROW_ID, nullable=False),
     Column("number", Integer, nullable=False),
     Column("status", String(16), nullable=False),
     Column("fingerprint", String(64), nullable=False),
@@ -79,8 +79,9 @@ schema_versions = Table(
     Column("refers_to", Text),
     Column("deleted", BigInteger),
     Column("contract", Text),
-    UniqueConstraint("schema_id", "number"),
+    ForeignKeyConstraint(["schema_id"], ["schemas.id"], ondelete="CASCADE"),
     UniqueConstraint("schema_id", "fingerprint"),
+    UniqueConstraint("schema_id", "number"),
     Index("ix_schema_versions_serial", "serial"),
 )
 
@@ -108,18 +109,21 @@ schema_id_counter = Table(
 schema_references = Table(
     "schema_references",
     metadata,
-    Column("version_id", String(36), ForeignKey("schema_versions.id", ondelete="CASCADE"), primary_key=True),
-    Column("target_id", String(36), ForeignKey("schema_versions.id"), primary_key=True, index=True),
+    Column("version_id", String(36), primary_key=True),
+    Column("target_id", String(36), primary_key=True, index=True),
+    ForeignKeyConstraint(["target_id"], ["schema_versions.id"]),
+    ForeignKeyConstraint(["version_id"], ["schema_versions.id"], ondelete="CASCADE"),
 )
 
 schema_metadata = Table(
     "schema_metadata",
     metadata,
     Column("id", _ROW_ID, primary_key=True, autoincrement=True),
-    Column("version_id", String(36), ForeignKey("schema_versions.id", ondelete="CASCADE"), nullable=False),
+    Column("version_id", String(36), nullable=False),
     Column("key", String(128), nullable=False),
     Column("value", String(256), nullable=False),
     Column("created", BigInteger, nullable=False),
+    ForeignKeyConstraint(["version_id"], ["schema_versions.id"], ondelete="CASCADE"),
     UniqueConstraint("version_id", "key", "value"),
 )
 

@@ -6,7 +6,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -18,6 +17,8 @@ from penstock.store.sql import migrate as migrations
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import HEAD, migrate, revision_of
 from penstock.store.sql.tables import metadata
+from penstock.testing.sqlite import new_database
+from tests.unit.store import earlier_schemas
 
 
 def test_migrations_make_the_registered_schema(tmp_path: Path) -> None:
@@ -93,58 +94,39 @@ def test_a_new_file_that_another_one_writes_to_is_waited_for(tmp_path: Path) -> 
     other.close()
 
 
-def test_versions_of_an_older_store_get_serials_in_the_order_they_were_made(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
-    config = Config()
-    config.set_main_option("script_location", str(migrations.MIGRATIONS))
-    rows = [("v1", 1, 1, "a", 30), ("v2", 1, 2, "b", 10), ("v3", 2, 1, "a", 20), ("v4", 3, 1, "a", 40)]
-    with database.write() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
-        for name in ("r", "q"):
-            connection.execute(text(f"INSERT INTO registries VALUES ('{name}', NULL, 0, 0)"))
-        for number, home in ((1, "r"), (2, "r"), (3, "q")):
-            connection.execute(
-                text(f"INSERT INTO schemas VALUES ({number}, '{home}', 's{number}', 'AVRO', 'NONE', NULL, 1, 1, 2, 0, 0, 0)")
-            )
-        for name, schema, number, print_, created in rows:
-            connection.execute(
-                text(
-                    "INSERT INTO schema_versions (id, schema_id, number, status, fingerprint, definition, created)"
-                    f" VALUES ('{name}', {schema}, {number}, 'AVAILABLE', '{print_}', 'x', {created})"
-                )
-            )
-    migrate(database)
+def schema_of(database: Database) -> set[tuple[str, str, str]]:
+    """Type, name and definition of all that the database has, without white space."""
+    query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite_autoindex%'"
     with database.read() as connection:
-        found = {row.id: row.serial for row in connection.execute(text("SELECT id, serial FROM schema_versions"))}
-        last = connection.execute(text("SELECT number FROM serial_counter")).scalar()
-    assert found == {"v2": 1, "v1": 2, "v3": 2, "v4": 3}
-    assert last == 3
-    with database.write() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "0001")
-        assert connection.execute(text("SELECT count(*) FROM schema_versions")).scalar() == 4
-    database.close()
+        return {(row[0], row[1], "".join(row[2].split())) for row in connection.exec_driver_sql(query)}
 
 
-def test_keys_of_an_older_store_become_the_roots(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
-    config = Config()
-    config.set_main_option("script_location", str(migrations.MIGRATIONS))
-    with database.write() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0002")
-        connection.execute(
-            text(
-                "INSERT INTO access_keys VALUES ('AKIA1', x'00', '111122223333',"
-                " 'arn:aws:iam::111122223333:user/penstock', '2026-11-21 10:00:00')"
-            )
+def test_a_database_of_the_last_revision_before_this_one_is_taken_over(tmp_path: Path) -> None:
+    with contextlib.closing(Database(f"sqlite:///{tmp_path / 'a.db'}")) as database:
+        with database.write() as connection:
+            before = earlier_schemas.make(connection, "0018")
+        migrate(database)
+        with database.read() as connection:
+            assert earlier_schemas.rows(connection) == before
+            assert compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata) == []
+        assert all(len(rows) == earlier_schemas.ROWS for rows in before.values())
+        assert revision_of(database) == HEAD
+        assert schema_of(database) == schema_of(new_database())
+
+
+@pytest.mark.parametrize("revision", ["0001", "0017"])
+def test_a_database_from_before_the_first_release_is_refused_untouched(tmp_path: Path, revision: str) -> None:
+    with contextlib.closing(new_database(tmp_path / "a.db")) as database:
+        with database.write() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
+        with pytest.raises(EnvironmentProblem) as problem:
+            migrate(database)
+        assert str(problem.value) == (
+            f"The database {database.name} cannot be migrated: its revision {revision} is older than 0018, that of "
+            "Penstock's first release. Start the last version before this one on it once, which migrates it, and then "
+            "this one."
         )
-    migrate(database)
-    with database.read() as connection:
-        row = connection.execute(text("SELECT principal, active, owner_id FROM access_keys")).one()
-    assert tuple(row) == ("arn:aws:iam::111122223333:root", 1, "")
-    database.close()
+        assert revision_of(database) == revision
 
 
 def test_a_store_that_does_not_answer_is_reported_in_one_sentence() -> None:
