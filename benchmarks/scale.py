@@ -26,6 +26,7 @@ from penstock.registry.service import RegistryService
 from penstock.registry.versions.registration import Registration
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.store.sql.database import Database
+from penstock.store.sql.migrate import migrate
 from penstock.store.sql.registry import tables
 from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.testing.server import RunningServer, start_server
@@ -167,7 +168,7 @@ def _history() -> tuple[float, float]:
     """Return the median seconds of a registration, among the first and among the last of a long history."""
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as folder:
         database = Database(f"sqlite:///{folder}/penstock.db")
-        database.create_all()
+        migrate(database)
         service = RegistryService(SqlRegistryStore(database))
         early: list[float] = []
         service.registries.create("bench")
