@@ -9,7 +9,7 @@ import pytest
 
 from awsglue.context import GlueContext
 from awsglue.dynamicframe import DynamicFrame
-from penstock.glue.patches.own_readers import guard_own_readers
+from penstock.glue.patches.own_readers import read_text_with_checksums
 from penstock.glue.schemas.json_records import json_frame
 from penstock.spark.session import mount_bucket
 
@@ -56,7 +56,7 @@ def test_a_whole_bucket_is_read_and_written(glue_context: GlueContext, spark_lak
     (bucket / "a.json").write_text('{"a": 1}\n')
     records = glue_context.create_dynamic_frame.from_options("s3", {"paths": [root]}, format="json")
     assert [row.a for row in records.toDF().collect()] == [1]
-    guard_own_readers()
+    read_text_with_checksums()
     assert spark.sparkContext.textFile(root).collect() == ['{"a": 1}']
     assert spark.sparkContext.textFile("s3://roots/*.json,s3://roots/a.json").count() == 2
     assert spark.sparkContext.wholeTextFiles(f"{root.rstrip('/')}/*.json").values().collect() == ['{"a": 1}\n']

@@ -26,7 +26,7 @@ from penstock.glue.connections.databases import KINDS, Target, database_target
 from penstock.glue.jobs.bookmark_store import FileBookmarks
 from penstock.glue.once import write_batch_once_to_database
 from penstock.glue.options import Options
-from penstock.glue.patches.own_readers import driver_class, guard_own_readers
+from penstock.glue.patches.own_readers import driver_class, name_drivers
 from penstock.glue.sources.jdbc import driver_of, driver_url
 from penstock.testing.postgres import running_postgres
 from penstock.testing.server import RunningServer
@@ -126,7 +126,7 @@ def test_tables_and_queries_are_read_whole_in_parallel(glue: GlueContext, air: A
 
 
 def test_scripts_own_reads_need_no_driver_also_after_those_of_glue(glue: GlueContext, air: Air, spark: SparkSession) -> None:
-    guard_own_readers()
+    name_drivers()
     read(glue, air.options()).count()
     plain = air.options()
     assert spark.read.format("jdbc").options(**plain).load().count() == 100

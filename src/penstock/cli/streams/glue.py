@@ -190,7 +190,7 @@ def _start(
         environment=environment,
         lake=lake,
         bucket=_bucket(environment, lake),
-        catalog=wants_catalog(text, arguments, environment),
+        catalog=wants_catalog(arguments, environment),
     )
 
 

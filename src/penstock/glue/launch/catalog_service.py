@@ -5,7 +5,6 @@ Spark asks a Hive metastore, which runs in the script's process for as long as t
 
 import importlib.util
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,47 +19,37 @@ METASTORE = "PENSTOCK_GLUE_METASTORE"
 
 _OPTION = "--enable-glue-datacatalog"
 _LIBRARIES = ("thrift", "hive_metastore")
-# A table with its database in SQL, also as an f-string, and Spark's functions of tables. Not Python's own imports.
-_NAMED = r"[`{]?\w+[`}]?\.[`{]?\w+"
-_USES = re.compile(
-    rf"\b(?:from|join|into|overwrite|update|table|exists|describe|use)\s+{_NAMED}(?![^\n]*\bimport\b)"
-    r"|\.\s*(?:table|saveAsTable|insertInto|writeTo|tableExists|enableHiveSupport|setCurrentDatabase)\s*\("
-    r"|[\"']\s*(?:use\s+\w|show\s+(?:tables|databases|partitions)|create\s+database|msck\s+repair)",
-    re.IGNORECASE,
-)
 _REACHED_BY = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_GLUE", "AWS_ACCESS_KEY_ID", "AWS_PROFILE")
 _TRUE, _FALSE = ("", "true", "1"), ("false", "0")
 
 
-def wants_catalog(script: str, arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
-    """Return whether Spark's catalog is the data catalog: by the job's argument, else if ``script`` may name its tables.
+def wants_catalog(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Return whether Spark's catalog is the data catalog: by the job's argument, else if AWS's variables lead to one.
 
-    Without the argument, AWS's variables have to lead to a catalog.
     Raises :class:`EnvironmentProblem` if the argument says so and the libraries are not installed, and
     :class:`InvalidInput` for another value than true or false.
     """
-    asked = _asked(arguments)
-    there = all(importlib.util.find_spec(name) for name in _LIBRARIES)
-    if asked is None:
-        reached = any(environment.get(name) for name in _REACHED_BY)
-        return there and reached and _USES.search(script) is not None
-    if asked and not there:
+    requested = _requested(arguments)
+    installed = all(importlib.util.find_spec(name) for name in _LIBRARIES)
+    if requested is None:
+        return installed and any(environment.get(name) for name in _REACHED_BY)
+    if requested and not installed:
         raise EnvironmentProblem(
             f"{_OPTION} needs libraries that are not installed.", remedy="Install them: pip install 'penstock[metastore]'."
         )
-    return asked
+    return requested
 
 
-def _asked(arguments: Sequence[str]) -> bool | None:
-    for number, each in enumerate(arguments):
-        name, equals, value = each.partition("=")
+def _requested(arguments: Sequence[str]) -> bool | None:
+    for number, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
         if name != _OPTION:
             continue
         following = arguments[number + 1] if number + 1 < len(arguments) else ""
-        given = value if equals else ("" if following.startswith("--") else following)
-        if given.strip().lower() not in _TRUE + _FALSE:
-            raise InvalidInput(f"The argument {_OPTION} is {given!r}.", remedy="Use true or false.")
-        return given.strip().lower() in _TRUE
+        text = (value if equals else ("" if following.startswith("--") else following)).strip().lower()
+        if text not in _TRUE + _FALSE:
+            raise InvalidInput(f"The argument {_OPTION} is {text!r}.", remedy="Use true or false.")
+        return text in _TRUE
     return None
 
 

@@ -1,4 +1,4 @@
-"""The process of an interactive session: asks its server for statements, runs them, and tells what came out.
+"""The process of an interactive session: asks its server for statements, runs them, and reports their output.
 
 ``penstock glue session`` runs this file as its script. Statements share one namespace, which has ``spark``, ``sc`` and
 ``glueContext`` from the start. The command reads here that they use ``spark.sql``, and so gives Spark the data

@@ -17,10 +17,7 @@ from penstock.glue.jobs.stopping import handle_signals
 from penstock.glue.launch.catalog_service import catalog_served
 from penstock.glue.launch.monitoring import EVENTS, EventLog
 from penstock.glue.library_modules import install
-from penstock.glue.patches.iceberg_locks import leave_out_locks
-from penstock.glue.patches.overwrites import guard_overwrites
-from penstock.glue.patches.own_readers import guard_own_readers
-from penstock.glue.patches.waits import guard_waits
+from penstock.glue.patches.table import apply_patches
 from penstock.spark.problems import error_of_ours
 from penstock.spark.session import mute_error_logs
 
@@ -42,10 +39,7 @@ def main(arguments: Sequence[str]) -> int:
     sys.argv[:] = list(arguments)
     sys.path[:0] = modules_beside(Path(arguments[0]))
     handle_signals()
-    guard_overwrites()
-    guard_waits()
-    guard_own_readers()
-    leave_out_locks()
+    apply_patches()
     install()
     try:
         with catalog_served():

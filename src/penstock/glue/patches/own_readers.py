@@ -18,20 +18,20 @@ from pyspark.sql.readwriter import DataFrameReader, DataFrameWriter
 
 from penstock.glue.connections.databases import KINDS
 
-__all__ = ["driver_class", "guard_own_readers"]
+__all__ = ["driver_class", "name_drivers", "read_text_with_checksums"]
 
-_FORM, _DRIVER = "_penstock_form", "_penstock_driver"
+_FORM, _DRIVER, _CHECKED = "_penstock_form", "_penstock_driver", "_penstock_checked"
 _VENDORS = {**KINDS, "mariadb": ("org.mariadb.jdbc.Driver", "com.mysql.cj.jdbc.Driver")}
 _ROOT = re.compile(r"s3[an]?://[^/*?{]+/?")
 _LOCAL, _LOCAL_KEY = "org.apache.hadoop.fs.LocalFileSystem", "fs.file.impl"
 
 
-def guard_own_readers() -> None:
-    """Change the readers and writers of this process; a second call changes nothing."""
+def name_drivers() -> None:
+    """Let the readers and writers of this process name the driver of a JDBC URL; a second call changes nothing."""
     if hasattr(DataFrameReader, _FORM):
         return
-    for kind, end in ((DataFrameReader, "load"), (DataFrameWriter, "save")):
-        changed: Any = kind
+    for patched, end in ((DataFrameReader, "load"), (DataFrameWriter, "save")):
+        changed: Any = patched
         setattr(changed, _FORM, None)
         setattr(changed, _DRIVER, None)
         changed.format = _remembering_form(changed.format)
@@ -39,8 +39,14 @@ def guard_own_readers() -> None:
         changed.options = _remembering_options(changed.options)
         setattr(changed, end, _naming_driver(getattr(changed, end)))
         changed.jdbc = _naming_in_properties(changed.jdbc)
+
+
+def read_text_with_checksums() -> None:
+    """Let ``SparkContext.textFile`` read the lake's folder; a second call changes nothing."""
     context: Any = SparkContext
-    context.textFile = _beside_raw_files(context.textFile)
+    if not hasattr(context, _CHECKED):
+        setattr(context, _CHECKED, True)
+        context.textFile = _beside_raw_files(context.textFile)
 
 
 def driver_class(spark: SparkSession, url: str) -> str | None:
