@@ -5,87 +5,49 @@ Only widenings that Parquet readers support (Spark's and DuckDB's) are made; any
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 from penstock.errors import DataProblem
 from penstock.types import hive, widening
+from penstock.types.model import Array, LakeType, Map, Scalar, Struct, TypeMissing, fold, replace_fields
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["hive_type", "partition_type", "widen"]
+__all__ = ["hive_type", "nameable", "partition_type", "widen"]
 
-_MAX_PRECISION = 38
-_MAX_DEPTH = 100
-_SIMPLE = {
-    "bool": "boolean",
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "uint8": "smallint",
-    "uint16": "int",
-    "uint32": "bigint",
-    "uint64": "decimal(20,0)",
-    "halffloat": "float",
-    "float": "float",
-    "double": "double",
-    "string": "string",
-    "large_string": "string",
-    "string_view": "string",
-    "binary": "binary",
-    "large_binary": "binary",
-    "binary_view": "binary",
-    "date32[day]": "date",
-    "date64[ms]": "date",
-    "null": "string",
-}
+_UNNAMEABLE = re.compile(r"[<>,:]")
 _INT = re.compile(r"-?(0|[1-9]\d{0,18})")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def hive_type(arrow: "pa.DataType", *, depth: int = 0) -> str:
+def hive_type(kind: "pa.DataType") -> str:
     """Return the Hive type of an Arrow type. Raises :class:`DataProblem` if Hive has none."""
-    import pyarrow as pa  # noqa: PLC0415 - heavy, and the values of this package do not need it
+    from penstock.types import arrow  # noqa: PLC0415 - pyarrow is heavy, and the values of this package do not need it
 
-    if depth > _MAX_DEPTH:
-        raise DataProblem(f"its schema is nested more than {_MAX_DEPTH} levels deep")
-    if simple := _SIMPLE.get(str(arrow)):
-        return simple
-    if isinstance(arrow, (pa.DictionaryType, pa.BaseExtensionType)):
-        inner = arrow.value_type if isinstance(arrow, pa.DictionaryType) else arrow.storage_type
-        return hive_type(inner, depth=depth + 1)
-    if isinstance(arrow, pa.MapType):
-        return f"map<{hive_type(arrow.key_type, depth=depth + 1)},{hive_type(arrow.item_type, depth=depth + 1)}>"
-    if isinstance(arrow, pa.StructType):
-        return f"struct<{','.join(_member(arrow.field(index), depth) for index in range(arrow.num_fields))}>"
-    if isinstance(arrow, (pa.ListType, pa.LargeListType, pa.FixedSizeListType)):
-        return f"array<{hive_type(arrow.value_type, depth=depth + 1)}>"
-    return _parameterised(arrow)
+    try:
+        return hive.render(nameable(arrow.in_hive_table(arrow.parse(kind))))
+    except TypeMissing as error:
+        raise DataProblem(f"it has a column without a Hive type: {error.message}") from None
 
 
-def _parameterised(arrow: "pa.DataType") -> str:
-    import pyarrow as pa  # noqa: PLC0415 - see above
+def nameable(kind: LakeType) -> LakeType:
+    """Return the type with its fields' names in lower case. Raises :class:`DataProblem` for a name that crawlers refuse."""
 
-    types = pa.types
-    if types.is_timestamp(arrow):
-        return "timestamp"
-    if types.is_decimal(arrow) and arrow.precision <= _MAX_PRECISION:
-        return f"decimal({arrow.precision},{arrow.scale})"
-    if types.is_fixed_size_binary(arrow):
-        return "binary"
-    if types.is_time32(arrow):
-        return "int"
-    if types.is_time64(arrow) or types.is_duration(arrow):
-        return "bigint"
-    raise DataProblem(f"it has a column of type {arrow}, which has no Hive type")
+    def checked(struct: Struct, types: tuple[LakeType, ...]) -> LakeType:
+        for field in struct:
+            if _UNNAMEABLE.search(field.name):
+                raise DataProblem(f"it has a field named '{field.name[:100]}', which a Hive type cannot name")
+        lowered = Struct(tuple(replace(field, name=field.name.lower()) for field in struct))
+        return replace_fields(lowered, types)
+
+    return fold(kind, scalar=_same, array=Array, mapping=Map, struct=checked)
 
 
-def _member(field: "pa.Field", depth: int) -> str:
-    if re.search(r"[<>,:]", field.name):
-        raise DataProblem(f"it has a struct with a field named '{field.name}', which a Hive type cannot name")
-    return f"{field.name.lower()}:{hive_type(field.type, depth=depth + 1)}"
+def _same(kind: Scalar) -> LakeType:
+    return kind
 
 
 def partition_type(values: Sequence[str]) -> str:

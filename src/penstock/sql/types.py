@@ -8,27 +8,9 @@ from typing import Any
 from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.kinds import SKETCHES, Type
 from penstock.statements.model import ResultColumn
-from penstock.types.model import LakeType, Struct
+from penstock.types import duckdb
 
 __all__ = ["ZONED_FIELDS", "duckdb_type", "quote_name", "quote_text", "result_column"]
-
-_DUCKDB = {
-    "boolean": "BOOLEAN",
-    "tinyint": "TINYINT",
-    "smallint": "SMALLINT",
-    "int": "INTEGER",
-    "bigint": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "string": "VARCHAR",
-    "varchar": "VARCHAR",
-    "char": "VARCHAR",
-    "binary": "BLOB",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-    "void": '"NULL"',  # its values are all NULL, and of any type beside others, as Trino's unknown
-}
 
 # DuckDB's type id -> (Athena's name, precision).
 _ATHENA = {
@@ -77,19 +59,7 @@ def duckdb_type(hive: str) -> str:
 
     ``char`` and ``varchar`` lose their length, as they do when Athena reads Parquet.
     """
-    return _rendered(parse_hive_type(hive))
-
-
-def _rendered(kind: LakeType) -> str:
-    if kind.name == "array":
-        return f"{_rendered(kind.inner[0])}[]"
-    if kind.name == "map":
-        return f"MAP({', '.join(map(_rendered, kind.inner))})"
-    if isinstance(kind, Struct):
-        return f"STRUCT({', '.join(f'{quote_name(field.name)} {_rendered(field.type)}' for field in kind.fields)})"
-    if kind.name == "decimal":
-        return f"DECIMAL({kind.numbers[0]},{kind.numbers[1]})"
-    return _DUCKDB[kind.name]
+    return duckdb.render(parse_hive_type(hive))
 
 
 _NAMED_AS_IN_TRINO = {"json", "ipaddress", "Geometry", "SphericalGeography"}

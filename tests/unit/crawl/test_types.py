@@ -49,7 +49,7 @@ def test_nesting_is_bounded() -> None:
     deep = pa.int32()
     for _ in range(150):
         deep = pa.list_(deep)
-    with pytest.raises(DataProblem, match="nested more than 100"):
+    with pytest.raises(DataProblem, match="deeper than 64 levels"):
         hive_type(deep)
 
 

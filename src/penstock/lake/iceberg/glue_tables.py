@@ -4,10 +4,9 @@ A table that Iceberg's Java GlueCatalog or pyiceberg wrote through Glue's API is
 ``table_type``, ``metadata_location`` and ``previous_metadata_location``, and the columns with their field ids, are theirs.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
 
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, StorageDescriptor, Table
@@ -15,8 +14,8 @@ from penstock.lake.iceberg.documents import Document
 from penstock.lake.iceberg.errors import BadDocument
 from penstock.lake.iceberg.schemas import hive_type
 from penstock.lake.iceberg.table_metadata import current_schema
-from penstock.types import hive
-from penstock.types.model import LakeType, Struct
+from penstock.types import hive, iceberg
+from penstock.types.model import TypeMissing
 
 __all__ = [
     "METADATA_LOCATION",
@@ -36,10 +35,6 @@ _TABLE = "ICEBERG"
 _VIEW = "ICEBERG-VIEW"
 _VIRTUAL = "VIRTUAL_VIEW"
 _EXTERNAL = "EXTERNAL_TABLE"
-_TYPES = {
-    "bigint": "long",
-    **{each: each for each in ("binary", "boolean", "date", "double", "float", "int", "string", "timestamp")},
-}
 _MAX_COMMENT = 255
 _MAX_DESCRIPTION = 2_048
 
@@ -139,30 +134,9 @@ def schema_of(columns: Sequence[Column]) -> Document:
     fields = []
     for each in columns:
         try:
-            kind = hive.parse(each.type or "string")
-        except hive.TypeUnreadable as error:
+            kind = iceberg.render(hive.parse(each.type or "string"), ids)
+        except (hive.TypeUnreadable, TypeMissing) as error:
             raise BadDocument(f"Column {each.name}: {error.message}", remedy=error.remedy) from None
-        field = {"id": next(ids), "name": each.name, "required": False, "type": _iceberg_type(kind, ids, each.name)}
+        field = {"id": next(ids), "name": each.name, "required": False, "type": kind}
         fields.append({**field, "doc": each.comment} if each.comment else field)
     return {"type": "struct", "schema-id": 0, "fields": fields}
-
-
-def _iceberg_type(kind: LakeType, ids: Iterator[int], column: str) -> Any:
-    inner = [_iceberg_type(each, ids, column) for each in kind.inner]
-    match kind.name:
-        case "struct":
-            parts = zip([field.name for field in kind.fields] if isinstance(kind, Struct) else (), inner, strict=True)
-            fields = [{"id": next(ids), "name": name, "required": False, "type": each} for name, each in parts]
-            return {"type": "struct", "fields": fields}
-        case "array":
-            return {"type": "list", "element-id": next(ids), "element": inner[0], "element-required": False}
-        case "map":
-            key, value = ({f"{part}-id": next(ids), part: each} for part, each in zip(("key", "value"), inner, strict=True))
-            return {"type": "map", **key, **value, "value-required": False}
-        case "decimal":
-            return f"decimal({kind.numbers[0]}, {kind.numbers[1]})"
-    if kind.name not in _TYPES:
-        raise BadDocument(
-            f"Column {column} has the type {hive.render(kind)}, which Iceberg lacks.", remedy="Use int, bigint or string."
-        )
-    return _TYPES[kind.name]

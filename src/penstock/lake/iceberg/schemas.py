@@ -3,45 +3,19 @@
 Source: Iceberg table specification, "Schemas and Data Types" and appendix C, "JSON serialization".
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.lake.iceberg.documents import Document, documents, integer, text
 from penstock.lake.iceberg.errors import BadDocument, NotSupported
+from penstock.types import hive, iceberg
+from penstock.types.model import TypeMissing
 
 __all__ = ["Field", "check_schema", "fields_by_id", "fresh_schema", "highest_id", "hive_type", "is_same", "names_by_id"]
 
-_V1_TYPES = {
-    "boolean": "boolean",
-    "int": "int",
-    "long": "bigint",
-    "float": "float",
-    "double": "double",
-    "date": "date",
-    "time": "string",
-    "timestamp": "timestamp",
-    "timestamptz": "timestamp",
-    "string": "string",
-    "uuid": "string",
-    "binary": "binary",
-}
-# Types of format version 3, with the names that Iceberg's Java GlueCatalog gives them.
-_V3_TYPES = {
-    "unknown": "unknown",
-    "timestamp_ns": "timestamp_nano",
-    "timestamptz_ns": "timestamp_nano",
-    "variant": "variant",
-    "geometry": "geometry",
-    "geography": "geography",
-}
-_DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)", re.ASCII)
-_FIXED = re.compile(r"fixed\[(\d{1,9})\]", re.ASCII)
-_GEO = re.compile(r"(geometry|geography)\([^()]{0,200}\)")
 _MAX_DEPTH = 40
 _MAX_FIELDS = 50_000
-_MAX_PRECISION = 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +108,7 @@ def _fresh_type(kind: Any, ids: Iterator[int]) -> Any:
 
 def hive_type(kind: Any) -> str:
     """Return Hive's name of a type, as Iceberg's Java GlueCatalog writes it to a table's columns."""
-    if isinstance(kind, str):
-        decimal = _DECIMAL.fullmatch(kind)
-        if decimal:
-            return f"decimal({decimal[1]},{decimal[2]})"
-        if kind.startswith("fixed["):
-            return "binary"
-        return {**_V1_TYPES, **_V3_TYPES}[kind.partition("(")[0]]
-    if kind["type"] == "struct":
-        inner = ",".join(f"{field['name']}:{hive_type(field['type'])}" for field in kind["fields"])
-        return f"struct<{inner}>"
-    if kind["type"] == "list":
-        return f"array<{hive_type(kind['element'])}>"
-    return f"map<{hive_type(kind['key'])},{hive_type(kind['value'])}>"
+    return hive.render(iceberg.in_glue(iceberg.parse(kind)))
 
 
 def _walk(schema: Document, version: int | None) -> Iterator[tuple[int, Field]]:
@@ -191,15 +153,11 @@ def _below(kind: Any, path: str, version: int | None, *, depth: int, repeated: b
 
 
 def _check_primitive(kind: str, path: str, version: int) -> None:
-    decimal = _DECIMAL.fullmatch(kind)
-    if decimal:
-        if not int(decimal[2]) <= int(decimal[1]) <= _MAX_PRECISION or decimal[1] == "0":
-            raise BadDocument(f"The field '{path[:100]}' has the type {kind}; {_MAX_PRECISION} digits are the maximum.")
-        return
-    if kind in _V1_TYPES or _FIXED.fullmatch(kind):
-        return
-    if kind in _V3_TYPES or _GEO.fullmatch(kind):
-        if version < 3:
-            raise NotSupported(f"The field '{path[:100]}' has the type {kind}, which needs format version 3.")
-        return
-    raise BadDocument(f"The field '{path[:100]}' has the unknown type {kind[:100]!r}.")
+    try:
+        needed = iceberg.format_version(kind)
+    except TypeMissing as error:
+        raise BadDocument(f"The field '{path[:100]}' has the type {kind}; {error.message}") from None
+    if needed is None:
+        raise BadDocument(f"The field '{path[:100]}' has the unknown type {kind[:100]!r}.")
+    if version < needed:
+        raise NotSupported(f"The field '{path[:100]}' has the type {kind}, which needs format version {needed}.")

@@ -11,12 +11,12 @@ import pyarrow as pa
 from penstock.lake.ledger import final_name
 from penstock.lake.partitions import partition_path
 from penstock.query.engine.context import ExecutionContext
-from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.writing.bucketing import Buckets, file_name
 from penstock.query.writing.files import Columns, FileWriter, open_file
 from penstock.query.writing.options import WriteOptions
 from penstock.query.writing.types import cast_column
 from penstock.sql.errors import StatementError
+from penstock.types import arrow
 from penstock.types.model import LakeType
 
 __all__ = ["PartitionedWriter", "WrittenFile"]
@@ -100,7 +100,7 @@ class PartitionedWriter:
         return self._done
 
     def _schema(self) -> pa.Schema:
-        return pa.schema([(name, arrow_type(kind)) for name, kind in self._columns])
+        return pa.schema([(name, arrow.render(kind)) for name, kind in self._columns])
 
     def _write(self, rows: pa.Table) -> None:
         if rows.num_rows == 0:

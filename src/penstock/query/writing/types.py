@@ -1,42 +1,25 @@
 """From the columns of a query to those of a Hive table: which types there are, and which values fit without loss."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.sql.errors import StatementError
 from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.kinds import SKETCHES
 from penstock.sql.types import ZONED_FIELDS
 from penstock.statements.model import ResultColumn
-from penstock.types.model import LakeType
+from penstock.types import arrow, hive
+from penstock.types.model import VOID, Array, LakeType, Map, Scalar, Struct, TypeMissing, fold, replace_fields
 from penstock.types.widening import INSERT, fits
 
 __all__ = ["cast_column", "check_insertable", "hive_types"]
 
-_NAMES = {
-    pa.bool_(): "boolean",
-    pa.int8(): "tinyint",
-    pa.int16(): "smallint",
-    pa.int32(): "int",
-    pa.int64(): "bigint",
-    pa.uint8(): "smallint",
-    pa.uint16(): "int",
-    pa.uint32(): "bigint",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.string(): "string",
-    pa.large_string(): "string",
-    pa.binary(): "binary",
-    pa.large_binary(): "binary",
-    pa.date32(): "date",
-}
-
-
 _BYTES = frozenset({"ipaddress", "geometry", "sphericalgeography", *(kind.name for kind in SKETCHES)})
 """What the engine holds as bytes, and is no varbinary."""
+_NOT_IN_HIVE = frozenset({"time", "timestamptz", "uuid"})
 _REFUSED = frozenset({"json", "time", "timestamp with time zone"}) | _BYTES
 
 
@@ -47,38 +30,36 @@ def hive_types(columns: Sequence[ResultColumn], schema: pa.Schema) -> Sequence[s
         if column.type == "bigint":  # sums that the engine keeps in 128 bits
             found.append("bigint")
             continue
-        text = _hive_type(field.type) if column.type not in _REFUSED else None
-        if text is None:
+        kind = _lake_type(field.type, void=False) if column.type not in _REFUSED else None
+        if kind is None:
             what = "unknown" if pa.types.is_null(field.type) else column.type
             raise StatementError(
                 "NOT_SUPPORTED",
                 f"Column '{column.name}' has type {what}, which Hive's tables do not have.",
                 remedy="CAST it.",
             )
-        found.append(text)
+        found.append(hive.render(kind))
     return found
 
 
-def _hive_type(kind: pa.DataType) -> str | None:
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    if pa.types.is_timestamp(kind):
-        return "timestamp" if kind.tz is None else None
-    return _NAMES.get(kind) or _nested_type(kind)
+def _lake_type(kind: pa.DataType, *, void: bool) -> LakeType | None:
+    """Return the type of a query's column, None if Hive's tables do not have it; ``void`` for values that are all NULL."""
+
+    def in_hive(scalar: Scalar) -> LakeType:
+        if scalar.name in _NOT_IN_HIVE or (scalar == VOID and not void):
+            raise TypeMissing(f"Hive's tables have no {scalar.name}.")
+        return scalar
+
+    try:
+        return fold(arrow.parse(kind), scalar=in_hive, array=Array, mapping=Map, struct=_row)
+    except TypeMissing:
+        return None
 
 
-def _nested_type(kind: pa.DataType) -> str | None:
-    if isinstance(kind, pa.MapType):
-        parts = [_hive_type(kind.key_type), _hive_type(kind.item_type)]
-        return None if None in parts else f"map<{','.join(map(str, parts))}>"
-    if isinstance(kind, pa.StructType):
-        parts = [_hive_type(each.type) for each in kind]
-        if [each.name for each in kind] == ZONED_FIELDS:
-            return None
-        named = [f"{each.name.lower()}:{part}" for each, part in zip(kind, parts, strict=True)]
-        return None if None in parts else f"struct<{','.join(named)}>"
-    inner = _hive_type(kind.value_type) if isinstance(kind, pa.ListType | pa.LargeListType) else None
-    return None if inner is None else f"array<{inner}>"
+def _row(kind: Struct, types: tuple[LakeType, ...]) -> LakeType:
+    if [field.name for field in kind] == ZONED_FIELDS:
+        raise TypeMissing("Hive's tables have no timestamps with a zone.")
+    return replace_fields(Struct(tuple(replace(field, name=field.name.lower()) for field in kind)), types)
 
 
 def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultColumn], schema: pa.Schema) -> None:
@@ -86,12 +67,12 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
 
     As in Trino, a value is converted only where none can be lost (its documentation, "INSERT").
     """
-    fits = len(table) == len(schema)
-    if fits:
+    fitting = len(table) == len(schema)
+    if fitting:
         for (_, kind), column, field in zip(table, columns, schema, strict=True):
-            source = pa.int64() if column.type == "bigint" else field.type
-            fits = fits and column.type not in _BYTES and _fits(source, parse_hive_type(kind))
-    if not fits:
+            source = _lake_type(pa.int64() if column.type == "bigint" else field.type, void=True)
+            fitting &= column.type not in _BYTES and source is not None and fits(source, parse_hive_type(kind), INSERT)
+    if not fitting:
         wanted = ", ".join(kind for _, kind in table)
         given = ", ".join(each.type for each in columns)
         raise StatementError(
@@ -101,29 +82,9 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
         )
 
 
-def _fits(kind: pa.DataType, wanted: LakeType) -> bool:
-    if pa.types.is_null(kind):
-        return True
-    if wanted.name in {"array", "map", "struct"}:
-        return _nested_fits(kind, wanted)
-    text = _hive_type(kind)
-    return text is not None and fits(parse_hive_type(text), wanted, INSERT)
-
-
-def _nested_fits(kind: pa.DataType, wanted: LakeType) -> bool:
-    if wanted.name == "map":
-        return isinstance(kind, pa.MapType) and all(map(_fits, (kind.key_type, kind.item_type), wanted.inner))
-    if wanted.name == "struct":
-        fields = list(kind) if isinstance(kind, pa.StructType) else []
-        return len(fields) == len(wanted.inner) > 0 and all(
-            _fits(each.type, inner) for each, inner in zip(fields, wanted.inner, strict=True)
-        )
-    return isinstance(kind, pa.ListType | pa.LargeListType) and _fits(kind.value_type, wanted.inner[0])
-
-
 def cast_column(name: str, values: pa.Array | pa.ChunkedArray, kind: LakeType) -> pa.Array | pa.ChunkedArray:
     """Return the values in the Arrow type of ``kind``. Raises :class:`StatementError` for one that is not of it."""
-    target = arrow_type(kind)
+    target = arrow.render(kind)
     try:
         if pa.types.is_floating(values.type) and pa.types.is_integer(target):
             raise pa.ArrowInvalid("a real number is not an integer")

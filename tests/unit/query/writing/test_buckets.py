@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.catalog.service import CatalogService
-from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.writing.bucketing import bucket_hashes
 from penstock.sql.hive_types import parse_hive_type
+from penstock.types import arrow
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 from tests.unit.query.writing.test_create_table_as import files
 
@@ -57,7 +57,7 @@ def test_the_hash_is_hives(kinds: list[str], row: list[object], expected: int) -
     parsed = [parse_hive_type(kind) for kind in kinds]
     # A NULL and the value twice, so that each is hashed beside others.
     columns = [
-        (pa.chunked_array([pa.array([value, None, value], arrow_type(kind))]), kind)
+        (pa.chunked_array([pa.array([value, None, value], arrow.render(kind))]), kind)
         for value, kind in zip(row, parsed, strict=True)
     ]
     assert bucket_hashes(columns).to_pylist() == [expected & 0xFFFFFFFF, 0, expected & 0xFFFFFFFF]

@@ -14,7 +14,6 @@ import fastavro
 import pyarrow as pa
 
 from penstock.catalog.model import Column
-from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.tables.formats.faults import bad_data
 from penstock.query.tables.formats.port import FILE_COLUMN, NumberedFile, Relation
 from penstock.query.tables.formats.streams import register_stream
@@ -24,6 +23,7 @@ from penstock.serdes.errors import PayloadTooLarge
 from penstock.sql.errors import StatementError
 from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.types import quote_name
+from penstock.types import arrow
 from penstock.types.model import LakeType, Struct
 
 __all__ = ["AvroFormat"]
@@ -51,7 +51,7 @@ class AvroFormat:
         kinds = [parse_hive_type(column.type or "string") for column in wanted]
         names = [column.name.lower() for column in wanted]
         schema = pa.schema(
-            [*((name, arrow_type(kind)) for name, kind in zip(names, kinds, strict=True)), (FILE_COLUMN, pa.int32())]
+            [*((name, arrow.render(kind)) for name, kind in zip(names, kinds, strict=True)), (FILE_COLUMN, pa.int32())]
         )
         shapes = [_shape(kind) for kind in kinds]
         reader = self._reader()

@@ -15,7 +15,6 @@ import orjson
 import pyarrow as pa
 
 from penstock.catalog.model import Column
-from penstock.query.tables.formats.arrow_types import arrow_type
 from penstock.query.tables.formats.casts import nothing
 from penstock.query.tables.formats.faults import bad_data
 from penstock.query.tables.formats.json_values import Converter, JsonProblem, Number, converter
@@ -24,6 +23,7 @@ from penstock.query.tables.formats.port import FILE_COLUMN, Layout, NumberedFile
 from penstock.query.tables.formats.streams import register_stream
 from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.types import quote_name
+from penstock.types import arrow
 from penstock.types.model import LakeType
 
 __all__ = ["JsonFormat", "JsonRules"]
@@ -79,7 +79,7 @@ class JsonFormat:
         kinds = [parse_hive_type(column.type or "string") for column in mine]
         schema = pa.schema(
             [
-                *((column.name.lower(), arrow_type(kind)) for column, kind in zip(mine, kinds, strict=True)),
+                *((column.name.lower(), arrow.render(kind)) for column, kind in zip(mine, kinds, strict=True)),
                 (FILE_COLUMN, pa.int32()),
             ]
         )

@@ -31,6 +31,7 @@ from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableRef
 from penstock.query.tables.port import DataFile as ReadFile
 from penstock.query.tables.restricted import check_whole
 from penstock.sql.types import quote_name
+from penstock.types import arrow, hive
 
 __all__ = ["METADATA_TABLES", "MetadataTable"]
 
@@ -68,7 +69,7 @@ class MetadataTable:
         check_whole(table, [each.name.lower() for each in version.schema.fields], reference, reader)
         self._rows: pa.Table = METADATA_TABLES[what](_Source(state, version, LakeIO(opened)))
         self._name = f"{state.name}${what}"
-        columns = [Column(name=each.name, type=_hive(each.type)) for each in self._rows.schema]
+        columns = [Column(name=each.name, type=hive.render(arrow.parse(each.type))) for each in self._rows.schema]
         self._table = Table(
             database=table.database,
             name=f"{table.name}${what}",
@@ -121,32 +122,6 @@ class MetadataScan:
         engine.register("__penstock_metadata", self.rows)
         engine.execute(f"CREATE TABLE {SCHEMA}.{quote_name(self.view)} AS SELECT * FROM __penstock_metadata")  # noqa: S608 quoted
         engine.unregister("__penstock_metadata")
-
-
-def _hive(kind: pa.DataType) -> str:
-    if pa.types.is_map(kind):
-        return f"map<{_hive(kind.key_type)},{_hive(kind.item_type)}>"
-    if pa.types.is_list(kind):
-        return f"array<{_hive(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        return f"struct<{','.join(f'{each.name}:{_hive(each.type)}' for each in kind)}>"
-    if pa.types.is_timestamp(kind):
-        return "timestamp with local time zone" if kind.tz else "timestamp"
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    return _NAMES.get(kind, "string")
-
-
-_NAMES = {
-    _LONG: "bigint",
-    _INT: "int",
-    _TEXT: "string",
-    _BOOL: "boolean",
-    pa.binary(): "binary",
-    pa.date32(): "date",
-    pa.float32(): "float",
-    pa.float64(): "double",
-}
 
 
 def _table(schema: Sequence[tuple[str, pa.DataType]], rows: Iterable[Sequence[Any]]) -> pa.Table:

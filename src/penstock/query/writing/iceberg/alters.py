@@ -3,7 +3,6 @@
 Source: Athena user guide, "Evolve Iceberg table schema"; Iceberg table specification, "Schema Evolution".
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -22,11 +21,11 @@ from penstock.query.writing.iceberg.properties import iceberg_name, iceberg_prop
 from penstock.sql.errors import StatementError
 from penstock.sql.statements import alter
 from penstock.sql.statements.model import AlterTable
+from penstock.types import iceberg
+from penstock.types.widening import ICEBERG, fits
 
 __all__ = ["alter_table"]
 
-_DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)", re.ASCII)
-_WIDER = {("int", "long"), ("float", "double")}
 Fields = list[Mapping[str, Any]]
 
 
@@ -150,13 +149,11 @@ def _doc(comment: str | None) -> Mapping[str, str]:
 
 def _promoted(name: str, old: str, new: Any) -> Any:
     """Return the new type of a column if old files can be read as it. Raises :class:`StatementError`."""
-    if old == new or (old, new) in _WIDER:
+    # A fixed column's files have another physical type than those of a binary one.
+    if old == new or (
+        isinstance(new, str) and not old.startswith("fixed[") and fits(iceberg.parse(old), iceberg.parse(new), ICEBERG)
+    ):
         return new
-    before, after = (_DECIMAL.fullmatch(each) if isinstance(each, str) else None for each in (old, new))
-    if before and after:
-        same_scale, wider = before[2] == after[2], int(before[1]) <= int(after[1])
-        if same_scale and wider:
-            return new
     raise StatementError(
         "NOT_SUPPORTED",
         f"Cannot change column type: {name}: {old} -> {new if isinstance(new, str) else new['type']}",

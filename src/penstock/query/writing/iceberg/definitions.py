@@ -4,7 +4,7 @@ Source: Athena user guide, "Create Iceberg tables", "CREATE TABLE AS".
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -12,8 +12,6 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.table.metadata import TableMetadataUtil
 from pyiceberg.table.snapshots import Operation
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from penstock.catalog.model import Table
 from penstock.errors import AlreadyExists, InvalidInput, NotFound
@@ -32,24 +30,14 @@ from penstock.query.writing.iceberg.snapshots import Change, snapshot_updates
 from penstock.sql.errors import StatementError
 from penstock.sql.statements.model import CreateTable, CreateTableAs, PartitionTransform, PropertyValue
 from penstock.statements.model import StatementStatistics
+from penstock.types import arrow, hive, iceberg
+from penstock.types.model import TypeMissing
 
 __all__ = ["create_table", "create_table_as", "iceberg_type", "outcome"]
 
 _TRANSFORMS = frozenset({"identity", "year", "month", "day", "hour"})
 _CALL = re.compile(r"\s*(\w+)\s*\(\s*([^,()]+?)\s*(?:,\s*([^,()]+?)\s*)?\)\s*", re.ASCII)
 _NUMBERED = {"bucket": "bucket[{}]", "truncate": "truncate[{}]"}
-_PLAIN = {
-    exp.DType.BOOLEAN: "boolean",
-    exp.DType.INT: "int",
-    exp.DType.BIGINT: "long",
-    exp.DType.FLOAT: "float",
-    exp.DType.DOUBLE: "double",
-    exp.DType.TEXT: "string",
-    exp.DType.BINARY: "binary",
-    exp.DType.VARBINARY: "binary",
-    exp.DType.DATE: "date",
-    exp.DType.TIMESTAMP: "timestamp",
-}
 _WITH = frozenset({"table_type", "is_external", "location", "partitioning"})
 
 
@@ -199,85 +187,28 @@ def _parsed(text: str) -> PartitionTransform:
     return PartitionTransform(columns[0], name, int(number) if number is not None else None)
 
 
-def iceberg_type(text: str, ids: Any) -> Any:
+def iceberg_type(text: str, ids: Iterator[int]) -> Any:
     """Return Iceberg's type for a type of DDL, in JSON. Raises :class:`StatementError` for types that Iceberg lacks."""
     try:
-        found = exp.DataType.build(text, dialect="hive")
-    except (SqlglotError, ValueError):
-        raise StatementError("INVALID_TABLE_PROPERTY", f"'{text[:200]}' is not a type.") from None
-    return _of_ddl(found, ids)
+        return iceberg.render(hive.parse(text.lower()), ids)
+    except hive.TypeUnreadable as error:
+        raise StatementError("INVALID_TABLE_PROPERTY", error.message) from None
+    except TypeMissing as error:
+        raise StatementError("NOT_SUPPORTED", f"Type not supported for Iceberg: {text}", remedy=error.remedy) from None
 
 
-def _of_ddl(kind: exp.DataType, ids: Any) -> Any:
-    inner: list[Any] = [each.args.get("kind") if isinstance(each, exp.ColumnDef) else each for each in kind.expressions]
-    if kind.this is exp.DType.STRUCT:
-        fields = [
-            _field(each.name.lower(), _of_ddl(part, ids), ids, None)
-            for each, part in zip(kind.expressions, inner, strict=True)
-        ]
-        return {"type": "struct", "fields": fields}
-    if kind.this in {exp.DType.ARRAY, exp.DType.LIST}:
-        return {"type": "list", "element": _of_ddl(inner[0], ids), "element-id": next(ids), "element-required": False}
-    if kind.this is exp.DType.MAP:
-        return _map(_of_ddl(inner[0], ids), _of_ddl(inner[1], ids), ids)
-    if kind.this is exp.DType.DECIMAL:
-        numbers = [int(each.name) for each in kind.expressions]
-        return f"decimal({numbers[0] if numbers else 10}, {numbers[1] if len(numbers) > 1 else 0})"
-    found = _PLAIN.get(kind.this)
-    if found is None:
-        raise StatementError(
-            "NOT_SUPPORTED",
-            f"Type not supported for Iceberg: {kind.sql('hive').lower()}",
-            remedy="Use int, bigint or string in its place.",
-        )
-    return found
-
-
-def _of_arrow(kind: pa.DataType, ids: Any, column: str) -> Any:
+def _of_arrow(kind: pa.DataType, ids: Iterator[int], column: str) -> Any:
     """Return Iceberg's type for the type of a query's column."""
-    types = pa.types
-    if types.is_struct(kind):
-        parts = [kind.field(at) for at in range(kind.num_fields)]
-        return {
-            "type": "struct",
-            "fields": [_field(each.name, _of_arrow(each.type, ids, column), ids, None) for each in parts],
-        }
-    if types.is_list(kind) or types.is_large_list(kind):
-        inner = _of_arrow(kind.value_type, ids, column)
-        return {"type": "list", "element": inner, "element-id": next(ids), "element-required": False}
-    if types.is_map(kind):
-        return _map(_of_arrow(kind.key_type, ids, column), _of_arrow(kind.item_type, ids, column), ids)
-    for test, name in _ARROW:
-        if test(kind):
-            return name(kind) if callable(name) else name
-    what = "unknown" if types.is_null(kind) else str(kind)
-    raise StatementError(
-        "NOT_SUPPORTED", f"Column '{column}': type not supported for Iceberg: {what}", remedy="Write a CAST."
-    )
+    try:
+        return iceberg.render(arrow.parse(kind), ids, small_integers=True)
+    except TypeMissing:
+        what = "unknown" if pa.types.is_null(kind) else str(kind)
+        raise StatementError(
+            "NOT_SUPPORTED", f"Column '{column}': type not supported for Iceberg: {what}", remedy="Write a CAST."
+        ) from None
 
 
-_ARROW: Sequence[tuple[Callable[[pa.DataType], bool], str | Callable[[pa.DataType], str]]] = (
-    (pa.types.is_decimal, lambda kind: f"decimal({kind.precision}, {kind.scale})"),
-    (pa.types.is_timestamp, lambda kind: "timestamp" if kind.tz is None else "timestamptz"),
-    (pa.types.is_boolean, "boolean"),
-    (pa.types.is_int64, "long"),
-    (pa.types.is_signed_integer, "int"),
-    (pa.types.is_float32, "float"),
-    (pa.types.is_float64, "double"),
-    (pa.types.is_string, "string"),
-    (pa.types.is_large_string, "string"),
-    (pa.types.is_binary, "binary"),
-    (pa.types.is_date32, "date"),
-    (pa.types.is_time, "time"),
-    (lambda kind: str(getattr(kind, "extension_name", "")) == "arrow.uuid", "uuid"),
-)
-
-
-def _map(key: Any, value: Any, ids: Any) -> dict[str, Any]:
-    return {"type": "map", "key": key, "key-id": next(ids), "value": value, "value-id": next(ids), "value-required": False}
-
-
-def _field(name: str, kind: Any, ids: Any, comment: str | None) -> dict[str, Any]:
+def _field(name: str, kind: Any, ids: Iterator[int], comment: str | None) -> dict[str, Any]:
     if not name:
         raise StatementError("MISSING_COLUMN_NAME", "Column name not specified.")
     field = {"id": next(ids), "name": name, "type": kind, "required": False}

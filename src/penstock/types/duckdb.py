@@ -1,0 +1,48 @@
+"""DuckDB's types, as its SQL spells them. Source: DuckDB documentation, "Data Types"."""
+
+from penstock.types.model import LakeType, Scalar, Struct, TypeMissing, fold, scalar_of
+
+__all__ = ["NULL", "render"]
+
+NULL = '"NULL"'
+"""The type of columns whose values are all NULL."""
+_MAX_DIGITS = 6
+_DUCKDB = {
+    "boolean": "BOOLEAN",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "VARCHAR",
+    "varchar": "VARCHAR",
+    "char": "VARCHAR",
+    "uuid": "UUID",
+    "binary": "BLOB",
+    "date": "DATE",
+    "time": "TIME",
+    "timestamp": "TIMESTAMP",
+    "timestamp_ntz": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+    "void": NULL,
+}
+
+
+def render(kind: LakeType) -> str:
+    """Return DuckDB's type, in which texts have no length. Raises :class:`TypeMissing` if DuckDB has none."""
+    return fold(kind, scalar=_scalar, array="{}[]".format, mapping="MAP({}, {})".format, struct=_struct)
+
+
+def _scalar(kind: Scalar) -> str:
+    if kind.name == "decimal":
+        return "DECIMAL({},{})".format(*kind.numbers)
+    if kind.numbers > (_MAX_DIGITS,) and kind.name.startswith("time"):
+        raise TypeMissing(f"DuckDB's times have {_MAX_DIGITS} digits, {kind.name}({kind.numbers[0]}) has more.")
+    name: str = scalar_of(_DUCKDB, kind, "DuckDB")
+    return name
+
+
+def _struct(kind: Struct, types: tuple[str, ...]) -> str:
+    names = ['"' + field.name.replace('"', '""') + '"' for field in kind.fields]
+    return f"STRUCT({', '.join(map(' '.join, zip(names, types, strict=True)))})"
