@@ -26,14 +26,6 @@ def settings() -> QuerySettings:
     return QuerySettings(output_location="s3://lake/athena-results/", poll_seconds=0.02, memory_bytes=256 << 20, threads=1)
 
 
-@pytest.fixture(scope="session")
-def children() -> Iterator[ChildPool]:
-    """Yield one pool for all tests, whose services have one account."""
-    pool = ChildPool()
-    yield pool
-    pool.close()
-
-
 @pytest.fixture
 def service(lake: Lake, settings: QuerySettings, children: ChildPool) -> Iterator[QueryService]:
     made = service_over(lake, settings, children)

@@ -27,14 +27,6 @@ from tests.unit.query.lake_of_flights import Lake, service_over
 Run = Callable[..., Any]
 
 
-@pytest.fixture(scope="session")
-def children() -> Iterator[ChildPool]:
-    """Yield one pool for all tests, whose services have one account."""
-    pool = ChildPool()
-    yield pool
-    pool.close()
-
-
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     (tmp_path / "buckets/lake").mkdir(parents=True)
