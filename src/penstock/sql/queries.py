@@ -8,11 +8,11 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.sql.checks import check_tables
 from penstock.sql.errors import InvalidRequest, Position
 from penstock.sql.grammar import TrinoCalls
 from penstock.sql.names.suggestions import did_you_mean
 from penstock.sql.patterns.parsing import skip_patterns
+from penstock.sql.positions import position_of
 
 __all__ = ["SERVED", "bound", "constant", "parameter_places", "query", "tree_of"]
 
@@ -65,7 +65,7 @@ def query(text: str, start: int = 0, end: int | None = None) -> exp.Query:
         raise InvalidRequest(
             f"{writes.key.upper()} inside a query is not supported.", remedy="Queries read and do not write."
         )
-    check_tables(tree)
+    _check_tables(tree)
     return tree
 
 
@@ -75,7 +75,7 @@ def tree_of(kind: type[T], text: str, start: int = 0, end: int | None = None) ->
     tree = _parsed(masked, _bounded(masked))
     if not isinstance(tree, kind):
         raise InvalidRequest(f"The {kind.__name__.upper()} statement cannot be read.", athena_code="MALFORMED_QUERY")
-    check_tables(tree)
+    _check_tables(tree)
     return tree
 
 
@@ -184,3 +184,26 @@ def _alias_of_star(tokens: Sequence[Token], line: int | None, column: int | None
 
 def _position(token: Token) -> Position:
     return Position(token.line, max(1, token.col - len(token.text) + 1))
+
+
+def _check_tables(tree: exp.Expr) -> None:
+    """Raise :class:`InvalidRequest` for a table that is not a name (a table function, a file), and for a variable.
+
+    The engine can open only the lake's files, and every call needs a row in the table of functions: this check is for the
+    message alone, which names what is not supported.
+    """
+    for table in tree.find_all(exp.Table):
+        parts = [table.args.get(part) for part in ("this", "db", "catalog")]
+        if parts[0] is None or not all(isinstance(part, exp.Identifier | None) for part in parts):
+            raise _refused_source(table, f"The table function {table.this.sql('trino')[:100]} is not supported.")
+    variable = tree.find(exp.Parameter, exp.SessionParameter)
+    if variable is not None:
+        raise _refused_source(variable, f"The variable {variable.sql('trino')[:100]} is not supported.")
+
+
+def _refused_source(node: exp.Expr, message: str) -> InvalidRequest:
+    position = position_of(node)
+    where = f"{position}: " if position is not None else ""
+    return InvalidRequest(
+        f"{where}{message}", remedy="Queries compute only on the catalog's tables.", athena_code="MALFORMED_QUERY"
+    )

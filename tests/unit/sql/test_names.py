@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from penstock.sql.errors import InvalidRequest, StatementError
 from penstock.sql.grammar import TrinoCalls
-from penstock.sql.names.session import with_session
+from penstock.sql.names.resolution import with_session
 from penstock.sql.parse import parse
 from tests.unit.sql.engine import Engine
 

@@ -13,7 +13,6 @@ from penstock.query.ddl.requests import (
     storage_request,
     table_request,
 )
-from penstock.query.ddl.tables import refuse_iceberg
 from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.views import VIEW_TYPE
 from penstock.query.task import Outcome
@@ -32,7 +31,6 @@ def alter_table(context: ExecutionContext, statement: AlterTable) -> Outcome:
     action = statement.action
     if table.table_type == VIEW_TYPE:
         raise semantic_error(f"{table.database}.{table.name} is a view; ALTER TABLE is for tables.")
-    refuse_iceberg(table.parameters, "ALTER TABLE")
     if isinstance(action, alter.AddPartitions):
         partitions.add_partitions(context, table, action)
     elif isinstance(action, alter.DropPartitions):

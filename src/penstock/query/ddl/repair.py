@@ -10,8 +10,8 @@ from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, is_partition_folder
 from penstock.query.ddl.errors import semantic_error, table_of
 from penstock.query.ddl.partitions import check_values, create_partitions
 from penstock.query.ddl.requests import storage_request
-from penstock.query.ddl.tables import refuse_iceberg
 from penstock.query.engine.context import ExecutionContext
+from penstock.query.tables.kinds import is_iceberg
 from penstock.query.tables.views import VIEW_TYPE
 from penstock.query.task import Outcome
 from penstock.sql.errors import StatementError
@@ -32,7 +32,8 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
     table = table_of(context.host, statement.table, context.task.database)
     if table.table_type == VIEW_TYPE:
         raise semantic_error(f"{table.database}.{table.name} is a view; MSCK REPAIR TABLE is for tables.")
-    refuse_iceberg(table.parameters, "MSCK REPAIR TABLE")
+    if is_iceberg(table):
+        raise StatementError("NOT_SUPPORTED", "MSCK REPAIR TABLE of an Iceberg table is not supported.")
     if not table.partition_keys:
         return context.text_result()
     keys = [key.name for key in table.partition_keys]

@@ -24,14 +24,12 @@ from penstock.query.task import Outcome
 from penstock.sql.errors import StatementError
 from penstock.sql.statements.model import CreateTable, DropTable
 
-__all__ = ["create_table", "drop_table", "refuse_iceberg"]
+__all__ = ["create_table", "drop_table"]
 
 
 def create_table(context: ExecutionContext, statement: CreateTable) -> Outcome:
     """Add an external table over the files at its location. Raises :class:`StatementError`."""
     home = home_of(context.host, statement.table, context.task.database)
-    if statement.is_iceberg:
-        raise StatementError("NOT_SUPPORTED", "CREATE TABLE of an Iceberg table is not supported.")
     _check(statement)
     with hive_errors():
         try:
@@ -52,16 +50,9 @@ def drop_table(context: ExecutionContext, statement: DropTable) -> Outcome:
         raise
     if table.table_type == VIEW_TYPE:
         raise semantic_error("Cannot drop a view with DROP TABLE", remedy="Use DROP VIEW.")
-    refuse_iceberg(table.parameters, "DROP TABLE")
     with hive_errors():
         context.host.change("DeleteTable", {"DatabaseName": table.database, "Name": table.name})
     return context.text_result()
-
-
-def refuse_iceberg(parameters: Mapping[str, str], what: str) -> None:
-    """Raise :class:`StatementError` for a table whose metadata is not in the catalog."""
-    if parameters.get("table_type", "").upper() == "ICEBERG":
-        raise StatementError("NOT_SUPPORTED", f"{what} of an Iceberg table is not supported.")
 
 
 def _check(statement: CreateTable) -> None:

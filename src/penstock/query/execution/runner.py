@@ -22,7 +22,7 @@ from penstock.query.shows.result import ShowResult
 from penstock.query.shows.stats import show_stats
 from penstock.query.task import METADATA, RESULT, Outcome, Task, milliseconds_since
 from penstock.query.writing.ctas import create_table_as
-from penstock.query.writing.iceberg.statements import run_iceberg
+from penstock.query.writing.iceberg.statements import MAY_BE_ICEBERG, run_iceberg
 from penstock.query.writing.insert import insert
 from penstock.query.writing.unload import unload
 from penstock.sql.errors import InvalidRequest, StatementError
@@ -73,7 +73,7 @@ def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStat
     context = ExecutionContext(task, host, on_planned, started, spark)
     if isinstance(parsed, CreateTable | CreateTableAs | CreateView):
         add_default(context, parsed.table)
-    outcome = run_iceberg(context, parsed)
+    outcome = run_iceberg(context, parsed) if isinstance(parsed, MAY_BE_ICEBERG) else None
     if outcome is None:
         executor = _EXECUTORS.get(type(parsed))
         if executor is None:

@@ -1,1 +1,1 @@
-"""From a parsed statement to the files that it reads: partitions, projection, permissions."""
+"""From a parsed statement to the engine's SQL over the files that it reads."""

@@ -10,8 +10,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from penstock.catalog.model import Table
 from penstock.query.permitted_files import PermittedLake
-from penstock.query.planning.narrowing import narrow
-from penstock.query.planning.pruning import conditions_on, has_outer_join
+from penstock.query.planning.pruning import conditions_on, has_outer_join, narrow
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
 from penstock.query.sparksql.reads import VIEWS, RemoteQuery, check_versions, unread
 from penstock.query.sparksql.translate import to_spark
@@ -28,7 +27,7 @@ from penstock.query.tables.port import (
 )
 from penstock.sql.errors import StatementError
 from penstock.sql.kinds import Type
-from penstock.sql.names.session import with_session
+from penstock.sql.names.resolution import with_session
 from penstock.sql.positions import position_of
 from penstock.sql.scopes import Columns
 from penstock.sql.statements.model import Select

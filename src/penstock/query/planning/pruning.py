@@ -4,14 +4,17 @@ A condition is only ever weakened (an unknown part counts as true), so a partiti
 can pass. The engine that runs the query evaluates the conditions over the catalog's values.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
 
 from penstock.catalog.model import Column, Table
 
-__all__ = ["conditions_on", "has_outer_join"]
+__all__ = ["conditions_on", "has_outer_join", "narrow"]
+
+# With one of these in a view, leaving out rows before it would change what the view returns for the others.
+_WHOLE = ("group", "having", "distinct", "limit", "offset", "qualify", "windows", "laterals", "sample", "match")
 
 _UNSTABLE = (exp.Query, exp.Subquery, exp.Window, exp.AggFunc, exp.Rand, exp.Randn, exp.Uuid, exp.Placeholder, exp.Lambda)
 _UNSTABLE_NAMES = frozenset({"random", "trino_random", "trino_shuffle", "uuid"})  # the engine's, and our macros
@@ -96,3 +99,31 @@ def _own(condition: exp.Expr, alias: str, keys: set[str], bare: set[str]) -> exp
     for column in copy.find_all(exp.Column):
         column.set("table", None)
     return copy
+
+
+def narrow(tree: exp.Query, conditions: Callable[[Collection[str]], Sequence[exp.Expr]]) -> None:
+    """Add to the view's query ``tree`` the conditions on columns that it only passes on. Other queries do not change."""
+    if not isinstance(tree, exp.Select) or any(tree.args.get(part) for part in _WHOLE):
+        return
+    if any(tree.find_all(exp.AggFunc, exp.Window, exp.Unnest)):
+        return
+    if any(join.side or join.kind not in {"", "INNER", "CROSS"} or join.method for join in tree.args.get("joins") or ()):
+        return
+    passed = _passed(tree)
+    for condition in conditions(list(passed)):
+        # A condition names only columns that are passed on.
+        inner = condition.transform(lambda node: passed[node.name.lower()].copy() if isinstance(node, exp.Column) else node)
+        tree.where(exp.paren(inner), copy=False)
+
+
+def _passed(tree: exp.Select) -> Mapping[str, exp.Column]:
+    """Return the columns of tables that are columns of the result as they are, by their names there in lower case."""
+    found: dict[str, exp.Column] = {}
+    names = []
+    for projection in tree.expressions:
+        column = projection.this if isinstance(projection, exp.Alias) else projection
+        name = projection.alias_or_name.lower()
+        names.append(name)
+        if isinstance(column, exp.Column) and not isinstance(column.this, exp.Star):
+            found[name] = column
+    return {name: column for name, column in found.items() if names.count(name) == 1}

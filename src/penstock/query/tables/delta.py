@@ -15,11 +15,8 @@ from penstock.sql.errors import StatementError
 __all__ = ["delta_table"]
 
 
-def delta_table(table: Table, reference: TableReference, reader: LakeReader) -> TableSource | None:
-    """Return the source of a Delta table, None for other tables. Raises :class:`StatementError`."""
-    kind = table.parameters.get("table_type", "").lower()
-    if "delta" not in {kind, table.parameters.get("spark.sql.sources.provider", "").lower()}:
-        return None
+def delta_table(table: Table, reference: TableReference, reader: LakeReader) -> TableSource:
+    """Return the source of a Delta table. Raises :class:`StatementError`."""
     if reference.version is not None:
         raise StatementError("NOT_SUPPORTED", "Earlier versions of Delta tables are not read.", position=reference.position)
     return _DeltaTable(table, reader)

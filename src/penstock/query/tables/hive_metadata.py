@@ -10,38 +10,26 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import Column, Table
-from penstock.errors import NotFound
 from penstock.query.tables.hive import HiveTable, check_readable
-from penstock.query.tables.iceberg.kind import is_iceberg
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, TableSource
 from penstock.query.tables.restricted import check_whole
 from penstock.sql.errors import StatementError
 from penstock.sql.types import quote_name
 
-__all__ = ["hive_metadata"]
+__all__ = ["HIVE_METADATA", "hive_metadata"]
 
 
-def hive_metadata(reference: TableReference, reader: LakeReader) -> TableSource | None:
-    """Return the metadata table of a Hive table, None for other names. Raises :class:`StatementError`."""
-    name, _, kind = reference.name.name.rpartition("$")
-    make = _KINDS.get(kind)
-    if make is None or not name or reference.name.database is None:
-        return None
-    try:
-        table = reader.catalog.table(reference.name.database, name)
-    except NotFound:
-        return None
-    if is_iceberg(table):
-        return None
+def hive_metadata(table: Table, what: str, reference: TableReference, reader: LakeReader) -> TableSource:
+    """Return what the catalog knows of ``table``, one of :data:`HIVE_METADATA`. Raises :class:`StatementError`."""
     check_readable(table)
-    if kind == "partitions" and not table.partition_keys:
+    if what == "partitions" and not table.partition_keys:
         raise StatementError(
             "TABLE_NOT_FOUND", f"'{table.database}.{table.name}' has no partitions.", position=reference.position
         )
     every = [each.name.lower() for each in (*table.storage.columns, *table.partition_keys)]
     check_whole(table, every, reference, reader)
-    return make(table, reference.name.name, reader)
+    return HIVE_METADATA[what](table, reference.name.name, reader)
 
 
 class _Partitions:
@@ -106,7 +94,7 @@ class _MetadataScan:
         self.make(engine, f"{SCHEMA}.{quote_name(self.view)}")
 
 
-_KINDS: Mapping[str, Callable[[Table, str, LakeReader], TableSource]] = {
+HIVE_METADATA: Mapping[str, Callable[[Table, str, LakeReader], TableSource]] = {
     "partitions": _Partitions,
     "properties": _Properties,
 }

@@ -21,7 +21,7 @@ from penstock.sql.engine_types import trino_text
 from penstock.sql.errors import StatementError
 from penstock.sql.types import duckdb_type, quote_name
 
-__all__ = ["NAME", "information_schema", "schema_tables"]
+__all__ = ["NAME", "schema_table", "schema_tables"]
 
 NAME = "information_schema"
 _CATALOG = CATALOG_NAME.lower()
@@ -50,11 +50,9 @@ _REFUSED = frozenset({"applicable_roles", "enabled_roles", "roles", "table_privi
 Row = tuple[str | int | None, ...]
 
 
-def information_schema(reference: TableReference, reader: LakeReader) -> TableSource | None:
-    """Return a table of the schema, None for names of other schemas. Raises :class:`StatementError` if it has none such."""
+def schema_table(reference: TableReference, reader: LakeReader) -> TableSource:
+    """Return a table of the schema. Raises :class:`StatementError` if it has none of this name."""
     name = reference.name
-    if (name.database or "").lower() != NAME or not reader.catalog.is_named(name.catalog or _CATALOG):
-        return None
     if name.name in _REFUSED:
         raise StatementError(
             "NOT_SUPPORTED",

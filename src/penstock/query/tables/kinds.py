@@ -1,51 +1,72 @@
-"""The kinds of tables, in the order in which they are asked whether a name is one of theirs."""
+"""From a name in a query to its table, and from the table to what reads it, by what the catalog says of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
+from penstock.query.tables import information_schema
 from penstock.query.tables.delta import delta_table
 from penstock.query.tables.hive import hive_table
-from penstock.query.tables.hive_metadata import hive_metadata
-from penstock.query.tables.iceberg.kind import iceberg_table, metadata_table
-from penstock.query.tables.information_schema import information_schema
+from penstock.query.tables.hive_metadata import HIVE_METADATA, hive_metadata
 from penstock.query.tables.port import LakeReader, TableReference, TableSource
 from penstock.query.tables.restricted import restricted
-from penstock.query.tables.views import view_table
+from penstock.query.tables.views import VIEW_TYPE, view_table
 from penstock.sql.errors import Position, StatementError
 from penstock.sql.names.suggestions import did_you_mean
 from penstock.sql.statements.names import TableName
 
-__all__ = ["find_database", "find_source", "find_table"]
+__all__ = ["find_database", "find_source", "find_table", "is_delta", "is_iceberg"]
 
-Kind = Callable[[TableReference, LakeReader], TableSource | None]
-"""Returns the source if the reference is of this kind, None if it is not. Raises :class:`StatementError`."""
+_ICEBERG_METADATA = frozenset({"files", "history", "manifests", "partitions", "refs", "snapshots"})
 
-_VIRTUAL: Sequence[Kind] = (information_schema, metadata_table, hive_metadata)
-"""Kinds whose names are not tables of the catalog: ``information_schema.tables``, ``"flights$partitions"``."""
 
-_STORED: Sequence[Callable[[Table, TableReference, LakeReader], TableSource | None]] = (
-    view_table,
-    iceberg_table,
-    delta_table,
-    hive_table,
-)
-"""Kinds of the catalog's tables. The last one takes or refuses every table."""
+def is_iceberg(table: Table) -> bool:
+    """Return whether the catalog's table is an Iceberg table."""
+    return table.parameters.get("table_type", "").upper() == "ICEBERG"
+
+
+def is_delta(table: Table) -> bool:
+    """Return whether the catalog's table is a Delta table."""
+    return "delta" in {table.parameters.get(key, "").lower() for key in ("table_type", "spark.sql.sources.provider")}
 
 
 def find_source(reference: TableReference, reader: LakeReader) -> TableSource:
     """Return the table that ``reference`` names. Raises :class:`StatementError` if it does not exist or cannot be read."""
-    for virtual in _VIRTUAL:
-        source = virtual(reference, reader)
-        if source is not None:
-            return source
-    table = _stored_table(reference, reader)
-    for stored in _STORED:
-        source = stored(table, reference, reader)
-        if source is not None:
-            return restricted(source, reference, reader)
-    raise StatementError("NOT_SUPPORTED", f"'{table.database}.{table.name}' is a table of an unknown kind.")
+    name = reference.name
+    if name.database == information_schema.NAME and reader.catalog.is_named(name.catalog or CATALOG_NAME):
+        return information_schema.schema_table(reference, reader)
+    source = _metadata_table(reference, reader) if "$" in name.name else None
+    return source or restricted(_source_of(_stored_table(reference, reader), reference, reader), reference, reader)
+
+
+def _source_of(table: Table, reference: TableReference, reader: LakeReader) -> TableSource:
+    if table.table_type == VIEW_TYPE:
+        return view_table(table, reference, reader)
+    if is_iceberg(table):
+        from penstock.query.tables.iceberg.scan import IcebergTable  # noqa: PLC0415 - pyiceberg takes half a second
+
+        return IcebergTable(table, reference, reader)
+    return delta_table(table, reference, reader) if is_delta(table) else hive_table(table, reference, reader)
+
+
+def _metadata_table(reference: TableReference, reader: LakeReader) -> TableSource | None:
+    """Return the metadata table that ``table$what`` names, None if there is no such table."""
+    name, _, what = reference.name.name.rpartition("$")
+    if not name or reference.name.database is None or what not in _ICEBERG_METADATA | HIVE_METADATA.keys():
+        return None
+    try:
+        table = reader.catalog.table(reference.name.database, name)
+    except NotFound:
+        return None
+    if not is_iceberg(table):
+        return hive_metadata(table, what, reference, reader) if what in HIVE_METADATA else None
+    if what not in _ICEBERG_METADATA:
+        return None
+    from penstock.query.tables.iceberg.metadata_tables import MetadataTable  # noqa: PLC0415 - as in _source_of
+
+    return MetadataTable(table, what, replace(reference, name=replace(reference.name, name=name)), reader)
 
 
 def _stored_table(reference: TableReference, reader: LakeReader) -> Table:

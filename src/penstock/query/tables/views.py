@@ -81,10 +81,8 @@ def read_view(table: Table) -> StoredView:
     return StoredView(sql, database.lower() if database else None, columns)
 
 
-def view_table(table: Table, reference: TableReference, reader: LakeReader) -> TableSource | None:
-    """Return the source of a view, None for other tables. Raises :class:`StatementError`."""
-    if table.table_type != VIEW_TYPE:
-        return None
+def view_table(table: Table, reference: TableReference, reader: LakeReader) -> TableSource:
+    """Return the source of a view. Raises :class:`StatementError`."""
     if reference.version is not None:
         raise StatementError(
             "NOT_SUPPORTED", "FOR VERSION and FOR TIMESTAMP are for Iceberg tables.", position=reference.position

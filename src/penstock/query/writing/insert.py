@@ -8,7 +8,7 @@ from sqlglot import exp
 from penstock.catalog.model import Table
 from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.hive import check_readable
-from penstock.query.tables.kinds import find_table
+from penstock.query.tables.kinds import find_table, is_delta
 from penstock.query.tables.projection import is_projected
 from penstock.query.task import Commit, Outcome
 from penstock.query.writing.commit import marked, outcome, placed
@@ -43,7 +43,7 @@ def insert(context: ExecutionContext, statement: Insert) -> Outcome:
 
 
 def _check(table: Table) -> None:
-    if "delta" in {table.parameters.get(key, "").lower() for key in ("table_type", "spark.sql.sources.provider")}:
+    if is_delta(table):
         raise StatementError(
             "NOT_SUPPORTED",
             f"'{table.database}.{table.name}' is a Delta table, which is only read.",

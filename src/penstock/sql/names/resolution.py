@@ -12,7 +12,7 @@ from penstock.sql.errors import StatementError
 from penstock.sql.names.suggestions import did_you_mean
 from penstock.sql.positions import position_of
 
-__all__ = ["Named", "check_column", "not_found"]
+__all__ = ["Named", "check_column", "not_found", "with_session"]
 
 _OF_THE_ENGINE = frozenset({"user", "session_user", "current_role", "current_database", "system_user", "rowid"})
 """Names that mean something to the engine where no column has them."""
@@ -106,3 +106,17 @@ def _sees_output(node: exp.Expr, query: exp.Select) -> bool:
             return above.arg_key == "order"
         above = above.parent
     return False
+
+
+def with_session(tree: exp.Expr, catalog: str, database: str | None) -> None:
+    """Write the values of ``current_catalog`` and ``current_schema`` in their places; without a database, that is NULL."""
+    for node in list(tree.find_all(exp.CurrentCatalog, exp.CurrentSchema, exp.Column)):
+        name = node.name.lower() if isinstance(node, exp.Column) else ""
+        if isinstance(node, exp.Column) and (name not in {"current_schema", "current_catalog"} or node.table):
+            continue
+        if isinstance(node, exp.Column) and node.this.args.get("quoted"):
+            continue
+        is_catalog = isinstance(node, exp.CurrentCatalog) or name == "current_catalog"
+        value = catalog if is_catalog else database
+        text = exp.Literal.string(value) if value is not None else exp.Null()
+        node.replace(exp.Cast(this=text, to=exp.DataType.build("varchar")))

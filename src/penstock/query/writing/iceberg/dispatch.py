@@ -8,11 +8,10 @@ from penstock.query.engine.context import ExecutionContext
 from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.alters import alter_table
 from penstock.query.writing.iceberg.definitions import create_table, create_table_as
-from penstock.query.writing.iceberg.drops import drop_table
 from penstock.query.writing.iceberg.inserts import insert
 from penstock.query.writing.iceberg.optimize import optimize
+from penstock.query.writing.iceberg.removal import drop_table, vacuum
 from penstock.query.writing.iceberg.row_changes import delete, merge, update
-from penstock.query.writing.iceberg.vacuum import vacuum
 from penstock.sql.statements import model
 
 __all__ = ["change_table", "create"]

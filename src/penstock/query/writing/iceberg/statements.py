@@ -8,16 +8,16 @@ from sqlglot import exp
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
 from penstock.query.engine.context import ExecutionContext
-from penstock.query.tables.iceberg.kind import is_iceberg
-from penstock.query.tables.kinds import find_database, find_table
+from penstock.query.tables.kinds import find_database, find_table, is_iceberg
 from penstock.query.task import Outcome
 from penstock.sql.errors import StatementError
 from penstock.sql.statements import model
 
-__all__ = ["changed_rows", "run_iceberg"]
+__all__ = ["MAY_BE_ICEBERG", "changed_rows", "run_iceberg"]
 
 _TABLE_ONLY = (model.Delete, model.Update, model.Merge, model.Optimize, model.Vacuum)
-_EITHER = (model.Insert, model.AlterTable, model.DropTable)
+MAY_BE_ICEBERG = (*_TABLE_ONLY, model.Insert, model.AlterTable, model.DropTable, model.CreateTable, model.CreateTableAs)
+"""Statements that are about Iceberg tables alone, or about Hive's and Iceberg's."""
 
 
 def run_iceberg(context: ExecutionContext, statement: Any) -> Outcome | None:
@@ -25,12 +25,8 @@ def run_iceberg(context: ExecutionContext, statement: Any) -> Outcome | None:
 
     Raises :class:`StatementError`, also for statements that only Iceberg tables have and that name another one.
     """
-    if isinstance(statement, model.CreateTable) and statement.is_iceberg:
+    if isinstance(statement, model.CreateTable | model.CreateTableAs):
         return _create(context, statement)
-    if isinstance(statement, model.CreateTableAs) and _says_iceberg(statement.properties):
-        return _create(context, statement)
-    if not isinstance(statement, (*_TABLE_ONLY, *_EITHER)):
-        return None
     table = _table(context, statement)
     if table is None or not is_iceberg(table):
         if isinstance(statement, _TABLE_ONLY):
@@ -55,7 +51,9 @@ def _not_iceberg(statement: Any) -> StatementError:
     return StatementError("NOT_SUPPORTED", f"{statement.substatement} is for Iceberg tables; '{statement.table}' is none.")
 
 
-def _create(context: ExecutionContext, statement: model.CreateTable | model.CreateTableAs) -> Outcome:
+def _create(context: ExecutionContext, statement: model.CreateTable | model.CreateTableAs) -> Outcome | None:
+    if not (statement.is_iceberg if isinstance(statement, model.CreateTable) else _says_iceberg(statement.properties)):
+        return None
     from penstock.query.writing.iceberg.dispatch import create  # noqa: PLC0415 - see above
 
     return create(context, statement)

@@ -1,7 +1,8 @@
-"""VACUUM: old snapshots leave the metadata, and files that nothing refers to leave the lake.
+"""DROP TABLE and VACUUM of Iceberg tables, by which files leave the lake.
 
-Source: Athena user guide, "VACUUM"; Iceberg table specification, "Snapshot Retention Policy". What a statement that runs
-may still read is kept: snapshots that were current within its time limit, and files that are younger than a day.
+Sources: Athena user guide, "DROP TABLE" (it removes the table's files, too), "VACUUM"; Iceberg table specification,
+"Snapshots", "Manifest Lists", "Snapshot Retention Policy". VACUUM keeps what a statement that runs may still read: snapshots
+that were current within its time limit, and files that are younger than a day.
 """
 
 import time
@@ -14,17 +15,20 @@ from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 
 from penstock.catalog.model import Table
+from penstock.errors import NotFound
 from penstock.lake.iceberg.table_metadata import MAIN
+from penstock.lake.permitted import DELETE_OBJECT
 from penstock.query.engine.context import ExecutionContext
-from penstock.query.tables.iceberg.state import IcebergState
+from penstock.query.tables.iceberg.lake_io import LakeIO
+from penstock.query.tables.iceberg.planning import manifests_of, read_entries
+from penstock.query.tables.iceberg.state import IcebergState, load
 from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.commits import TableChanges, Updates, check_writable
 from penstock.query.writing.iceberg.definitions import outcome
-from penstock.query.writing.iceberg.reach import metadata_files, snapshot_files
 from penstock.sql.errors import StatementError
-from penstock.sql.statements.model import Vacuum
+from penstock.sql.statements.model import DropTable, Vacuum
 
-__all__ = ["vacuum"]
+__all__ = ["drop_table", "vacuum"]
 
 _AGE = ("history.expire.max-snapshot-age-ms", 5 * 24 * 3_600_000)
 _KEPT = ("history.expire.min-snapshots-to-keep", 1)
@@ -32,6 +36,34 @@ _REF_AGE = "history.expire.max-ref-age-ms"
 _YOUNG = 24 * 3_600.0  # seconds; who writes a file commits it within a day
 _GRACE = 60.0  # seconds
 _FOLDERS = ("data", "metadata")
+
+
+def drop_table(context: ExecutionContext, statement: DropTable, table: Table) -> Outcome:
+    """Remove the catalog's entry, then the files that the metadata refers to and that are below the table's location.
+
+    A table whose metadata cannot be read leaves the catalog, and its files stay. Raises :class:`StatementError`.
+    """
+    files: set[str] = set()
+    try:
+        opened = context.lake.of(table)
+        state = load(table, opened)
+        if state.metadata.properties.get("gc.enabled", "true").lower() != "false":
+            found = _snapshot_files(state.metadata.snapshots, LakeIO(opened))
+            own = f"{state.metadata.location.rstrip('/')}/"
+            files = {each for each in (*found, *_metadata_files(state, state.metadata)) if each.startswith(own)}
+    except (StatementError, OSError, ValueError):
+        files = set()
+    key = (table.database, table.name)
+    if files:
+        context.host.check_files(DELETE_OBJECT, sorted(files), key)
+    try:
+        context.host.change("DeleteTable", {"DatabaseName": table.database, "Name": table.name})
+    except NotFound:
+        if not statement.if_exists:
+            raise StatementError("TABLE_NOT_FOUND", f"Table '{table.database}.{table.name}' does not exist") from None
+    if files:
+        context.host.remove(sorted(files), key)
+    return outcome(context)
 
 
 def vacuum(context: ExecutionContext, _statement: Vacuum, table: Table) -> Outcome:
@@ -49,13 +81,13 @@ def vacuum(context: ExecutionContext, _statement: Vacuum, table: Table) -> Outco
     if updates(before):
         changes.commit_again(updates)
     after = changes.state
-    used = snapshot_files(after.metadata.snapshots, changes.io) | metadata_files(after, after.metadata)
+    used = _snapshot_files(after.metadata.snapshots, changes.io) | _metadata_files(after, after.metadata)
     # By path, because writers name the same file by s3://, s3a:// and s3n://.
     live = {changes.io.path(each) for each in used}
     kept = {each.snapshot_id for each in after.metadata.snapshots}
     gone = [each for each in before.metadata.snapshots if each.snapshot_id not in kept]
     own = f"{after.metadata.location.rstrip('/')}/"
-    expired = snapshot_files(gone, changes.io)
+    expired = _snapshot_files(gone, changes.io)
     unused = {each for each in expired if each.startswith(own) and changes.io.path(each) not in live}
     unused |= _orphans(context, after, live)
     if unused:
@@ -123,4 +155,24 @@ def _orphans(context: ExecutionContext, state: IcebergState, live: set[Path]) ->
         for path in root.rglob("*") if root.is_dir() else ():
             if path.is_file() and not path.is_symlink() and path.stat().st_mtime < before and path not in live:
                 found.add(opened.lake.uri(path))
+    return found
+
+
+def _snapshot_files(snapshots: Iterable[Snapshot], io: LakeIO) -> set[str]:
+    """Return the locations of the snapshots' manifest lists, manifests, data files and delete files."""
+    found: set[str] = set()
+    for snapshot in snapshots:
+        found.add(snapshot.manifest_list)
+        for manifest in manifests_of(snapshot, io):
+            if manifest.manifest_path not in found:
+                found.add(manifest.manifest_path)
+                found.update(each.data_file.file_path for each in read_entries(manifest, io, live=False))
+    return found
+
+
+def _metadata_files(state: IcebergState, metadata: TableMetadata) -> set[str]:
+    """Return the locations of the metadata file, of earlier ones in its log, and of statistics."""
+    found = {state.location, *(each.metadata_file for each in metadata.metadata_log)}
+    for each in (*metadata.statistics, *metadata.partition_statistics):
+        found.add(each.statistics_path)
     return found
