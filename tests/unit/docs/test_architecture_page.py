@@ -25,8 +25,8 @@ def test_each_arrow_has_a_step_and_each_step_a_file(title: str) -> None:
         assert "`src/" in text, f"step {number} names no file"
 
 
-def test_the_page_shows_a_registration_and_a_micro_batch() -> None:
-    assert set(SECTIONS) >= {"A registration", "A micro-batch"}
+def test_the_page_shows_a_registration_a_select_and_a_micro_batch() -> None:
+    assert set(SECTIONS) >= {"A registration", "A SELECT", "A micro-batch"}
 
 
 def test_files_that_the_page_names_exist() -> None:
