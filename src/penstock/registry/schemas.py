@@ -99,6 +99,10 @@ class Schemas:
             raise SchemaNotFound(*key)
         return schema
 
+    def find(self, key: SchemaKey) -> Schema | None:
+        """The schema; None if it does not exist."""
+        return self._store.get(key)
+
     def effective(self, schema: Schema) -> CompatibilityMode:
         """Return the effective compatibility of ``schema``: its own, or the inherited one."""
         return self._configs.compatibility(schema)

@@ -33,6 +33,7 @@ from penstock.errors import AccessDenied
 from penstock.registry.audit import Actor, acting
 from penstock.registry.service import RegistryService
 from penstock.registry.subjects.ids import SubjectIds
+from penstock.registry.subjects.registration import SubjectRegistration
 from penstock.registry.subjects.service import Subjects
 
 __all__ = ["SERVICE", "ConfluentApp"]
@@ -112,7 +113,7 @@ class _RegistryApi:
         shapes = Shapes(service, under)
         routes = [
             *schemas.routes(SubjectIds(service), shapes),
-            *subjects.routes(under, shapes),
+            *subjects.routes(under, SubjectRegistration(service, under), shapes),
             *policies.routes(under.configs),
         ]
         return cls(router=Router(routes), permissions=permissions)

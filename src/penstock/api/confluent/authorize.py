@@ -24,8 +24,9 @@ from penstock.registry.model import SchemaKey
 from penstock.registry.subjects.configs import SubjectConfigs
 from penstock.registry.subjects.errors import SchemaTextNotFound
 from penstock.registry.subjects.ids import SubjectIds
+from penstock.registry.subjects.model import Listing
 from penstock.registry.subjects.names import SubjectName, parse_subject
-from penstock.registry.subjects.service import Listing, Subjects
+from penstock.registry.subjects.service import Subjects
 
 __all__ = ["UNRESTRICTED", "Permissions"]
 

@@ -10,8 +10,8 @@ from penstock.api.confluent.errors import BadRequest
 from penstock.api.errors import UnreadableRequest
 from penstock.registry.identity import canonical_contract
 from penstock.registry.subjects.errors import RulesNotServed, SchemaTextNotFound, SchemaTooLarge, UnknownSchemaType
+from penstock.registry.subjects.model import Listing, SubjectReference, SubjectSchema
 from penstock.registry.subjects.names import SubjectName, SubjectPrefix, parse_subject
-from penstock.registry.subjects.service import Listing, SubjectReference, SubjectSchema
 from penstock.schema.format import MAX_DEFINITION_CHARS
 from penstock.schema.formats import FORMATS
 

@@ -11,8 +11,10 @@ from penstock.api.confluent.shapes import Shapes
 from penstock.errors import PenstockError
 from penstock.registry.model import Version
 from penstock.registry.subjects.errors import EmptySchema, NotNextVersion
+from penstock.registry.subjects.model import LATEST, SubjectSchema, version_number
 from penstock.registry.subjects.names import SubjectName, subject_of
-from penstock.registry.subjects.service import LATEST, Subjects, SubjectSchema, version_number
+from penstock.registry.subjects.registration import SubjectRegistration
+from penstock.registry.subjects.service import Subjects
 from penstock.schema.compatibility import CompatibilityVerdict
 from penstock.schema.errors import InvalidSchema
 
@@ -24,9 +26,9 @@ _TEST = "/compatibility/subjects/{subject}/versions"
 _INVALID = 42201
 
 
-def routes(subjects: Subjects, shapes: Shapes) -> list[Route]:
+def routes(subjects: Subjects, registration: SubjectRegistration, shapes: Shapes) -> list[Route]:
     """The routes of subjects, their versions and compatibility tests."""
-    served = _Subjects(subjects, shapes)
+    served = _Subjects(subjects, registration, shapes)
 
     def route(method: str, path: str, name: str) -> Route:
         return Route(method=method, path=path, name=name, handler=getattr(served, name))
@@ -48,8 +50,9 @@ def routes(subjects: Subjects, shapes: Shapes) -> list[Route]:
 
 
 class _Subjects:
-    def __init__(self, subjects: Subjects, shapes: Shapes) -> None:
+    def __init__(self, subjects: Subjects, registration: SubjectRegistration, shapes: Shapes) -> None:
         self._subjects = subjects
+        self._registration = registration
         self._shapes = shapes
 
     def list_subjects(self, request: Request) -> Any:
@@ -83,7 +86,7 @@ class _Subjects:
         body = request.body
         wanted = read_schema(body)
         with typed(wanted):
-            found = self._subjects.register(
+            found = self._registration.register(
                 self._subject(request), wanted, schema_id=wanted_id(body, "id"), number=wanted_id(body, "version")
             )
         if not request.extras:
@@ -124,7 +127,7 @@ class _Subjects:
         try:
             wanted = read_schema(request.body)
             with typed(wanted):
-                return _verdict(self._subjects.test(subject, wanted, against), request)
+                return _verdict(self._registration.test(subject, wanted, against), request)
         except PenstockError as error:
             # CompatibilityResource: a verbose request gets an invalid schema as an answer with messages, not as an error.
             if code_of(error) != _INVALID or not request.query.flag("verbose"):

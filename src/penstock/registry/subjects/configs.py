@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.registry.errors import SchemaNotFound
 from penstock.registry.identity import registry_resource, schema_resource
 from penstock.registry.model import (
     GLOBAL_SCOPE,
@@ -20,6 +19,7 @@ from penstock.registry.model import (
     Schema,
     ScopeConfig,
 )
+from penstock.registry.policies.contracts import ContractRules
 from penstock.registry.policies.scopes import prevailing_mode
 from penstock.registry.service import RegistryService
 from penstock.registry.subjects.errors import (
@@ -32,7 +32,6 @@ from penstock.registry.subjects.errors import (
     SubjectNotFound,
 )
 from penstock.registry.subjects.names import SubjectName, parse_subject
-from penstock.registry.subjects.terms import Terms
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.rules import CONFLUENT_RULES, CompatibilityRules
 
@@ -72,9 +71,9 @@ class SubjectConfig:
     override_metadata: str | None = None
 
     @property
-    def terms(self) -> Terms:
+    def contracts(self) -> ContractRules:
         """The requirements for new versions."""
-        return Terms(
+        return ContractRules(
             default_metadata=self.default_metadata,
             override_metadata=self.override_metadata,
             group=self.group,
@@ -245,10 +244,7 @@ class SubjectConfigs:
     def _schema(self, subject: SubjectName | None) -> Schema | None:
         if subject is None or subject.registry is None or not subject.name:
             return None
-        try:
-            return self._service.schemas.get(subject.key)
-        except SchemaNotFound:
-            return None
+        return self._service.schemas.find(subject.key)
 
     def _set_own(self, subject: SubjectName | None, mode: CompatibilityMode | None) -> None:
         assert subject is not None

@@ -10,8 +10,8 @@ from penstock.registry.model import AVAILABLE, MAX_SCHEMA_ID, SchemaKey, Version
 from penstock.registry.service import RegistryService
 from penstock.registry.subjects.configs import SubjectConfigs
 from penstock.registry.subjects.errors import ContextNotEmpty, InvalidSubject, SchemaTextNotFound
+from penstock.registry.subjects.model import Listing
 from penstock.registry.subjects.names import SubjectName, SubjectPrefix, context_of, subject_of
-from penstock.registry.subjects.service import Listing
 
 __all__ = ["SubjectIds"]
 

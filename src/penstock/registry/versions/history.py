@@ -12,8 +12,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from penstock.registry.model import AVAILABLE, Schema, SchemaKey, Version, VersionHead
+from penstock.registry.policies.contracts import ContractRules
 from penstock.registry.store import VersionStore
-from penstock.registry.subjects.terms import Terms
 from penstock.registry.versions.definitions import Definitions
 from penstock.schema import compatibility, cpu_budget
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict, relevant
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
     parsed: ParsedSchema
     contract: str | None
     rules: CompatibilityRules
-    terms: Terms
+    contracts: ContractRules
 
 
 class History:
@@ -56,28 +56,28 @@ class History:
     def check_compatibility(self, schema: Schema, mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
         """Return the verdict of ``mode`` and the candidate's rules on it as the next version of ``schema``."""
         verdict = self._compare(schema, mode, new)
-        if not new.terms.reserves:
+        if not new.contracts.reserves:
             return verdict
         latest = None if schema.latest is None else self._versions.get_numbered(schema.key, schema.latest)
-        return replace(verdict, conflicts=(*new.terms.conflicts(new.parsed, new.contract, latest), *verdict.conflicts))
+        return replace(verdict, conflicts=(*new.contracts.conflicts(new.parsed, new.contract, latest), *verdict.conflicts))
 
     def check_against(self, chosen: Sequence[Version], mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
         """As :meth:`check_compatibility`, compared with only the ``chosen`` versions, the latest first."""
-        reserved = new.terms.conflicts(new.parsed, new.contract, chosen[0] if chosen else None)
-        chosen = [version for version in chosen if new.terms.alike(new.contract, version.contract)]
+        reserved = new.contracts.conflicts(new.parsed, new.contract, chosen[0] if chosen else None)
+        chosen = [version for version in chosen if new.contracts.alike(new.contract, version.contract)]
         verdict = self._check(mode, new, sorted(version.number for version in chosen), chosen)
         return replace(verdict, conflicts=(*reserved, *verdict.conflicts))
 
     def _compare(self, schema: Schema, mode: CompatibilityMode, new: Candidate) -> CompatibilityVerdict:
         if schema.latest is None or not relevant(mode, [schema.latest]):
             return CompatibilityVerdict(mode=mode)
-        grouped = new.terms.group is not None
+        grouped = new.contracts.group is not None
         if mode.checks_all or grouped:
             heads = all_heads(self._versions, schema.key)
             numbers = [head.number for head in heads if head.number >= schema.checkpoint]
             earlier = self._texts(schema.key, numbers)
             if grouped:
-                earlier = (version for version in earlier if new.terms.alike(new.contract, version.contract))
+                earlier = (version for version in earlier if new.contracts.alike(new.contract, version.contract))
                 if not mode.checks_all:
                     earlier = islice(earlier, 1)
         else:

@@ -31,9 +31,9 @@ from penstock.registry.model import (
     Version,
     VersionHead,
 )
+from penstock.registry.policies.contracts import NO_CONTRACT_RULES, ContractRules
 from penstock.registry.policies.scopes import compatibility_of, refuse_unwritable
 from penstock.registry.store import SchemaIdStore, SchemaStore, VersionStore
-from penstock.registry.subjects.terms import NO_TERMS, Terms
 from penstock.registry.versions.definitions import Definitions
 from penstock.registry.versions.history import Candidate, History, all_heads
 from penstock.registry.versions.references import declared_references
@@ -61,7 +61,8 @@ class Registration:
     new id and number. Without ``keep_refused`` nothing is written, and :class:`IncompatibleSchema` has the verdict. A
     version that was soft-deleted comes back with its ids and a new number. Imports give ``schema_id`` and ``number``, and
     skip the compatibility check (``checked``). Without a ``contract`` it is the latest version's, except for imports, to
-    which the ``terms`` of a configuration do not apply. With ``bound`` the modes READONLY and IMPORT refuse new versions.
+    which the rules of a configuration, ``contracts``, do not apply. With ``bound`` the modes READONLY and IMPORT refuse new
+    versions.
     """
 
     key: SchemaKey
@@ -74,7 +75,7 @@ class Registration:
     checked: bool = True
     bound: bool = False
     contract: str | None = None
-    terms: Terms = NO_TERMS
+    contracts: ContractRules = NO_CONTRACT_RULES
     actor: Actor = field(default_factory=current_actor)
 
 
@@ -166,8 +167,8 @@ class Versions:
         references = _declared(effective) if wanted.references is None else tuple(wanted.references)
         legacy = wanted.schema_id is not None
         parsed = self._definitions.parse(schema.data_format, wanted.definition, references, legacy=legacy)
-        terms = wanted.terms if wanted.checked else NO_TERMS
-        known, contract = self._known(schema, parsed, wanted.contract, inherits=wanted.checked, terms=terms)
+        contracts = wanted.contracts if wanted.checked else NO_CONTRACT_RULES
+        known, contract = self._known(schema, parsed, wanted.contract, inherits=wanted.checked, contracts=contracts)
         if known is not None and known.status == AVAILABLE and known.deleted is None:
             return _as_imported(known, wanted)
         if wanted.bound:
@@ -178,7 +179,7 @@ class Versions:
             mode = compatibility_of(effective)
             if mode is CompatibilityMode.DISABLED and schema.latest is not None:
                 raise VersioningDisabled(*key)
-            verdict = self._history.check_compatibility(schema, mode, Candidate(parsed, contract, wanted.rules, terms))
+            verdict = self._history.check_compatibility(schema, mode, Candidate(parsed, contract, wanted.rules, contracts))
         refused = verdict is not None and not verdict.compatible
         if verdict is not None and refused:
             # A refused text cannot replace a soft-deleted one, which stays readable by its ids.
@@ -210,14 +211,14 @@ class Versions:
         contract: str | None,
         *,
         inherits: bool = True,
-        terms: Terms = NO_TERMS,
+        contracts: ContractRules = NO_CONTRACT_RULES,
     ) -> tuple[Version | None, str | None]:
         """Return the version of a definition, and the contract that it has or would be registered with."""
-        if terms.set_metadata:
+        if contracts.set_metadata:
             if contract is None and schema.latest is not None:
                 before = self._store.get_numbered(schema.key, schema.latest)
                 contract = before.contract if before is not None else None
-            contract, inherits = terms.contract(contract), False
+            contract, inherits = contracts.contract(contract), False
         known = self._store.find(schema.key, fingerprint_with(parsed.fingerprint, contract))
         live = known is not None and known.status == AVAILABLE and known.deleted is None
         if live or contract is not None or not inherits or schema.latest is None:
@@ -254,9 +255,9 @@ class Versions:
         parsed = self._definitions.parse(schema.data_format, wanted.definition, references)
         mode = compatibility_of(effective) if mode is None else mode
         contract = wanted.contract
-        if wanted.terms != NO_TERMS:
-            _, contract = self._known(schema, parsed, contract, terms=wanted.terms)
-        new = Candidate(parsed, contract, wanted.rules, wanted.terms)
+        if wanted.contracts != NO_CONTRACT_RULES:
+            _, contract = self._known(schema, parsed, contract, contracts=wanted.contracts)
+        new = Candidate(parsed, contract, wanted.rules, wanted.contracts)
         if against is None:
             return self._history.check_compatibility(schema, mode, new)
         chosen = [self.get_numbered(wanted.key, number) for number in sorted(against, reverse=True)]
@@ -308,7 +309,7 @@ class Versions:
         references: Sequence[Reference] | None = None,
         deleted: bool = False,
         contract: str | None = None,
-        terms: Terms = NO_TERMS,
+        contracts: ContractRules = NO_CONTRACT_RULES,
         legacy: bool = False,
     ) -> Version:
         """By definition, in any spelling; ``references`` None are those that the schema's tags declare.
@@ -323,8 +324,8 @@ class Versions:
         data_format = effective.schema.data_format
         parsed = self._definitions.parse(data_format, definition, references, usable=not deleted, legacy=legacy)
         version, _ = self._known(effective.schema, parsed, contract)
-        if version is None and terms.set_metadata:
-            version, _ = self._known(effective.schema, parsed, contract, terms=terms)
+        if version is None and contracts.set_metadata:
+            version, _ = self._known(effective.schema, parsed, contract, contracts=contracts)
         if version is None and deleted:
             version = self._store.find(key, fingerprint_with(parsed.fingerprint, contract))
         if version is None or (version.deleted is not None and not deleted):

@@ -16,13 +16,13 @@ from penstock.schema.formats import format_of
 from penstock.schema.formats.protobuf import ProtobufFormat
 from penstock.schema.incompatibility import Incompatibility
 
-__all__ = ["NO_TERMS", "Terms"]
+__all__ = ["NO_CONTRACT_RULES", "ContractRules"]
 
 _RESERVED = "confluent:reserved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class ContractRules:
     """``default_metadata`` and ``override_metadata`` (canonical contracts) lie under and over that of each new version.
 
     ``group`` is a property: versions with another value of it are not compared with each other. ``reserves``: the fields
@@ -58,7 +58,7 @@ class Terms:
         return tuple(Conflict(version=number, direction="BACKWARD", incompatibility=item) for item in found)
 
 
-NO_TERMS = Terms()
+NO_CONTRACT_RULES = ContractRules()
 
 
 def _removed(names: set[str]) -> Iterator[Incompatibility]:
