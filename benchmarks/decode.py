@@ -32,8 +32,7 @@ from penstock.produce.producer import Producer
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import message_writer
-from penstock.spark.decode.records import decoded
-from penstock.spark.decode.rows import good_rows
+from penstock.spark.decode.records import decoded, good_rows
 from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.session import SessionSettings, open_session
 from penstock.spark.sources.kafka import kafka_reads

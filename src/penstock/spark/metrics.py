@@ -18,7 +18,7 @@ _TAIL_BYTES = 200_000
 class BatchMetrics:
     """The metrics of a batch. ``seconds`` maps steps to their duration; ``versions`` maps version numbers to records.
 
-    ``lag`` is :func:`penstock.spark.sources.lag.lag_summary`'s after the commit. ``record_bytes`` are the bytes of keys and
+    ``lag`` is :func:`penstock.spark.sources.port.lag_summary`'s after the commit. ``record_bytes`` are the bytes of keys and
     values, counted for sources whose batches are limited in bytes. ``outcome`` is ``committed`` once for each batch,
     ``replayed`` if Spark repeats a batch whose line exists already.
     """

@@ -16,8 +16,7 @@ from penstock.pipelines.decode import Decode
 from penstock.schema.version import SchemaVersion
 from penstock.serdes.avro.codec import AvroSchema
 from penstock.serdes.codec import message_writer
-from penstock.spark.decode.records import decoded
-from penstock.spark.decode.rows import good_rows
+from penstock.spark.decode.records import decoded, good_rows
 from penstock.spark.decode.versions import SchemaVersions
 from penstock.spark.session import SessionSettings, open_session, stop_jvm
 from penstock.spark.sources.port import METADATA

@@ -11,8 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.direct import DirectDecode
 from penstock.spark.decode.readers import reader_definition
-from penstock.spark.decode.records import decoded
-from penstock.spark.decode.rows import good_rows
+from penstock.spark.decode.records import decoded, good_rows
 from penstock.spark.decode.versions import DecodePlan
 from tests.unit.spark.test_unions import V1, V2, V3, VALUES, payload
 

@@ -6,7 +6,7 @@ from penstock.lake.ledger import Batch
 from penstock.pipelines import KinesisSource
 from penstock.spark.sources.kinesis.options import plain_options
 from penstock.spark.sources.kinesis.stream import IteratorAge, KinesisStream, source_options
-from penstock.spark.sources.lag import lag_summary
+from penstock.spark.sources.port import lag_summary
 
 ARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/clicks"
 

@@ -37,6 +37,7 @@ from penstock.glue.session import GlueSession
 from penstock.glue.sinks.kinds import write, write_table
 from penstock.glue.sinks.port import Write
 from penstock.glue.sources.file_tables import table_schema
+from penstock.glue.sources.kinds import read
 from penstock.glue.sources.kinesis import GlueKinesis
 from penstock.glue.sources.port import Read
 
@@ -138,13 +139,13 @@ class GlueContext:
         format_options: Options = None,
         transformation_ctx: str = "",
         push_down_predicate: str = "",
-        **more: Any,
+        **_: Any,
     ) -> DynamicFrame:
         """Return what the connection has now. Raises :class:`InvalidInput` for the type and for its options."""
         request = self._read(
             connection_type, connection_options, format, format_options, transformation_ctx, push_down_predicate
         )
-        return DataSource(self, request, transformation_ctx).getFrame(**more)
+        return DynamicFrame.fromDF(read(request), self, transformation_ctx)
 
     def create_dynamic_frame_from_catalog(  # noqa: PLR0917 - AWS's signature
         self,

@@ -11,13 +11,18 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from penstock.glue.quality import columns, references
 from penstock.glue.quality.judging import NoHistory, Outcome, combined, evaluated_text, failed, fixed
-from penstock.glue.quality.measuring import Context, Group, Grouped, Membership, Plan, Unmeasurable, Values
-from penstock.glue.quality.plans import plan
+from penstock.glue.quality.measuring import Context, Group, Grouped, Membership, Plan, Unmeasurable, Values, check_where
 from penstock.glue.quality.predicates import column_of
 from penstock.glue.quality.rulesets import Composite, Rule, Ruleset, RulesetError
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["TYPES", "Evaluation", "evaluate"]
+
+_PLANS = {**columns.PLANS, **references.PLANS}
+
+TYPES = frozenset(_PLANS)
+"""The rule types that have a plan."""
 
 _PREFIX = "__penstock_rule_"
 _AT_ONCE = 500  # aggregates of one job
@@ -85,7 +90,7 @@ def _leaves(rules: Sequence[Rule | Composite]) -> Iterator[Rule]:
 def _entry(rule: Rule, context: Context, last: Last) -> _Entry:
     try:
         condition = fixed(rule.condition, lambda count: last(rule, count)) if rule.condition is not None else None
-        made = plan(replace(rule, condition=condition), context)
+        made = _plan(replace(rule, condition=condition), context)
     except ValueError as error:
         raise RulesetError(str(error), rule.line, rule.column) from None
     except NoHistory as missing:
@@ -195,3 +200,10 @@ def _outcome(rule: Rule | Composite, entries: Mapping[int, _Entry], measured: _M
     if failing is None:
         return outcome
     return replace(outcome, passed=failing == 0, reason=f"{failing} rows fail the rule" if failing else None)
+
+
+def _plan(rule: Rule, context: Context) -> Plan:
+    """Return the plan of a rule whose condition has plain numbers. Raises :class:`Unmeasurable`."""
+    if rule.where is not None:
+        check_where(rule.where, context)
+    return _PLANS[rule.type](rule, context)

@@ -22,7 +22,8 @@ from penstock.glue.sinks.staging import publish
 from penstock.glue.sources.file_tables import format_of, is_files
 from penstock.glue.sources.listing import check_bucket
 from penstock.pipelines.targets import CatalogTarget
-from penstock.spark.tables.catalog import CatalogTable, hive_columns
+from penstock.spark.tables.catalog import CatalogTable
+from penstock.spark.tables.shapes import hive_columns
 
 __all__ = ["is_files", "to_table", "write"]
 

@@ -19,7 +19,7 @@ from penstock.spark.jvm import lost_jvm
 from penstock.spark.metrics import BatchMetrics, MetricsFile
 from penstock.spark.problems import is_data_error
 from penstock.spark.sources.byte_limit import ByteLimit
-from penstock.spark.sources.lag import LagMeter, lag_summary
+from penstock.spark.sources.port import LagMeter, lag_summary
 
 __all__ = ["BatchCommitter", "StreamStopped"]
 

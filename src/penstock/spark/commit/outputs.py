@@ -21,7 +21,7 @@ from penstock.spark.sinks.changes import check_changes, written_columns
 from penstock.spark.sinks.parquet import row_bytes, write_files
 from penstock.spark.sinks.port import Published, SinkBatch, SinkWriter
 from penstock.spark.sources.port import METADATA
-from penstock.spark.tables.catalog import hive_columns
+from penstock.spark.tables.shapes import hive_columns
 
 __all__ = ["Delivery", "Outputs", "staged_rows"]
 

@@ -8,8 +8,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from penstock.spark.decode.direct import DirectDecode
-from penstock.spark.decode.records import decoded
-from penstock.spark.decode.rows import good_rows
+from penstock.spark.decode.records import decoded, good_rows
 from penstock.spark.decode.versions import DecodePlan
 
 __all__ = ["Reading", "Readings"]

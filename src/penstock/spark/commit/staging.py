@@ -27,13 +27,12 @@ from penstock.schema.version import SchemaVersion
 from penstock.spark.commit.dead_letters import PARTITION_KEYS, dead_letters, unknown_versions
 from penstock.spark.commit.footer_counts import FileCounts
 from penstock.spark.commit.reading import Reading, Readings
-from penstock.spark.decode.records import REASONS, version_ids
-from penstock.spark.decode.rows import ASKED, reason_counts
+from penstock.spark.decode.records import COUNTED_REASONS, REASONS, reason_counts, version_ids
 from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.sinks.parquet import task_count, write_files
 from penstock.spark.sources.port import METADATA
-from penstock.spark.tables.catalog import hive_columns
+from penstock.spark.tables.shapes import hive_columns
 from penstock.spark.transform.apply import TransformContext, Transformed, Transformer
 from penstock.spark.transform.expectations import Findings
 
@@ -275,7 +274,7 @@ class Stager:
             rows=rows,
             records=int(counts["records"]),
             dead=int(counts["bad"]) - (int(counts["TOMBSTONE"]) if self._skips_tombstones else 0),
-            reasons=_reasons(counts, ASKED),
+            reasons=_reasons(counts, COUNTED_REASONS),
             versions={
                 version.number: int(counts[f"v{version.number}"]) for version in plan.writers if counts[f"v{version.number}"]
             },

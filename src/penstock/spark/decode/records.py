@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import reduce
 from uuid import UUID
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.avro.functions import from_avro
 
@@ -19,8 +19,9 @@ from penstock.spark.decode.frames import has_confluent_frame
 from penstock.spark.decode.inflate import inflate
 from penstock.spark.decode.readers import HEADER, MARK, MARK_VALUE, framed
 from penstock.spark.decode.versions import DecodePlan
+from penstock.spark.sources.port import shown_metadata
 
-__all__ = ["REASONS", "body_columns", "decoded", "version_ids"]
+__all__ = ["COUNTED_REASONS", "REASONS", "body_columns", "decoded", "good_rows", "reason_counts", "version_ids"]
 
 _NONE, _ZLIB = b"\x00", b"\x05"
 
@@ -43,6 +44,9 @@ REASONS = (
 )
 """Why a record is not a row. TOMBSTONE is not an error; NEEDS_INFLATE and NEEDS_FRAMES request a second pass, with
 zlib and with Confluent's frames."""
+
+COUNTED_REASONS = ("TOMBSTONE", "UNKNOWN_VERSION", "NEEDS_INFLATE", "NEEDS_FRAMES")
+"""Those that decide the next step. Each count costs time for every record; dead letters have the other counts."""
 
 
 def _frame_id() -> Column:
@@ -167,3 +171,32 @@ def body_columns(frame: DataFrame) -> list[Column]:
             remedy="Set decode.key.prefix to another beginning.",
         )
     return [*columns, *(F.col("_key_row").getField(name).alias(name) for name in keys)]
+
+
+def good_rows(frame: DataFrame, plan: DecodePlan, counts: Observation) -> DataFrame:
+    """Return the rows of a decoded ``frame``: the reader's fields and the metadata. ``counts`` gets the counts.
+
+    The counting also keeps Spark from pushing the filter below the decode, which would then run twice.
+    """
+    shown = shown_metadata(frame)
+    fields = body_columns(frame)
+    flat = [field.alias(f"_field{number}") for number, field in enumerate(fields)]  # one level less for Spark to copy
+    names = [field.name for field in frame.select(*fields).schema.fields]
+    rows = frame.select(*flat, *shown, "_reason").observe(counts, *_read_counts(plan)).filter(F.col("_reason").isNull())
+    metadata = [F.col(name).alias(alias) for name, alias in shown.items()]
+    return rows.select(*(F.col(f"_field{number}").alias(name) for number, name in enumerate(names)), *metadata)
+
+
+def reason_counts(reasons: Sequence[str]) -> list[Column]:
+    """Return a count of each of ``reasons``, named by it."""
+    return [F.count(F.when(F.col("_reason") == reason, 1)).alias(reason) for reason in reasons]
+
+
+def _read_counts(plan: DecodePlan) -> list[Column]:
+    return [
+        F.count(F.lit(1)).alias("records"),
+        F.min(F.unix_millis("timestamp")).alias("oldest"),
+        F.count("_reason").alias("bad"),
+        *reason_counts(COUNTED_REASONS),
+        *(F.count(F.when(F.col("_version") == writer.number, 1)).alias(f"v{writer.number}") for writer in plan.writers),
+    ]

@@ -26,7 +26,7 @@ from penstock.spark.session import SessionSettings
 from penstock.spark.sources.byte_limit import ByteLimit
 from penstock.spark.sources.kafka import KafkaStream
 from penstock.spark.sources.kinds import stream_source
-from penstock.spark.sources.lag import MeasuresLag
+from penstock.spark.sources.port import MeasuresLag
 
 __all__ = ["RunOptions", "RunReport", "run", "run_in_session", "session_settings"]
 

@@ -23,7 +23,8 @@ from penstock.spark.sinks.jdbc.writer import JdbcWriter
 from penstock.spark.sinks.kafka.writer import KafkaWriter
 from penstock.spark.sinks.kinesis import KinesisWriter
 from penstock.spark.sinks.port import SinkWriter
-from penstock.spark.tables.catalog import DELTA, CatalogCalls, CatalogTable, hive_columns
+from penstock.spark.tables.catalog import DELTA, CatalogCalls, CatalogTable
+from penstock.spark.tables.shapes import hive_columns
 
 __all__ = ["SinkContext", "open_sinks"]
 

@@ -12,8 +12,7 @@ from penstock.spark.kafka import Credentials, check_brokers, connection_options
 from penstock.spark.sources.byte_limit import ByteLimit, RecordEstimate
 from penstock.spark.sources.kafka_lag import KafkaLag
 from penstock.spark.sources.kafka_reads import KafkaReads
-from penstock.spark.sources.lag import LagMeter
-from penstock.spark.sources.port import RECORD_COLUMNS
+from penstock.spark.sources.port import RECORD_COLUMNS, LagMeter
 
 __all__ = ["KafkaStream", "byte_estimate", "check_source", "kafka_reads"]
 
@@ -53,7 +52,7 @@ class KafkaStream:
         return None if limit is None else ByteLimit(spark, query, byte_estimate(self._source, limit))
 
     def open_lag(self, spark: SparkSession) -> LagMeter:
-        """See :class:`~penstock.spark.sources.lag.MeasuresLag`."""
+        """See :class:`~penstock.spark.sources.port.MeasuresLag`."""
         return KafkaLag(spark, {**connection_options(self._source, self._fetch_secret), **self._source.options})
 
     def count(self, batch: Batch) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock.spark.sources.lag import PartitionLag
+from penstock.spark.sources.port import PartitionLag
 
 __all__ = ["KafkaLag"]
 
@@ -25,7 +25,7 @@ _END = re.compile(r"([\w.-]+)-(\d+)=(\d+)")
 
 
 class KafkaLag:
-    """A :class:`~penstock.spark.sources.lag.LagMeter` over the options ``kafka.*`` of Spark's source.
+    """A :class:`~penstock.spark.sources.port.LagMeter` over the options ``kafka.*`` of Spark's source.
 
     End offsets are those at the time of the call. Ages are measured at most once a second, for the 64 partitions that are
     the most behind; between, they grow with the clock, and are not known where the partition was read further.
@@ -41,7 +41,7 @@ class KafkaLag:
         self._next_ages = self._next_try = 0.0
 
     def measure(self, end: str) -> Sequence[PartitionLag]:
-        """See :class:`~penstock.spark.sources.lag.LagMeter`."""
+        """See :class:`~penstock.spark.sources.port.LagMeter`."""
         now = self._clock()
         if now < self._next_try:
             return ()
@@ -61,7 +61,7 @@ class KafkaLag:
         ]
 
     def close(self) -> None:
-        """See :class:`~penstock.spark.sources.lag.LagMeter`."""
+        """See :class:`~penstock.spark.sources.port.LagMeter`."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             with suppress(Exception):

@@ -1,13 +1,24 @@
-"""The port of sources: records as a streaming DataFrame with the same columns for every kind of source."""
+"""The port of sources: records as a streaming DataFrame with the same columns for every kind of source, and their lag."""
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.lake.ledger import Batch
 
-__all__ = ["METADATA", "OPTIONAL_COLUMNS", "RECORD_COLUMNS", "StreamSource", "shown_metadata"]
+__all__ = [
+    "METADATA",
+    "OPTIONAL_COLUMNS",
+    "RECORD_COLUMNS",
+    "LagMeter",
+    "MeasuresLag",
+    "PartitionLag",
+    "StreamSource",
+    "lag_summary",
+    "shown_metadata",
+]
 
 RECORD_COLUMNS: Mapping[str, str] = {
     "key": "binary",
@@ -71,3 +82,57 @@ class StreamSource(Protocol):
     def lost(self, batch: Batch, records: int) -> list[str]:
         """Return sentences about records between a batch's offsets that were not read, of ``records`` read ones."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionLag:
+    """The lag of one partition or shard behind the batch that was committed.
+
+    ``records`` are those that are not read yet; ``seconds`` is the age of the oldest of them, 0 where there is none. None:
+    not known.
+    """
+
+    topic: str
+    partition: str
+    records: int | None = None
+    seconds: float | None = None
+
+
+class LagMeter(Protocol):
+    """Measures the lag of one run's source."""
+
+    def measure(self, end: str) -> Sequence[PartitionLag]:
+        """Return the lag of each partition behind a batch's end offsets (JSON); empty if it cannot be measured now.
+
+        Called after each commit, so it takes milliseconds, and never raises for a source that does not answer.
+        """
+        ...
+
+    def close(self) -> None:
+        """End its connections."""
+        ...
+
+
+@runtime_checkable
+class MeasuresLag(Protocol):
+    """A :class:`StreamSource` that can tell its lag."""
+
+    def open_lag(self, spark: SparkSession) -> LagMeter:
+        """Return a meter, which connects when it measures."""
+        ...
+
+
+def lag_summary(lags: Sequence[PartitionLag]) -> dict[str, Any]:
+    """Return the lag as JSON: ``records`` (the sum), ``seconds`` (the largest), ``partitions`` by topic; {} if empty."""
+    if not lags:
+        return {}
+    partitions: dict[str, dict[str, Mapping[str, float | None]]] = {}
+    for each in lags:
+        partitions.setdefault(each.topic, {})[each.partition] = {"records": each.records, "seconds": each.seconds}
+    records = [each.records for each in lags if each.records is not None]
+    seconds = [each.seconds for each in lags if each.seconds is not None]
+    return {
+        "records": sum(records) if records else None,
+        "seconds": max(seconds) if seconds else None,
+        "partitions": partitions,
+    }

@@ -5,16 +5,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pyspark.sql.types import StructType
-
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, parse_partition_path
 from penstock.pipelines.targets import CatalogTarget
-from penstock.spark.sources.port import METADATA
 from penstock.spark.tables.hive import hive_type, spark_columns
 from penstock.spark.tables.shapes import merged
 
-__all__ = ["DELTA", "PARQUET", "CatalogCalls", "CatalogTable", "TableFormat", "hive_columns"]
+__all__ = ["DELTA", "PARQUET", "CatalogCalls", "CatalogTable", "TableFormat"]
 
 _TRIES = 5
 _TRUST_SECONDS = 30.0  # then a table that someone else dropped is made again
@@ -247,9 +244,3 @@ def _wider(theirs: str, ours: str) -> str:
 
 def _values(folder: str) -> tuple[str, ...]:
     return tuple(HIVE_DEFAULT_PARTITION if value is None else value for _, value in parse_partition_path(folder))
-
-
-def hive_columns(schema: StructType) -> dict[str, str]:
-    """Return columns to Hive types, without the records' metadata."""
-    hidden = set(METADATA.values())
-    return {field.name: hive_type(field.dataType) for field in schema.fields if field.name not in hidden}

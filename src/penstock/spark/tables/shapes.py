@@ -1,4 +1,4 @@
-"""Columns after changes: two sets of columns merged, fields under the table's names."""
+"""Columns of a table: two sets merged, fields under the table's names, types as the catalog writes them."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -7,9 +7,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from penstock.spark.quoting import quoted
+from penstock.spark.sources.port import METADATA
 from penstock.spark.tables.changes import Change, Path, RenameColumn, common_type
+from penstock.spark.tables.hive import hive_type
 
-__all__ = ["merged", "under_table_names", "with_table_names", "without_fields"]
+__all__ = ["hive_columns", "merged", "under_table_names", "with_table_names", "without_fields"]
 
 
 def merged(table: StructType, batch: StructType) -> StructType:
@@ -110,3 +112,9 @@ def under_table_names(rows: DataFrame, changes: Iterable[Change]) -> DataFrame:
         column = F.col(quoted(have.name))
         columns.append((column if have.dataType == want.dataType else column.cast(want.dataType)).alias(want.name))
     return rows.select(*columns)
+
+
+def hive_columns(schema: StructType) -> dict[str, str]:
+    """Return columns to Hive types, without the records' metadata."""
+    hidden = set(METADATA.values())
+    return {field.name: hive_type(field.dataType) for field in schema.fields if field.name not in hidden}

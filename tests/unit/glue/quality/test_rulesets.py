@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.glue.quality.evaluation import TYPES
 from penstock.glue.quality.parsing import parse
-from penstock.glue.quality.plans import TYPES
 from penstock.glue.quality.rule_types import ANALYZERS, RULE_TYPES
 from penstock.glue.quality.rulesets import (
     Call,

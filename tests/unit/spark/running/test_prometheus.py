@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from penstock.errors import EnvironmentProblem
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.running.prometheus import PipelineMetrics
-from penstock.spark.sources.lag import PartitionLag, lag_summary
+from penstock.spark.sources.port import PartitionLag, lag_summary
 
 
 def _batch(number: int, **values: object) -> BatchMetrics:

@@ -12,8 +12,7 @@ from penstock.lake.ledger import Batch
 from penstock.pipelines.sources.kinesis import KinesisSource
 from penstock.spark.sources.kinesis.options import plain_options
 from penstock.spark.sources.kinesis.source import FORMAT, KinesisDataSource
-from penstock.spark.sources.lag import LagMeter, PartitionLag
-from penstock.spark.sources.port import RECORD_COLUMNS
+from penstock.spark.sources.port import RECORD_COLUMNS, LagMeter, PartitionLag
 
 __all__ = ["IteratorAge", "KinesisStream", "source_options"]
 
@@ -81,7 +80,7 @@ class KinesisStream:
         return records.select(*(columns[name].cast(kind).alias(name) for name, kind in kinds), sequence.alias("sequence"))
 
     def open_lag(self, spark: SparkSession) -> LagMeter:  # noqa: ARG002 - the port's
-        """See :class:`~penstock.spark.sources.lag.MeasuresLag`."""
+        """See :class:`~penstock.spark.sources.port.MeasuresLag`."""
         return IteratorAge(self._source.topic)
 
     def count(self, batch: Batch) -> int:
@@ -118,7 +117,7 @@ def source_options(source: KinesisSource, *, starting: str | None = None) -> dic
 
 
 class IteratorAge:
-    """A :class:`~penstock.spark.sources.lag.LagMeter` of the iterator ages that the planner has put into the positions."""
+    """A :class:`~penstock.spark.sources.port.LagMeter` of the iterator ages that the planner has put into the positions."""
 
     def __init__(self, stream: str) -> None:
         self._stream = stream
