@@ -66,15 +66,15 @@ class Acceptance:
 
     def work_group(self, name: str | None) -> WorkGroup:
         """Return the work group that a request names; :class:`~penstock.errors.PenstockError` if it runs no statements."""
-        found = self._work_groups.get(name or PRIMARY)
-        if not found.enabled:
-            raise InvalidRequest(f"WorkGroup {found.name} is disabled.", remedy="Enable it by UpdateWorkGroup.")
-        if found.settings.engine == SPARK_SQL and not self._spark:
+        group = self._work_groups.get(name or PRIMARY)
+        if not group.enabled:
+            raise InvalidRequest(f"WorkGroup {group.name} is disabled.", remedy="Enable it by UpdateWorkGroup.")
+        if group.settings.engine == SPARK_SQL and not self._spark:
             raise InvalidRequest(
-                f"WorkGroup {found.name} selects {SPARK_SQL}, and this server was started without Spark.",
+                f"WorkGroup {group.name} selects {SPARK_SQL}, and this server was started without Spark.",
                 remedy="pip install 'penstock[server,spark]', and start it with --spark-master.",
             )
-        return found
+        return group
 
     def accept(
         self, request: StatementRequest, group: WorkGroup, prepared: PermittedStatements, *, at: datetime

@@ -52,17 +52,17 @@ class History:
     def trim(self) -> None:
         """Remove managed results that are older than 24 hours, and forget statements that are older than 45 days."""
         now = self._clock()
-        while found := self._store.finished(before=now - _MANAGED_KEPT, with_managed_result=True, limit=_CHUNK):
-            self._remove(found)
-            self._store.drop_results([each.id for each in found])
+        while statements := self._store.finished(before=now - _MANAGED_KEPT, with_managed_result=True, limit=_CHUNK):
+            self._remove(statements)
+            self._store.drop_results([each.id for each in statements])
         self._forget(lambda: self._store.finished(before=now - _KEPT, limit=_CHUNK))
 
-    def _remove(self, found: Sequence[Statement]) -> None:
-        for statement in found:
+    def _remove(self, statements: Sequence[Statement]) -> None:
+        for statement in statements:
             for uri in (statement.result_uri, f"{statement.result_uri}.metadata"):
                 self._sink.remove(uri)
 
     def _forget(self, find: Callable[[], Sequence[Statement]]) -> None:
-        while found := find():
-            self._remove([each for each in found if each.managed and each.result_uri])
-            self._store.forget([each.id for each in found])
+        while statements := find():
+            self._remove([each for each in statements if each.managed and each.result_uri])
+            self._store.forget([each.id for each in statements])

@@ -48,20 +48,20 @@ class PermittedCatalog:
 
     def databases(self) -> Sequence[Database]:
         self._check("GetDatabases", {})
-        found = self._catalog.databases()
+        databases = self._catalog.databases()
         if self._access is None:
-            return found
-        return [each for each in found if self._access.is_visible("GetDatabases", {"Name": each.name})]
+            return databases
+        return [each for each in databases if self._access.is_visible("GetDatabases", {"Name": each.name})]
 
     def database(self, name: str) -> Database:
         self._check("GetDatabase", {"Name": name})
-        found = self._catalog.database(name)
-        return replace(found, extra=self._own_targets(found.extra)) if "TargetDatabase" in found.extra else found
+        database = self._catalog.database(name)
+        return replace(database, extra=self._own_targets(database.extra)) if "TargetDatabase" in database.extra else database
 
     def tables(self, database: str) -> Sequence[Table]:
         self._check("GetTables", {"DatabaseName": database})
-        found = self._catalog.tables(database)
-        return [each for each in found if self._is_visible(each)]
+        tables = self._catalog.tables(database)
+        return [each for each in tables if self._is_visible(each)]
 
     def visible_tables(self, database: str) -> Sequence[Table]:
         """Return the tables that the caller sees, none if the caller may not list them."""
@@ -72,8 +72,8 @@ class PermittedCatalog:
 
     def table(self, database: str, name: str) -> Table:
         self._check("GetTable", {"DatabaseName": database, "Name": name})
-        found = self._catalog.table(database, name)
-        return replace(found, extra=self._own_targets(found.extra)) if "TargetTable" in found.extra else found
+        table = self._catalog.table(database, name)
+        return replace(table, extra=self._own_targets(table.extra)) if "TargetTable" in table.extra else table
 
     def partitions(self, database: str, table: str, expression: str | None = None) -> Sequence[Partition]:
         self._check("GetPartitions", {"DatabaseName": database, "TableName": table})
@@ -118,12 +118,14 @@ class PermittedCatalog:
             return self._access.check_files(action, uris, table)
 
     def _own_targets(self, extra: Mapping[str, object]) -> Mapping[str, object]:
-        targets = {name: found for name, found in extra.items() if name.startswith("Target") and isinstance(found, Mapping)}
+        targets = {
+            name: target for name, target in extra.items() if name.startswith("Target") and isinstance(target, Mapping)
+        }
         return {
             **extra,
             **{
-                name: {key: value for key, value in found.items() if (key, value) != ("CatalogId", self._account)}
-                for name, found in targets.items()
+                name: {key: value for key, value in target.items() if (key, value) != ("CatalogId", self._account)}
+                for name, target in targets.items()
             },
         }
 
@@ -142,11 +144,11 @@ def permitted_name(find: Callable[[str], str | None], name: str, access: Catalog
     """Return the data catalog that ``name`` stands for, None if there is none. Raises :class:`AccessDenied`."""
     if name.lower() == CATALOG_NAME.lower():
         return CATALOG_NAME
-    found = find(name)
+    catalog = find(name)
     if access is not None:
         # Policies name it as it was given; whoever may not read it does not learn whether it is there.
-        access.check_athena("GetDataCatalog", {"Name": found or name})
-    return found
+        access.check_athena("GetDataCatalog", {"Name": catalog or name})
+    return catalog
 
 
 class PermittedStatements:

@@ -170,16 +170,16 @@ class QueryService:
 
     def get(self, statement_id: str) -> Statement:
         """Return one statement. Raises :class:`InvalidRequest` if none has this id."""
-        found = self.get_many([statement_id])
-        if not found:
+        statements = self.get_many([statement_id])
+        if not statements:
             raise InvalidRequest(f"QueryExecution {statement_id} was not found", athena_code="INVALID_INPUT")
-        return found[0]
+        return statements[0]
 
     def get_many(self, ids: Sequence[str]) -> Sequence[Statement]:
         """Return the statements of ``ids`` that exist. A statement whose process has died becomes FAILED."""
-        found = self._store.get_many([StatementId(each) for each in ids])
-        lost = [each for each in found if self._fail_orphaned(each)]
-        return self._store.get_many([each.id for each in found]) if lost else found
+        statements = self._store.get_many([StatementId(each) for each in ids])
+        lost = [each for each in statements if self._fail_orphaned(each)]
+        return self._store.get_many([each.id for each in statements]) if lost else statements
 
     def work_group_of(self, any_id: str) -> str | None:
         """Return the work group of a statement or named query, for authorization; None if there is none of this id."""
@@ -187,8 +187,8 @@ class QueryService:
         statement = run.statement if run is not None else self._store.get(StatementId(any_id))
         if statement is not None:
             return statement.workgroup
-        found = self.named_queries.get_many([any_id])
-        return found[0].work_group if found else None
+        queries = self.named_queries.get_many([any_id])
+        return queries[0].work_group if queries else None
 
     def page(self, *, workgroup: str | None = None, limit: int = 50, token: str | None = None) -> StatementPage:
         """Return a page of the ids of a work group, newest first. Raises :class:`UnknownName` if there is no such group."""
@@ -292,8 +292,8 @@ class QueryService:
     def _previous(self, statement: Statement) -> Statement | None:
         if statement.reuse_minutes is None or statement.digest is None:
             return None
-        found = self._store.latest(statement.digest, since=self._clock() - timedelta(minutes=statement.reuse_minutes))
-        return found if found is not None and found.result_uri else None
+        previous = self._store.latest(statement.digest, since=self._clock() - timedelta(minutes=statement.reuse_minutes))
+        return previous if previous is not None and previous.result_uri else None
 
     def _work(self, run: Run) -> bool:
         """Run the statement; return False if it gave way to others and is to be run again."""

@@ -120,11 +120,11 @@ def _constant(text: str) -> Callable[[Moment], str]:
     return lambda _: text
 
 
-def _parsed(found: re.Match[str] | None, order: list[tuple[str, int]]) -> Moment:
-    if found is None:
+def _parsed(match: re.Match[str] | None, order: list[tuple[str, int]]) -> Moment:
+    if match is None:
         raise ValueError("it is not in the format")
     parts = {"year": 1970, "month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0, "microsecond": 0}
-    for (field, width), text in zip(order, found.groups(), strict=True):
+    for (field, width), text in zip(order, match.groups(), strict=True):
         if field == "S":
             parts["microsecond"] = int(text.ljust(6, "0")[:6])
         else:

@@ -62,11 +62,11 @@ class _Parser(RecognitionParser):
     SUBQUERY_TOKENS: ClassVar[Any] = {*TrinoParser.SUBQUERY_TOKENS, TokenType.VALUES}  # ALL (VALUES 1, 2)
 
     def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
-        found = super()._parse_in(this, alias=alias)
-        if len(found.expressions) == 1 and isinstance(found.expressions[0], exp.Values):
+        condition = super()._parse_in(this, alias=alias)
+        if len(condition.expressions) == 1 and isinstance(condition.expressions[0], exp.Values):
             # Sqlglot takes the rows of VALUES for one item of a list.
-            found = exp.In(this=found.this, query=exp.Subquery(this=found.expressions[0]))
-        return found
+            condition = exp.In(this=condition.this, query=exp.Subquery(this=condition.expressions[0]))
+        return condition
 
     def _parse_types(
         self, check_func: bool = False, schema: bool = False, allow_identifiers: bool = True, with_collation: bool = False

@@ -96,13 +96,13 @@ def tried(node: exp.Expr) -> exp.Expr:
     """
     if not (isinstance(node, exp.Anonymous) and node.name == "try"):
         return node
-    found = list(_rows_values(node, subqueries=True))
-    if not found:
+    values = list(_rows_values(node, subqueries=True))
+    if not values:
         return _given(node, [], [exp.Literal.number(1)], "tried") if node.find(exp.Column) is not None else node
-    uses = [_stand_in(number) for number in range(len(found))]
-    for each, stand_in in zip(found, uses, strict=True):
+    uses = [_stand_in(number) for number in range(len(values))]
+    for each, stand_in in zip(values, uses, strict=True):
         each.replace(stand_in)
-    return _given(node, uses, found, "tried")
+    return _given(node, uses, values, "tried")
 
 
 def _rows_values(node: exp.Expr, *, subqueries: bool = False) -> Iterator[exp.Expr]:

@@ -63,9 +63,9 @@ def _parse(sql: str, parameters: Sequence[str] | None) -> Parsed:
     for words, read in _OTHERS.items():
         if cursor.at(*words.split()):
             _without(parameters)
-            found = read(cursor)
+            statement = read(cursor)
             cursor.finish()
-            return found
+            return statement
     raise _unknown(cursor)
 
 
@@ -92,9 +92,9 @@ def _explain(cursor: Cursor, parameters: Sequence[str] | None) -> Parsed:
 
 def _execute(cursor: Cursor, parameters: Sequence[str]) -> Parsed:
     cursor.expect("EXECUTE")
-    found = trino.execute(cursor, parameters)
+    statement = trino.execute(cursor, parameters)
     cursor.finish()
-    return found
+    return statement
 
 
 def _create_table(cursor: Cursor, parameters: Sequence[str] | None) -> CreateTable | CreateTableAs:
@@ -109,9 +109,9 @@ def _create_table(cursor: Cursor, parameters: Sequence[str] | None) -> CreateTab
             raise cursor.refused("'('")
         return trino.create_table_as(_bound(cursor, parameters), table, if_not_exists=if_not_exists)
     _without(parameters)
-    found = hive.create_table(cursor.as_hive(), table, external=external, if_not_exists=if_not_exists)
+    statement = hive.create_table(cursor.as_hive(), table, external=external, if_not_exists=if_not_exists)
     cursor.finish()
-    return found
+    return statement
 
 
 def _is_query_behind(cursor: Cursor) -> bool:
@@ -138,8 +138,8 @@ def _unknown(cursor: Cursor) -> InvalidRequest:
     if first in _REFUSED:
         return InvalidRequest(f"{cursor.position()}: {' '.join(words)} statements are not supported.", remedy=SERVED)
     token = cursor.peek()
-    found = cursor.text[token.start : token.end][:50]
-    return InvalidRequest(f"{cursor.position()}: mismatched input '{found}'.", remedy=SERVED, athena_code="MALFORMED_QUERY")
+    word = cursor.text[token.start : token.end][:50]
+    return InvalidRequest(f"{cursor.position()}: mismatched input '{word}'.", remedy=SERVED, athena_code="MALFORMED_QUERY")
 
 
 def _after(*words: str) -> Callable[[Callable[[Cursor], Parsed]], Reader]:

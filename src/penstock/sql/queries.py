@@ -176,8 +176,8 @@ def _malformed(error: ParseError, tokens: Sequence[Token]) -> InvalidRequest:
 
 def _alias_of_star(tokens: Sequence[Token], line: int | None, column: int | None) -> Token | None:
     """Return the name between ``*`` and the place of an error: the parser takes it for an alias, which a star has not."""
-    for star, name, found in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if (found.line, found.col) == (line, column):
+    for star, name, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if (after.line, after.col) == (line, column):
             return name if star.token_type is TokenType.STAR and name.token_type is TokenType.VAR else None
     return None
 

@@ -140,12 +140,12 @@ def _as_re2(text: str, places: _Places, *, narrow: bool) -> str:
     def rewrite(match: re.Match[str]) -> str:
         nonlocal in_set
         kind = match.lastgroup
-        found = match[0]
+        part = match[0]
         if kind == "set":
             if in_set and text.startswith("[:", match.start()):
                 raise _Unlike
-            result = r"\[" + found[1:] if in_set else found
-            if in_set and len(found) > 1:
+            result = r"\[" + part[1:] if in_set else part
+            if in_set and len(part) > 1:
                 raise _Unlike
             in_set = True
             return result
@@ -159,7 +159,7 @@ def _as_re2(text: str, places: _Places, *, narrow: bool) -> str:
             return _escaped(match["escape"], places, in_set=in_set, narrow=narrow)
         elif kind == "other" and match["other"] in _SAME:
             raise _Unlike
-        return found
+        return part
 
     return _TOKENS.sub(rewrite, text)
 

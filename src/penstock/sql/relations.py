@@ -38,9 +38,9 @@ def check_relations(tree: exp.Expr) -> None:
         if FAULT in node.meta:
             code, message, position, remedy = node.meta[FAULT]
             raise StatementError(code, message, position=position, remedy=remedy)
-        found = _refused(node)
-        if found is not None:
-            what, remedy = found
+        refused = _refused(node)
+        if refused is not None:
+            what, remedy = refused
             raise StatementError("NOT_SUPPORTED", f"{what} is not supported.", position=position_of(node), remedy=remedy)
 
 

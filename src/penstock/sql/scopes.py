@@ -45,8 +45,8 @@ class Scopes:
         """Return names and types of a query's result columns, None if their number is not known."""
         while isinstance(query, exp.Subquery):
             query = query.this
-        found = self._outputs.get(id(query))
-        return found[1] if found is not None else None
+        columns = self._outputs.get(id(query))
+        return columns[1] if columns is not None else None
 
     def scalar(self, query: exp.Expr) -> Type | None:
         """Return the type of a scalar subquery; of several columns it is a row."""

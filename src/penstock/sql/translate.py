@@ -83,8 +83,8 @@ class Translation:
         self._scopes.stands_for(new, node)
 
     def _type(self, node: exp.Expr) -> Type | None:
-        found = self._types.get(id(node))
-        return found[1] if found is not None else None
+        known = self._types.get(id(node))
+        return known[1] if known is not None else None
 
     def _set(self, node: exp.Expr, kind: Type | None) -> None:
         if kind is not None:

@@ -22,10 +22,10 @@ _ZONED = "timestamp with time zone"
 
 def guard_zones(tree: exp.Expr, type_of: Callable[[exp.Expr], Type | None]) -> None:
     """Make a translated statement fail for a zone from data other than UTC, if it groups by timestamps with zones."""
-    found = [node for node in tree.find_all(exp.Anonymous) if _is_from_data(node)]
-    if not found or not any(_has_zone(type_of(key)) for key in _keys(tree)):
+    calls = [node for node in tree.find_all(exp.Anonymous) if _is_from_data(node)]
+    if not calls or not any(_has_zone(type_of(key)) for key in _keys(tree)):
         return
-    for node in found:
+    for node in calls:
         node.replace(call_engine("trino_only_utc", node.copy()))
 
 

@@ -48,7 +48,7 @@ def alter_table(context: ExecutionContext, statement: AlterTable) -> Outcome:
             raise StatementError(
                 "NOT_SUPPORTED", f"{action.substatement.replace('_', ' ')} is only for Iceberg tables.", remedy=_REMEDY
             )
-        change_table(context, statement.table, lambda found: change(found, action))
+        change_table(context, statement.table, lambda current: change(current, action))
     return context.text_result()
 
 

@@ -73,14 +73,14 @@ def create_partitions(context: ExecutionContext, table: Table, wanted: Sequence[
 
 def drop_partitions(context: ExecutionContext, table: Table, action: DropPartitions) -> None:
     """Remove the partitions that meet any of the specifications; all of them are looked up before one is removed."""
-    found: dict[tuple[str, ...], None] = {}
+    dropped: dict[tuple[str, ...], None] = {}
     for spec in action.partitions:
         matching = _matching(context, table, spec)
         if not matching and not action.if_exists:
             shown = ", ".join(f"{each.column} {each.operator} '{each.value}'" for each in spec)
             raise semantic_error(f"Partition not found ({shown})", number=10006)
-        found.update(dict.fromkeys(tuple(each.values) for each in matching))
-    _delete(context, table, [list(each) for each in found])
+        dropped.update(dict.fromkeys(tuple(each.values) for each in matching))
+    _delete(context, table, [list(each) for each in dropped])
 
 
 def rename_partition(context: ExecutionContext, table: Table, action: RenamePartition) -> None:
@@ -151,8 +151,8 @@ def _matching(context: ExecutionContext, table: Table, spec: Sequence[PartitionC
     wanted = {_keys(table).index(each.column): _value(each) for each in odd}
     terms = [_term(each, kinds[each.column]) for each in checked if each not in odd]
     with hive_errors():
-        found = context.host.partitions(table.database, table.name, " AND ".join(terms) or None)
-    return [each for each in found if all(each.values[at] == value for at, value in wanted.items())]
+        partitions = context.host.partitions(table.database, table.name, " AND ".join(terms) or None)
+    return [each for each in partitions if all(each.values[at] == value for at, value in wanted.items())]
 
 
 def check_values(table: Table, values: Sequence[str]) -> None:

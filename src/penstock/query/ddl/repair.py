@@ -114,12 +114,12 @@ def _folders(root: Path, keys: Sequence[str]) -> Iterator[tuple[tuple[str, ...],
             if not is_partition_folder(name) or name.partition("=")[0] != key:
                 continue
             value = parse_partition_folder(name)[1]
-            found = (*values, HIVE_DEFAULT_PARTITION if value is None else value)
+            extended = (*values, HIVE_DEFAULT_PARTITION if value is None else value)
             below = f"{path}{name}/"
-            if len(found) == len(keys):
-                yield found, below.rstrip("/")
+            if len(extended) == len(keys):
+                yield extended, below.rstrip("/")
             else:
-                inner.append((folder / name, found, below))
+                inner.append((folder / name, extended, below))
         pending += reversed(inner)
 
 

@@ -125,13 +125,13 @@ def _error_by_text(error: Exception, text: str) -> StatementError | None:
     message = _message(text)
     if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory" in text:
         return _exceeded(text)
-    for found, code, what, remedy in (
+    for matches, code, what, remedy in (
         ("Division by zero" in text, "DIVISION_BY_ZERO", "Division by zero", "Guard the divisor: NULLIF(divisor, 0)."),
         (_INTEGER_RANGE.search(text), "NUMERIC_VALUE_OUT_OF_RANGE", message, None),
         (_MISSING.search(text), "HIVE_CANNOT_OPEN_SPLIT", message, "The files changed while they were read: run it again."),
         (_WIDE.search(text), "NUMERIC_VALUE_OUT_OF_RANGE", "bigint overflow", None),
     ):
-        if found:
+        if matches:
             return StatementError(code, what, remedy=remedy)
     if isinstance(error, duckdb.InvalidInputException | duckdb.IOException | OSError) and _BAD_FILE.search(text):
         return StatementError("HIVE_BAD_DATA", message, remedy="Remove or rewrite the file that is not readable Parquet.")

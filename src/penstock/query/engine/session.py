@@ -137,9 +137,11 @@ class EngineSession:
         with self.failures(plan.tree):
             self._install(plan)
             relation = self._connection.sql(plan.sql)
-            found = [type_of_engine(each) for each in relation.types]
-            known = plan.types if len(plan.types) == len(found) else [None] * len(found)
-            types = [own if own is not None and own.is_whole else kind for own, kind in zip(known, found, strict=True)]
+            engine_types = [type_of_engine(each) for each in relation.types]
+            known = plan.types if len(plan.types) == len(engine_types) else [None] * len(engine_types)
+            types = [
+                own if own is not None and own.is_whole else kind for own, kind in zip(known, engine_types, strict=True)
+            ]
             return list(zip(relation.columns, types, strict=True))
 
     def explained(self, plan: Plan, *, analyze: bool = False, form: str = "text") -> Sequence[str]:

@@ -149,7 +149,7 @@ class Planner:
     def _sources(
         self, tree: exp.Query, database: str | None, known: dict[tuple[str, str, str], TableSource]
     ) -> list[_Source]:
-        found: list[_Source] = []
+        sources: list[_Source] = []
         seen: set[int] = set()
         for scope in traverse_scope(tree):
             for alias, source in scope.sources.items():
@@ -164,10 +164,10 @@ class Planner:
                 key = (name.database or "", name.name, f"{at}{' positions' if positions else ''}")
                 if key not in known:
                     known[key] = find_source(reference, self._reader)
-                source.meta[_NUMBER] = len(found)
-                found.append(_Source(source, alias, scope, known[key]))
-                _strip_schema(found[-1])
-        return found
+                source.meta[_NUMBER] = len(sources)
+                sources.append(_Source(source, alias, scope, known[key]))
+                _strip_schema(sources[-1])
+        return sources
 
     def _scans(self, tree: exp.Query, sources: Sequence[_Source]) -> list[Scan]:
         scans: list[Scan] = []

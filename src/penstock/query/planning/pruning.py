@@ -33,8 +33,8 @@ def conditions_on(scope: Scope, alias: str, tables: Mapping[str, Table], columns
     others = {column.name.lower() for name, table in tables.items() if name != alias for column in _columns(table)}
     sole = set(tables) == set(scope.sources) and not query.args.get("laterals") and not query.find(exp.Unnest, exp.Lateral)
     bare = keys - others if sole else set()
-    found = [_weakened(each, alias.lower(), keys, bare) for each in _conjuncts(query)]
-    return [each for each in found if each is not None]
+    conditions = [_weakened(each, alias.lower(), keys, bare) for each in _conjuncts(query)]
+    return [each for each in conditions if each is not None]
 
 
 def _columns(table: Table) -> Iterator[Column]:
@@ -118,12 +118,12 @@ def narrow(tree: exp.Query, conditions: Callable[[Collection[str]], Sequence[exp
 
 def _passed(tree: exp.Select) -> Mapping[str, exp.Column]:
     """Return the columns of tables that are columns of the result as they are, by their names there in lower case."""
-    found: dict[str, exp.Column] = {}
+    columns: dict[str, exp.Column] = {}
     names = []
     for projection in tree.expressions:
         column = projection.this if isinstance(projection, exp.Alias) else projection
         name = projection.alias_or_name.lower()
         names.append(name)
         if isinstance(column, exp.Column) and not isinstance(column.this, exp.Star):
-            found[name] = column
-    return {name: column for name, column in found.items() if names.count(name) == 1}
+            columns[name] = column
+    return {name: column for name, column in columns.items() if names.count(name) == 1}

@@ -88,8 +88,8 @@ def _partitions(table: Table, catalog: CatalogReader) -> ShowResult:
             f"Table {table.database}.{table.name} is not a partitioned table",
         )
     keys = [key.name for key in table.partition_keys]
-    found = catalog.partitions(table.database, table.name)
-    return ShowResult(["partition"], [[partition_path(keys, list(each.values))] for each in found])
+    partitions = catalog.partitions(table.database, table.name)
+    return ShowResult(["partition"], [[partition_path(keys, list(each.values))] for each in partitions])
 
 
 def _properties(table: Table, wanted: str | None) -> ShowResult:

@@ -94,19 +94,19 @@ def _fields(context: ExecutionContext, scope: Scope) -> Sequence[tuple[str, _Ori
     query = scope.expression
     if isinstance(query, exp.SetOperation):
         return [(name, None) for name in query.named_selects]
-    found: list[tuple[str, _Origin | None]] = []
+    fields: list[tuple[str, _Origin | None]] = []
     for each in query.expressions if isinstance(query, exp.Select) else ():
         inside = each.unalias()
         if each.is_star:
             only = inside.table.lower() if isinstance(inside, exp.Column) else ""
             for alias, (_, source) in scope.selected_sources.items():
                 if only in {"", alias.lower()}:
-                    found += _of_source(context, source)
+                    fields += _of_source(context, source)
         elif isinstance(inside, exp.Column):
-            found.append((each.alias_or_name, _named(context, scope, inside)))
+            fields.append((each.alias_or_name, _named(context, scope, inside)))
         else:
-            found.append((each.alias_or_name, None))
-    return found
+            fields.append((each.alias_or_name, None))
+    return fields
 
 
 def _named(context: ExecutionContext, scope: Scope, column: exp.Column) -> _Origin | None:

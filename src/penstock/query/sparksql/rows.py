@@ -232,10 +232,10 @@ def _negated(call: Call, result: Type | None) -> exp.Expr:
 def _cast(call: Call, result: Type | None) -> exp.Expr:
     if result is None:
         raise refused(call, f"the type {call.node.args['to'].sql('trino')[:50]}")
-    found = convert(call.arguments[0], _kinds(call, 1)[0], result)
-    if found is None:
+    value = convert(call.arguments[0], _kinds(call, 1)[0], result)
+    if value is None:
         raise refused(call, f"{call.types[0]} as {result}")
-    return found
+    return value
 
 
 # Functions of one value
@@ -248,8 +248,8 @@ def _renamed(name: str, fits: Callable[[Type], bool] = lambda _: True, *, cast: 
         kinds = _kinds(call)
         if kinds and kinds[0].name != "unknown" and not fits(kinds[0]):
             raise refused(call, f"the argument is a {kinds[0]}")
-        found = call_engine(name, *call.arguments)
-        return _as(found, result, None) if cast else found
+        renamed = call_engine(name, *call.arguments)
+        return _as(renamed, result, None) if cast else renamed
 
     return write
 
@@ -345,10 +345,10 @@ def _date_diff(call: Call, result: Type | None) -> exp.Expr:
 
 
 def _date(call: Call, _: Type | None) -> exp.Expr:
-    found = convert(call.arguments[0], _kinds(call)[0], Type("date"))
-    if found is None:
+    value = convert(call.arguments[0], _kinds(call)[0], Type("date"))
+    if value is None:
         raise refused(call, f"the argument is a {call.types[0]}")
-    return found
+    return value
 
 
 # Aggregates and windows

@@ -50,12 +50,12 @@ class _Translation(Translation):
             self._scope = scope
             self._visit(scope.expression)
             self._scopes.finish(scope)
-        found = self._scopes.result(tree)
-        if found is None:
+        result = self._scopes.result(tree)
+        if result is None:
             raise _unsupported("* over a join with USING", tree)
-        known = [(name, kind) for name, kind in found if kind is not None and spark_type(kind) is not None]
-        if len(known) != len(found):
-            names = [name or "of an expression" for name, kind in found if kind is None or spark_type(kind) is None]
+        known = [(name, kind) for name, kind in result if kind is not None and spark_type(kind) is not None]
+        if len(known) != len(result):
+            names = [name or "of an expression" for name, kind in result if kind is None or spark_type(kind) is None]
             raise _unsupported(f"the type of the result's column {names[0]}", tree, "CAST it to its type.")
         return [(given or name, kind) for given, (name, kind) in zip(_written_names(tree, len(known)), known, strict=True)]
 

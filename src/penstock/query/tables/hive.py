@@ -54,8 +54,8 @@ class HiveTable:
         committed = committed_batches(self._opened.lake, self.table.storage.location or "")
         if self.table.partition_keys:
             return self._pruned(scan, request, request.conditions(keys), committed)
-        found = self._files(self.table.storage, -1, committed)
-        return replace(scan, files=self._listed(scan, found, request.max_files))
+        files = self._files(self.table.storage, -1, committed)
+        return replace(scan, files=self._listed(scan, files, request.max_files))
 
     def partitions(self, request: ScanRequest, conditions: Sequence[exp.Expr]) -> tuple[Sequence[Partition], int]:
         """Return the partitions that meet ``conditions`` on the keys, and how many were found for them by the catalog.
@@ -94,9 +94,9 @@ class HiveTable:
         return replace(scan, partitions=partitions, partitions_total=total, files=listed)
 
     def _files(self, storage: StorageDescriptor, partition: int, committed: CommittedBatches) -> Iterator[DataFile]:
-        found = data_files(self._opened, storage.location or "", partition, committed=committed)
+        files = data_files(self._opened, storage.location or "", partition, committed=committed)
         input_format = storage.input_format or self.table.storage.input_format or ""
-        return linked_files(self._opened, found) if input_format.endswith(SYMLINKS) else found
+        return linked_files(self._opened, files) if input_format.endswith(SYMLINKS) else files
 
     def _listed(self, scan: HiveScan, files: Iterator[DataFile], budget: int) -> Sequence[DataFile]:
         """Return the files, each of which the caller may open."""

@@ -133,14 +133,14 @@ def find_table(
 
 def _target(extra: Mapping[str, object], member: str, what: str, position: Position | None) -> Mapping[str, str]:
     """Return the names that a resource link leads to, in lower case; empty if it is none."""
-    found = extra.get(member)
-    if not isinstance(found, Mapping):
+    target = extra.get(member)
+    if not isinstance(target, Mapping):
         return {}
-    if found.get("CatalogId"):
+    if target.get("CatalogId"):
         raise StatementError(
             "NOT_SUPPORTED",
-            f"'{what}' is a resource link into the catalog of account {found['CatalogId']}, which statements do not read.",
+            f"'{what}' is a resource link into the catalog of account {target['CatalogId']}, which statements do not read.",
             position=position,
             remedy="Copy the table, or assume a role of that account.",
         )
-    return {str(key): str(value).lower() for key, value in found.items()}
+    return {str(key): str(value).lower() for key, value in target.items()}

@@ -145,8 +145,8 @@ class Scan(Protocol):
 
 def hidden_columns(scan: Scan) -> Sequence[str]:
     """Return the columns of the scan's view that ``*`` does not stand for: its attribute ``hidden``, if it has any."""
-    found: Sequence[str] = getattr(scan, "hidden", ())
-    return found
+    hidden: Sequence[str] = getattr(scan, "hidden", ())
+    return hidden
 
 
 class Nested(Protocol):

@@ -155,8 +155,8 @@ def _locations(table: Table) -> Callable[[Sequence[str]], str]:
 def _values(properties: _Properties, now: datetime) -> Sequence[str]:
     if properties.type == "enum":
         return list(dict.fromkeys(properties.need("values").split(",")))
-    found = _integers(properties) if properties.type == "integer" else _dates(properties, now)
-    values = list(itertools.islice(found, MAX_PARTITIONS + 1))
+    projected = _integers(properties) if properties.type == "integer" else _dates(properties, now)
+    values = list(itertools.islice(projected, MAX_PARTITIONS + 1))
     if len(values) > MAX_PARTITIONS:
         raise _too_many(properties.table, f"more than {MAX_PARTITIONS:,}")
     return list(dict.fromkeys(values))

@@ -85,18 +85,18 @@ def bucket_hashes(columns: Sequence[tuple[pa.ChunkedArray, LakeType]]) -> pa.Chu
     """Return Hive's hash of each row over ``columns``, as 32 bits in an int64."""
     result: Any = None
     for values, kind in columns:
-        found = _hashes(values, kind)
-        result = found if result is None else pc.bit_wise_and(pc.add(pc.multiply(result, 31), found), _BITS)
+        hashes = _hashes(values, kind)
+        result = hashes if result is None else pc.bit_wise_and(pc.add(pc.multiply(result, 31), hashes), _BITS)
     return result
 
 
 def _hashes(values: pa.ChunkedArray, kind: LakeType) -> pa.ChunkedArray:
     if kind.name in _INTEGERS or kind.name == "boolean":
-        found = values.cast(pa.int64())
+        hashes = values.cast(pa.int64())
     elif kind.name == "date":
-        found = values.cast(pa.int32()).cast(pa.int64())
+        hashes = values.cast(pa.int32()).cast(pa.int64())
     elif kind.name == "bigint":
-        found = pc.bit_wise_xor(pc.shift_right(values, 32), values)
+        hashes = pc.bit_wise_xor(pc.shift_right(values, 32), values)
     elif kind.inner:
         write = _of(kind)
         return pa.chunked_array([pa.array([write(each) & _BITS for each in values.to_pylist()], pa.int64())])
@@ -104,8 +104,8 @@ def _hashes(values: pa.ChunkedArray, kind: LakeType) -> pa.ChunkedArray:
         write = _of(kind)
         encoded = values.combine_chunks().dictionary_encode()
         known = pa.array([write(each) & _BITS for each in encoded.dictionary.to_pylist()], pa.int64())
-        found = pa.chunked_array([pc.take(known, encoded.indices)])
-    return pc.bit_wise_and(pc.fill_null(found, 0), _BITS)
+        hashes = pa.chunked_array([pc.take(known, encoded.indices)])
+    return pc.bit_wise_and(pc.fill_null(hashes, 0), _BITS)
 
 
 def _of(kind: LakeType) -> Callable[[Any], int]:

@@ -116,9 +116,9 @@ def _placed(
     if not table.partition_keys or is_projected(table):
         return placed(context, files, location)
     known = {tuple(each.values): each.storage.location for each in context.host.partitions(table.database, table.name)}
-    found: list[tuple[str, str]] = []
+    places: list[tuple[str, str]] = []
     for each in files:
         home = known.get(tuple(value or "__HIVE_DEFAULT_PARTITION__" for value in each.values))
         own = replace(each, name=each.name.rpartition("/")[2]) if home else each
-        found += placed(context, [own], home or location)
-    return found
+        places += placed(context, [own], home or location)
+    return places

@@ -131,8 +131,8 @@ class PartitionedWriter:
             yield values, group.get("bucket"), table.take(pa.array(group["row_list"], pa.int64()))
 
     def _add(self, values: Values, bucket: int | None, rows: pa.Table) -> None:
-        found = self._open.get((values, bucket))
-        if found is None:
+        target = self._open.get((values, bucket))
+        if target is None:
             limit = self._settings.max_written_partitions
             if len(self._open) == limit:
                 raise StatementError(
@@ -140,9 +140,9 @@ class PartitionedWriter:
                     f"Exceeded limit of {limit} open writers for partitions/buckets",
                     remedy="Write fewer partitions in one statement.",
                 )
-            found = self._open[values, bucket] = _Open(values, bucket)
-        found.buffered.append(rows)
-        found.bytes += rows.nbytes
+            target = self._open[values, bucket] = _Open(values, bucket)
+        target.buffered.append(rows)
+        target.bytes += rows.nbytes
 
     def _flush(self, target: _Open, empty: pa.Table | None = None) -> None:
         rows = pa.concat_tables(target.buffered) if target.buffered else empty

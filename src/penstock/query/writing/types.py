@@ -25,10 +25,10 @@ _REFUSED = frozenset({"json", "time", "timestamp with time zone"}) | _BYTES
 
 def hive_types(columns: Sequence[ResultColumn], schema: pa.Schema) -> Sequence[str]:
     """Return the Hive type of each column of a query. Raises :class:`StatementError` for one that Hive does not have."""
-    found = []
+    types = []
     for column, field in zip(columns, schema, strict=True):
         if column.type == "bigint":  # sums that the engine keeps in 128 bits
-            found.append("bigint")
+            types.append("bigint")
             continue
         kind = _lake_type(field.type, void=False) if column.type not in _REFUSED else None
         if kind is None:
@@ -38,8 +38,8 @@ def hive_types(columns: Sequence[ResultColumn], schema: pa.Schema) -> Sequence[s
                 f"Column '{column.name}' has type {what}, which Hive's tables do not have.",
                 remedy="CAST it.",
             )
-        found.append(hive.render(kind))
-    return found
+        types.append(hive.render(kind))
+    return types
 
 
 def _lake_type(kind: pa.DataType, *, void: bool) -> LakeType | None:
@@ -88,18 +88,18 @@ def cast_column(name: str, values: pa.Array | pa.ChunkedArray, kind: LakeType) -
     try:
         if pa.types.is_floating(values.type) and pa.types.is_integer(target):
             raise pa.ArrowInvalid("a real number is not an integer")
-        found = values if values.type == target else _cast(values, target)
+        converted = values if values.type == target else _cast(values, target)
     except pa.ArrowException as error:
         what = str(error).splitlines()[0][:200]
         raise StatementError("INVALID_CAST_ARGUMENT", f"A value of column '{name}' is not of its type: {what}") from error
     if kind.name in {"varchar", "char"} and kind.numbers:
-        longest = pc.max(pc.utf8_length(found)).as_py()
+        longest = pc.max(pc.utf8_length(converted)).as_py()
         if longest is not None and longest > kind.numbers[0]:
             raise StatementError(
                 "INVALID_CAST_ARGUMENT",
                 f"A text of column '{name}' has {longest} characters; {kind.name} has {kind.numbers[0]}.",
             )
-    return found
+    return converted
 
 
 def _cast(values: pa.Array | pa.ChunkedArray, target: pa.DataType) -> pa.Array | pa.ChunkedArray:

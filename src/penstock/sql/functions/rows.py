@@ -109,9 +109,9 @@ class Call:
 
     def unexpected(self, expected: str) -> StatementError:
         """Return Trino's error for arguments whose types do not fit."""
-        found = ", ".join(str(kind) if kind else "unknown" for kind in self.types)
+        types = ", ".join(str(kind) if kind else "unknown" for kind in self.types)
         return self.wrong(
-            f"Unexpected parameters ({found}) for function {self.name}. Expected: {expected}", code="FUNCTION_NOT_FOUND"
+            f"Unexpected parameters ({types}) for function {self.name}. Expected: {expected}", code="FUNCTION_NOT_FOUND"
         )
 
 

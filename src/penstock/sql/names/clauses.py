@@ -22,13 +22,13 @@ def check_clauses(tree: exp.Expr) -> None:
     for node in tree.find_all(exp.Where, exp.Group, exp.Join):
         what = next(name for kind, name in _SCALAR if isinstance(node, kind))
         inside = node.args.get("on") if isinstance(node, exp.Join) else node
-        found = next(_aggregates(inside), None) if inside is not None else None
-        if found is not None:
+        aggregate = next(_aggregates(inside), None) if inside is not None else None
+        if aggregate is not None:
             raise StatementError(
                 "EXPRESSION_NOT_SCALAR",
                 f"{what} clause cannot contain aggregations, window functions or grouping operations: "
-                f"[{found.sql('trino', comments=False, normalize_functions=False)[:200]}]",
-                position=position_of(found),
+                f"[{aggregate.sql('trino', comments=False, normalize_functions=False)[:200]}]",
+                position=position_of(aggregate),
             )
     for select in tree.find_all(exp.Select):
         for name, keys in (("GROUP BY", _keys(select, "group")), ("ORDER BY", _keys(select, "order"))):

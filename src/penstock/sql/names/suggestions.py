@@ -11,5 +11,5 @@ _MAX_COMPARED = 5_000
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a sentence with the name of ``known`` that is nearest to ``name``, None if none is near."""
     names = list(dict.fromkeys(each.lower() for each in known))[:_MAX_COMPARED]
-    found = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
-    return f"Did you mean '{found[0]}'?" if found else None
+    matches = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+    return f"Did you mean '{matches[0]}'?" if matches else None

@@ -110,10 +110,10 @@ class Conditions:
             return self._written(node.this)
         if isinstance(node, exp.Window | exp.Filter | exp.WithinGroup):
             raise wrong(node, "NOT_SUPPORTED", f"{node.key.upper()} is not supported in row pattern recognition")
-        found = set(self._places_of(node))
-        if not found - {None} and not isinstance(node, exp.And):
+        places = set(self._places_of(node))
+        if not places - {None} and not isinstance(node, exp.And):
             return self._value(self._plain(node), None)
-        if len(found) == 1 and isinstance(where := next(iter(found)), Navigation):
+        if len(places) == 1 and isinstance(where := next(iter(places)), Navigation):
             return self._of_one_row(node, where)
         return self._operated(node)
 

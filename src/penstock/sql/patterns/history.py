@@ -160,7 +160,7 @@ def _labels_of(test: Any) -> list[Any]:
     if not isinstance(test, list):
         return []
     own = [test[1]] if test[:1] == ["label"] else []
-    return [*own, *(found for part in test for found in _labels_of(part))]
+    return [*own, *(label for part in test for label in _labels_of(part))]
 
 
 def history_of(

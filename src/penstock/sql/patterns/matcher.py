@@ -85,10 +85,10 @@ class Matcher:
         stack: list[tuple[int, int, Path | None]] = [(0, start, None)]
         while stack:
             at, row, path = stack.pop()
-            found = self._run(at, row, path, stack)
-            if found is not None:
+            result = self._run(at, row, path, stack)
+            if result is not None:
                 self.forget()
-                return _match(start, found[0])
+                return _match(start, result[0])
         return None
 
     def _run(

@@ -84,14 +84,14 @@ class Partition:
             shown = at == last if self._rows == "ONE" else not match.hidden[at]
             if not shown and not self._all:
                 continue
-            found = [
+            matched_rows = [
                 # Trino looks for FIRST in the whole match, whatever the mode.
                 self._place(match, rows[index], len(rows[index]) if each.final or each.first else passed[index], each)
                 for index, each in enumerate(self._navigations)
             ]
-            labels = [self._label(match, place) for place in found]
+            labels = [self._label(match, place) for place in matched_rows]
             self._sequence += 1
-            places = [place + 1 if place is not None else None for place in found]
+            places = [place + 1 if place is not None else None for place in matched_rows]
             yield number, match.start + at + 1, self._sequence, self._labels[label], shown, places, labels
 
     def _place(self, match: Match, rows: Sequence[int], visible: int, navigation: Place) -> int | None:
@@ -111,10 +111,10 @@ class Partition:
             return last + 1
         if self._skip == "NEXT":
             return match.start + 1
-        found = [at for at, label in enumerate(match.labels) if label in self._target]
-        if not found:
+        places = [at for at, label in enumerate(match.labels) if label in self._target]
+        if not places:
             raise invalid("AFTER MATCH SKIP failed: pattern variable is not present in match", "GENERIC_USER_ERROR")
-        at = found[0] if self._skip == "FIRST" else found[-1]
+        at = places[0] if self._skip == "FIRST" else places[-1]
         if at == 0:
             raise invalid("AFTER MATCH SKIP failed: cannot skip to first row of match", "GENERIC_USER_ERROR")
         return match.start + at

@@ -136,8 +136,8 @@ class Measures:
         value = self._written(inner, number, parameters)
         if isinstance(inner, exp.Column) or is_call(inner, "classifier"):
             return value
-        found = exp.Not(this=exp.Is(this=column(place_name(number), MATCH), expression=exp.Null()))
-        return exp.Case(ifs=[exp.If(this=found, true=value)])
+        exists = exp.Not(this=exp.Is(this=column(place_name(number), MATCH), expression=exp.Null()))
+        return exp.Case(ifs=[exp.If(this=exists, true=value)])
 
     def _aggregate(self, node: exp.Expr) -> exp.Expr:
         """Return an aggregate as a window over the rows of the match that are labelled with its variables."""

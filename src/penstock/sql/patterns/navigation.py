@@ -88,11 +88,11 @@ class References:
 
         Raises :class:`StatementError` if they are of several variables.
         """
-        found = dict.fromkeys(self._labels(node, frozenset()))
-        if len(found) > 1:
+        labels = dict.fromkeys(self._labels(node, frozenset()))
+        if len(labels) > 1:
             message = "Columns and CLASSIFIER in a navigation or aggregate function must refer to one pattern variable"
             raise wrong(node, "INVALID_ARGUMENTS", message)
-        return next(iter(found), None)
+        return next(iter(labels), None)
 
     def _labels(self, node: exp.Expr, parameters: frozenset[str]) -> Iterator[Labels]:
         if without_children(node):

@@ -56,9 +56,9 @@ class RecognitionParser(TrinoParser):
 
         while self._match(TokenType.MATCH_RECOGNIZE):
             outside, self.inside = self.inside, False
-            found = _read(self, relation)
+            recognition = _read(self, relation)
             self.inside = outside
-            relation = recognized(found, self._parse_table_alias())
+            relation = recognized(recognition, self._parse_table_alias())
             for join in self._parse_joins() if joins else ():
                 relation.append("joins", join)
         return relation

@@ -36,14 +36,14 @@ class Pattern:
 
     def labels(self) -> Sequence[str]:
         """Return the primary variables, each once, in the order of their first use."""
-        found = [self.label] if self.kind == "label" else [name for part in self.parts for name in part.labels()]
-        return list(dict.fromkeys(found))
+        labels = [self.label] if self.kind == "label" else [name for part in self.parts for name in part.labels()]
+        return list(dict.fromkeys(labels))
 
     def first(self, kind: str) -> "Pattern | None":
         """Return the first part of ``kind``, None if there is none."""
         if self.kind == kind:
             return self
-        return next((found for part in self.parts if (found := part.first(kind)) is not None), None)
+        return next((part_of_kind for part in self.parts if (part_of_kind := part.first(kind)) is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,9 @@ class PatternReader:
         return self._signs[at].text if at < len(self._signs) and not self._signs[at].name else ""
 
     def _accept(self, text: str) -> bool:
-        found = self._peek() == text
-        self._at += found
-        return found
+        is_next = self._peek() == text
+        self._at += is_next
+        return is_next
 
     def _expect(self, text: str) -> None:
         if not self._accept(text):

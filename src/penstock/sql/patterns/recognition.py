@@ -85,12 +85,12 @@ class Variables:
             raise _invalid(name, message)
         if label in self._sets:
             raise _invalid(name, f"union pattern variable name: {name.name} is declared twice")
-        found = set()
+        labels = set()
         for member in members:
             if _label(member) not in self.primary:
                 raise _invalid(member, f"subset element: {member.name} is not a primary pattern variable")
-            found.add(_label(member))
-        self._sets[label] = tuple(each for each in self.primary if each in found)
+            labels.add(_label(member))
+        self._sets[label] = tuple(each for each in self.primary if each in labels)
 
     def _define(self, name: exp.Identifier, condition: exp.Expr) -> None:
         label = _label(name)

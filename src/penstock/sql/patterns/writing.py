@@ -185,10 +185,10 @@ class _Writer:
 
     def _of_nothing(self, numbers: Iterable[int]) -> exp.Select:
         """Return one row with the values where there is no row."""
-        found = [(number, self._conditions.of_nothing[number]) for number in numbers]
+        values = [(number, self._conditions.of_nothing[number]) for number in numbers]
         one = exp.Select(expressions=[_as(exp.Literal.number(1), _ONE)])
         result = exp.Select(
-            expressions=[_as(each, _nth(number)) for number, each in found if each is not None],
+            expressions=[_as(each, _nth(number)) for number, each in values if each is not None],
             from_=exp.From(this=_aliased(one, _ONE)),
         )
         result.append("joins", exp.Join(this=_rows(_ROWS), side="LEFT", on=exp.false()))

@@ -46,17 +46,17 @@ def _of_partition(cursor: Cursor) -> AlterAction:
 
 def _add(cursor: Cursor) -> AlterAction:
     if cursor.accept("COLUMNS"):
-        return _with_columns(cursor, lambda found: AddColumns(columns=found))
+        return _with_columns(cursor, lambda new: AddColumns(columns=new))
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if not cursor.at("PARTITION"):
         raise cursor.refused("COLUMNS or PARTITION")
-    found: list[tuple[Sequence[PartitionCondition], str | None]] = []
+    partitions: list[tuple[Sequence[PartitionCondition], str | None]] = []
     while cursor.at("PARTITION"):
         spec = partition_spec(cursor)
-        found.append((spec, cursor.string() if cursor.accept("LOCATION") else None))
-        if len(found) > _MAX_PARTITIONS:
+        partitions.append((spec, cursor.string() if cursor.accept("LOCATION") else None))
+        if len(partitions) > _MAX_PARTITIONS:
             raise cursor.refused(f"at most {_MAX_PARTITIONS} partitions")
-    return AddPartitions(partitions=found, if_not_exists=if_not_exists)
+    return AddPartitions(partitions=partitions, if_not_exists=if_not_exists)
 
 
 def _drop(cursor: Cursor) -> AlterAction:
@@ -64,24 +64,24 @@ def _drop(cursor: Cursor) -> AlterAction:
     if not cursor.at("PARTITION") and not if_exists:
         cursor.accept("COLUMN")
         return DropColumn(column=cursor.name())
-    found = [partition_conditions(cursor)]
+    conditions = [partition_conditions(cursor)]
     while cursor.accept(","):
-        found.append(partition_conditions(cursor))
+        conditions.append(partition_conditions(cursor))
     if cursor.at("PURGE"):
         raise cursor.unsupported("PURGE")
-    return DropPartitions(partitions=found, if_exists=if_exists)
+    return DropPartitions(partitions=conditions, if_exists=if_exists)
 
 
 def _replace(cursor: Cursor) -> AlterAction:
     cursor.expect("COLUMNS")
-    return _with_columns(cursor, lambda found: ReplaceColumns(columns=found))
+    return _with_columns(cursor, lambda new: ReplaceColumns(columns=new))
 
 
 def _with_columns(cursor: Cursor, make: Callable[..., AlterAction]) -> AlterAction:
-    found = columns(cursor)
+    definitions = columns(cursor)
     if cursor.at("CASCADE") or cursor.at("RESTRICT"):
         raise cursor.unsupported(cursor.peek().word)
-    return make(found)
+    return make(definitions)
 
 
 def _change(cursor: Cursor) -> AlterAction:

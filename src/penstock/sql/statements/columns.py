@@ -20,13 +20,13 @@ _OPERATORS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=",
 def columns(cursor: Cursor) -> Sequence[ColumnDefinition]:
     """Read ``(name type COMMENT 'text', ...)``. Raises :class:`InvalidRequest` for a name that is there twice."""
     first = cursor.peek()
-    found = cursor.listed(lambda: column(cursor))
+    definitions = cursor.listed(lambda: column(cursor))
     seen: set[str] = set()
-    for name in (each.name for each in found):
+    for name in (each.name for each in definitions):
         if name in seen:
             raise cursor.wrong(first, f"Duplicate column name: {name}")
         seen.add(name)
-    return found
+    return definitions
 
 
 def column(cursor: Cursor) -> ColumnDefinition:

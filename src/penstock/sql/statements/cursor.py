@@ -182,8 +182,8 @@ class Cursor:
     def refused(self, expected: str) -> InvalidRequest:
         """Return the error that the next token is not what is expected there."""
         token = self.peek()
-        found = self.text[token.start : token.end][:50]
-        got = f"mismatched input '{found}', expecting {expected}" if found else f"the statement ends, expecting {expected}"
+        word = self.text[token.start : token.end][:50]
+        got = f"mismatched input '{word}', expecting {expected}" if word else f"the statement ends, expecting {expected}"
         return InvalidRequest(f"{self.position(token)}: {got}.", athena_code="MALFORMED_QUERY")
 
     def wrong(self, token: Token, what: str) -> InvalidRequest:

@@ -92,7 +92,7 @@ def repair_table(cursor: Cursor) -> RepairTable:
 
 def create_table(cursor: Cursor, table: TableName, *, external: bool, if_not_exists: bool) -> CreateTable:
     """Read what follows the name in CREATE TABLE. Clauses may be in any order, each once."""
-    found: Sequence[ColumnDefinition] = columns(cursor) if cursor.at("(") else ()
+    definitions: Sequence[ColumnDefinition] = columns(cursor) if cursor.at("(") else ()
     read: dict[str, object] = {}
     while (clause := _clause(cursor)) is not None:
         name, first = clause, cursor.peek()
@@ -100,7 +100,7 @@ def create_table(cursor: Cursor, table: TableName, *, external: bool, if_not_exi
             if key in read:
                 raise cursor.wrong(first, f"{name} is there twice.")
             read[key] = value
-    return CreateTable(table=table, columns=found, external=external, if_not_exists=if_not_exists, **read)  # type: ignore[arg-type]
+    return CreateTable(table=table, columns=definitions, external=external, if_not_exists=if_not_exists, **read)  # type: ignore[arg-type]
 
 
 def _clause(cursor: Cursor) -> str | None:

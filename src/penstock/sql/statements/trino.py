@@ -190,12 +190,12 @@ def explain_options(cursor: Cursor) -> ExplainOptions:
     cursor.expect("EXPLAIN")
     analyze = cursor.accept("ANALYZE")
     verbose = analyze and cursor.accept("VERBOSE")
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     if cursor.at("(", "FORMAT") or cursor.at("(", "TYPE"):
-        found = dict(cursor.listed(lambda: _explain_option(cursor)))
-    if analyze and "kind" in found:
+        options = dict(cursor.listed(lambda: _explain_option(cursor)))
+    if analyze and "kind" in options:
         raise cursor.unsupported("EXPLAIN ANALYZE with a TYPE")
-    return ExplainOptions(analyze=analyze, verbose=verbose, **found)  # type: ignore[arg-type]
+    return ExplainOptions(analyze=analyze, verbose=verbose, **options)  # type: ignore[arg-type]
 
 
 def prepare(cursor: Cursor) -> Prepare:
@@ -263,18 +263,18 @@ def _value(cursor: Cursor) -> str:
 
 def _properties(cursor: Cursor) -> Mapping[str, PropertyValue]:
     """Read ``(name = value, ...)``, as in WITH."""
-    found: dict[str, PropertyValue] = {}
+    properties: dict[str, PropertyValue] = {}
 
     def pair() -> None:
         first = cursor.peek()
         name = cursor.name()
-        if name in found:
+        if name in properties:
             raise cursor.wrong(first, f"Duplicate property: {name}")
         cursor.expect("=")
-        found[name] = _property(cursor)
+        properties[name] = _property(cursor)
 
     cursor.listed(pair)
-    return found
+    return properties
 
 
 def _property(cursor: Cursor) -> PropertyValue:

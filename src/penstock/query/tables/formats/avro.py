@@ -134,11 +134,11 @@ def _layout(blocks: Any) -> Node | None:
 
 
 def _varint(value: int) -> bytes:
-    zigzag, found = value << 1, bytearray()
+    zigzag, encoded = value << 1, bytearray()
     while zigzag >= 0x80:
-        found.append(zigzag & 0x7F | 0x80)
+        encoded.append(zigzag & 0x7F | 0x80)
         zigzag >>= 7
-    return bytes([*found, zigzag])
+    return bytes([*encoded, zigzag])
 
 
 def _array(path: str, name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:

@@ -29,23 +29,23 @@ def nothing(column: Column) -> str:
     return f"CAST(NULL AS {column_type(column)})"
 
 
-def converted(column: Column, found: str, expression: str, *, where: str) -> str:
-    """Return ``expression``, of the engine's type ``found``, in the column's type. ``where`` names the files in an error."""
+def converted(column: Column, source: str, expression: str, *, where: str) -> str:
+    """Return ``expression``, of the engine's type ``source``, in the column's type. ``where`` names the files in errors."""
     wanted = column_type(column)
-    if _NULL in (found, wanted):
+    if _NULL in (source, wanted):
         return nothing(column)
-    if _family(found) != _family(wanted):
+    if _family(source) != _family(wanted):
         raise StatementError(
             "HIVE_BAD_DATA",
-            f"Column '{column.name}' is {found} in {where}, which cannot be read as {column.type or 'string'}.",
+            f"Column '{column.name}' is {source} in {where}, which cannot be read as {column.type or 'string'}.",
             remedy="Correct the column's type in the catalog, or rewrite the file.",
         )
     kind = parse_hive_type(column.type or "string")
-    if found == wanted:
+    if source == wanted:
         text = expression
-    elif found == "BLOB" and wanted == "VARCHAR":  # strings written without their UTF8 annotation
+    elif source == "BLOB" and wanted == "VARCHAR":  # strings written without their UTF8 annotation
         text = f"decode({expression})"
-    elif found == "VARCHAR" and wanted == "BLOB":
+    elif source == "VARCHAR" and wanted == "BLOB":
         text = f"encode({expression})"
     else:
         text = f"CAST({expression} AS {wanted})"

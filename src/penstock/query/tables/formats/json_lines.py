@@ -131,7 +131,7 @@ class _RowReader:
         if any(type(each) is not dict for each in objects):
             return None
         layouts = [self._layout(tuple(each)) for each in objects]
-        found = []
+        rows = []
         for at, (kind, convert) in enumerate(zip(self._kinds, self._converters, strict=True)):
             # A missing key is None in its layout, which no object has.
             values = [None if keys is None else each.get(keys[at]) for each, keys in zip(objects, layouts, strict=True)]
@@ -139,8 +139,8 @@ class _RowReader:
             signed = kind.name in {"double", "float"}
             if column is None or (signed and 0.0 in column and any(map(_MINUS_ZERO.search, lines))):
                 return None
-            found.append(column)
-        return None if None in layouts else found
+            rows.append(column)
+        return None if None in layouts else rows
 
     def _layout(self, keys: tuple[str, ...]) -> Sequence[str | None] | None:
         """Return the object's key of each column, None for those that it lacks; None if two of its keys are one here."""
@@ -152,15 +152,15 @@ class _RowReader:
         return self._layouts[keys]
 
     def _careful(self, path: str, first: int, lines: Sequence[str]) -> list[list[Any]]:
-        found: list[list[Any]] = [[] for _ in self._keys]
+        read: list[list[Any]] = [[] for _ in self._keys]
         for number, line in enumerate(lines, start=first):
             try:
                 values = self._row(line)
             except JsonProblem as error:
                 raise bad_data(path, f"Line {number}: {error}") from None
-            for column, value in zip(found, values, strict=True):
+            for column, value in zip(read, values, strict=True):
                 column.append(value)
-        return found
+        return read
 
     def _row(self, line: str) -> Sequence[Any]:
         empty = [None] * len(self._keys)
@@ -184,13 +184,13 @@ class _RowReader:
         return self._converted([value.get(key) for key in self._keys])
 
     def _converted(self, values: Sequence[Any]) -> Sequence[Any]:
-        found = []
+        columns = []
         for name, convert, value in zip(self._names, self._converters, values, strict=True):
             try:
-                found.append(None if value is None else convert(value))
+                columns.append(None if value is None else convert(value))
             except JsonProblem as error:
                 raise JsonProblem(f"column '{name}': {error}") from None
-        return found
+        return columns
 
     def _object(self, pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
         return _Object(pairs, self._rules.key)

@@ -186,11 +186,11 @@ def _struct(kind: Struct, *, openx: bool) -> Converter:
             value = {}
         if not isinstance(value, dict):
             raise JsonProblem("an object was expected.")
-        found = {}
+        record = {}
         for name, key, inner in fields:
             each = value.get(key)
-            found[name] = None if each is None else inner(each)
-        return found
+            record[name] = None if each is None else inner(each)
+        return record
 
     return convert
 
@@ -213,13 +213,13 @@ def _timestamp(value: Any) -> datetime | None:
     try:
         year, month, day, hour, minute, second = (int(each or 0) for each in numbers)
         part = int((fraction or "0")[:6].ljust(6, "0"))
-        found = datetime(year, month, day, hour, minute, second, part, tzinfo=UTC)
+        instant = datetime(year, month, day, hour, minute, second, part, tzinfo=UTC)
     except ValueError:
         raise JsonProblem(f"{_shown(value)} is not a timestamp.") from None
     if zone and zone not in "zZ":
         away = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-        found = found - away if zone[0] == "+" else found + away
-    return found
+        instant = instant - away if zone[0] == "+" else instant + away
+    return instant
 
 
 def _openx_timestamp(value: Any) -> datetime | None:

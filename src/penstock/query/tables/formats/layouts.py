@@ -92,9 +92,9 @@ def file_format(table: str, storage: StorageDescriptor, parameters: Mapping[str,
     texts.append(parameters.get("spark.sql.sources.provider"))
     if not library or "parquet" in library.lower():
         for text in [library, *(text.lower() for text in texts if text)]:
-            for word, found in _BY_WORD.items():
+            for word, by_word in _BY_WORD.items():
                 if word in text.lower():
-                    return found(known)
+                    return by_word(known)
     what = library or storage.input_format or parameters.get("classification") or "no input format"
     raise StatementError(
         "HIVE_UNSUPPORTED_FORMAT",

@@ -48,9 +48,9 @@ class OpenCsvFormat:
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = with_file
-        found = text_relation(engine, view, files, self.lines, _Splitter(self))
+        relation = text_relation(engine, view, files, self.lines, _Splitter(self))
         columns = placed_columns(self.columns, wanted, partial(_decoded, self.lenient))
-        return [replace(found, columns=columns)]
+        return [replace(relation, columns=columns)]
 
 
 class _Splitter:
@@ -65,15 +65,15 @@ class _Splitter:
 
     def __call__(self, file: NumberedFile, first: int, lines: list[str]) -> pa.Array:
         rules = self._rules
-        found: list[list[str]] = []
+        rows: list[list[str]] = []
         for number, line in enumerate(lines, start=first):
             if not line:
-                found.append([])
+                rows.append([])
             elif rules.quote not in line and rules.escape not in line:
-                found.append(line.split(rules.separator))
+                rows.append(line.split(rules.separator))
             else:
-                found.append(self._quoted(file, number, line))
-        return pa.array(found, pa.list_(pa.string()))
+                rows.append(self._quoted(file, number, line))
+        return pa.array(rows, pa.list_(pa.string()))
 
     def _quoted(self, file: NumberedFile, number: int, line: str) -> list[str]:
         values: list[str] = []

@@ -46,14 +46,14 @@ class OrcFormat:
     def _relation(
         self, engine: Any, view: str, schema: pa.Schema, files: Sequence[NumberedFile], wanted: Sequence[Column]
     ) -> Relation:
-        found = {column.name.lower(): self._field(schema, column) for column in wanted}
-        chosen = list(dict.fromkeys(each for each in found.values() if each is not None))
+        fields = {column.name.lower(): self._field(schema, column) for column in wanted}
+        chosen = list(dict.fromkeys(each for each in fields.values() if each is not None))
         shape = pa.schema([*(schema.field(each) for each in chosen), (FILE_COLUMN, pa.int32())])
         source = register_stream(engine, view, shape, partial(_stripes, files, chosen, shape))
         kinds = _engine_types(shape)
         columns = {}
         for column in wanted:
-            name = found[column.name.lower()]
+            name = fields[column.name.lower()]
             columns[column.name.lower()] = (
                 nothing(column)
                 if name is None

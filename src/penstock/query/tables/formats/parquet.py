@@ -31,28 +31,28 @@ class ParquetFormat:
         if self.columns is not None:
             return [self._by_place(engine, each, wanted, with_file=with_file) for each in files]
         paths = [file.path for _, file in files]
-        found = _described(engine, paths)
+        described = _described(engine, paths)
         where = paths[0] if len(paths) == 1 else f"one of {len(paths)} files such as {paths[0]}"
         columns = {}
         for column in wanted:
             name = column.name.lower()
-            known = name in found
+            known = name in described
             columns[name] = (
-                converted(column, found[name], f"f.{quote_name(column.name)}", where=where) if known else nothing(column)
+                converted(column, described[name], f"f.{quote_name(column.name)}", where=where) if known else nothing(column)
             )
         return [Relation(parquet_source(paths, with_file=with_file), columns, by_path=True)]
 
     def _by_place(self, engine: Any, file: NumberedFile, wanted: Sequence[Column], *, with_file: bool) -> Relation:
         assert self.columns is not None
         path = file[1].path
-        found = list(_described(engine, [path]).items())
+        described = list(_described(engine, [path]).items())
         columns = {}
         for column in wanted:
             name = column.name.lower()
-            at = self.columns.index(name) if name in self.columns else len(found)
+            at = self.columns.index(name) if name in self.columns else len(described)
             columns[name] = (
-                converted(column, found[at][1], f"f.{quote_name(found[at][0])}", where=path)
-                if at < len(found)
+                converted(column, described[at][1], f"f.{quote_name(described[at][0])}", where=path)
+                if at < len(described)
                 else nothing(column)
             )
         return Relation(parquet_source([path], with_file=with_file), columns, by_path=True)

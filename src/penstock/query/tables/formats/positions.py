@@ -47,11 +47,11 @@ def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[L
     Raises :class:`StatementError` if the layout, which is a partition's, has another kind of type than the table.
     """
     places = {name: (number, own) for number, (name, own) in enumerate(layout, start=1)}
-    found = {}
+    placed = {}
     for column in wanted:
         name = column.name.lower()
         if name not in places:
-            found[name] = nothing(column)
+            placed[name] = nothing(column)
             continue
         number, own = places[name]
         kind, target = parse_hive_type(own), parse_hive_type(column.type or "string")
@@ -62,5 +62,5 @@ def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[L
                 remedy="Give the partition the table's column types.",
             )
         text = decode(kind, f"f.v[{number}]")
-        found[name] = f"CAST({text} AS {column_type(column)})"
-    return found
+        placed[name] = f"CAST({text} AS {column_type(column)})"
+    return placed

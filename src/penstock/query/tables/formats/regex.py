@@ -66,8 +66,8 @@ class RegexFormat:
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = with_file
-        found = text_relation(engine, view, files, self.lines, self._split)
-        return [replace(found, columns=placed_columns(self.columns, wanted, _decoded))]
+        relation = text_relation(engine, view, files, self.lines, self._split)
+        return [replace(relation, columns=placed_columns(self.columns, wanted, _decoded))]
 
     def _split(self, file: NumberedFile, _first: int, lines: list[str]) -> pa.Array:
         try:

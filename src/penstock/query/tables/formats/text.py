@@ -62,9 +62,9 @@ def _mark(name: str, text: str, refused: Callable[[str], StatementError]) -> str
     if re.fullmatch(r"-?\d{1,3}", text, re.ASCII) and -128 <= int(text) <= 127:
         text = chr(int(text) % 256)
     else:
-        found = re.fullmatch(r"\\(?:u00([0-9a-fA-F]{2})|([0-7]{3})|([trn\\]))", text)
-        if found:
-            code, octal, letter = found.groups()
+        match = re.fullmatch(r"\\(?:u00([0-9a-fA-F]{2})|([0-7]{3})|([trn\\]))", text)
+        if match:
+            code, octal, letter = match.groups()
             text = chr(int(code, 16) if code else int(octal, 8)) if code or octal else "\t\r\n\\"["trn\\".index(letter)]
     if len(text) != 1 or ord(text) > 127:
         raise refused(f"{name} {text[:20]!r} is not one ASCII character.")
@@ -90,13 +90,13 @@ class TextFormat:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = with_file
         rules = self.rules
-        found = text_relation(engine, view, files, self.lines, partial(_escaped, rules) if rules.escape else None)
+        relation = text_relation(engine, view, files, self.lines, partial(_escaped, rules) if rules.escape else None)
         mark = quote_text(rules.marks[0])
-        source = found.source
+        source = relation.source
         if not rules.escape:
             source = f"(SELECT string_split(line, {mark}) AS v, * EXCLUDE (line) FROM {source})"  # noqa: S608 quoted texts
         decode = partial(_nullable, rules)
-        return [replace(found, source=source, columns=placed_columns(self.columns, wanted, decode))]
+        return [replace(relation, source=source, columns=placed_columns(self.columns, wanted, decode))]
 
 
 def _escaped(rules: TextRules, file: NumberedFile, first: int, lines: list[str]) -> pa.Array:
@@ -109,15 +109,15 @@ def _escaped(rules: TextRules, file: NumberedFile, first: int, lines: list[str])
     def stand_in(match: re.Match[str]) -> str:
         return stand_ins.get(match[1], match[0])
 
-    found = []
+    rows = []
     for number, line in enumerate(lines, start=first):
         text = line
         if escape in line:
             if any(each in line for each in stand_ins.values()):
                 raise bad_data(file[1].path, f"Line {number} has a character of Unicode's private planes beside an escape.")
             text = pattern.sub(stand_in, line)
-        found.append(text.split(mark))
-    return pa.array(found, pa.list_(pa.string()))
+        rows.append(text.split(mark))
+    return pa.array(rows, pa.list_(pa.string()))
 
 
 def _nullable(rules: TextRules, kind: LakeType, text: str) -> str:

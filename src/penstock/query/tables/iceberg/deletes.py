@@ -67,21 +67,21 @@ def read_vector(delete: DeleteFile, io: FileIO) -> Any:
     if len(blob) != size + 8 or body[:4] != _MAGIC or zlib.crc32(body) != checksum:
         raise StatementError("ICEBERG_BAD_DATA", f"{what} is damaged: its length, magic or checksum is not right.")
     try:
-        found = BitMap64.deserialize(body[4:])
+        positions = BitMap64.deserialize(body[4:])
     except ValueError:
         raise StatementError("ICEBERG_BAD_DATA", f"{what} cannot be read.") from None
-    if len(found) != delete.file.record_count:
-        raise StatementError("ICEBERG_BAD_DATA", f"{what} has {len(found)} positions, not {delete.file.record_count}.")
-    return found.to_array()
+    if len(positions) != delete.file.record_count:
+        raise StatementError("ICEBERG_BAD_DATA", f"{what} has {len(positions)} positions, not {delete.file.record_count}.")
+    return positions.to_array()
 
 
 def equality_sets(tasks: Iterable[FileTask]) -> Mapping[tuple[int, ...], list[DeleteFile]]:
     """Return the files of equality deletes by the ids of the columns that they compare."""
-    found: dict[tuple[int, ...], dict[str, DeleteFile]] = {}
+    files_by_ids: dict[tuple[int, ...], dict[str, DeleteFile]] = {}
     for task in tasks:
         for each in task.equalities:
-            found.setdefault(ids_of(each), {})[each.file.file_path] = each
-    return {ids: list(files.values()) for ids, files in found.items()}
+            files_by_ids.setdefault(ids_of(each), {})[each.file.file_path] = each
+    return {ids: list(files.values()) for ids, files in files_by_ids.items()}
 
 
 def ids_of(delete: DeleteFile) -> tuple[int, ...]:

@@ -72,9 +72,9 @@ def to_iceberg(conditions: Sequence[exp.Expr], schema: Schema, *, outer: bool) -
     reader = _Reader(schema, outer)
     result: BooleanExpression = AlwaysTrue()
     for each in conditions:
-        found = reader.read(each)
-        if found is not None:
-            result = And(result, found)
+        expression = reader.read(each)
+        if expression is not None:
+            result = And(result, expression)
     return result
 
 
@@ -93,14 +93,14 @@ class _Reader:
         if isinstance(node, exp.Or):
             left, right = self.read(node.left), self.read(node.right)
             return Or(left, right) if left is not None and right is not None else None
-        found = self._predicate(node)
-        if found is None:
+        predicate = self._predicate(node)
+        if predicate is None:
             return None
         try:
-            bind(self._schema, found, case_sensitive=True)
+            bind(self._schema, predicate, case_sensitive=True)
         except (ValidationError, ValueError, TypeError):
             return None
-        return found
+        return predicate
 
     def _predicate(self, node: exp.Expr) -> BooleanExpression | None:
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
@@ -142,8 +142,8 @@ class _Reader:
         return _COMPARISONS[kind](column[0], value) if column is not None and value is not None else None
 
     def _column(self, node: exp.Expr) -> tuple[str, IcebergType] | None:
-        found = self._names.get(node.name.lower()) if isinstance(node, exp.Column) else None
-        return (found.name, found.field_type) if found is not None else None
+        field = self._names.get(node.name.lower()) if isinstance(node, exp.Column) else None
+        return (field.name, field.field_type) if field is not None else None
 
     def _value(self, node: exp.Expr | None, column: tuple[str, IcebergType] | None) -> Any:
         if node is None or column is None:

@@ -100,9 +100,9 @@ class LakeIO(FileIO):
         """Return the written files as publications; they are forgotten."""
         if self._folder is None:
             return []
-        found = [(f"{self._folder.name}/{path.name}", location) for location, path in self.written.items()]
+        publications = [(f"{self._folder.name}/{path.name}", location) for location, path in self.written.items()]
         self.written = {}
-        return found
+        return publications
 
     def path(self, location: str) -> Path:
         """Return the path of what is only named. Raises :class:`StatementError` for a location outside the lake."""

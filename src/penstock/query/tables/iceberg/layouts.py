@@ -106,12 +106,12 @@ def _field_id(field: pa.Field) -> int | None:
 
 
 def _nodes(fields: Sequence[pa.Field], mapping: NameMapping | None) -> Mapping[int, _Node]:
-    found: dict[int, _Node] = {}
+    nodes: dict[int, _Node] = {}
     for each in fields:
         known, inside = (_field_id(each), None) if mapping is None else mapping.get(each.name, (None, {}))
         if known is not None:
-            found[known] = _Node(each.name, each.type, _nodes(_children(each.type), inside))
-    return found
+            nodes[known] = _Node(each.name, each.type, _nodes(_children(each.type), inside))
+    return nodes
 
 
 def _children(kind: pa.DataType) -> list[pa.Field]:
@@ -181,35 +181,35 @@ def _primitive(sql: str, node: _Node, kind: IcebergType) -> tuple[str, bool]:
     return (sql, False) if same else (f"CAST({sql} AS {engine_type(kind)})", True)
 
 
-def _fits(found: pa.DataType, kind: IcebergType) -> tuple[bool, bool]:
+def _fits(source: pa.DataType, kind: IcebergType) -> tuple[bool, bool]:
     """Return whether a file's type may stand for ``kind``, and whether the engine reads it as just that."""
     test = _FITS.get(type(kind))
-    plain = found.value_type if _T.is_dictionary(found) else found
+    plain = source.value_type if _T.is_dictionary(source) else source
     return test(plain, kind) if test is not None else (False, False)
 
 
-def _fits_decimal(found: pa.DataType, kind: Any) -> tuple[bool, bool]:
-    if not _T.is_decimal(found) or found.scale != kind.scale or found.precision > kind.precision:
+def _fits_decimal(source: pa.DataType, kind: Any) -> tuple[bool, bool]:
+    if not _T.is_decimal(source) or source.scale != kind.scale or source.precision > kind.precision:
         return False, False
-    return True, found.precision == kind.precision
+    return True, source.precision == kind.precision
 
 
-def _fits_uuid(found: pa.DataType, _kind: Any) -> tuple[bool, bool]:
-    known = str(getattr(found, "extension_name", "")) == "arrow.uuid"
-    return known or (_T.is_fixed_size_binary(found) and found.byte_width == 16), known
+def _fits_uuid(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+    known = str(getattr(source, "extension_name", "")) == "arrow.uuid"
+    return known or (_T.is_fixed_size_binary(source) and source.byte_width == 16), known
 
 
-def _fits_bytes(found: pa.DataType, _kind: Any) -> tuple[bool, bool]:
-    return _T.is_binary(found) or _T.is_large_binary(found) or _T.is_fixed_size_binary(found), True
+def _fits_bytes(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+    return _T.is_binary(source) or _T.is_large_binary(source) or _T.is_fixed_size_binary(source), True
 
 
-def _fits_local(found: pa.DataType, _kind: Any) -> tuple[bool, bool]:
-    return _T.is_date32(found) or (_T.is_timestamp(found) and found.tz is None), found == pa.timestamp("us")
+def _fits_local(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+    return _T.is_date32(source) or (_T.is_timestamp(source) and source.tz is None), source == pa.timestamp("us")
 
 
-def _fits_instant(found: pa.DataType, _kind: Any) -> tuple[bool, bool]:
+def _fits_instant(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
     # INT96, which old writers use for instants too, has no zone in the file.
-    return _T.is_timestamp(found), found == pa.timestamp("us", "UTC")
+    return _T.is_timestamp(source), source == pa.timestamp("us", "UTC")
 
 
 _FITS: Mapping[type[IcebergType], Callable[[pa.DataType, Any], tuple[bool, bool]]] = {

@@ -356,8 +356,8 @@ def _values(kind: IcebergType, values: Sequence[Any]) -> pa.Array:
         return pa.array(values, pa.int64()).cast(counted[0]).cast(counted[1])
     if isinstance(kind, UUIDType):
         return pa.array([None if each is None else str(each) for each in values], _TEXT)
-    found = pa.array(values)
-    return found.cast(_TEXT) if pa.types.is_null(found.type) else found
+    array = pa.array(values)
+    return array.cast(_TEXT) if pa.types.is_null(array.type) else array
 
 
 _COUNTED: Mapping[type[IcebergType], tuple[pa.DataType, pa.DataType]] = {

@@ -99,14 +99,14 @@ def manifests_of(snapshot: Snapshot | None, io: FileIO) -> list[ManifestFile]:
         return []
     if not snapshot.manifest_list:
         raise StatementError("NOT_SUPPORTED", "The snapshot has no manifest list: it is in an old form of version 1.")
-    found = list(read_manifest_list(io.new_input(snapshot.manifest_list)))
-    if len(found) > MAX_MANIFESTS:
+    manifests = list(read_manifest_list(io.new_input(snapshot.manifest_list)))
+    if len(manifests) > MAX_MANIFESTS:
         raise StatementError(
             "EXCEEDED_RESULT_LIMIT",
-            f"The snapshot has {len(found):,} manifests; the limit is {MAX_MANIFESTS:,}.",
+            f"The snapshot has {len(manifests):,} manifests; the limit is {MAX_MANIFESTS:,}.",
             remedy="Run OPTIMIZE on the table.",
         )
-    return found
+    return manifests
 
 
 def read_entries(manifest: ManifestFile, io: FileIO, *, live: bool = True) -> list[ManifestEntry]:

@@ -87,24 +87,24 @@ def read_version(state: IcebergState, version: exp.Version | None, position: Pos
     wanted = version.expression
     if version.name.upper() == "TIMESTAMP":
         at = _instant(wanted, position, engine)
-        found = _snapshot_at(metadata, at)
-        if found is None:
+        snapshot = _snapshot_at(metadata, at)
+        if snapshot is None:
             when = datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
             raise StatementError(
                 "ICEBERG_INVALID_SNAPSHOT_ID" if not metadata.snapshots else "INVALID_ARGUMENTS",
                 f"No version history table {state.name} at or before {when} UTC",
                 position=position,
             )
-        return Version(found, _schema_of(metadata, found))
+        return Version(snapshot, _schema_of(metadata, snapshot))
     if isinstance(wanted, exp.Literal) and wanted.is_string:
         return _by_ref(state, wanted.name, position)
     if isinstance(wanted, exp.Literal) and re.fullmatch(r"\d{1,19}", wanted.name):
-        found = metadata.snapshot_by_id(int(wanted.name))
-        if found is None:
+        snapshot = metadata.snapshot_by_id(int(wanted.name))
+        if snapshot is None:
             raise StatementError(
                 "INVALID_ARGUMENTS", f"Iceberg snapshot ID does not exists: {wanted.name}", position=position
             )
-        return Version(found, _schema_of(metadata, found))
+        return Version(snapshot, _schema_of(metadata, snapshot))
     raise StatementError(
         "INVALID_ARGUMENTS",
         "FOR VERSION AS OF needs the number of a snapshot, or the name of a branch or a tag in quotes.",
@@ -115,14 +115,14 @@ def read_version(state: IcebergState, version: exp.Version | None, position: Pos
 def _by_ref(state: IcebergState, name: str, position: Position | None) -> Version:
     metadata = state.metadata
     ref = metadata.refs.get(name)
-    found = metadata.snapshot_by_id(ref.snapshot_id) if ref is not None else None
-    if ref is None or found is None:
+    snapshot = metadata.snapshot_by_id(ref.snapshot_id) if ref is not None else None
+    if ref is None or snapshot is None:
         raise StatementError(
             "INVALID_ARGUMENTS", f"Cannot find snapshot with reference name: {name[:200]}", position=position
         )
     if ref.snapshot_ref_type is SnapshotRefType.BRANCH:
-        return Version(found, metadata.schema())
-    return Version(found, _schema_of(metadata, found))
+        return Version(snapshot, metadata.schema())
+    return Version(snapshot, _schema_of(metadata, snapshot))
 
 
 def _schema_of(metadata: TableMetadata, snapshot: Snapshot) -> Schema:

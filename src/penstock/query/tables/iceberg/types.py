@@ -40,8 +40,8 @@ def engine_type(kind: IcebergType) -> str:
 
 def hive_type(kind: IcebergType, *, precise: bool = False) -> str:
     """Return the type as a text of the catalog; ``precise`` is for the planner, which has to know the digits of times."""
-    found = lake_type(kind)
-    return hive.render(found if precise else iceberg.without_digits(found))
+    known = lake_type(kind)
+    return hive.render(known if precise else iceberg.without_digits(known))
 
 
 def literal(value: Any, kind: IcebergType) -> str:

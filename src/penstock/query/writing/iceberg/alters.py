@@ -132,10 +132,10 @@ def _with_fields(state: IcebergState, fields: Sequence[Mapping[str, Any]], last:
 
 
 def _find(fields: Fields, name: str, state: IcebergState) -> Mapping[str, Any]:
-    found = next((each for each in fields if each["name"].lower() == name), None)
-    if found is None:
+    field = next((each for each in fields if each["name"].lower() == name), None)
+    if field is None:
         raise StatementError("COLUMN_NOT_FOUND", f"Column '{name}' does not exist in {state.name}")
-    return found
+    return field
 
 
 def _check_new(fields: Fields, name: str, state: IcebergState) -> None:

@@ -228,12 +228,12 @@ def _location(location: str | None) -> str:
 
 def _check_absent(context: ExecutionContext, database: str, name: str) -> None:
     """Raise :class:`AlreadyExists` before files are written for a table that exists."""
-    found: Table | None
+    table: Table | None
     try:
-        found = context.host.table(database, name)
+        table = context.host.table(database, name)
     except NotFound:
-        found = None
-    if found is not None:
+        table = None
+    if table is not None:
         raise AlreadyExists(f"Table {name} already exists.")
 
 

@@ -30,11 +30,11 @@ def insert(context: ExecutionContext, statement: Insert, table: Table) -> Outcom
             raise StatementError("COLUMN_NOT_FOUND", f"Insert column name does not exist in target table: {each}")
     names = [known[each] for each in statement.columns] or list(known.values())
     with context.computed(statement.query) as computation:
-        found = computation.result.columns
-        if len(found) != len(names):
+        columns = computation.result.columns
+        if len(columns) != len(names):
             raise StatementError(
                 "TYPE_MISMATCH",
-                f"Insert query has {len(found)} expression(s) but expected {len(names)} target column(s)",
+                f"Insert query has {len(columns)} expression(s) but expected {len(names)} target column(s)",
             )
         writer = DataWriter(changes.state.metadata, changes.io)
         with computation.failures():

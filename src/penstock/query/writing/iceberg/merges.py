@@ -36,7 +36,7 @@ def merge_query(tree: exp.Merge, target: exp.Table, names: Sequence[str]) -> exp
         for name, case in columns.items():
             value = each.values.get(name, exp.null())
             columns[name] = case.when(each.condition.copy(), value.copy(), copy=False)
-    found = exp.select(
+    query = exp.select(
         exp.alias_(exp.column(FILE, alias), FILE),
         exp.alias_(exp.column(POSITION, alias), POSITION),
         exp.alias_(action.else_(exp.Literal.number(0), copy=False), ACTION),
@@ -44,22 +44,22 @@ def merge_query(tree: exp.Merge, target: exp.Table, names: Sequence[str]) -> exp
     )
     source = tree.args["using"].copy()
     join = "left" if inserts else "inner"
-    return found.from_(source).join(target, on=tree.args["on"].copy(), join_type=join, copy=False)
+    return query.from_(source).join(target, on=tree.args["on"].copy(), join_type=join, copy=False)
 
 
 def assignments(expressions: Sequence[exp.Expr], names: Sequence[str], what: str) -> dict[str, exp.Expr]:
     """Return the expressions of SET by column. Raises :class:`StatementError` for unknown and repeated columns."""
-    found: dict[str, exp.Expr] = {}
+    assigned: dict[str, exp.Expr] = {}
     for each in expressions:
         if not isinstance(each, exp.EQ) or not isinstance(each.this, exp.Column):
             raise StatementError("SYNTAX_ERROR", f"{what} sets columns: SET column = value.")
         name = each.this.name.lower()
         if name not in names:
             raise StatementError("COLUMN_NOT_FOUND", f"The {what} SET expression has an unknown column: {name}")
-        if name in found:
+        if name in assigned:
             raise StatementError("SYNTAX_ERROR", f"The column '{name}' is set twice.")
-        found[name] = each.expression
-    return found
+        assigned[name] = each.expression
+    return assigned
 
 
 class _Case:

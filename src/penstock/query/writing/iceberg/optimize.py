@@ -113,7 +113,7 @@ def _rewritten(context: ExecutionContext, changes: TableChanges, condition: Bool
         if each.file.file_path in allowed:
             groups.setdefault((each.file.spec_id, each.file.partition), []).append(each)
     limits = _Limits.of(metadata)
-    chosen = [found for tasks in groups.values() if (found := limits.choose(tasks))]
+    chosen = [tasks_to_rewrite for tasks in groups.values() if (tasks_to_rewrite := limits.choose(tasks))]
     removed = {each.file.file_path for tasks in chosen for each in tasks}
     needed = {
         delete.file.file_path

@@ -43,7 +43,7 @@ _IGNORED = frozenset({"table_type"})
 
 def iceberg_properties(given: Mapping[str, str]) -> dict[str, str]:
     """Return what Athena's properties are in Iceberg. Raises :class:`StatementError` for other names."""
-    found: dict[str, str] = {}
+    properties_of_iceberg: dict[str, str] = {}
     for name, value in given.items():
         lowered = name.lower()
         if lowered in _IGNORED:
@@ -52,20 +52,20 @@ def iceberg_properties(given: Mapping[str, str]) -> dict[str, str]:
             if not _NUMBER.fullmatch(value):
                 raise _refused(f"The table property {lowered} is '{value[:50]}', not a whole number.")
             known = _NUMBERS[lowered]
-            found[known.name] = str(int(value) * known.factor)
+            properties_of_iceberg[known.name] = str(int(value) * known.factor)
         elif lowered == "format":
             if value.lower() != "parquet":
                 raise StatementError("NOT_SUPPORTED", f"Iceberg tables of format {value[:50]} are not written; parquet is.")
-            found[ICEBERG_OF_ATHENA[lowered]] = "parquet"
+            properties_of_iceberg[ICEBERG_OF_ATHENA[lowered]] = "parquet"
         elif lowered == "write_compression":
             codec = _COMPRESSIONS.get(value.lower())
             if codec is None:
                 known_codecs = ", ".join(_COMPRESSIONS)
                 raise _refused(f"Unsupported write_compression: {value[:50]}. Known are {known_codecs}.")
-            found[ICEBERG_OF_ATHENA[lowered]] = codec
+            properties_of_iceberg[ICEBERG_OF_ATHENA[lowered]] = codec
         else:
             raise _refused(f"Unsupported table property key: {name[:100]}")
-    return found
+    return properties_of_iceberg
 
 
 def iceberg_name(name: str) -> str:
@@ -80,14 +80,14 @@ def iceberg_name(name: str) -> str:
 
 def athena_properties(stored: Mapping[str, str]) -> dict[str, str]:
     """Return Athena's properties among Iceberg's, for SHOW CREATE TABLE."""
-    found = {"table_type": "iceberg"}
+    properties = {"table_type": "iceberg"}
     for name, other in ICEBERG_OF_ATHENA.items():
         if other in stored:
-            found[name] = stored[other].lower()
+            properties[name] = stored[other].lower()
     for name, known in _NUMBERS.items():
         if known.name in stored and _NUMBER.fullmatch(stored[known.name]):
-            found[name] = str(int(stored[known.name]) // known.factor)
-    return found
+            properties[name] = str(int(stored[known.name]) // known.factor)
+    return properties
 
 
 def _refused(message: str) -> StatementError:

@@ -48,9 +48,9 @@ def drop_table(context: ExecutionContext, statement: DropTable, table: Table) ->
         opened = context.lake.of(table)
         state = load(table, opened)
         if state.metadata.properties.get("gc.enabled", "true").lower() != "false":
-            found = _snapshot_files(state.metadata.snapshots, LakeIO(opened))
+            referenced = _snapshot_files(state.metadata.snapshots, LakeIO(opened))
             own = f"{state.metadata.location.rstrip('/')}/"
-            files = {each for each in (*found, *_metadata_files(state, state.metadata)) if each.startswith(own)}
+            files = {each for each in (*referenced, *_metadata_files(state, state.metadata)) if each.startswith(own)}
     except (StatementError, OSError, ValueError):
         files = set()
     key = (table.database, table.name)
@@ -112,17 +112,17 @@ def _expired(metadata: TableMetadata, *, now: int, recent: int) -> Updates:
     kept |= {
         each.snapshot_id for each in metadata.snapshots if each.snapshot_id not in reachable and each.timestamp_ms >= oldest
     }
-    found: list[Mapping[str, Any]] = [
+    updates: list[Mapping[str, Any]] = [
         {"action": "remove-snapshot-ref", "ref-name": name} for name in metadata.refs if name not in refs
     ]
     expired = [each for each in by_id if each not in kept]
-    return [*found, {"action": "remove-snapshots", "snapshot-ids": expired}] if expired else found
+    return [*updates, {"action": "remove-snapshots", "snapshot-ids": expired}] if expired else updates
 
 
 def _is_old(ref: SnapshotRef, snapshots: Mapping[int, Snapshot], properties: Mapping[str, str], now: int) -> bool:
     age = ref.max_ref_age_ms or (int(properties[_REF_AGE]) if _REF_AGE in properties else None)
-    found = snapshots.get(ref.snapshot_id)
-    return found is None or (age is not None and now - found.timestamp_ms > age)
+    snapshot = snapshots.get(ref.snapshot_id)
+    return snapshot is None or (age is not None and now - snapshot.timestamp_ms > age)
 
 
 def _of_branch(ref: SnapshotRef, snapshots: Mapping[int, Snapshot], properties: Mapping[str, str], now: int) -> set[int]:
@@ -149,30 +149,30 @@ def _orphans(context: ExecutionContext, state: IcebergState, live: set[Path]) ->
     """Return old files in the table's folders that nothing refers to."""
     age = int(state.metadata.properties.get(_AGE[0], str(_AGE[1]))) / 1_000
     before = time.time() - max(age, _YOUNG)
-    opened, found = context.lake.of(state.table), set()
+    opened, orphans = context.lake.of(state.table), set()
     for folder in _FOLDERS:
         root = opened.listable(f"{state.metadata.location.rstrip('/')}/{folder}")
         for path in root.rglob("*") if root.is_dir() else ():
             if path.is_file() and not path.is_symlink() and path.stat().st_mtime < before and path not in live:
-                found.add(opened.lake.uri(path))
-    return found
+                orphans.add(opened.lake.uri(path))
+    return orphans
 
 
 def _snapshot_files(snapshots: Iterable[Snapshot], io: LakeIO) -> set[str]:
     """Return the locations of the snapshots' manifest lists, manifests, data files and delete files."""
-    found: set[str] = set()
+    files: set[str] = set()
     for snapshot in snapshots:
-        found.add(snapshot.manifest_list)
+        files.add(snapshot.manifest_list)
         for manifest in manifests_of(snapshot, io):
-            if manifest.manifest_path not in found:
-                found.add(manifest.manifest_path)
-                found.update(each.data_file.file_path for each in read_entries(manifest, io, live=False))
-    return found
+            if manifest.manifest_path not in files:
+                files.add(manifest.manifest_path)
+                files.update(each.data_file.file_path for each in read_entries(manifest, io, live=False))
+    return files
 
 
 def _metadata_files(state: IcebergState, metadata: TableMetadata) -> set[str]:
     """Return the locations of the metadata file, of earlier ones in its log, and of statistics."""
-    found = {state.location, *(each.metadata_file for each in metadata.metadata_log)}
+    files = {state.location, *(each.metadata_file for each in metadata.metadata_log)}
     for each in (*metadata.statistics, *metadata.partition_statistics):
-        found.add(each.statistics_path)
-    return found
+        files.add(each.statistics_path)
+    return files

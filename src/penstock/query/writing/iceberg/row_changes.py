@@ -62,8 +62,8 @@ def _query(statement: Delete | Update | Merge, names: Sequence[str]) -> exp.Sele
 
 def _deleted_rows(tree: exp.Expr) -> exp.Select:
     _refuse(tree, {"this", "where"}, "DELETE")
-    found = exp.select(FILE, POSITION, exp.alias_(exp.Literal.number(DELETED), ACTION)).from_(_target(tree.this))
-    return found.where(tree.args["where"].this.copy(), copy=False) if tree.args.get("where") else found
+    query = exp.select(FILE, POSITION, exp.alias_(exp.Literal.number(DELETED), ACTION)).from_(_target(tree.this))
+    return query.where(tree.args["where"].this.copy(), copy=False) if tree.args.get("where") else query
 
 
 def _updated_rows(tree: exp.Expr, names: Sequence[str]) -> exp.Select:
@@ -75,8 +75,8 @@ def _updated_rows(tree: exp.Expr, names: Sequence[str]) -> exp.Select:
         exp.alias_(changed[name].copy() if name in changed else exp.column(name, alias, quoted=True), name, quoted=True)
         for name in names
     ]
-    found = exp.select(FILE, POSITION, exp.alias_(exp.Literal.number(UPDATED), ACTION), *columns).from_(target)
-    return found.where(tree.args["where"].this.copy(), copy=False) if tree.args.get("where") else found
+    query = exp.select(FILE, POSITION, exp.alias_(exp.Literal.number(UPDATED), ACTION), *columns).from_(target)
+    return query.where(tree.args["where"].this.copy(), copy=False) if tree.args.get("where") else query
 
 
 def _target(node: exp.Expr) -> exp.Table:
@@ -145,8 +145,8 @@ def _changed(changes: TableChanges, computation: Computation, names: Mapping[str
     writer = DataWriter(metadata, changes.io)
     rows = 0
     with computation.failures():
-        for found in computation.result.batches:
-            batch = found.filter(pc.greater(found.column(ACTION), 0))
+        for read in computation.result.batches:
+            batch = read.filter(pc.greater(read.column(ACTION), 0))
             rows += batch.num_rows
             action = batch.column(ACTION)
             old = batch.filter(pc.is_in(action, pa.array([UPDATED, DELETED], action.type)))

@@ -80,12 +80,12 @@ def _retention(metadata: TableMetadata) -> dict[str, int]:
     main = metadata.refs.get("main")
     if main is None:
         return {}
-    found = {
+    retention = {
         "min-snapshots-to-keep": main.min_snapshots_to_keep,
         "max-snapshot-age-ms": main.max_snapshot_age_ms,
         "max-ref-age-ms": main.max_ref_age_ms,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in retention.items() if value is not None}
 
 
 class _Builder:
@@ -132,15 +132,15 @@ class _Builder:
         return [writer.to_manifest_file()]
 
     def _deletes(self) -> Iterable[ManifestFile]:
-        found = []
+        manifests = []
         for spec_id in sorted({each.spec_id for each in self._change.deletes}):
             spec = self._metadata.specs()[spec_id]
             with _DeleteManifestWriter(spec, self._schema_of(spec), self._output(), self._id, self._codec) as writer:
                 for each in self._change.deletes:
                     if each.spec_id == spec_id:
                         writer.add_entry(self._new_entry(each, None))
-            found.append(writer.to_manifest_file())
-        return found
+            manifests.append(writer.to_manifest_file())
+        return manifests
 
     def _kept(self) -> Iterable[ManifestFile]:
         """Return the parent's manifests; those with removed files are written anew."""

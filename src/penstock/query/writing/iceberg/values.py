@@ -99,46 +99,46 @@ def _uuids(values: pa.Array, target: pa.DataType) -> pa.Array:
 
     plain = values.storage if isinstance(values, pa.ExtensionArray) else values
     if _T.is_string(plain.type):
-        found = [None if text is None else uuid.UUID(text).bytes for text in plain.to_pylist()]
-        plain = pa.array(found, pa.binary(16))
+        values_of_bytes = [None if text is None else uuid.UUID(text).bytes for text in plain.to_pylist()]
+        plain = pa.array(values_of_bytes, pa.binary(16))
     return pa.ExtensionArray.from_storage(target, plain) if isinstance(target, pa.BaseExtensionType) else plain.cast(target)
 
 
-def _mismatch(found: pa.DataType, kind: IcebergType, column: str) -> StatementError:
+def _mismatch(source: pa.DataType, kind: IcebergType, column: str) -> StatementError:
     return StatementError(
         "TYPE_MISMATCH",
-        f"Insert query has mismatched column types: column '{column}' is of type {kind}, the query's is {found}.",
+        f"Insert query has mismatched column types: column '{column}' is of type {kind}, the query's is {source}.",
         remedy="Write a CAST.",
     )
 
 
-def _whole(found: pa.DataType, bits: int) -> bool:
-    return bool(_T.is_integer(found)) and found.bit_width + _T.is_unsigned_integer(found) <= bits
+def _whole(source: pa.DataType, bits: int) -> bool:
+    return bool(_T.is_integer(source)) and source.bit_width + _T.is_unsigned_integer(source) <= bits
 
 
-def _is_wide_count(found: pa.DataType) -> bool:
+def _is_wide_count(source: pa.DataType) -> bool:
     """Return whether this is the engine's HUGEINT, which a sum has where Trino's is a bigint."""
-    return bool(_T.is_decimal(found)) and (found.precision, found.scale) == (38, 0)
+    return bool(_T.is_decimal(source)) and (source.precision, source.scale) == (38, 0)
 
 
-def _fits_decimal(found: pa.DataType, kind: Any) -> bool:
-    if _T.is_integer(found):
-        digits = {8: 3, 16: 5, 32: 10, 64: 19}[found.bit_width]
+def _fits_decimal(source: pa.DataType, kind: Any) -> bool:
+    if _T.is_integer(source):
+        digits = {8: 3, 16: 5, 32: 10, 64: 19}[source.bit_width]
         return bool(digits <= kind.precision - kind.scale)
     # The engine's constants have more digits than Trino's; a value that does not fit is an error of its own.
-    return bool(_T.is_decimal(found))
+    return bool(_T.is_decimal(source))
 
 
-def _fits_number(found: pa.DataType, _kind: Any) -> bool:
-    return bool(_T.is_integer(found) or _T.is_decimal(found) or _T.is_float32(found))
+def _fits_number(source: pa.DataType, _kind: Any) -> bool:
+    return bool(_T.is_integer(source) or _T.is_decimal(source) or _T.is_float32(source))
 
 
-def _fits_bytes(found: pa.DataType, _kind: Any) -> bool:
-    return bool(_T.is_binary(found) or _T.is_large_binary(found) or _T.is_fixed_size_binary(found))
+def _fits_bytes(source: pa.DataType, _kind: Any) -> bool:
+    return bool(_T.is_binary(source) or _T.is_large_binary(source) or _T.is_fixed_size_binary(source))
 
 
-def _fits_uuid(found: pa.DataType, _kind: Any) -> bool:
-    return bool(_T.is_string(found)) or str(getattr(found, "extension_name", "")) == "arrow.uuid"
+def _fits_uuid(source: pa.DataType, _kind: Any) -> bool:
+    return bool(_T.is_string(source)) or str(getattr(source, "extension_name", "")) == "arrow.uuid"
 
 
 _FITS: Mapping[type[IcebergType], Callable[[pa.DataType, Any], bool]] = {

@@ -94,12 +94,12 @@ def _scalar(value: str, described: str) -> str | None:
     if document is None:
         return None
     try:
-        found = _leaf(kind)(document, kind)
+        converted = _leaf(kind)(document, kind)
     except (ValueError, InvalidOperation, OverflowError):
         raise invalid(f"Cannot cast '{value[:_MAX_SHOWN]}' to {kind.words.upper()}", "INVALID_CAST_ARGUMENT") from None
     except _OutOfRange:
         raise invalid(f"Cannot cast input json to {kind.words.upper()}", "NUMERIC_VALUE_OUT_OF_RANGE") from None
-    return found if isinstance(found, str) else json.dumps(found)
+    return converted if isinstance(converted, str) else json.dumps(converted)
 
 
 def _shaped(value: str, described: str) -> str:
@@ -161,8 +161,8 @@ def _dumped(value: Any) -> str:
 
 
 def _key(key: str, kind: _Kind) -> str:
-    found = _leaf(kind)(key, kind)
-    return found if isinstance(found, str) else json.dumps(found)
+    value = _leaf(kind)(key, kind)
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _token(value: Any) -> str:
@@ -171,19 +171,19 @@ def _token(value: Any) -> str:
 
 def _integer(value: Any, kind: _Kind) -> int:
     if isinstance(value, bool):
-        found = int(value)
+        whole = int(value)
     elif isinstance(value, Number) and not value.is_whole:
         real = float(value)
         if not isfinite(real):
             raise ValueError(value)
-        found = floor(abs(real) + 0.5) * (-1 if real < 0 else 1)
+        whole = floor(abs(real) + 0.5) * (-1 if real < 0 else 1)
     elif isinstance(value, str) and value.removeprefix("-").removeprefix("+").isdecimal() and value.isascii():
-        found = int(value)
+        whole = int(value)
     else:
         raise ValueError(value)
-    if not -(1 << _BITS[kind.name] - 1) <= found < 1 << _BITS[kind.name] - 1:
+    if not -(1 << _BITS[kind.name] - 1) <= whole < 1 << _BITS[kind.name] - 1:
         raise ValueError(value)
-    return found
+    return whole
 
 
 def _real(value: Any, _: _Kind) -> float | str:
@@ -197,8 +197,8 @@ def _real(value: Any, _: _Kind) -> float | str:
         return "NaN"
     if not isinstance(value, bool | str):
         raise ValueError(value)
-    found = float(value)
-    return found if isfinite(found) else str(found).replace("inf", "Infinity").replace("nan", "NaN")
+    number = float(value)
+    return number if isfinite(number) else str(number).replace("inf", "Infinity").replace("nan", "NaN")
 
 
 def _decimal(value: Any, kind: _Kind) -> str:
@@ -207,10 +207,10 @@ def _decimal(value: Any, kind: _Kind) -> str:
         raise ValueError(value)
     with localcontext() as context:
         context.prec = 100
-        found = Decimal(int(value) if isinstance(value, bool) else value).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
-    if not found.is_finite() or abs(found) >= Decimal(10) ** (precision - scale):
+        number = Decimal(int(value) if isinstance(value, bool) else value).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+    if not number.is_finite() or abs(number) >= Decimal(10) ** (precision - scale):
         raise _OutOfRange
-    return format(found, "f")
+    return format(number, "f")
 
 
 def _boolean(value: Any, _: _Kind) -> bool:

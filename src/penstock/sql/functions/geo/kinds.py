@@ -37,9 +37,9 @@ def _listed(kinds: tuple[int, ...]) -> str:
 
 
 def _check(shapes: Any, kinds: tuple[int, ...], message: str) -> None:
-    found = set(shapely.get_type_id(shapes).tolist()) - set(kinds)
-    if found:
-        raise invalid(f"{message} Input type is: {_NAMES.get(min(found), 'OTHER')}")
+    others = set(shapely.get_type_id(shapes).tolist()) - set(kinds)
+    if others:
+        raise invalid(f"{message} Input type is: {_NAMES.get(min(others), 'OTHER')}")
 
 
 def parts(shape: Any) -> Iterator[Any]:

@@ -46,17 +46,17 @@ def _along(line: Any, fraction: float, *, repeated: bool) -> list[Any]:
     if wanted > _MAX_POINTS:
         raise invalid(f"line_interpolate_points makes at most {_MAX_POINTS} points")
     length, done, at = float(line.length), 0.0, fraction
-    found: list[tuple[float, ...]] = []
+    points: list[tuple[float, ...]] = []
     for start, end in pairwise(path):
         share = dist(start, end) / length
-        while at < done + share and len(found) < wanted:
+        while at < done + share and len(points) < wanted:
             along = (at - done) / share
-            found.append(tuple(one + (other - one) * along for one, other in zip(start, end, strict=True)))
+            points.append(tuple(one + (other - one) * along for one, other in zip(start, end, strict=True)))
             at += fraction
         done += share
-    if len(found) < wanted:
-        found.append(path[-1])
-    return [shapely.Point(place) for place in found]
+    if len(points) < wanted:
+        points.append(path[-1])
+    return [shapely.Point(place) for place in points]
 
 
 def _point_along(line: Any, fraction: float) -> Any:

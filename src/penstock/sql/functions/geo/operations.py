@@ -59,19 +59,19 @@ def _grouped(shape: Any, *, merge: bool = False) -> Any:
             if not piece.is_empty:
                 groups[int(shapely.get_dimensions(piece))].append(piece)
     makers = (shapely.multipoints, shapely.multilinestrings, shapely.multipolygons)
-    found = [
+    of_kind = [
         pieces[0] if len(pieces) == 1 else shapely.line_merge(make(pieces)) if merge and dimension == 1 else make(pieces)
         for (dimension, pieces), make in zip(groups.items(), makers, strict=True)
         if pieces
     ]
-    if not found:
+    if not of_kind:
         return shape
-    return found[0] if len(found) == 1 else shapely.geometrycollections(found)
+    return of_kind[0] if len(of_kind) == 1 else shapely.geometrycollections(of_kind)
 
 
 def _intersection(first: Any, second: Any) -> Any:
-    found = _grouped(_overlaid(shapely.intersection, (first, second)))
-    return shapely.MultiPolygon() if found.is_empty else found
+    parts = _grouped(_overlaid(shapely.intersection, (first, second)))
+    return shapely.MultiPolygon() if parts.is_empty else parts
 
 
 def _operation(name: str, body: Callable[..., Any]) -> Function:
@@ -91,12 +91,12 @@ def _buffer(shape: Any, distance: float) -> Any:
 
 
 def _boundary(shape: Any) -> Any:
-    found = shapely.boundary(shape)
-    if found is None:
+    boundary = shapely.boundary(shape)
+    if boundary is None:
         raise invalid("ST_Boundary is not supported for a geometry collection", code="NOT_SUPPORTED")
     if shape.geom_type in {"Point", "MultiPoint"}:
         return shapely.MultiPoint()
-    return shapely.multilinestrings([found]) if found.geom_type == "LineString" and not found.is_empty else found
+    return shapely.multilinestrings([boundary]) if boundary.geom_type == "LineString" and not boundary.is_empty else boundary
 
 
 def _envelope(shape: Any) -> Any:

@@ -102,14 +102,14 @@ def _read(read: Any, values: Sequence[Any], shown: str | None) -> Any:
     given = np.empty(len(values), dtype=object)
     given[:] = values
     try:
-        found = read(given, on_invalid="fix" if read.__name__ != "from_geojson" else "ignore")
+        shapes = read(given, on_invalid="fix" if read.__name__ != "from_geojson" else "ignore")
     except NotImplementedError:  # curves
-        found = np.array([_read_one(read, value) for value in values], dtype=object)
-    wrong = np.flatnonzero(shapely.is_missing(found))
+        shapes = np.array([_read_one(read, value) for value in values], dtype=object)
+    wrong = np.flatnonzero(shapely.is_missing(shapes))
     if len(wrong):
         value = values[wrong[0]]
         raise invalid("Invalid WKB" if shown is None else f"{shown}{value[:_SHOWN]}")
-    return found
+    return shapes
 
 
 def _read_one(read: Any, value: Any) -> Any:

@@ -135,9 +135,9 @@ def _over_columns(function: Function) -> Callable[..., pa.Array]:
         given = reduce(pc.and_, (each.is_valid() for each in whole))
         if pc.all(given).as_py() is not False:
             return _computed(whole)
-        found = _computed([each.filter(given) for each in whole])
+        values = _computed([each.filter(given) for each in whole])
         places = pc.if_else(given, pc.subtract(pc.cumulative_sum(given.cast(pa.int64())), 1), None)
-        return found.take(places)
+        return values.take(places)
 
     def _computed(columns: Sequence[pa.Array]) -> pa.Array:
         if not len(columns[0]):
@@ -180,26 +180,26 @@ _READS: Mapping[str, Read] = {
 }
 
 
-def _shapes(found: Any) -> pa.Array:
+def _shapes(shapes: Any) -> pa.Array:
     import numpy as np  # noqa: PLC0415 - it is here if shapely is
 
-    return stored(found if isinstance(found, np.ndarray) else np.array([*found, None], dtype=object)[:-1])
+    return stored(shapes if isinstance(shapes, np.ndarray) else np.array([*shapes, None], dtype=object)[:-1])
 
 
-def _shape_arrays(found: Sequence[Sequence[Any] | None]) -> pa.Array:
-    inside = _shapes([shape for each in found if each is not None for shape in each]).to_pylist()
+def _shape_arrays(rows: Sequence[Sequence[Any] | None]) -> pa.Array:
+    inside = _shapes([shape for each in rows if each is not None for shape in each]).to_pylist()
     at = iter(inside)
-    return pa.array([None if each is None else [next(at) for _ in each] for each in found], pa.list_(pa.binary()))
+    return pa.array([None if each is None else [next(at) for _ in each] for each in rows], pa.list_(pa.binary()))
 
 
-def _pairs(found: Sequence[tuple[Any, Any] | None]) -> pa.Array:
-    fields = [_shapes([None if pair is None else pair[at] for pair in found]) for at in (0, 1)]
-    missing = pa.array([pair is None for pair in found], pa.bool_())
+def _pairs(rows: Sequence[tuple[Any, Any] | None]) -> pa.Array:
+    fields = [_shapes([None if pair is None else pair[at] for pair in rows]) for at in (0, 1)]
+    missing = pa.array([pair is None for pair in rows], pa.bool_())
     return pa.StructArray.from_arrays(fields, names=["field0", "field1"], mask=missing)
 
 
 def _plain(kind: pa.DataType) -> Callable[[Any], pa.Array]:
-    return lambda found: pa.array(found, kind)
+    return lambda values: pa.array(values, kind)
 
 
 _WRITES: Mapping[str, Callable[[Any], pa.Array]] = {

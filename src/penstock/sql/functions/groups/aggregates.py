@@ -164,8 +164,8 @@ def _by(name: str, engine: str) -> Row:
         row = call_engine("row", value)
         if len(call.arguments) == 2:
             return call_engine("struct_extract_at", call.engine(engine, row, order), integer(1))
-        found = call.engine(engine, row, order, _count(call, 2))
-        return call_engine("trino_unpacked", found)
+        aggregate = call.engine(engine, row, order, _count(call, 2))
+        return call_engine("trino_unpacked", aggregate)
 
     def returns(types: Types) -> Type | None:
         return Type.array(types[0]) if len(types) == 3 else types[0]

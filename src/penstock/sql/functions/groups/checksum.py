@@ -62,8 +62,8 @@ def _hash(value: exp.Expr, kind: Type) -> exp.Expr | None:
 def _hashed(values: Any) -> pa.Array:
     """Return the hash of each 64-bit integer, NULL of NULL."""
     held = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    found = xxhash64_of_longs(pc.fill_null(held, 0).to_numpy(zero_copy_only=False).copy())
-    return pa.array(found, pa.uint64(), mask=held.is_null().to_numpy(zero_copy_only=False))
+    hashes = xxhash64_of_longs(pc.fill_null(held, 0).to_numpy(zero_copy_only=False).copy())
+    return pa.array(hashes, pa.uint64(), mask=held.is_null().to_numpy(zero_copy_only=False))
 
 
 def _bits(values: Any, bits: str, held: str) -> pa.Array:

@@ -47,8 +47,8 @@ def _most_frequent(call: Call) -> exp.Expr:
     buckets = call.arguments[0]
     if not isinstance(buckets, exp.Literal) or not buckets.name.isdigit() or int(buckets.name) < 2:
         raise call.wrong("approx_most_frequent bucket count must be greater than one, and a number in the query")
-    found = call.engine("histogram", call.arguments[1])
-    return call_engine("trino_most_frequent", call_engine("trino_counts", found), integer(int(buckets.name)))
+    histogram = call.engine("histogram", call.arguments[1])
+    return call_engine("trino_most_frequent", call_engine("trino_counts", histogram), integer(int(buckets.name)))
 
 
 def _reduce_agg(call: Call) -> exp.Expr:

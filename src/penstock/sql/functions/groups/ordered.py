@@ -44,8 +44,8 @@ def _percentile(call: Call) -> exp.Expr:
     # One value of a group: the percentages are the same in all of its rows.
     shares = call.engine("any_value", percentage)
     listed = shares if many else call_engine("list_value", shares)
-    found = call_engine(f"trino_weighted_{held.lower()}", pairs, listed)
-    result = cast_to(found, f"{engine}[]") if engine == "FLOAT" else found
+    percentiles = call_engine(f"trino_weighted_{held.lower()}", pairs, listed)
+    result = cast_to(percentiles, f"{engine}[]") if engine == "FLOAT" else percentiles
     return result if many else call_engine("list_extract", result, exp.Literal.number(1))
 
 
@@ -74,11 +74,11 @@ def _weighted(pairs: list[dict[str, Any] | None], shares: list[float | None]) ->
         return None
     rows.sort(key=lambda row: (row[0] != row[0], row[0]))  # NaN is the greatest
     sums = list(accumulate(weight for _, weight in rows))
-    found = []
+    values = []
     for share in shares:
         wanted = (share or 0) * sums[-1]
-        found.append(next((value for (value, _), total in zip(rows, sums, strict=True) if total >= wanted), rows[-1][0]))
-    return found
+        values.append(next((value for (value, _), total in zip(rows, sums, strict=True) if total >= wanted), rows[-1][0]))
+    return values
 
 
 def _listagg(call: Call) -> exp.Expr:

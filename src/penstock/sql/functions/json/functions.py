@@ -107,10 +107,10 @@ def _parse(value: str) -> str:
 
 def _array_of(value: str) -> list[Any] | None:
     try:
-        found = parse(value)
+        document = parse(value)
     except ValueError:
         return None
-    return found if isinstance(found, list) else None
+    return document if isinstance(document, list) else None
 
 
 def _array_contains(value: str, wanted: str, family: str) -> bool | None:
@@ -144,10 +144,10 @@ def _array_length(value: str) -> int | None:
 
 
 def _size(value: str, path: str) -> int | None:
-    found = extract(value, path)
-    if found is None:
+    part = extract(value, path)
+    if part is None:
         return None
-    inner = parse(found)
+    inner = parse(part)
     return len(inner) if isinstance(inner, dict | list) else 0
 
 

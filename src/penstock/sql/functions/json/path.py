@@ -206,9 +206,9 @@ class _Reader:
             return lambda context: _not(inner(context))
         if self._peek()[1] == "exists" and self._peek(1)[1] == "(":
             self._at += 2
-            found = self._sum()
+            operand = self._sum()
             self._expect(")")
-            return lambda context: _exists(found, context)
+            return lambda context: _exists(operand, context)
         start = self._at
         if self._accept("("):
             try:
@@ -323,7 +323,7 @@ def _descendants(step: _Step, key: str) -> _Step:
             for each in value:
                 yield from walk(each)
 
-    return lambda context: _bounded([found for each in step(context) for found in walk(each)])
+    return lambda context: _bounded([item for each in step(context) for item in walk(each)])
 
 
 def _elements(step: _Step, ranges: Sequence[tuple[_Step, _Step]] | None) -> _Step:
@@ -350,10 +350,10 @@ def _chosen(items: Sequence[Any], ranges: Sequence[tuple[_Step, _Step]], context
 
 
 def _index(step: _Step, context: _Context) -> int:
-    found = step(context)
-    if len(found) != 1:
+    items = step(context)
+    if len(items) != 1:
         raise PathError("a subscript is one number")
-    return int(_number(found[0]))
+    return int(_number(items[0]))
 
 
 def _filtered(step: _Step, test: _Test) -> _Step:

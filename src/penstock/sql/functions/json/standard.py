@@ -265,16 +265,16 @@ def _object(call: Call) -> exp.Expr:
 
 
 def _object_text(names: list[str | None], values: list[str | None], absent: bool, unique: bool) -> str:
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     for name, value in zip(names, values, strict=True):
         if name is None:
             raise invalid("null value passed for JSON object key to JSON_OBJECT function")
         if value is None and absent:
             continue
-        if unique and name in found:
+        if unique and name in members:
             raise invalid("duplicate key passed to JSON_OBJECT function")
-        found[name] = "null" if value is None else _checked(value)
-    return "{" + ",".join(f"{write(name)}:{value}" for name, value in found.items()) + "}"
+        members[name] = "null" if value is None else _checked(value)
+    return "{" + ",".join(f"{write(name)}:{value}" for name, value in members.items()) + "}"
 
 
 def _array_text(items: list[str | None]) -> str:

@@ -47,8 +47,8 @@ class JsonOptions:
 
 def options_of(node: exp.Expr) -> JsonOptions:
     """Return the options of a call that this module has read."""
-    found = node.meta.get(_META)
-    return found if isinstance(found, JsonOptions) else JsonOptions()
+    options = node.meta.get(_META)
+    return options if isinstance(options, JsonOptions) else JsonOptions()
 
 
 def _value(parser: Any) -> tuple[exp.Expr | None, bool]:
@@ -114,39 +114,39 @@ def _invocation(parser: Any, values: list[exp.Expr | None], formats: list[bool])
 
 def _behaviours(parser: Any, values: list[exp.Expr | None], formats: list[bool], choices: Sequence[str]) -> dict[str, Any]:
     """Read ``NULL ON EMPTY ERROR ON ERROR`` and the like."""
-    found: dict[str, Any] = {}
+    behaviours: dict[str, Any] = {}
     defaults: dict[str, int] = {}
     while True:
         words = next((each for each in choices if parser._match_text_seq(*each.split())), None)
         if words is None:
-            return {**found, "defaults": defaults}
+            return {**behaviours, "defaults": defaults}
         if words == "DEFAULT":
             values.append(parser._parse_disjunction())
             formats.append(False)
         when = "EMPTY" if parser._match_text_seq("ON", "EMPTY") else "ERROR"
         if when == "ERROR" and not parser._match_text_seq("ON", "ERROR"):
             parser.raise_error("Expecting ON EMPTY or ON ERROR")
-        if f"on_{when.lower()}" in found or (when == "EMPTY" and "on_error" in found):
+        if f"on_{when.lower()}" in behaviours or (when == "EMPTY" and "on_error" in behaviours):
             parser.raise_error("ON EMPTY stands once, and before ON ERROR")
-        found[f"on_{when.lower()}"] = words
+        behaviours[f"on_{when.lower()}"] = words
         if words == "DEFAULT":
             defaults[when] = len(values) - 1
 
 
 def _exists(parser: Any, values: list[exp.Expr | None], formats: list[bool]) -> dict[str, Any]:
-    found = _invocation(parser, values, formats)
-    return {**found, **_behaviours(parser, values, formats, ("TRUE", "FALSE", "UNKNOWN", "ERROR"))}
+    call = _invocation(parser, values, formats)
+    return {**call, **_behaviours(parser, values, formats, ("TRUE", "FALSE", "UNKNOWN", "ERROR"))}
 
 
 def _scalar(parser: Any, values: list[exp.Expr | None], formats: list[bool]) -> dict[str, Any]:
-    found = _invocation(parser, values, formats)
-    found["returning"] = _returning(parser)
-    return {**found, **_behaviours(parser, values, formats, ("NULL", "ERROR", "DEFAULT"))}
+    call = _invocation(parser, values, formats)
+    call["returning"] = _returning(parser)
+    return {**call, **_behaviours(parser, values, formats, ("NULL", "ERROR", "DEFAULT"))}
 
 
 def _query(parser: Any, values: list[exp.Expr | None], formats: list[bool]) -> dict[str, Any]:
-    found = _invocation(parser, values, formats)
-    found["returning"] = _returning(parser)
+    call = _invocation(parser, values, formats)
+    call["returning"] = _returning(parser)
     if parser._match_text_seq("WITHOUT"):
         _wrapper(parser)
     elif parser._match_text_seq("WITH"):
@@ -154,12 +154,12 @@ def _query(parser: Any, values: list[exp.Expr | None], formats: list[bool]) -> d
         if not conditional:
             parser._match_text_seq("UNCONDITIONAL")
         _wrapper(parser)
-        found["wrapper"] = "CONDITIONAL" if conditional else "WITH"
+        call["wrapper"] = "CONDITIONAL" if conditional else "WITH"
     quotes = next((each for each in ("KEEP", "OMIT") if parser._match_text_seq(each, "QUOTES")), "")
     if quotes:
         parser._match_text_seq("ON", "SCALAR", "STRING")
-    found["quotes"] = quotes
-    return {**found, **_behaviours(parser, values, formats, ("NULL", "ERROR", "EMPTY ARRAY", "EMPTY OBJECT"))}
+    call["quotes"] = quotes
+    return {**call, **_behaviours(parser, values, formats, ("NULL", "ERROR", "EMPTY ARRAY", "EMPTY OBJECT"))}
 
 
 def _wrapper(parser: Any) -> None:
@@ -197,13 +197,13 @@ def _object(parser: Any, values: list[exp.Expr | None], formats: list[bool]) -> 
         formats.append(is_json)
         if not parser._match(TokenType.COMMA):
             break
-    found: dict[str, Any] = {"on_null": on_null or _on_null(parser)}
+    options: dict[str, Any] = {"on_null": on_null or _on_null(parser)}
     for words, unique in (("WITHOUT", False), ("WITH", True)):
         if parser._match_text_seq(words, "UNIQUE"):
             parser._match_text_seq("KEYS")
-            found["unique_keys"] = unique
+            options["unique_keys"] = unique
             break
-    return {**found, "returning": _returning(parser)}
+    return {**options, "returning": _returning(parser)}
 
 
 def _ends(parser: Any) -> bool:

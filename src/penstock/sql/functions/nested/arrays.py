@@ -121,10 +121,10 @@ def _reduce_lambdas(types: Types) -> Sequence[Types]:
 
 def _matches(name: str, start: str, operator: type[exp.Connector], negated: bool = False) -> Row:
     def write(call: Call) -> exp.Expr:
-        found = call_engine("list_transform", call.arguments[0], lambda_of(call, 1, 1))
+        matches = call_engine("list_transform", call.arguments[0], lambda_of(call, 1, 1))
         state, each = exp.to_identifier("trino_state"), exp.to_identifier("trino_each")
         step = exp.Lambda(this=operator(this=state, expression=each), expressions=[state.copy(), each.copy()])
-        answer = call_engine("list_reduce", found, step, exp.Boolean(this=start == "true"))
+        answer = call_engine("list_reduce", matches, step, exp.Boolean(this=start == "true"))
         return exp.Paren(this=exp.Not(this=answer)) if negated else answer
 
     return Row(name=name, arity=(2, 2), returns=BOOLEAN, write=write, lambdas=_elements)

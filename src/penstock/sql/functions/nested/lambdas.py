@@ -11,14 +11,14 @@ __all__ = ["applied", "body", "fresh", "function", "lambda_of"]
 
 def lambda_of(call: Call, number: int, parameters: int) -> exp.Lambda:
     """Return a call's argument that must be a lambda with that many parameters."""
-    found = call.arguments[number]
-    if not isinstance(found, exp.Lambda) or len(found.expressions) != parameters:
+    argument = call.arguments[number]
+    if not isinstance(argument, exp.Lambda) or len(argument.expressions) != parameters:
         raise call.wrong(
             f"Unexpected parameters for function {call.name}: argument {number + 1} must be a lambda of {parameters} "
             f"parameter{'s' if parameters > 1 else ''}.",
             code="FUNCTION_NOT_FOUND",
         )
-    return found
+    return argument
 
 
 def fresh(name: str, inside: exp.Expr) -> str:
@@ -33,18 +33,21 @@ def function(parameter: str, expression: exp.Expr) -> exp.Lambda:
     return exp.Lambda(this=expression, expressions=[exp.to_identifier(parameter)])
 
 
-def body(found: exp.Lambda, *values: exp.Expr) -> exp.Expr:
+def body(function_: exp.Lambda, *values: exp.Expr) -> exp.Expr:
     """Return the lambda's expression with ``values`` in the place of its parameters, in brackets."""
-    names = {each.name.lower(): value for each, value in zip(found.expressions, values, strict=True)}
-    return exp.Paren(this=_replaced(found.this.copy(), names))
+    names = {each.name.lower(): value for each, value in zip(function_.expressions, values, strict=True)}
+    return exp.Paren(this=_replaced(function_.this.copy(), names))
 
 
-def applied(found: exp.Lambda, value: exp.Expr) -> exp.Expr:
+def applied(function_: exp.Lambda, value: exp.Expr) -> exp.Expr:
     """Return the lambda of one parameter applied to ``value``, which is computed once."""
-    if isinstance(found.this, exp.Identifier | exp.Column) and found.this.name.lower() == found.expressions[0].name.lower():
+    if (
+        isinstance(function_.this, exp.Identifier | exp.Column)
+        and function_.this.name.lower() == function_.expressions[0].name.lower()
+    ):
         return value
     listed = exp.Anonymous(this="list_value", expressions=[value])
-    mapped = exp.Anonymous(this="list_transform", expressions=[listed, found])
+    mapped = exp.Anonymous(this="list_transform", expressions=[listed, function_])
     return exp.Anonymous(this="list_extract", expressions=[mapped, exp.Literal.number(1)])
 
 

@@ -47,8 +47,8 @@ def _map(call: Call) -> exp.Expr:
 
 def _with_entry(call: Call, parameters: int = 2) -> tuple[exp.Expr, str, exp.Lambda]:
     """Return a map's entries, the name of one, and the lambda of key and value."""
-    found = lambda_of(call, 1, parameters)
-    return call_engine("map_entries", call.arguments[0]), fresh("entry", found), found
+    lambda_ = lambda_of(call, 1, parameters)
+    return call_engine("map_entries", call.arguments[0]), fresh("entry", lambda_), lambda_
 
 
 def _field(name: str, field: str) -> exp.Expr:
@@ -56,8 +56,8 @@ def _field(name: str, field: str) -> exp.Expr:
 
 
 def _filter(call: Call) -> exp.Expr:
-    entries, name, found = _with_entry(call)
-    kept = function(name, body(found, _field(name, "key"), _field(name, "value")))
+    entries, name, lambda_ = _with_entry(call)
+    kept = function(name, body(lambda_, _field(name, "key"), _field(name, "value")))
     return call_engine("map_from_entries", call_engine("list_filter", entries, kept))
 
 
@@ -66,25 +66,25 @@ def _pair(key: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _transform_keys(call: Call) -> exp.Expr:
-    entries, name, found = _with_entry(call)
-    changed = _pair(body(found, _field(name, "key"), _field(name, "value")), _field(name, "value"))
+    entries, name, lambda_ = _with_entry(call)
+    changed = _pair(body(lambda_, _field(name, "key"), _field(name, "value")), _field(name, "value"))
     return call_engine("trino_map_of_entries", call_engine("list_transform", entries, function(name, changed)))
 
 
 def _transform_values(call: Call) -> exp.Expr:
-    entries, name, found = _with_entry(call)
-    changed = _pair(_field(name, "key"), body(found, _field(name, "key"), _field(name, "value")))
+    entries, name, lambda_ = _with_entry(call)
+    changed = _pair(_field(name, "key"), body(lambda_, _field(name, "key"), _field(name, "value")))
     return call_engine("map_from_entries", call_engine("list_transform", entries, function(name, changed)))
 
 
 def _zip_with(call: Call) -> exp.Expr:
     first, second = call.arguments[:2]
-    found = lambda_of(call, 2, 3)
-    name = fresh("key", found)
+    lambda_ = lambda_of(call, 2, 3)
+    name = fresh("key", lambda_)
     key = exp.to_identifier(name)
     values = (call_engine("map_extract_value", each.copy(), key.copy()) for each in (first, second))
     keys = call_engine("trino_array_union", call_engine("map_keys", first.copy()), call_engine("map_keys", second.copy()))
-    changed = function(name, _pair(key.copy(), body(found, key.copy(), *values)))
+    changed = function(name, _pair(key.copy(), body(lambda_, key.copy(), *values)))
     return call_engine("map_from_entries", call_engine("list_transform", keys, changed))
 
 

@@ -99,9 +99,9 @@ def _equal_arrays(kind: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     name = fresh("pair", exp.Tuple(expressions=[left.copy(), right.copy()]))
     inner = equal(kind.inner[0], *(_element(name, at) for at in (1, 2)))
     pairs = call_engine("trino_pairs", left.copy(), right.copy())
-    found = call_engine("trino_all_equal", call_engine("list_transform", pairs, function(name, inner)))
+    all_equal = call_engine("trino_all_equal", call_engine("list_transform", pairs, function(name, inner)))
     same_length = call_engine("trino_same_length", left.copy(), right.copy())
-    return exp.paren(exp.and_(same_length, found, copy=False), copy=False)
+    return exp.paren(exp.and_(same_length, all_equal, copy=False), copy=False)
 
 
 def _equal_maps(kind: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:
@@ -111,9 +111,9 @@ def _equal_maps(kind: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     has_key = call_engine("list_contains", call_engine("map_keys", right.copy()), key.copy())
     keys = call_engine("map_keys", left.copy())
     both = exp.paren(exp.and_(has_key, inner, copy=False), copy=False)
-    found = call_engine("trino_all_equal", call_engine("list_transform", keys, function(name, both)))
+    all_equal = call_engine("trino_all_equal", call_engine("list_transform", keys, function(name, both)))
     same_size = exp.EQ(this=call_engine("cardinality", left.copy()), expression=call_engine("cardinality", right.copy()))
-    return exp.paren(exp.and_(same_size, found, copy=False), copy=False)
+    return exp.paren(exp.and_(same_size, all_equal, copy=False), copy=False)
 
 
 def _element(name: str, number: int) -> exp.Expr:

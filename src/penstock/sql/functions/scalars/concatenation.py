@@ -34,8 +34,8 @@ def _concat(call: Call) -> exp.Expr:
         return _concat_arrays(call, arrays)
     families = {"text" if kind.is_text else kind.name for kind in call.types if kind is not None and kind != UNKNOWN}
     if families - {"text", "varbinary"} or len(families) > 1:
-        found = ", ".join(str(kind or "unknown") for kind in call.types)
-        raise call.wrong(f"Unexpected parameters ({found}) for function concat", code="FUNCTION_NOT_FOUND")
+        types = ", ".join(str(kind or "unknown") for kind in call.types)
+        raise call.wrong(f"Unexpected parameters ({types}) for function concat", code="FUNCTION_NOT_FOUND")
     pairs = reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=False), call.arguments)
     return exp.Paren(this=pairs)
 

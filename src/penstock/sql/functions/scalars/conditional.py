@@ -95,10 +95,10 @@ def _if(call: Call) -> exp.Expr:
 
 def _check_results(call: Call, kinds: Types) -> None:
     if common(kinds) is None and all(kind is not None and not kind.inner for kind in kinds):
-        found = ", ".join(str(kind) for kind in kinds)
+        types = ", ".join(str(kind) for kind in kinds)
         name = call.name.upper()
         raise call.wrong(
-            f"All {name} results must be the same type or coercible to a common type: {found}", code="TYPE_MISMATCH"
+            f"All {name} results must be the same type or coercible to a common type: {types}", code="TYPE_MISMATCH"
         )
 
 
@@ -117,9 +117,9 @@ def _unified(call: Call) -> exp.Expr:
 
 def _checked(call: Call, kind: Type | None) -> exp.Expr:
     if kind is None and all(each is not None and not each.inner for each in call.types):
-        found = ", ".join(str(each) for each in call.types)
+        types = ", ".join(str(each) for each in call.types)
         raise call.wrong(
-            f"All {call.name.upper()} operands must be the same type or coercible to a common type: {found}",
+            f"All {call.name.upper()} operands must be the same type or coercible to a common type: {types}",
             code="TYPE_MISMATCH",
         )
     arguments = call.arguments

@@ -202,11 +202,11 @@ def _replace(call: Call) -> exp.Expr:
 
 def _by_lambda(call: Call) -> exp.Expr:
     """Replace each match by what a lambda makes of its groups; NULL for one makes all of the text NULL, as in Trino."""
-    found = lambda_of(call, 2, 1)
+    lambda_ = lambda_of(call, 2, 1)
     matches, one = (fresh(name, call.node) for name in ("matches", "match"))
     groups = call_engine("trino_without_first", exp.to_identifier(one))
     start = call_engine("list_extract", exp.to_identifier(one), exp.Literal.number(1))
-    replaced = exp.DPipe(this=start, expression=body(found, groups))
+    replaced = exp.DPipe(this=start, expression=body(lambda_, groups))
     before = call_engine("trino_without_last", exp.to_identifier(matches))
     parts = call_engine("list_transform", before, function(one, replaced))
     rest = call_engine("list_extract", exp.to_identifier(matches), exp.Literal.number(-1))
@@ -278,10 +278,10 @@ def _parts(compiled: Pattern, replacement: str) -> tuple[str | int, ...]:
             parts.append(replacement[at])
             at += 1
         elif sign == "$":
-            found = re.compile(r"\{(\w+)\}|(\d+)").match(replacement, at)
-            if found is None:
+            match = re.compile(r"\{(\w+)\}|(\d+)").match(replacement, at)
+            if match is None:
                 raise invalid(f"Invalid replacement sequence: {replacement[:100]}")
-            group, used = _group(compiled, found)
+            group, used = _group(compiled, match)
             parts.append(group)
             at += used
         else:
@@ -289,13 +289,13 @@ def _parts(compiled: Pattern, replacement: str) -> tuple[str | int, ...]:
     return tuple(parts)
 
 
-def _group(compiled: Pattern, found: re.Match[str]) -> tuple[int, int]:
+def _group(compiled: Pattern, match: re.Match[str]) -> tuple[int, int]:
     """Return a group's number, and how many characters of the replacement name it."""
-    if found[1] is not None:
-        if found[1] not in compiled.groupindex:
-            raise invalid(f"Invalid replacement sequence: unknown group {{ {found[1]} }}")
-        return compiled.groupindex[found[1]], len(found[0])
-    digits = found[2]
+    if match[1] is not None:
+        if match[1] not in compiled.groupindex:
+            raise invalid(f"Invalid replacement sequence: unknown group {{ {match[1]} }}")
+        return compiled.groupindex[match[1]], len(match[0])
+    digits = match[2]
     used = 1
     while used < len(digits) and int(digits[: used + 1]) <= compiled.groups:
         used += 1
@@ -316,12 +316,12 @@ def _replaced(value: str, pattern: str, replacement: str) -> str:
 
 def _matches_of(value: str, pattern: str) -> list[list[str | None]]:
     """Return for each match the text before it and its groups, and last the text behind all of them."""
-    found: list[list[str | None]] = []
+    matches: list[list[str | None]] = []
     at = 0
     for match in _compiled(pattern).finditer(value):
-        found.append([value[at : match.start()], *match.groups()])
+        matches.append([value[at : match.start()], *match.groups()])
         at = match.end()
-    return [*found, [value[at:]]]
+    return [*matches, [value[at:]]]
 
 
 def _position_of(value: str, pattern: str, start: int, occurrence: int) -> int:

@@ -61,11 +61,11 @@ def _split_to_map(call: Call) -> exp.Expr:
     _check_texts(call, 3)
     if len(call.arguments) == 3:
         return call_engine("trino_split_to_map", *call.arguments)
-    found = lambda_of(call, 3, 3)
+    lambda_ = lambda_of(call, 3, 3)
     entry, so_far, new = (fresh(name, call.node) for name in ("entry", "so_far", "new"))
     key, values = (call_engine("struct_extract_at", exp.to_identifier(entry), integer(at)) for at in (1, 2))
     names = [exp.to_identifier(name) for name in (so_far, new)]
-    merged = exp.Lambda(this=body(found, key, *names), expressions=[each.copy() for each in names])
+    merged = exp.Lambda(this=body(lambda_, key, *names), expressions=[each.copy() for each in names])
     pair = call_engine("row", key.copy(), call_engine("list_reduce", values, merged))
     entries = call_engine("map_entries", call_engine("trino_split_to_multimap", *call.arguments[:3]))
     return call_engine("map_from_entries", call_engine("list_transform", entries, function(entry, pair)))

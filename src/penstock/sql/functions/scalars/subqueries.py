@@ -90,9 +90,9 @@ def _bounded(
     bounds = call_engine("row", *counts, call_engine("min", key.copy()), greatest)
     name = fresh("bounds", exp.Tuple(expressions=[value.copy()]))
     pair = exp.to_identifier(name)
-    found = call_engine("struct_extract_at", pair.copy(), exp.Literal.number(2))
+    bound = call_engine("struct_extract_at", pair.copy(), exp.Literal.number(2))
     left = call_engine("struct_extract_at", pair.copy(), exp.Literal.number(1))
-    count, known, least, most = (call_engine("struct_extract_at", found.copy(), _number(at)) for at in (1, 2, 3, 4))
+    count, known, least, most = (call_engine("struct_extract_at", bound.copy(), _number(at)) for at in (1, 2, 3, 4))
     empty: exp.Expr = exp.true() if every else exp.false()
 
     def compared(right: exp.Expr) -> exp.Expr:
@@ -138,9 +138,9 @@ def _any_equal(kind: Type, value: exp.Expr, query: exp.Expr, count: int) -> exp.
     right: exp.Expr = exp.Tuple(expressions=columns) if count > 1 else columns[0]
     is_equal = equal(kind, value, right)
     unknown = exp.Is(this=exp.paren(is_equal.copy(), copy=False), expression=exp.Null())
-    found = exp.If(this=call_engine("bool_or", is_equal), true=exp.true())
+    any_equal = exp.If(this=call_engine("bool_or", is_equal), true=exp.true())
     perhaps = exp.If(this=call_engine("bool_or", unknown), true=exp.Null())
-    case = exp.Case(ifs=[found, perhaps], default=exp.false())
+    case = exp.Case(ifs=[any_equal, perhaps], default=exp.false())
     return exp.Subquery(this=_select(query, count, case))
 
 
@@ -183,13 +183,13 @@ def _constants(query: exp.Expr) -> list[exp.Expr]:
     rows = source.this if source is not None else None
     if not isinstance(rows, exp.Values) or rows.alias != VALUES_ALIAS:
         return []
-    found: list[exp.Expr] = []
+    constants: list[exp.Expr] = []
     for row in rows.expressions:
         fields = row.expressions if isinstance(row, exp.Tuple) else [row]
         if not all(isinstance(each, exp.Literal | exp.Null | exp.Boolean) for each in fields):
             return []
-        found.append(exp.Tuple(expressions=[each.copy() for each in fields]) if len(fields) > 1 else fields[0].copy())
-    return found
+        constants.append(exp.Tuple(expressions=[each.copy() for each in fields]) if len(fields) > 1 else fields[0].copy())
+    return constants
 
 
 def _is_correlated(query: exp.Expr) -> bool:

@@ -25,31 +25,31 @@ def _read(value: str) -> re.Match[str] | None:
 
 def _part(number: int) -> Callable[[str], str | None]:
     def read(value: str) -> str | None:
-        found = _read(value)
-        return None if found is None else unquote(found[number] or "")
+        url = _read(value)
+        return None if url is None else unquote(url[number] or "")
 
     return read
 
 
 def _host(value: str) -> str | None:
-    found = _read(value)
-    if found is None:
+    url = _read(value)
+    if url is None:
         return None
-    authority = _AUTHORITY.fullmatch(found[2] or "")
+    authority = _AUTHORITY.fullmatch(url[2] or "")
     return authority[1] if authority is not None else ""
 
 
 def _port(value: str) -> int | None:
-    found = _read(value)
-    authority = _AUTHORITY.fullmatch(found[2] or "") if found is not None else None
+    url = _read(value)
+    authority = _AUTHORITY.fullmatch(url[2] or "") if url is not None else None
     return int(authority[2]) if authority is not None and authority[2] else None
 
 
 def _parameter(value: str, name: str) -> str | None:
-    found = _read(value)
-    if found is None or found[4] is None:
+    url = _read(value)
+    if url is None or url[4] is None:
         return None
-    for pair in found[4].split("&"):
+    for pair in url[4].split("&"):
         key, _, content = pair.partition("=")
         if unquote(key) == name:
             return unquote(content)

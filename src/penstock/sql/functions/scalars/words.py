@@ -42,13 +42,13 @@ def _luhn(value: str) -> bool:
 def _multimap(value: str, entries: str, pairs: str) -> list[tuple[str, list[str]]]:
     if not entries or not pairs or entries == pairs:
         raise invalid("entryDelimiter and keyValueDelimiter must not be the same, and not be empty")
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for entry in value.split(entries) if value else ():
         parts = entry.split(pairs)
         if len(parts) != 2:
             raise invalid(f"Key-value delimiter must appear exactly once in each entry. Bad input: '{entry}'")
-        found.setdefault(parts[0], []).append(parts[1])
-    return list(found.items())
+        values.setdefault(parts[0], []).append(parts[1])
+    return list(values.items())
 
 
 def _strpos(value: str, part: str, instance: int) -> int:

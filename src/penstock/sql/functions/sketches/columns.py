@@ -36,11 +36,11 @@ def each_pairs(column: Any, last: Any, build: Callable[[Values, Values, Any], by
     x, x_given = _held(pairs.field("x"))
     w, w_given = _held(pairs.field("w"))
     places = _places(lists, x_given & w_given & _valid(pairs))
-    found = [
+    arrays = [
         build(x[each], w[each], _given(argument)) if len(each) else None
         for each, argument in zip(places, whole(last).to_pylist(), strict=True)
     ]
-    return pa.array(found, pa.binary())
+    return pa.array(arrays, pa.binary())
 
 
 def _held(values: pa.Array) -> tuple[Values, NDArray[np.bool_]]:

@@ -48,7 +48,7 @@ def entries_of_longs(column: Any) -> pa.Array:
 def entries_of_bytes(column: Any) -> pa.Array:
     """Return the entry of a sparse sketch for each text of bytes, NULL for NULL."""
     array = whole(column)
-    found = np.zeros(len(array), np.uint64)
+    entries = np.zeros(len(array), np.uint64)
     given = array.fill_null(b"")
     offsets = np.frombuffer(given.buffers()[1], np.int32, len(given) + 1, given.offset * 4).astype(np.int64)
     held = given.buffers()[2]
@@ -56,10 +56,10 @@ def entries_of_bytes(column: Any) -> pa.Array:
     lengths = np.diff(offsets)
     short = np.flatnonzero(lengths < _LONG)
     if len(short):
-        found[short] = _hashed(data, offsets[:-1][short], lengths[short])
+        entries[short] = _hashed(data, offsets[:-1][short], lengths[short])
     for row in np.flatnonzero(lengths >= _LONG):
-        found[row] = int.from_bytes(murmur3(given[int(row)].as_py())[:8], "little")
-    return _entries(found, array)
+        entries[row] = int.from_bytes(murmur3(given[int(row)].as_py())[:8], "little")
+    return _entries(entries, array)
 
 
 def _hashed(data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Words:
@@ -107,8 +107,8 @@ def _entries(hashes: Words, given: pa.Array) -> pa.Array:
     high = (behind >> np.uint64(32)).astype(np.int64)
     low = (behind & np.uint64(0xFFFFFFFF)).astype(np.int64)
     zeros = np.where(high > 0, 32 - np.frexp(high)[1], 64 - np.frexp(low)[1])
-    found = ((hashes >> np.uint64(64 - _PREFIX)) << np.uint64(_VALUE_BITS)) | zeros.astype(np.uint64)
-    return pa.array(found.astype(np.uint32), mask=given.is_null().to_numpy(zero_copy_only=False))
+    entries = ((hashes >> np.uint64(64 - _PREFIX)) << np.uint64(_VALUE_BITS)) | zeros.astype(np.uint64)
+    return pa.array(entries.astype(np.uint32), mask=given.is_null().to_numpy(zero_copy_only=False))
 
 
 def sketch(entries: NDArray[Any], bits: int = 12) -> bytes:
@@ -184,10 +184,10 @@ def merged(sketches: Iterable[bytes]) -> bytes:
     entries: list[NDArray[Any]] = []
     registers: NDArray[np.uint8] | None = None
     for data in sketches:
-        found, sparse, full = _opened(data)
-        if bits is not None and found != bits:
-            raise invalid(f"Cannot merge HLLs with different number of buckets: {1 << bits} vs {1 << found}")
-        bits = found
+        opened, sparse, full = _opened(data)
+        if bits is not None and opened != bits:
+            raise invalid(f"Cannot merge HLLs with different number of buckets: {1 << bits} vs {1 << opened}")
+        bits = opened
         if sparse is not None:
             entries.append(sparse)
         elif full is not None:

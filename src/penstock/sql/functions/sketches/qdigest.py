@@ -49,18 +49,18 @@ def of_values(values: NDArray[Any], kind: str) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def as_values(found: NDArray[np.int64], kind: str) -> NDArray[Any]:
+def as_values(encoded: NDArray[np.int64], kind: str) -> NDArray[Any]:
     """Return the values that :func:`of_values` made integers of."""
     if kind == "double":
-        return _ordered(found, 63).view(np.float64)
+        return _ordered(encoded, 63).view(np.float64)
     if kind == "real":
-        return _ordered(found, 31).astype(np.int32).view(np.float32)
-    return found
+        return _ordered(encoded, 31).astype(np.int32).view(np.float32)
+    return encoded
 
 
-def _ordered(found: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+def _ordered(encoded: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
     """Return the bits of floating point numbers with those of negative ones turned but for the sign, and back."""
-    return found ^ ((found >> np.int64(bits)) & np.int64((1 << bits) - 1))
+    return encoded ^ ((encoded >> np.int64(bits)) & np.int64((1 << bits) - 1))
 
 
 def digest(values: NDArray[np.int64], weights: NDArray[Any], error: float) -> Digest:
@@ -105,27 +105,29 @@ def merged(digests: Iterable[bytes]) -> Digest | None:
     return _compressed(Digest(every[0].error, least, greatest, values[new], levels[new], sums))
 
 
-def _compressed(found: Digest) -> Digest:
+def _compressed(digest: Digest) -> Digest:
     """Move the counts of sibling ranges up to the range around them while the three together are few."""
-    if not len(found.values):
-        return found
-    first, last = (int(each) for each in _ends(found.values[[0, -1]], found.levels[[0, -1]]))
-    root = max((first ^ last).bit_length(), int(found.levels.max()))
-    bound = found.counts.sum() // max(int((root + 1) / found.error), 1)
+    if not len(digest.values):
+        return digest
+    first, last = (int(each) for each in _ends(digest.values[[0, -1]], digest.levels[[0, -1]]))
+    root = max((first ^ last).bit_length(), int(digest.levels.max()))
+    bound = digest.counts.sum() // max(int((root + 1) / digest.error), 1)
     if bound < 1:
-        return found
+        return digest
     kept: list[tuple[Bits, NDArray[Any], NDArray[Any]]] = []
-    here = found.levels == 0
-    values, levels, counts = found.values[here], found.levels[here].astype(np.uint8), found.counts[here]
+    here = digest.levels == 0
+    values, levels, counts = digest.values[here], digest.levels[here].astype(np.uint8), digest.counts[here]
     for level in range(1, root + 1):
-        own = found.levels == level
-        values, levels, counts = _level(level, bound, (values, levels, counts), (found.values[own], found.counts[own]), kept)
+        own = digest.levels == level
+        values, levels, counts = _level(
+            level, bound, (values, levels, counts), (digest.values[own], digest.counts[own]), kept
+        )
     kept.append((values, levels, counts))
     values, levels, counts = (np.concatenate([each[at] for each in kept]) for at in range(3))
     given = counts >= _LEAST_COUNT
     values, levels, counts = values[given], levels[given], counts[given]
     order = np.lexsort((levels, _ends(values, levels)))
-    return Digest(found.error, found.least, found.greatest, values[order], levels[order], counts[order])
+    return Digest(digest.error, digest.least, digest.greatest, values[order], levels[order], counts[order])
 
 
 def _level(
@@ -163,16 +165,16 @@ def _shifted(values: Bits, level: int) -> Bits:
     return values >> np.uint64(level) if level < 64 else np.zeros(len(values), np.uint64)
 
 
-def packed(found: Digest) -> bytes:
+def packed(digest: Digest) -> bytes:
     """Return the bytes that are stored: Trino's tree, with a node for each branch."""
-    nodes = np.array(list(_tree(found)), _NODE)
-    return _HEAD.pack(0, found.error, 0.0, 0, found.least, found.greatest, len(nodes)) + nodes.tobytes()
+    nodes = np.array(list(_tree(digest)), _NODE)
+    return _HEAD.pack(0, digest.error, 0.0, 0, digest.least, digest.greatest, len(nodes)) + nodes.tobytes()
 
 
-def _tree(found: Digest) -> Iterator[tuple[int, float, int]]:
+def _tree(digest: Digest) -> Iterator[tuple[int, float, int]]:
     """Yield the structure, count and value of each node in post-order, and of the branches that hold them together."""
     tops: list[tuple[int, int]] = []  # of the trees so far, the value and the level
-    for value, level, count in zip(found.values.tolist(), found.levels.tolist(), found.counts.tolist(), strict=True):
+    for value, level, count in zip(digest.values.tolist(), digest.levels.tolist(), digest.counts.tolist(), strict=True):
         while len(tops) > 1 and _apart(tops[-2], tops[-1]) < _apart(tops[-1], (value, level)):
             yield _branch(tops)
         structure = 0
@@ -217,31 +219,31 @@ def opened(data: bytes) -> Digest:
     return Digest(error, least, greatest, nodes["value"][given].view(np.uint64), levels[given], nodes["count"][given])
 
 
-def value_at(found: Digest, quantile: float) -> int | None:
+def value_at(digest: Digest, quantile: float) -> int | None:
     """Return an upper bound of the value at ``quantile``, None of no values."""
     if not 0 <= quantile <= 1:
         raise invalid("quantile must be between [0,1]")
-    if not len(found.counts):
+    if not len(digest.counts):
         return None
-    sums = np.cumsum(found.counts)
+    sums = np.cumsum(digest.counts)
     at = int(np.searchsorted(sums, quantile * sums[-1], "right"))
     if at == len(sums):
-        return found.greatest
-    return min(_last(found, at), found.greatest)
+        return digest.greatest
+    return min(_last(digest, at), digest.greatest)
 
 
-def _last(found: Digest, at: int) -> int:
-    end = int(_ends(found.values[at : at + 1], found.levels[at : at + 1])[0])
+def _last(digest: Digest, at: int) -> int:
+    end = int(_ends(digest.values[at : at + 1], digest.levels[at : at + 1])[0])
     return end - _SIGN
 
 
-def quantile_at(found: Digest, value: int) -> float | None:
+def quantile_at(digest: Digest, value: int) -> float | None:
     """Return the share of the values below ``value``, None of one outside of the values' range.
 
     Source: Presto's quantile_at_value.
     """
-    if not len(found.counts) or not found.least <= value <= found.greatest:
+    if not len(digest.counts) or not digest.least <= value <= digest.greatest:
         return None
-    below = _ends(found.values, found.levels) < np.uint64(value + _SIGN)
+    below = _ends(digest.values, digest.levels) < np.uint64(value + _SIGN)
     first = int(np.argmin(below)) if not below.all() else len(below)
-    return float(found.counts[:first].sum() / found.counts.sum())
+    return float(digest.counts[:first].sum() / digest.counts.sum())

@@ -126,9 +126,9 @@ def _question(name: str, to_values: bool, many: bool) -> Row:
 
     def write(call: Call) -> exp.Expr:
         engine, given = engine_of(call)
-        found = call.types[1]
-        inner = found.element if many and found is not None else found
-        if (found is not None and many and found.name not in {"array", "unknown"}) or not (
+        asked_type = call.types[1]
+        inner = asked_type.element if many and asked_type is not None else asked_type
+        if (asked_type is not None and many and asked_type.name not in {"array", "unknown"}) or not (
             inner is None or inner.is_number or inner.name == "unknown"
         ):
             raise call.unexpected(f"{name}({call.types[0]}, {_listed(_KINDS[given], many)})")

@@ -52,7 +52,7 @@ def _merged(merge: Callable[[list[bytes]], bytes | None]) -> Callable[[Any], pa.
     """Return the function that merges each row's list of sketches, NULL for none."""
 
     def apply(column: Any) -> pa.Array:
-        lists = ([each for each in row if each is not None] for row in (found or [] for found in _rows(column)))
+        lists = ([each for each in row if each is not None] for row in (sketches or [] for sketches in _rows(column)))
         return pa.array([merge(each) if each else None for each in lists], pa.binary())
 
     return apply
@@ -64,13 +64,13 @@ def _rows(column: Any) -> Any:
 
 
 def _merged_tdigests(sketches: list[bytes]) -> bytes | None:
-    found = tdigest.merged(sketches)
-    return tdigest.packed(found) if found is not None else None
+    digest = tdigest.merged(sketches)
+    return tdigest.packed(digest) if digest is not None else None
 
 
 def _merged_qdigests(sketches: list[bytes]) -> bytes | None:
-    found = qdigest.merged(sketches)
-    return qdigest.packed(found) if found is not None else None
+    digest = qdigest.merged(sketches)
+    return qdigest.packed(digest) if digest is not None else None
 
 
 def _tdigest(values: Values, weights: Values, _: float) -> bytes:
@@ -103,16 +103,16 @@ def _values_of_tdigest(data: bytes, asked: list[float]) -> list[float]:
 
 
 def _quantiles_of_tdigest(data: bytes, asked: list[float]) -> list[float | None]:
-    found = tdigest.opened(data)
-    return [tdigest.quantile_at(found, each) for each in asked]
+    digest = tdigest.opened(data)
+    return [tdigest.quantile_at(digest, each) for each in asked]
 
 
 def _values_of_qdigest(kind: str) -> Callable[[bytes, list[float]], list[Any]]:
     def ask(data: bytes, asked: list[float]) -> list[Any]:
         opened = qdigest.opened(data)
-        found = [qdigest.value_at(opened, each) for each in asked]
-        values = qdigest.as_values(np.array([each or 0 for each in found], np.int64), kind).tolist()
-        return [None if each is None else value for each, value in zip(found, values, strict=True)]
+        quantiles = [qdigest.value_at(opened, each) for each in asked]
+        values = qdigest.as_values(np.array([each or 0 for each in quantiles], np.int64), kind).tolist()
+        return [None if each is None else value for each, value in zip(quantiles, values, strict=True)]
 
     return ask
 
@@ -129,15 +129,15 @@ def _parts(column: Any) -> pa.Array:
     return pa.array([None if data is None else _part(tdigest.opened(data)) for data in whole(column).to_pylist()], _PARTS)
 
 
-def _part(found: tdigest.Digest) -> dict[str, Any]:
-    weights = np.rint(found.weights).astype(np.int64)
+def _part(digest: tdigest.Digest) -> dict[str, Any]:
+    weights = np.rint(digest.weights).astype(np.int64)
     return {
-        "centroid_means": found.means.tolist(),
+        "centroid_means": digest.means.tolist(),
         "centroid_weights": weights.tolist(),
-        "compression": found.compression,
-        "min": found.least,
-        "max": found.greatest,
-        "sum": float((found.means * found.weights).sum()),
+        "compression": digest.compression,
+        "min": digest.least,
+        "max": digest.greatest,
+        "sum": float((digest.means * digest.weights).sum()),
         "count": int(weights.sum()),
     }
 

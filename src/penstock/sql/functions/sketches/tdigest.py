@@ -101,10 +101,10 @@ def _starts(sums: NDArray[np.float64], compression: float) -> list[int]:
         starts.append(start)
 
 
-def packed(found: Digest) -> bytes:
+def packed(digest: Digest) -> bytes:
     """Return the bytes that are stored."""
-    head = _HEAD.pack(0, found.least, found.greatest, found.compression, found.total, len(found.means))
-    return head + found.means.astype("<f8").tobytes() + found.weights.astype("<f8").tobytes()
+    head = _HEAD.pack(0, digest.least, digest.greatest, digest.compression, digest.total, len(digest.means))
+    return head + digest.means.astype("<f8").tobytes() + digest.weights.astype("<f8").tobytes()
 
 
 def opened(data: bytes) -> Digest:
@@ -132,40 +132,40 @@ def merged(digests: Iterable[bytes]) -> Digest | None:
     return _compressed(least, greatest, every[0].compression, means, weights)
 
 
-def scaled(found: Digest, factor: float) -> Digest:
+def scaled(digest: Digest, factor: float) -> Digest:
     """Return the digest with each weight times ``factor``."""
     if not 0 < factor < math.inf:
         raise invalid("Scale factor should be positive.")
-    return replace(found, weights=found.weights * factor)
+    return replace(digest, weights=digest.weights * factor)
 
 
-def value_at(found: Digest, quantile: float) -> float:
+def value_at(digest: Digest, quantile: float) -> float:
     """Return the value at ``quantile`` of the sequence of all values, between clusters by a straight line."""
     if not 0 <= quantile <= 1:
         raise invalid("quantiles should be in [0, 1] range")
-    means, weights = found.means, found.weights
+    means, weights = digest.means, digest.weights
     if len(means) < 2:
         return float(means[0]) if len(means) else math.nan
-    total = found.total
+    total = digest.total
     rank = quantile * total
     first, last = float(weights[0]) / 2, float(weights[-1]) / 2
     if rank < 1:
-        return found.least
+        return digest.least
     if rank < first:
-        return found.least + (rank - 1) / (first - 1) * (float(means[0]) - found.least)
+        return digest.least + (rank - 1) / (first - 1) * (float(means[0]) - digest.least)
     middles = np.cumsum(weights) - weights / 2
     at = int(np.searchsorted(middles, rank, "right")) - 1
     if (total - rank <= last or at == len(means) - 1) and rank <= total - 1 and last > 1:
-        return found.greatest + (total - rank - 1) / (last - 1) * (float(means[-1]) - found.greatest)
+        return digest.greatest + (total - rank - 1) / (last - 1) * (float(means[-1]) - digest.greatest)
     if rank >= total - 1 or at == len(means) - 1:
-        return found.greatest
-    return _between(found, at, rank - float(middles[at]))
+        return digest.greatest
+    return _between(digest, at, rank - float(middles[at]))
 
 
-def _between(found: Digest, at: int, offset: float) -> float:
+def _between(digest: Digest, at: int, offset: float) -> float:
     """Return the value ``offset`` behind the middle of the cluster ``at``; a cluster of one value is not smeared."""
-    left, right = (float(each) for each in found.means[at : at + 2])
-    own, other = (float(each) for each in found.weights[at : at + 2])
+    left, right = (float(each) for each in digest.means[at : at + 2])
+    own, other = (float(each) for each in digest.weights[at : at + 2])
     if own == 1 and offset < own / 2:
         return left
     if other == 1 and offset >= own / 2:
@@ -178,30 +178,30 @@ def _between(found: Digest, at: int, offset: float) -> float:
     return left + offset / length * (right - left)
 
 
-def quantile_at(found: Digest, value: float) -> float | None:
+def quantile_at(digest: Digest, value: float) -> float | None:
     """Return the share of the values below ``value``, and half of those that equal it; None of no values.
 
     Source: Dunning and Ertl, section 2.9, as in Presto's quantile_at_value.
     """
-    means, weights, total = found.means, found.weights, found.total
+    means, weights, total = digest.means, digest.weights, digest.total
     if not len(means):
         return None
-    if value < found.least or value > found.greatest:
-        return float(value > found.greatest)
+    if value < digest.least or value > digest.greatest:
+        return float(value > digest.greatest)
     if value < means[0]:
-        return _at_end(value - found.least, float(means[0]) - found.least, float(weights[0])) / total
+        return _at_end(value - digest.least, float(means[0]) - digest.least, float(weights[0])) / total
     if value > means[-1]:
-        return 1 - _at_end(found.greatest - value, found.greatest - float(means[-1]), float(weights[-1])) / total
+        return 1 - _at_end(digest.greatest - value, digest.greatest - float(means[-1]), float(weights[-1])) / total
     first, behind = (int(np.searchsorted(means, value, side)) for side in ("left", "right"))
     below = float(weights[:first].sum())
     if first < behind:
         return (below + float(weights[first:behind].sum()) / 2) / total
-    return _below_between(found, first - 1, below, value) / total
+    return _below_between(digest, first - 1, below, value) / total
 
 
-def _below_between(found: Digest, at: int, below: float, value: float) -> float:
+def _below_between(digest: Digest, at: int, below: float, value: float) -> float:
     """Return the weight below a value that is between the means of two clusters; ``below`` is that of all before it."""
-    means, weights = found.means, found.weights
+    means, weights = digest.means, digest.weights
     own, other = (0.0 if weight == 1 else float(weight) / 2 for weight in weights[at : at + 2])
     start = below if weights[at] == 1 else below - own
     return start + (own + other) * (value - float(means[at])) / float(means[at + 1] - means[at])
@@ -212,18 +212,18 @@ def _at_end(distance: float, width: float, weight: float) -> float:
     return 0.5 if distance == 0 else 1 + distance / width * max(weight / 2 - 1, 0)
 
 
-def trimmed_mean(found: Digest, lower: float, upper: float) -> float | None:
+def trimmed_mean(digest: Digest, lower: float, upper: float) -> float | None:
     """Return the mean of the values between two quantiles, None if there is none."""
     if not 0 <= lower <= upper <= 1:
         raise invalid("quantiles should be in [0, 1] range, the lower one first")
-    ends = np.clip(np.cumsum(found.weights), lower * found.total, upper * found.total)
-    kept = np.diff(ends, prepend=lower * found.total)
+    ends = np.clip(np.cumsum(digest.weights), lower * digest.total, upper * digest.total)
+    kept = np.diff(ends, prepend=lower * digest.total)
     weight = float(kept.sum())
-    return float((found.means * kept).sum()) / weight if weight > 0 else None
+    return float((digest.means * kept).sum()) / weight if weight > 0 else None
 
 
-def values_at(found: Digest, quantiles: Sequence[float]) -> list[float]:
+def values_at(digest: Digest, quantiles: Sequence[float]) -> list[float]:
     """Return the values at ``quantiles``, which are in order."""
     if list(quantiles) != sorted(quantiles):
         raise invalid("percentiles must be sorted in increasing order")
-    return [value_at(found, each) for each in quantiles]
+    return [value_at(digest, each) for each in quantiles]

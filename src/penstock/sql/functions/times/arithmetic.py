@@ -140,11 +140,11 @@ def _interval(call: Call) -> exp.Expr:
         (re.escape(_SEPARATORS[field]) if at else "") + (r"(\d+(?:\.\d{1,6})?)" if field == "SECOND" else r"(\d+)")
         for at, field in enumerate(fields)
     )
-    found = re.fullmatch(pattern, value.name.strip())
-    if found is None:
+    match = re.fullmatch(pattern, value.name.strip())
+    if match is None:
         raise wrong
-    sign = -1 if negative != (found[1] == "-") else 1
-    numbers = dict(zip(fields, found.groups()[1:], strict=True))
+    sign = -1 if negative != (match[1] == "-") else 1
+    numbers = dict(zip(fields, match.groups()[1:], strict=True))
     if first in {"YEAR", "MONTH"}:
         months = int(numbers.get("YEAR", 0)) * 12 + int(numbers.get("MONTH", 0))
         return call_engine("to_months", exp.Literal.number(sign * months))

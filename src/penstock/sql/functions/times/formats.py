@@ -196,12 +196,12 @@ def _duration(text: str) -> int:
     """Return a duration in milliseconds."""
     if not text:
         raise ValueError("duration is empty")
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise ValueError(f"duration is not a valid data duration string: {text[:100]}")
-    if found[2] not in _UNITS:
-        raise ValueError(f"Unknown time unit: {found[2][:20]}")
-    return int(float(found[1]) * _UNITS[found[2]] + 0.5)
+    if match[2] not in _UNITS:
+        raise ValueError(f"Unknown time unit: {match[2][:20]}")
+    return int(float(match[1]) * _UNITS[match[2]] + 0.5)
 
 
 _NAMES = (("week", 604_800), ("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))

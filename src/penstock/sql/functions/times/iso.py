@@ -18,49 +18,49 @@ _ISO_TIMESTAMP = re.compile(rf"{_DATE}?(?:T(?:{_CLOCK})?{_ZONE}?)?")
 
 def iso_date(text: str) -> datetime.date:
     """Return the date of a text. Raises :class:`ValueError` with Trino's message."""
-    found = _ISO_DATE.fullmatch(text)
-    if found is None:
+    match = _ISO_DATE.fullmatch(text)
+    if match is None:
         raise _malformed(text)
-    return _day(text, found)
+    return _day(text, match)
 
 
 def iso_timestamp(text: str) -> tuple[datetime.datetime, str]:
     """Return the local time of a text, in milliseconds, and its zone. Raises :class:`ValueError` with Trino's message."""
-    found = _ISO_TIMESTAMP.fullmatch(text)
-    if found is None or not text:
+    match = _ISO_TIMESTAMP.fullmatch(text)
+    if match is None or not text:
         raise _malformed(text)
-    zone = zone_name(found["zone"]) if found["zone"] else UTC
+    zone = zone_name(match["zone"]) if match["zone"] else UTC
     if zone is None:
         raise _malformed(text)
-    day = _day(text, found) if found["year"] else datetime.date(1970, 1, 1)
-    hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
+    day = _day(text, match) if match["year"] else datetime.date(1970, 1, 1)
+    hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
     try:
         moment = datetime.datetime(day.year, day.month, day.day, hour, minute, second)
     except ValueError as error:
         raise ValueError(f'Cannot parse "{text[:100]}": {error}') from None
-    return moment + _fraction(found), zone
+    return moment + _fraction(match), zone
 
 
-def _fraction(found: re.Match[str]) -> datetime.timedelta:
+def _fraction(match: re.Match[str]) -> datetime.timedelta:
     """Return the fraction of the last field that is there, in whole milliseconds."""
-    if not found["fraction"]:
+    if not match["fraction"]:
         return datetime.timedelta()
-    unit = 1_000 if found["second"] else 60_000 if found["minute"] else 3_600_000
-    digits = found["fraction"][:9]
+    unit = 1_000 if match["second"] else 60_000 if match["minute"] else 3_600_000
+    digits = match["fraction"][:9]
     return datetime.timedelta(milliseconds=int(digits) * unit // 10 ** len(digits))
 
 
-def _day(text: str, found: re.Match[str]) -> datetime.date:
-    year = int(found["year"])
+def _day(text: str, match: re.Match[str]) -> datetime.date:
+    year = int(match["year"])
     try:
-        if found["week"]:
-            return datetime.date.fromisocalendar(year, int(found["week"]), int(found["weekday"] or 1))
-        if found["ordinal"]:
-            day = datetime.date(year, 1, 1) + datetime.timedelta(days=int(found["ordinal"]) - 1)
+        if match["week"]:
+            return datetime.date.fromisocalendar(year, int(match["week"]), int(match["weekday"] or 1))
+        if match["ordinal"]:
+            day = datetime.date(year, 1, 1) + datetime.timedelta(days=int(match["ordinal"]) - 1)
             if day.year != year:
                 raise ValueError("day of year must be in the range [1,365]")
             return day
-        return datetime.date(year, int(found["month"] or 1), int(found["day"] or 1))
+        return datetime.date(year, int(match["month"] or 1), int(match["day"] or 1))
     except (ValueError, OverflowError) as error:
         raise ValueError(f'Cannot parse "{text[:100]}": {error}') from None
 

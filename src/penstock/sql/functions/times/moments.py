@@ -29,11 +29,11 @@ _WITH_ZONE = f"{_SPACE}({_DAY}(?: {_CLOCK})?)[ ]*([^ 0-9.:].*?)?{_SPACE}"
 
 def zoned_literal(call: Call, text: str) -> exp.Expr:
     """Return a literal of the type timestamp with time zone. Raises Trino's error if it is not one."""
-    found = re.fullmatch(_WITH_ZONE, text)
-    if found is None:
+    match = re.fullmatch(_WITH_ZONE, text)
+    if match is None:
         raise call.wrong(f"'{text[:100]}' is not a valid TIMESTAMP literal", code="INVALID_LITERAL")
-    zone = found[2] or "UTC"
-    wall = exp.cast(exp.Literal.string(found[1]), "TIMESTAMP", dialect="duckdb")
+    zone = match[2] or "UTC"
+    wall = exp.cast(exp.Literal.string(match[1]), "TIMESTAMP", dialect="duckdb")
     shown = zone_name(zone) or zone
     return in_zone(call, call_engine("trino_from_wall", wall, exp.Literal.string(shown)), exp.Literal.string(zone))
 

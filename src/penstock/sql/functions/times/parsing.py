@@ -46,11 +46,11 @@ def parser(pieces: Sequence[Piece], pivot: int | None = 2020) -> Parse:
 
     @lru_cache(maxsize=10_000)
     def parse(text: str) -> tuple[datetime.datetime, str]:
-        found = expression.fullmatch(text)
-        if found is None:
+        match = expression.fullmatch(text)
+        if match is None:
             raise ValueError(f'Invalid format: "{text[:100]}"')
         try:
-            values = _values(names, found.groups(), pivot)
+            values = _values(names, match.groups(), pivot)
             return _resolved(values), str(values.get("zone", UTC))
         except (ValueError, OverflowError) as error:
             raise ValueError(f'Cannot parse "{text[:100]}": {error}') from None
