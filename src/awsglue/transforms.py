@@ -70,8 +70,8 @@ def get_transform(name: str) -> GlueTransform | None:
 
 def describe_transform(name: str) -> str:
     """Return the description of a transform as JSON."""
-    found = get_transform(name)
-    return json.dumps(found.describe() if found else {}, sort_keys=True, indent=4, default=str)
+    transform = get_transform(name)
+    return json.dumps(transform.describe() if transform else {}, sort_keys=True, indent=4, default=str)
 
 
 def __getattr__(name: str) -> Any:

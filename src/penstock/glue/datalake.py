@@ -71,20 +71,20 @@ def datalake_configuration(
     """
     if not formats:
         return {}
-    found = {"spark.sql.extensions": ",".join(_EXTENSIONS[each] for each in formats)}
+    configuration = {"spark.sql.extensions": ",".join(_EXTENSIONS[each] for each in formats)}
     if "delta" in formats:
-        found["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+        configuration["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     if "iceberg" not in formats:
-        return found
+        return configuration
     # What a script has as a comment is often in the job's --conf on AWS.
     script = _COMMENT.sub("", script)
     named = _catalogs(script, arguments)
     for name in named:
-        found |= _prefixed(name, _endpoints(environment))
+        configuration |= _prefixed(name, _endpoints(environment))
     # Iceberg refuses a catalog with both a type and a class; another setting of the script takes the place of ours.
     if CATALOG not in named or not _OWN_CLASS.search(script):
-        found |= catalog_settings(environment, bucket=bucket, folder_lake=folder_lake)
-    return found
+        configuration |= catalog_settings(environment, bucket=bucket, folder_lake=folder_lake)
+    return configuration
 
 
 def _catalogs(script: str, arguments: Sequence[str]) -> list[str]:
@@ -111,15 +111,15 @@ def catalog_settings(environment: Mapping[str, str], *, bucket: str | None, fold
 
 def _endpoints(environment: Mapping[str, str]) -> dict[str, str]:
     """Return where Glue's API and S3 are, by AWS's own variables; keys are found by AWS's chain."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     every = environment.get("AWS_ENDPOINT_URL")
     if glue := environment.get("AWS_ENDPOINT_URL_GLUE") or every:
-        found["glue.endpoint"] = glue
+        settings["glue.endpoint"] = glue
     if region := environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION"):
-        found["client.region"] = region
+        settings["client.region"] = region
     if s3 := environment.get("AWS_ENDPOINT_URL_S3") or every:
-        found |= {"s3.endpoint": s3, "s3.path-style-access": "true"}
-    return found
+        settings |= {"s3.endpoint": s3, "s3.path-style-access": "true"}
+    return settings
 
 
 def _prefixed(name: str, settings: Mapping[str, str]) -> dict[str, str]:

@@ -65,7 +65,7 @@ class Refused:
 
 def refused_name(module: str, name: str) -> Refused:
     """Return what ``module`` has in the place of ``name``. Raises AttributeError if AWS's library has no such name."""
-    found = row(module, name) if not name.startswith("__") else None
-    if found is None or found.status != "refused":
+    known = row(module, name) if not name.startswith("__") else None
+    if known is None or known.status != "refused":
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    return Refused(module, name, found.note)
+    return Refused(module, name, known.note)

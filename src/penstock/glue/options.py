@@ -54,20 +54,20 @@ class Options(SourceOptions):
         unknown: list[str] = []
         place = _place()
         for name in sorted(self._given):
-            found = judged(self.owner, name, self._given[name])
-            if found.status == "refused":
-                raise InvalidInput(f"Option {name} of {self.owner} is not supported.", remedy=found.note)
-            if found.status == "unknown" and strict:
+            outcome = judged(self.owner, name, self._given[name])
+            if outcome.status == "refused":
+                raise InvalidInput(f"Option {name} of {self.owner} is not supported.", remedy=outcome.note)
+            if outcome.status == "unknown" and strict:
                 raise InvalidInput(
-                    f"{title} has no option {name!r}.", remedy=f"{found.note} {PAGE} lists the options.".strip()
+                    f"{title} has no option {name!r}.", remedy=f"{outcome.note} {PAGE} lists the options.".strip()
                 )
-            if found.status == "served" or _said(self.owner, name, place):
+            if outcome.status == "served" or _said(self.owner, name, place):
                 continue
-            if found.status == "unknown":
-                hint = found.note[:1].lower() + found.note[1:].rstrip(".")
+            if outcome.status == "unknown":
+                hint = outcome.note[:1].lower() + outcome.note[1:].rstrip(".")
                 unknown.append(f"{name} ({hint})" if hint else name)
             else:
-                without.setdefault(found.note, []).append(name)
+                without.setdefault(outcome.note, []).append(name)
         told = [f"{title} ignores {', '.join(unknown)}, as AWS does."] if unknown else []
         for note, names in without.items():
             told.append(f"{' and '.join(names)} {'have' if names[1:] else 'has'} no effect here: {note}")

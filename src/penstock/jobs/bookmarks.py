@@ -74,12 +74,12 @@ class BookmarkService:
 
     def get(self, job: str, run_id: str | None = None) -> Bookmark:
         """Return the bookmark, or the one that the run ``run_id`` committed. Raises :class:`EntryNotFound`."""
-        found = self._store.get(BOOKMARKS, job)
-        if found is None or (found.version == 0 and run_id is not None):
+        bookmark = self._store.get(BOOKMARKS, job)
+        if bookmark is None or (bookmark.version == 0 and run_id is not None):
             raise EntryNotFound("the bookmark of job", job)
-        if run_id is None or run_id == found.run_id:
-            return found
-        return replace(found, run_id=run_id, previous_run_id=None, document=_committed(found, run_id))
+        if run_id is None or run_id == bookmark.run_id:
+            return bookmark
+        return replace(bookmark, run_id=run_id, previous_run_id=None, document=_committed(bookmark, run_id))
 
     def read(self, job: str) -> Bookmark:
         """Return the bookmark; a blank one, of version 0, if nothing was committed."""
@@ -93,19 +93,19 @@ class BookmarkService:
         """
         check_document(document)
 
-        def change(found: Bookmark) -> Bookmark:
-            if found.version != version:
-                raise BookmarkMoved(job, version, found.version)
+        def change(stored: Bookmark) -> Bookmark:
+            if stored.version != version:
+                raise BookmarkMoved(job, version, stored.version)
             # A run commits several times: only its last document can be returned to.
-            kept = [each for each in found.history if each[0] != run_id]
-            known = run_id == found.run_id
+            kept = [each for each in stored.history if each[0] != run_id]
+            known = run_id == stored.run_id
             return replace(
-                found,
+                stored,
                 version=version + 1,
-                run=found.run if known else found.run + 1,
+                run=stored.run if known else stored.run + 1,
                 attempt=attempt,
                 run_id=run_id,
-                previous_run_id=found.previous_run_id if known else found.run_id,
+                previous_run_id=stored.previous_run_id if known else stored.run_id,
                 document=document,
                 history=(*kept, (run_id, document))[-_KEPT:],
             )
@@ -117,13 +117,13 @@ class BookmarkService:
         if self._store.get(JOBS, job) is None:
             raise EntryNotFound("job", job)
 
-        def change(found: Bookmark) -> Bookmark:
+        def change(stored: Bookmark) -> Bookmark:
             if run_id is None:
-                return Bookmark(job=job, version=found.version + 1)
-            document = _committed(found, run_id)
-            names = [each[0] for each in found.history]
-            kept = found.history[: names.index(run_id) + 1]
-            return replace(found, version=found.version + 1, run_id=run_id, document=document, history=tuple(kept))
+                return Bookmark(job=job, version=stored.version + 1)
+            document = _committed(stored, run_id)
+            names = [each[0] for each in stored.history]
+            kept = stored.history[: names.index(run_id) + 1]
+            return replace(stored, version=stored.version + 1, run_id=run_id, document=document, history=tuple(kept))
 
         return self._change(job, change)
 
@@ -153,12 +153,12 @@ def check_document(text: str) -> Mapping[str, Any]:
     if count_marks(text.encode(errors="replace"), _MAX_VALUES) > _MAX_VALUES:
         raise InvalidInput(f"The bookmark has more than {_MAX_VALUES:,} values.")
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        document = None
+    if not isinstance(document, dict):
         raise InvalidInput("The bookmark is not a JSON object.")
-    return found
+    return document
 
 
 def _committed(bookmark: Bookmark, run_id: str) -> str:

@@ -74,8 +74,8 @@ class IllegalWorkflow(InvalidInput):
 class BookmarkMoved(ConcurrentModification):
     """Another run committed the job's bookmark first, or it was reset."""
 
-    def __init__(self, job: str, expected: int, found: int) -> None:
+    def __init__(self, job: str, expected: int, actual: int) -> None:
         super().__init__(
-            f"The bookmark of job {job} is at version {found}, and not at {expected} as this run read it.",
+            f"The bookmark of job {job} is at version {actual}, and not at {expected} as this run read it.",
             remedy="Another run of the job committed, or the bookmark was reset: start the job again.",
         )

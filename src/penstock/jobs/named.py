@@ -64,10 +64,10 @@ class NamedEntries(Generic[N]):
 
     def get(self, name: str) -> N:
         """Return one entry. Raises :class:`EntryNotFound`."""
-        found = self._store.get(self._kind, name)
-        if found is None:
+        entry = self._store.get(self._kind, name)
+        if entry is None:
             raise EntryNotFound(self._noun, name)
-        return found
+        return entry
 
     def page(self, *, limit: int, token: str | None = None) -> Page[N]:
         """Return up to ``limit`` entries by name."""
@@ -98,4 +98,4 @@ class TaggedEntries(NamedEntries[T]):
     def change_tags(self, name: str, *, add: Mapping[str, str] | None = None, remove: Sequence[str] = ()) -> None:
         """Add or replace tags, then remove some. Raises :class:`EntryNotFound`, :class:`LimitExceeded`."""
         check_tags(add or {})
-        self._change(name, lambda found: replace(found, tags=changed_tags(found.tags, add or {}, remove)))
+        self._change(name, lambda entry: replace(entry, tags=changed_tags(entry.tags, add or {}, remove)))

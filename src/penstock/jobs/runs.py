@@ -63,19 +63,19 @@ class RunService:
             raise JobsOff("jobs")
         check_arguments(request.arguments)
 
-        def make(found: Job, active: Sequence[JobRun]) -> JobRun:
-            settings = _settings(found, request.settings)
+        def make(definition: Job, active: Sequence[JobRun]) -> JobRun:
+            settings = _settings(definition, request.settings)
             check_settings(settings)
             # Those that wait are before it.
             ahead = [run for run in active if not run.ended and run.id != request.id]
-            full = len(ahead) >= found.concurrent
+            full = len(ahead) >= definition.concurrent
             queued = bool(settings.get("JobRunQueuingEnabled"))
             if full and not queued and request.previous is None:
-                raise TooManyRuns("job", found.name, found.concurrent)
+                raise TooManyRuns("job", definition.name, definition.concurrent)
             if sum(run.state == "WAITING" for run in ahead) >= _MOST_WAITING:
                 remedy = "Stop some, or wait for their ends."
-                raise TooManyEntries(f"waiting runs of job {found.name}", _MOST_WAITING, remedy=remedy)
-            return _new_run(found, request, settings, "WAITING" if full else "STARTING", self._now())
+                raise TooManyEntries(f"waiting runs of job {definition.name}", _MOST_WAITING, remedy=remedy)
+            return _new_run(definition, request, settings, "WAITING" if full else "STARTING", self._now())
 
         added = self._store.add_under(JOBS, job, RUNS, make)
         if added is None:
@@ -86,9 +86,9 @@ class RunService:
     def refuse(self, job: str, request: RunRequest, state: RunState, reason: str) -> None:
         """Record a run that could not be started, with the reason, unless the id is taken or there is no such job."""
 
-        def make(found: Job, _active: Sequence[JobRun]) -> JobRun:
+        def make(definition: Job, _active: Sequence[JobRun]) -> JobRun:
             now = self._now()
-            run = _new_run(found, request, _settings(found, request.settings), state, now)
+            run = _new_run(definition, request, _settings(definition, request.settings), state, now)
             return replace(run, error=reason, completed=now)
 
         self._store.add_under(JOBS, job, RUNS, make)
@@ -100,8 +100,8 @@ class RunService:
         Without arguments, a run again of ``earlier`` has those of that run.
         """
         arguments = request.arguments
-        if not arguments and earlier is not None and (found := self._store.get(RUNS, earlier)) is not None:
-            arguments = found.arguments
+        if not arguments and earlier is not None and (run := self._store.get(RUNS, earlier)) is not None:
+            arguments = run.arguments
         return code_arguments(self._store, job, arguments)
 
     def retry(self, job: str, run_id: str, request: RunRequest) -> JobRun:
@@ -136,10 +136,10 @@ class RunService:
 
     def get(self, job: str, run_id: str) -> JobRun:
         """Return one run. Raises :class:`EntryNotFound`."""
-        found = self._store.get(RUNS, run_id)
-        if found is None or found.scope != job:
+        run = self._store.get(RUNS, run_id)
+        if run is None or run.scope != job:
             raise EntryNotFound("job run", run_id)
-        return found
+        return run
 
     def page(self, job: str, *, limit: int, token: str | None = None) -> Page[JobRun]:
         """Return up to ``limit`` runs, newest first. Raises :class:`EntryNotFound`."""
@@ -198,5 +198,5 @@ def _new_run(job: Job, request: RunRequest, settings: Mapping[str, Any], state: 
 
 
 def _attempt(request: RunRequest) -> int:
-    _, found, number = (request.id or "").rpartition("_attempt_")
-    return int(number) if found and number.isdigit() else 0
+    _, separator, number = (request.id or "").rpartition("_attempt_")
+    return int(number) if separator and number.isdigit() else 0

@@ -45,8 +45,8 @@ class SecurityService(NamedEntries[SecurityConfiguration]):
     def create(self, name: str, encryption: Mapping[str, Any]) -> SecurityConfiguration:
         """Add one. Raises :class:`EntryExists`, and :class:`SettingNotServed` for an encryption that is not done."""
         for part, member in _PARTS.items():
-            found = encryption.get(part) or ()
-            for each in (found,) if isinstance(found, Mapping) else found:
+            settings = encryption.get(part) or ()
+            for each in (settings,) if isinstance(settings, Mapping) else settings:
                 if each.get(member, "DISABLED") != "DISABLED":
                     raise SettingNotServed(f"{member} {each[member]} is not served.", remedy=_REMEDY)
         made = SecurityConfiguration(name=name, encryption=encryption, created=self._now())

@@ -164,10 +164,10 @@ class SessionService:
 
     def get(self, session_id: str) -> Session:
         """Return one session. Raises :class:`EntryNotFound`."""
-        found = self._store.get(SESSIONS, session_id)
-        if found is None:
+        session = self._store.get(SESSIONS, session_id)
+        if session is None:
             raise EntryNotFound("session", session_id)
-        return found
+        return session
 
     def run(self, session_id: str) -> JobRun | None:
         """Return the run that is the session's process."""
@@ -220,7 +220,9 @@ class SessionService:
         status = self.status(self.get(session_id))
         if status != "READY":
             raise IllegalSession(f"Session {session_id} is {status}: statements need READY.")
-        numbered = self._store.change(SESSIONS, session_id, lambda found: replace(found, statements=found.statements + 1))
+        numbered = self._store.change(
+            SESSIONS, session_id, lambda session: replace(session, statements=session.statements + 1)
+        )
         if numbered is None:
             raise EntryNotFound("session", session_id)
         waiting = [each for each in self._store.active(STATEMENTS) if each.session == session_id]
@@ -233,18 +235,18 @@ class SessionService:
     def statement(self, session_id: str, number: int) -> Statement:
         """Return a statement: one of a session that has ended is cancelled. Raises :class:`EntryNotFound`."""
         session = self.get(session_id)
-        found = self._store.get(STATEMENTS, f"{session_id}/{number}")
-        if found is None:
+        statement = self._store.get(STATEMENTS, f"{session_id}/{number}")
+        if statement is None:
             raise EntryNotFound("statement", str(number))
-        return self._of_ended(session, found)
+        return self._of_ended(session, statement)
 
     def statements(self, session_id: str, *, limit: int, token: str | None = None) -> Page[Statement]:
         """Return up to ``limit`` statements in order. Raises :class:`EntryNotFound`."""
         session = self.get(session_id)
 
         def read(after: str | None, count: int) -> Sequence[Statement]:
-            found = self._store.list(STATEMENTS, session_id, after=after, limit=count)
-            return [self._of_ended(session, each) for each in found]
+            page = self._store.list(STATEMENTS, session_id, after=after, limit=count)
+            return [self._of_ended(session, each) for each in page]
 
         return page(f"statements:{session_id}", token, limit, read, lambda each: each.rank, kind=str)
 
@@ -252,10 +254,10 @@ class SessionService:
         """Cancel a statement that waits or runs. Raises :class:`EntryNotFound`."""
         self.statement(session_id, number)
 
-        def request(found: Statement) -> Statement:
-            if found.state == "WAITING":
-                return replace(found, state="CANCELLED", completed=self._now())
-            return replace(found, state="CANCELLING") if found.state == "RUNNING" else found
+        def request(statement: Statement) -> Statement:
+            if statement.state == "WAITING":
+                return replace(statement, state="CANCELLED", completed=self._now())
+            return replace(statement, state="CANCELLING") if statement.state == "RUNNING" else statement
 
         self._store.change(STATEMENTS, f"{session_id}/{number}", request)
 
@@ -268,7 +270,7 @@ class SessionService:
         check_tags(add or {})
         self.get(session_id)
         self._store.change(
-            SESSIONS, session_id, lambda found: replace(found, tags=changed_tags(found.tags, add or {}, remove))
+            SESSIONS, session_id, lambda session: replace(session, tags=changed_tags(session.tags, add or {}, remove))
         )
 
     def take(self, run: JobRun) -> Mapping[str, Any]:
@@ -276,14 +278,14 @@ class SessionService:
         session_id = _session_of(run)
         session = self._store.get(SESSIONS, session_id)
         if session is not None and not session.ready:
-            self._store.change(SESSIONS, session_id, lambda found: replace(found, ready=True))
+            self._store.change(SESSIONS, session_id, lambda entry: replace(entry, ready=True))
         mine = [each for each in self._store.active(STATEMENTS) if each.session == session_id]
         current = next((each for each in mine if each.state in {"RUNNING", "CANCELLING"}), None)
         if current is not None:
             return {"current": current.number, "cancel": current.state == "CANCELLING"}
         for each in mine:
             taken = self._store.change(
-                STATEMENTS, each.key, lambda found: replace(found, state="RUNNING") if found.state == "WAITING" else found
+                STATEMENTS, each.key, lambda entry: replace(entry, state="RUNNING") if entry.state == "WAITING" else entry
             )
             if taken is not None and taken.state == "RUNNING":
                 return {"id": taken.number, "code": taken.code}
@@ -297,8 +299,8 @@ class SessionService:
         """
         state: StatementState = "CANCELLED" if cancelled else "AVAILABLE"
 
-        def record(found: Statement) -> Statement:
-            return replace(found, state=state, output=output, completed=self._now()) if found.active else found
+        def record(statement: Statement) -> Statement:
+            return replace(statement, state=state, output=output, completed=self._now()) if statement.active else statement
 
         self._store.change(STATEMENTS, f"{_session_of(run)}/{number}", record)
 

@@ -19,10 +19,10 @@ def split_settings(text: str) -> Sequence[tuple[str, str]]:
 
     Raises :class:`InvalidInput` for one that is not ``spark.KEY=VALUE``.
     """
-    found = []
+    settings = []
     for each in _NEXT.split(text.strip()) if text.strip() else ():
         key, equals, value = each.partition("=")
         if not equals or not key.startswith("spark."):
             raise InvalidInput(f"'{each[:100]}' in --conf is not a setting of Spark.", remedy="Write spark.KEY=VALUE.")
-        found.append((key.strip(), value.strip()))
-    return found
+        settings.append((key.strip(), value.strip()))
+    return settings

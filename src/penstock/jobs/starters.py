@@ -44,12 +44,12 @@ def code_arguments(store: JobStore, job: str, arguments: Mapping[str, str]) -> S
     One with the value that the job itself has changes nothing. A value that reads as such an argument counts, too: arguments
     become the words of a command line.
     """
-    found = store.get(JOBS, job)
-    if found is None:
+    definition = store.get(JOBS, job)
+    if definition is None:
         return ()
     own = {
-        **(found.settings.get("DefaultArguments") or {}),
-        **(found.settings.get("NonOverridableArguments") or {}),
+        **(definition.settings.get("DefaultArguments") or {}),
+        **(definition.settings.get("NonOverridableArguments") or {}),
     }
     allowed = {each.strip() for each in own.get(STARTER_ARGUMENTS, "").split(",")} - {STARTER_ARGUMENTS}
     named = [

@@ -45,12 +45,12 @@ class Kind(Generic[T]):
     name: str
     entry: type[T]
 
-    def load(self, found: Mapping[str, Any]) -> T:
+    def load(self, document: Mapping[str, Any]) -> T:
         """Return the entry of a JSON document; members of a newer release are left out."""
         known: dict[str, Any] = {}
         for each in fields(self.entry):  # type: ignore[arg-type]
-            if each.name in found:
-                value = found[each.name]
+            if each.name in document:
+                value = document[each.name]
                 if value is not None and "datetime" in str(each.type):
                     value = datetime.fromisoformat(value)
                 known[each.name] = _frozen(value) if isinstance(value, list) else value
@@ -113,8 +113,8 @@ def all_entries(store: JobStore, kind: Kind[T], scope: str = "") -> Iterator[T]:
     """Yield all entries of a scope in the order of their ranks, read in pages."""
     after: str | None = None
     while True:
-        found = store.list(kind, scope, after=after, limit=_PAGE)
-        yield from found
-        if len(found) < _PAGE:
+        page = store.list(kind, scope, after=after, limit=_PAGE)
+        yield from page
+        if len(page) < _PAGE:
             return
-        after = found[-1].rank
+        after = page[-1].rank

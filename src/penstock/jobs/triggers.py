@@ -146,8 +146,8 @@ class TriggerService(TaggedEntries[Trigger]):
         """Replace what ``settings`` has of a trigger. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
         self._check_actions(settings.get("Actions") or ())
 
-        def change(found: Trigger) -> Trigger:
-            changed = replace(found, settings={**found.settings, **settings}, met={}, used={})
+        def change(trigger: Trigger) -> Trigger:
+            changed = replace(trigger, settings={**trigger.settings, **settings}, met={}, used={})
             _check(changed)
             return replace(changed, next_run=next_run(changed, self._now()) if changed.active else None)
 
@@ -155,25 +155,25 @@ class TriggerService(TaggedEntries[Trigger]):
 
     def code_arguments(self, actions: Sequence[Mapping[str, Any]]) -> Mapping[str, Sequence[str]]:
         """Return, by job, the arguments that the author of ``actions`` may only set with the right to update that job."""
-        found = {
+        arguments = {
             (each["JobName"], number): code_arguments(self._store, each["JobName"], each.get("Arguments") or {})
             for number, each in enumerate(actions)
             if each.get("JobName")
         }
-        return {job: names for (job, _), names in found.items() if names}
+        return {job: names for (job, _), names in arguments.items() if names}
 
     def start(self, name: str) -> None:
         """Activate a trigger; one on demand is fired. Raises :class:`EntryNotFound`, and the errors of its actions."""
-        found = self.get(name)
-        if found.type == "ON_DEMAND":
-            self._fire(found)
+        trigger = self.get(name)
+        if trigger.type == "ON_DEMAND":
+            self._fire(trigger)
         else:
             self._change(name, self._activated)
 
     def stop(self, name: str) -> None:
         """Deactivate a trigger. Raises :class:`EntryNotFound`."""
         if self.get(name).type != "ON_DEMAND":
-            self._change(name, lambda found: replace(found, state="DEACTIVATED", next_run=None, met={}))
+            self._change(name, lambda trigger: replace(trigger, state="DEACTIVATED", next_run=None, met={}))
 
     def delete(self, name: str) -> None:
         """Delete a trigger. One that does not exist is no error, as in Glue."""

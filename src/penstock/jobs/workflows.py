@@ -117,7 +117,9 @@ class WorkflowService(TaggedEntries[Workflow]):
     def update(self, name: str, settings: Mapping[str, Any]) -> None:
         """Replace what ``settings`` has of a workflow. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
         _check_properties(settings.get("DefaultRunProperties") or {})
-        self._change(name, lambda found: replace(found, settings={**found.settings, **settings}, modified=self._now()))
+        self._change(
+            name, lambda workflow: replace(workflow, settings={**workflow.settings, **settings}, modified=self._now())
+        )
 
     def triggers(self, name: str) -> Sequence[Trigger]:
         """Return the triggers of a workflow."""
@@ -167,13 +169,13 @@ class WorkflowService(TaggedEntries[Workflow]):
         was not run, :class:`TooManyRuns`.
         """
         self._check_enabled()
-        found = self.run(name, run_id)
-        fired, ends, begun = _resumed(found, self.triggers(name), nodes)
+        earlier = self.run(name, run_id)
+        fired, ends, begun = _resumed(earlier, self.triggers(name), nodes)
         run = WorkflowRun(
             id=_new_id(),
             workflow=name,
             previous=run_id,
-            properties=found.properties,
+            properties=earlier.properties,
             started=self._now(),
             fired=fired,
             ends=ends,
@@ -212,10 +214,10 @@ class WorkflowService(TaggedEntries[Workflow]):
 
     def run(self, name: str, run_id: str) -> WorkflowRun:
         """Return one run. Raises :class:`EntryNotFound`."""
-        found = self._store.get(WORKFLOW_RUNS, run_id)
-        if found is None or found.workflow != name:
+        run = self._store.get(WORKFLOW_RUNS, run_id)
+        if run is None or run.workflow != name:
             raise EntryNotFound("workflow run", run_id)
-        return found
+        return run
 
     def last_run(self, name: str) -> WorkflowRun | None:
         """Return the latest run; None if there is none."""
@@ -234,10 +236,10 @@ class WorkflowService(TaggedEntries[Workflow]):
         """Add or replace properties of a run. Raises :class:`EntryNotFound`, :class:`InvalidInput`."""
         self.run(name, run_id)
 
-        def change(found: WorkflowRun) -> WorkflowRun:
-            changed = {**found.properties, **properties}
+        def change(run: WorkflowRun) -> WorkflowRun:
+            changed = {**run.properties, **properties}
             _check_properties(changed)
-            return replace(found, properties=changed)
+            return replace(run, properties=changed)
 
         self._store.change(WORKFLOW_RUNS, run_id, change)
 
@@ -245,10 +247,10 @@ class WorkflowService(TaggedEntries[Workflow]):
         """Stop a run. Raises :class:`EntryNotFound`, :class:`IllegalWorkflow` if it does not run."""
         self.run(name, run_id)
 
-        def request(found: WorkflowRun) -> WorkflowRun:
-            if found.status != "RUNNING":
-                raise IllegalWorkflow(f"Run {run_id} of workflow {name} is not running: it is {found.status}.")
-            return replace(found, status="STOPPING")
+        def request(run: WorkflowRun) -> WorkflowRun:
+            if run.status != "RUNNING":
+                raise IllegalWorkflow(f"Run {run_id} of workflow {name} is not running: it is {run.status}.")
+            return replace(run, status="STOPPING")
 
         self._store.change(WORKFLOW_RUNS, run_id, request)
         self._wake()
@@ -290,13 +292,13 @@ def _resumed(
 
 def _downstream(triggers: Sequence[Trigger], nodes: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Return ``nodes`` with all that follow from them, and the names of the triggers on the way."""
-    found, passed = set(nodes), set[str]()
+    nodes_after, passed = set(nodes), set[str]()
     while True:
-        new = [each for each in triggers if each.name not in passed and found & {*map(action_node, each.conditions)}]
+        new = [each for each in triggers if each.name not in passed and nodes_after & {*map(action_node, each.conditions)}]
         if not new:
-            return frozenset(found), frozenset(passed)
+            return frozenset(nodes_after), frozenset(passed)
         passed |= {each.name for each in new}
-        found |= {action_node(action) for each in new for action in each.actions}
+        nodes_after |= {action_node(action) for each in new for action in each.actions}
 
 
 def _new_id() -> str:

@@ -73,7 +73,7 @@ def failure_cause(error_lines: Sequence[str], status: int, script: str | None) -
     if status >= 128:
         return signal_cause(status - 128)
     told = _of_traceback(lines, name) or _of_last_line(lines, status)
-    category = next((each for each, found in _CATEGORIES if found.search(told.message)), "UNCLASSIFIED_ERROR")
+    category = next((each for each, pattern in _CATEGORIES if pattern.search(told.message)), "UNCLASSIFIED_ERROR")
     message = told.message
     if message.startswith(_LAUNCH):
         category, message = "LAUNCH_ERROR", message.removeprefix(_LAUNCH)
@@ -103,7 +103,7 @@ def _of_traceback(lines: Sequence[str], script: str | None) -> _Told | None:
         begin = len(lines) - 1 - [*reversed(lines)].index(_BEGIN)
     except ValueError:
         return None
-    frames = [(PurePath(found[1]), int(found[2])) for found in map(_FRAME.match, lines[begin + 1 :]) if found]
+    frames = [(PurePath(match[1]), int(match[2])) for match in map(_FRAME.match, lines[begin + 1 :]) if match]
     at = next((at for at in range(begin + 1, len(lines)) if lines[at] and not lines[at][0].isspace()), None)
     head = _HEAD.match(lines[at]) if at is not None else None
     if at is None or head is None:
@@ -121,7 +121,7 @@ def _of_traceback(lines: Sequence[str], script: str | None) -> _Told | None:
 
 def _lost_jvm(lines: Sequence[str]) -> str:
     """Return what is known of the end of Spark's JVM, which prints nothing but that it had no memory."""
-    memory = next((found[0] for found in map(_NO_MEMORY.search, lines) if found), None)
+    memory = next((match[0] for match in map(_NO_MEMORY.search, lines) if match), None)
     why = f"java.lang.{memory}" if memory else "mostly because memory ran out, or because the machine killed it"
     return f"Spark's JVM has ended: {why}. Give the job a larger WorkerType, or collect less."
 
@@ -151,7 +151,7 @@ def _of_java(lines: Sequence[str]) -> tuple[str, str] | None:
 
     An error of a Python function in a task is told inside a Java one, by its own traceback.
     """
-    found: tuple[str, str] | None = None
+    cause: tuple[str, str] | None = None
     for at, line in enumerate(lines):
         match = _JAVA.match(line)
         if match is None:
@@ -159,9 +159,9 @@ def _of_java(lines: Sequence[str]) -> tuple[str, str] | None:
         kind = match[1].rpartition(".")[2].rpartition("$")[2]
         if kind == "PythonException":
             return _of_python_inside(lines[at:]) or (kind, _first_sentence(match[2] or "", lines[at + 1 :]))
-        if found is None or kind not in _WRAPPERS:
-            found = (kind, _first_sentence(match[2] or "", lines[at + 1 :]))
-    return found
+        if cause is None or kind not in _WRAPPERS:
+            cause = (kind, _first_sentence(match[2] or "", lines[at + 1 :]))
+    return cause
 
 
 def _of_python_inside(lines: Sequence[str]) -> tuple[str, str] | None:

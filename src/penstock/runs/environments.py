@@ -115,20 +115,20 @@ class Environments:
         for each in ("sets", "environments"):
             durable.make_folder(self._folder / each, mode=0o755)
         record = self._folder / "sets" / f"{self._set_of(modules, wheels)}.json"
-        found = self._held(record)
-        if found is not None:
-            return found
+        environment = self._held(record)
+        if environment is not None:
+            return environment
         try:
             lock = file_lock(self._folder / "lock", patience=_WAIT_SECONDS)
             with lock:
-                found = self._held(record)  # another run has made it meanwhile
-                if found is None:
+                environment = self._held(record)  # another run has made it meanwhile
+                if environment is None:
                     self._make(modules, wheels, record)
-                    found = self._held(record)
+                    environment = self._held(record)
         except TimeoutError:
             raise EnvironmentProblem(f"Another run has installed modules for {_WAIT_SECONDS:.0f} seconds.") from None
-        assert found is not None
-        return found
+        assert environment is not None
+        return environment
 
     def _set_of(self, modules: PythonModules, wheels: Sequence[Path]) -> str:
         asked = {
@@ -193,8 +193,8 @@ class Environments:
             "--target", str(making / "modules"), "--report", str(report), *asked, making=making, read=folders, online=online
         )
         infos = [each["download_info"] for each in _installed(report)]
-        found = {unquote(urlsplit(each["url"]).path).rpartition("/")[2]: each for each in infos}
-        return {name: found[name]["archive_info"]["hashes"]["sha256"] for name in sorted(found)}
+        hashes = {unquote(urlsplit(each["url"]).path).rpartition("/")[2]: each for each in infos}
+        return {name: hashes[name]["archive_info"]["hashes"]["sha256"] for name in sorted(hashes)}
 
     def _pip(self, *arguments: str, making: Path, read: tuple[Path, ...], online: bool) -> None:
         pip, own = _pip()
@@ -271,8 +271,8 @@ class Environments:
 
     def _make_room(self) -> None:
         """Remove the environments that were used longest ago, except those that runs use now."""
-        found = sorted((each for each in (self._folder / "environments").iterdir() if each.is_dir()), key=_last_use)
-        for old in found[: max(0, len(found) - _MOST_ENVIRONMENTS + 1)]:
+        environments = sorted((each for each in (self._folder / "environments").iterdir() if each.is_dir()), key=_last_use)
+        for old in environments[: max(0, len(environments) - _MOST_ENVIRONMENTS + 1)]:
             with old.with_suffix(".lock").open("ab") as lock, contextlib.suppress(BlockingIOError):
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # Renamed first: what is half removed is not used.
@@ -285,12 +285,12 @@ def _installed(report: Path) -> Sequence[Mapping[str, Any]]:
     if report.stat().st_size > _MOST_REPORT:
         raise InvalidInput(f"pip's report on the modules of {MODULES} has more than {_MOST_REPORT:,} bytes.")
     try:
-        found: Sequence[Mapping[str, Any]] = read_json(report.read_bytes(), most=_REPORT_VALUES, deepest=_REPORT_DEPTH)[
+        packages: Sequence[Mapping[str, Any]] = read_json(report.read_bytes(), most=_REPORT_VALUES, deepest=_REPORT_DEPTH)[
             "install"
         ]
     except ValueError as error:
         raise InvalidInput(f"pip's report on the modules of {MODULES} cannot be read: {error}.") from None
-    return found
+    return packages
 
 
 def _key(locked: Mapping[str, str]) -> str:
@@ -310,10 +310,10 @@ def _sha256(file: Path) -> str:
 
 def _read(record: Path) -> Mapping[str, str] | None:
     try:
-        found: Mapping[str, str] = json.loads(record.read_bytes())
+        packages: Mapping[str, str] = json.loads(record.read_bytes())
     except FileNotFoundError:
         return None
-    return found
+    return packages
 
 
 def _last_use(folder: Path) -> float:
@@ -340,8 +340,8 @@ def _pip() -> tuple[list[str], tuple[Path, ...]]:
     """Return how this Python starts pip, and what that reads: the installed one, or the one that comes with Python."""
     if importlib.util.find_spec("pip") is not None:
         return ["-m", "pip"], ()
-    found = importlib.util.find_spec("ensurepip")
-    bundled = sorted(Path(str(found.origin)).parent.glob("_bundled/pip-*.whl")) if found is not None else []
+    spec = importlib.util.find_spec("ensurepip")
+    bundled = sorted(Path(str(spec.origin)).parent.glob("_bundled/pip-*.whl")) if spec is not None else []
     if not bundled:
         raise EnvironmentProblem("There is no pip to install modules with.", remedy="Install pip into the server's Python.")
     return [str(bundled[-1] / "pip")], (bundled[-1],)

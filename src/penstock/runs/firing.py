@@ -52,12 +52,12 @@ def action_crawl_id(trigger: str, cause: str, number: int) -> str:
 
 def last_attempt(store: JobStore, run_id: str) -> JobRun | None:
     """Return a run, or the last of its retries; None if it was not started."""
-    found = store.get(RUNS, run_id)
-    while found is not None:
-        again = store.get(RUNS, f"{run_id}_attempt_{found.attempt + 1}")
+    latest = store.get(RUNS, run_id)
+    while latest is not None:
+        again = store.get(RUNS, f"{run_id}_attempt_{latest.attempt + 1}")
         if again is None:
-            return found
-        found = again
+            return latest
+        latest = again
     return None
 
 
@@ -131,10 +131,10 @@ class TriggerRunner:
             self._start_due(trigger, due)
         claimed = False
 
-        def claim(found: Trigger) -> Trigger:
+        def claim(trigger: Trigger) -> Trigger:
             nonlocal claimed
-            claimed = found.active and found.next_run == due
-            return replace(found, next_run=next_run(found, now)) if claimed else found
+            claimed = trigger.active and trigger.next_run == due
+            return replace(trigger, next_run=next_run(trigger, now)) if claimed else trigger
 
         self._store.change(TRIGGERS, trigger.name, claim)
         if claimed and late:
@@ -171,9 +171,9 @@ class TriggerRunner:
         """Note that a condition is met, and fire the trigger if that is enough."""
         place = str(number)
 
-        def meet(found: Trigger) -> Trigger:
+        def meet(trigger: Trigger) -> Trigger:
             # Another server, or one that was killed, may have fired the trigger with it.
-            return found if found.used.get(place) == event else replace(found, met={**found.met, place: event})
+            return trigger if trigger.used.get(place) == event else replace(trigger, met={**trigger.met, place: event})
 
         trigger = self._store.change(TRIGGERS, name, meet)
         if trigger is None or not trigger.active or trigger.met.get(place) != event:
@@ -183,9 +183,9 @@ class TriggerRunner:
         events = sorted(trigger.met.values()) if not trigger.any_condition else [event]
         self._all_actions(trigger, " ".join(events), predecessors=[each for each in events if not each.startswith("crawl ")])
 
-        def use(found: Trigger) -> Trigger:
-            left = {key: each for key, each in found.met.items() if each not in events}
-            return replace(found, met=left, used={**found.used, **trigger.met})
+        def use(current: Trigger) -> Trigger:
+            left = {key: each for key, each in current.met.items() if each not in events}
+            return replace(current, met=left, used={**current.used, **trigger.met})
 
         self._store.change(TRIGGERS, name, use)
 
@@ -229,12 +229,12 @@ class TriggerRunner:
         if run.status == "RUNNING":
             ready = [each.name for each in triggers.values() if each.name not in run.fired and _holds(each, ends)]
             if ready:
-                self._change(run, lambda found: replace(found, fired=(*found.fired, *ready)))
+                self._change(run, lambda stored: replace(stored, fired=(*stored.fired, *ready)))
                 return
         if not pending:
             status: WorkflowStatus = "STOPPED" if run.status == "STOPPING" else "COMPLETED"
             error = " ".join(run.failed.values())[:2_000] or None
-            self._change(run, lambda found: replace(found, status=status, error=error, completed=self._now(), ends=places))
+            self._change(run, lambda stored: replace(stored, status=status, error=error, completed=self._now(), ends=places))
 
     def _action_end(
         self, run: WorkflowRun, trigger: Trigger, number: int, action: Mapping[str, Any]
@@ -245,10 +245,10 @@ class TriggerRunner:
             return run, run.ends[place]["state"] if place in run.ends else "ERROR"
         if action.get("CrawlerName"):
             return self._crawl_end(run, place, action["CrawlerName"], action_crawl_id(trigger.name, run.id, number))
-        found = last_attempt(self._store, action_run_id(trigger.name, run.id, number))
-        if found is None and run.status == "STOPPING":
+        attempt = last_attempt(self._store, action_run_id(trigger.name, run.id, number))
+        if attempt is None and run.status == "STOPPING":
             return run, "STOPPED"
-        if found is None:
+        if attempt is None:
             before = self._before(run, trigger)
             request = _request(trigger, run.id, number, action, workflow=run, predecessors=before)
             try:
@@ -257,9 +257,9 @@ class TriggerRunner:
                 _raise_if_it_may_pass(error)
                 return self._change(run, _failing(place, str(error))), "ERROR"
             return run, None
-        if run.status == "STOPPING" and not found.ended and found.state != "STOPPING":
-            self._runs.stop(found.job, found.id)
-        return run, found.state if _is_final(found) or (found.ended and run.status == "STOPPING") else None
+        if run.status == "STOPPING" and not attempt.ended and attempt.state != "STOPPING":
+            self._runs.stop(attempt.job, attempt.id)
+        return run, attempt.state if _is_final(attempt) or (attempt.ended and run.status == "STOPPING") else None
 
     def _crawl_end(self, run: WorkflowRun, place: str, name: str, crawl_id: str) -> tuple[WorkflowRun, str | None]:
         state = self._crawls.state(name, crawl_id)
@@ -275,20 +275,20 @@ class TriggerRunner:
                 return self._change(run, _failing(place, str(error))), "ERROR"
         if crawl_id not in run.crawls:
             now = self._now().isoformat()
-            run = self._change(run, lambda found: replace(found, crawls={**found.crawls, crawl_id: now}))
+            run = self._change(run, lambda stored: replace(stored, crawls={**stored.crawls, crawl_id: now}))
         return run, None if state in {None, "RUNNING"} else state
 
     def _before(self, run: WorkflowRun, trigger: Trigger) -> Sequence[str]:
         """Return the runs whose ends fired a trigger of a workflow's run."""
         wanted = {condition.get("JobName") for condition in trigger.conditions}
-        found = []
+        keys = []
         for each in self._workflows.triggers(run.workflow):
             for number, action in enumerate(each.actions):
                 if action.get("JobName") in wanted and each.name in run.fired:
                     started_by = run.run_of(f"{each.name}/{number}")
                     before = last_attempt(self._store, action_run_id(each.name, started_by, number))
-                    found += [f"{before.job}/{before.id}"] if before is not None else []
-        return found
+                    keys += [f"{before.job}/{before.id}"] if before is not None else []
+        return keys
 
     def _change(self, run: WorkflowRun, change: Callable[[WorkflowRun], WorkflowRun]) -> WorkflowRun:
         return self._store.change(WORKFLOW_RUNS, run.id, change) or run
@@ -324,11 +324,11 @@ def _raise_if_it_may_pass(error: PenstockError) -> None:
 
 
 def _failing(place: str, reason: str) -> Callable[[WorkflowRun], WorkflowRun]:
-    return lambda found: replace(found, failed={**found.failed, place: reason})
+    return lambda run: replace(run, failed={**run.failed, place: reason})
 
 
 def _seeing(crawler: str, crawl: str) -> Callable[[Trigger], Trigger]:
-    return lambda found: replace(found, crawls={**found.crawls, crawler: crawl})
+    return lambda trigger: replace(trigger, crawls={**trigger.crawls, crawler: crawl})
 
 
 def _holds(trigger: Trigger, ends: Mapping[str, str]) -> bool:

@@ -163,10 +163,10 @@ class RunFolder:
 
     def _read(self, name: str) -> Mapping[str, Any] | None:
         try:
-            found: Mapping[str, Any] = orjson.loads((self.root / name).read_bytes())
+            document: Mapping[str, Any] = orjson.loads((self.root / name).read_bytes())
         except FileNotFoundError:
             return None
-        return found
+        return document
 
     def give(self, uid: int, gid: int) -> None:
         """Make what the run reads and writes another user's."""

@@ -79,13 +79,13 @@ def _modules(plan: Mapping[str, Any], folder: RunFolder) -> Path | None:
     )
     modules = PythonModules(wanted["requirements"], wanted["wheels"])
     with environments.fetched(modules, folder.root / "wheels") as wheels:
-        found, lock = environments.of(modules, wheels)
+        environment, lock = environments.of(modules, wheels)
     if folder.scratch is None:
         os.set_inheritable(lock, True)  # held for as long as the run's process lives
-        return found
+        return environment
     # The run's user cannot enter the home.
     own = folder.tmp / "python-modules"
-    shutil.copytree(found, own, dirs_exist_ok=True)
+    shutil.copytree(environment, own, dirs_exist_ok=True)
     os.close(lock)
     return own
 

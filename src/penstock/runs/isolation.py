@@ -124,8 +124,8 @@ class Isolation:
             return
         parent = folder.scratch.parent
         parent.mkdir(mode=0o711, exist_ok=True)
-        found = parent.lstat()
-        if found.st_uid != 0 or not parent.is_dir() or parent.is_symlink():
+        status = parent.lstat()
+        if status.st_uid != 0 or not parent.is_dir() or parent.is_symlink():
             raise EnvironmentProblem(f"The folder {parent} is not the server's.", remedy="Remove it.")
         parent.chmod(0o711)
         durable.make_folder(folder.scratch, mode=0o700)
@@ -141,7 +141,7 @@ class Isolation:
         proxies = [value for name, value in environment.items() if _PROXIES.fullmatch(name)]
         ports = {*self.connect, *filter(None, map(port_of, [*urls, *proxies]))}
         user = self.system_user()
-        found = Confinement(
+        confinement = Confinement(
             read=(*self._read(environment), folder.command),
             write=(
                 *((folder.work, folder.tmp, folder.log.parent) if folder.scratch is None else (folder.scratch,)),
@@ -153,17 +153,17 @@ class Isolation:
             user=None if user is None else (user.uid, user.gid),
             sandbox=self.sandbox,
         )
-        self._check_private(found)
-        return found
+        self._check_private(confinement)
+        return confinement
 
     def _read(self, environment: Mapping[str, str]) -> tuple[Path, ...]:
         return needed(environment, *self.readable)
 
     def _check_private(self, confinement: Confinement) -> None:
-        found = overlaps(confinement, self.private) if self.sandbox else None
-        if found is not None:
+        overlapping = overlaps(confinement, self.private) if self.sandbox else None
+        if overlapping is not None:
             raise EnvironmentProblem(
-                f"{found[0]} is in {found[1]}, which runs of jobs read.",
+                f"{overlapping[0]} is in {overlapping[1]}, which runs of jobs read.",
                 remedy="Move the server's home, or its lake, elsewhere.",
             )
 
@@ -181,19 +181,19 @@ def _system_user(isolation: Isolation) -> SystemUser | None:
                 remedy="Start the server as root, or without --jobs-user.",
             )
         return None
-    found = users.named_user(isolation.user) if isolation.user is not None else None
-    if found is None and not users.runs_python(users.nobody(), isolation.scratch):
+    user = users.named_user(isolation.user) if isolation.user is not None else None
+    if user is None and not users.runs_python(users.nobody(), isolation.scratch):
         _LOG.info("Runs of jobs are in the sandbox alone, without %s", _NO_USERS)
         return None
-    found = found or users.own_user(isolation.account)
-    if found is not None and not users.runs_python(found, isolation.scratch):
+    user = user or users.own_user(isolation.account)
+    if user is not None and not users.runs_python(user, isolation.scratch):
         raise EnvironmentProblem(
-            f"The user {found.name} cannot start this Python, or cannot enter {isolation.scratch}.",
+            f"The user {user.name} cannot start this Python, or cannot enter {isolation.scratch}.",
             remedy="Install Python and Penstock where every user can read them, and name a folder with --jobs-scratch.",
         )
-    if found is None:
+    if user is None:
         _LOG.info("Runs of jobs have no system users of their own: this machine has no useradd.")
-    return found
+    return user
 
 
 def port_of(url: str) -> int | None:

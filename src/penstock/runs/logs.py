@@ -103,12 +103,12 @@ def read_log(folder: Path, *, place: str | None, limit: int, backward: bool = Fa
     events: list[LogEvent] = []
     begin = end = f"{number}:{offset}"
     length = 0
-    for first, (found, behind) in enumerate(_rows(folder, number, offset)):
+    for first, (row, behind) in enumerate(_rows(folder, number, offset)):
         begin = begin if first else end
-        length += len(found.message)
+        length += len(row.message)
         if len(events) == limit or (events and length > _PAGE_CHARACTERS):
             break
-        events.append(found)
+        events.append(row)
         end = behind
     return LogPage(events=events, begin=begin, end=end)
 
@@ -143,12 +143,12 @@ def _backward(folder: Path, place: str | None, limit: int) -> LogPage:
     until = _parsed(place) if place else None
     kept: deque[tuple[LogEvent, str, str]] = deque()
     before, length = "0:0", 0
-    for found, behind in _rows(folder, 0, 0):
+    for row, behind in _rows(folder, 0, 0):
         if until is not None and _parsed(behind) > until:
             break
-        kept.append((found, before, behind))
+        kept.append((row, before, behind))
         before = behind
-        length += len(found.message)
+        length += len(row.message)
         while len(kept) > limit or (len(kept) > 1 and length > _PAGE_CHARACTERS):
             length -= len(kept.popleft()[0].message)
     if not kept:

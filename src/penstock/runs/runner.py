@@ -183,8 +183,8 @@ class JobRunner:
     def _reap(self, active: Mapping[str, JobRun]) -> None:
         """Forget the supervisors that have ended, whose ends were recorded; end those whose runs were given up meanwhile."""
         for run_id, child in list(self._children.items()):
-            found = active.get(run_id) or self._store.get(RUNS, run_id)
-            if found is not None and not found.ended:
+            run = active.get(run_id) or self._store.get(RUNS, run_id)
+            if run is not None and not run.ended:
                 continue
             if child.poll() is not None:
                 del self._children[run_id]
@@ -196,7 +196,7 @@ class JobRunner:
         limit = (run.settings.get("ExecutionProperty") or {}).get("MaxConcurrentRuns") or 1
         ahead = [each for each in runs if each.scope == run.scope and (each.state in RUNNING or each.state == "WAITING")]
         if ahead.index(run) < limit and sum(each.state in RUNNING for each in ahead) < limit:
-            self._change(run, lambda found: replace(found, state="STARTING") if found.state == "WAITING" else found)
+            self._change(run, lambda stored: replace(stored, state="STARTING") if stored.state == "WAITING" else stored)
             self._wake.set()
 
     def _claim(self, run: JobRun) -> bool:
@@ -204,11 +204,11 @@ class JobRunner:
         token = f"{self._settings.account}.{run.id}.{secrets.token_urlsafe(32)}"
         digest = hashlib.sha256(token.encode()).hexdigest()
 
-        def take(found: JobRun) -> JobRun:
-            if found.owner is not None or found.state != "STARTING":
-                return found
+        def take(stored: JobRun) -> JobRun:
+            if stored.owner is not None or stored.state != "STARTING":
+                return stored
             now = self._now()
-            return replace(found, owner=self._owner, host=self._host, heartbeat=now, modified=now, token=digest)
+            return replace(stored, owner=self._owner, host=self._host, heartbeat=now, modified=now, token=digest)
 
         if self._change(run, take).token != digest:
             return False
@@ -259,10 +259,10 @@ class JobRunner:
             self._finish(run, "FAILED", error=error)
             return False
 
-        def take(found: JobRun) -> JobRun:
-            if (found.owner, found.heartbeat) != (run.owner, run.heartbeat) or found.ended:
-                return found
-            return replace(found, owner=self._owner, heartbeat=now)
+        def take(stored: JobRun) -> JobRun:
+            if (stored.owner, stored.heartbeat) != (run.owner, run.heartbeat) or stored.ended:
+                return stored
+            return replace(stored, owner=self._owner, heartbeat=now)
 
         return self._change(run, take).owner == self._owner
 
@@ -295,7 +295,7 @@ class JobRunner:
                 self._record(run, late)
             elif begun is None and child is None:
                 # The server ended before it started the supervisor.
-                self._change(run, lambda found: replace(found, owner=None) if found.owner == self._owner else found)
+                self._change(run, lambda stored: replace(stored, owner=None) if stored.owner == self._owner else stored)
             else:
                 # The kernel has killed the run's process, and not what that started.
                 kill_strays(self._settings.account, run.id)
@@ -312,12 +312,12 @@ class JobRunner:
         if not newly and (begun is None or now - (run.heartbeat or run.started) < _HEARTBEAT):
             return
 
-        def beat(found: JobRun) -> JobRun:
-            if found.owner != self._owner or found.ended:
-                return found
-            began = found.began or (datetime.fromisoformat(begun["begun"]) if begun is not None else None)
-            state: RunState = "RUNNING" if found.state == "STARTING" else found.state
-            return replace(found, state=state, began=began, heartbeat=now, modified=now)
+        def beat(stored: JobRun) -> JobRun:
+            if stored.owner != self._owner or stored.ended:
+                return stored
+            began = stored.began or (datetime.fromisoformat(begun["begun"]) if begun is not None else None)
+            state: RunState = "RUNNING" if stored.state == "STARTING" else stored.state
+            return replace(stored, state=state, began=began, heartbeat=now, modified=now)
 
         self._change(run, beat)
 
@@ -338,12 +338,12 @@ class JobRunner:
     ) -> None:
         now = self._now()
 
-        def end(found: JobRun) -> JobRun:
-            if found.ended:
-                return found
+        def end(stored: JobRun) -> JobRun:
+            if stored.ended:
+                return stored
             end_time = completed or now
             return replace(
-                found, state=state, error=error, began=began or found.began, completed=end_time, modified=now, token=None
+                stored, state=state, error=error, began=began or stored.began, completed=end_time, modified=now, token=None
             )
 
         if self._change(run, end).state in ENDED:
@@ -360,7 +360,7 @@ class JobRunner:
                 if error.fault == "server":
                     raise  # it is tried again
                 _LOG.warning("run %s of job %s: what follows its end is left out: %s", run.id, run.job, error)
-        self._change(run, lambda found: replace(found, handled=True))
+        self._change(run, lambda stored: replace(stored, handled=True))
 
     def _stale(self, run: JobRun) -> bool:
         return self._now() - run.modified > _DEAD_AFTER or (run.error or "").startswith("The machine ")

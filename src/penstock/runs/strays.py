@@ -20,24 +20,24 @@ _PROC = Path("/proc")
 def kill_strays(account: str, run_id: str) -> int:
     """Kill the processes of a run, except this one, and return how many were found."""
     mark = f"{RUN_TOKEN}={account}.{run_id}.".encode()
-    found = [pid for pid in _others() if _has(pid, mark)]
-    for pid in found:
+    strays = [pid for pid in _others() if _has(pid, mark)]
+    for pid in strays:
         try:
             os.kill(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             continue
-    return len(found)
+    return len(strays)
 
 
 def kill_children() -> int:
     """Kill every child of this process, and theirs, which become its children; return how many were found."""
     count = 0
-    while found := [pid for pid in _others() if _parent(pid) == os.getpid()]:
-        count += len(found)
-        for pid in found:
+    while children := [pid for pid in _others() if _parent(pid) == os.getpid()]:
+        count += len(children)
+        for pid in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        for pid in found:
+        for pid in children:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
     return count

@@ -23,7 +23,7 @@ def catalog_configuration(
     jars of the groups ``iceberg`` and ``iceberg-aws`` have to be on the class path. ``folder_lake`` says that ``s3://`` is
     the embedded lake's folder.
     """
-    found = {
+    configuration = {
         "spark.sql.catalogImplementation": "hive",
         "spark.hadoop.hive.metastore.uris": metastore_uri,
         "spark.sql.warehouse.dir": warehouse,
@@ -31,8 +31,8 @@ def catalog_configuration(
         "spark.sql.hive.metastorePartitionPruningFallbackOnException": "true",
     }
     if not iceberg:
-        return found
-    found |= {
+        return configuration
+    configuration |= {
         "spark.sql.extensions": _EXTENSIONS,
         _CATALOG: "org.apache.iceberg.spark.SparkSessionCatalog",
         f"{_CATALOG}.type": "glue",
@@ -41,11 +41,11 @@ def catalog_configuration(
     }
     every = environment.get("AWS_ENDPOINT_URL")
     if glue := environment.get("AWS_ENDPOINT_URL_GLUE") or every:
-        found[f"{_CATALOG}.glue.endpoint"] = glue
+        configuration[f"{_CATALOG}.glue.endpoint"] = glue
     if region := environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION"):
-        found[f"{_CATALOG}.client.region"] = region
+        configuration[f"{_CATALOG}.client.region"] = region
     if folder_lake:
-        found[f"{_CATALOG}.io-impl"] = "org.apache.iceberg.hadoop.HadoopFileIO"
+        configuration[f"{_CATALOG}.io-impl"] = "org.apache.iceberg.hadoop.HadoopFileIO"
     elif s3 := environment.get("AWS_ENDPOINT_URL_S3") or every:
-        found |= {f"{_CATALOG}.s3.endpoint": s3, f"{_CATALOG}.s3.path-style-access": "true"}
-    return found
+        configuration |= {f"{_CATALOG}.s3.endpoint": s3, f"{_CATALOG}.s3.path-style-access": "true"}
+    return configuration

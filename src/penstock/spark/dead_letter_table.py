@@ -83,10 +83,10 @@ class LetterTable:
         columns = ["date", "pipeline", "reason", "attempt", "kafka_timestamp"]
         for batch in self._data.to_batches(columns=columns, batch_size=_ROWS):
             table = pa.Table.from_batches([batch])
-            found = table.group_by(columns[:4]).aggregate(
+            groups = table.group_by(columns[:4]).aggregate(
                 [("kafka_timestamp", "count"), ("kafka_timestamp", "min"), ("kafka_timestamp", "max"), ([], "count_all")]
             )
-            for row in found.to_pylist():
+            for row in groups.to_pylist():
                 key = (row["date"] or "", row["pipeline"] or "", row["reason"] or "", row["attempt"] or 0)
                 known = counts.setdefault(key, [0, None, None])
                 known[0] += row["count_all"]

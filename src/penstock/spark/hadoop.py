@@ -110,7 +110,7 @@ class HadoopFiles:
         if here is not None:
             cut = len(here.rstrip("/"))
             return {folder.rstrip("/") + path[cut:]: size for path, size in self._here.walk(here).items()}
-        root, found = folder.rstrip("/"), {}
+        root, sizes = folder.rstrip("/"), {}
         try:
             with _calls(folder):
                 files, path = self._open(root)
@@ -118,10 +118,10 @@ class HadoopFiles:
                 listing = files.listFiles(path, True)
                 while listing.hasNext():
                     status = listing.next()
-                    found[root + str(status.getPath().toUri().getPath())[prefix:]] = int(status.getLen())
+                    sizes[root + str(status.getPath().toUri().getPath())[prefix:]] = int(status.getLen())
         except FileNotFoundError:
             return {}
-        return dict(sorted(found.items()))
+        return dict(sorted(sizes.items()))
 
     def exists(self, path: str) -> bool:
         """See :class:`~penstock.lake.files.FileSystem`."""

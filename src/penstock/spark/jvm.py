@@ -123,10 +123,10 @@ def lost_jvm(error: BaseException) -> bool:
 def _kills_for_memory() -> int:
     """Return how many processes the kernel's out-of-memory killer has killed on this machine since it started."""
     try:
-        found = re.search(r"^oom_kill (\d+)$", _VMSTAT.read_text(), re.MULTILINE)
+        match = re.search(r"^oom_kill (\d+)$", _VMSTAT.read_text(), re.MULTILINE)
     except OSError:
         return 0
-    return int(found[1]) if found else 0
+    return int(match[1]) if match else 0
 
 
 def forget_session(session: SparkSession | None) -> None:

@@ -86,7 +86,7 @@ def _last_batches(path: Path) -> set[tuple[str, int]]:
     """Return queries and batches of the file's last lines; a line that a kill cut short is completed by a line break."""
     if not path.exists():
         return set()
-    found: set[tuple[str, int]] = set()
+    batches: set[tuple[str, int]] = set()
     with path.open("rb+") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _TAIL_BYTES))
@@ -96,7 +96,7 @@ def _last_batches(path: Path) -> set[tuple[str, int]]:
     for line in tail.splitlines():
         try:
             entry = json.loads(line)
-            found.add((str(entry["query"]), int(entry["batch"])))
+            batches.add((str(entry["query"]), int(entry["batch"])))
         except (ValueError, KeyError, TypeError):
             continue
-    return found
+    return batches

@@ -126,8 +126,8 @@ def first_cause(error: BaseException) -> str:
         return str(ours)[:_WIDTH]
     first = _cause(text)
     if first.startswith("An error occurred while calling"):
-        found = re.search(r"^: (\S.*)$", text, re.MULTILINE)
-        first = found.group(1) if found else first
+        match = re.search(r"^: (\S.*)$", text, re.MULTILINE)
+        first = match.group(1) if match else first
     return (first or type(error).__name__)[:_WIDTH]
 
 
@@ -160,11 +160,11 @@ def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> 
 
 def error_of_ours(text: str) -> PenstockError | None:
     """Return an error of ours that a source raised in Spark's Python process, of which Spark gives the traceback."""
-    found = _OURS.search(text)
-    kind = getattr(errors, found.group(1), None) if found else None
-    if found is None or not (isinstance(kind, type) and issubclass(kind, PenstockError)):
+    match = _OURS.search(text)
+    kind = getattr(errors, match.group(1), None) if match else None
+    if match is None or not (isinstance(kind, type) and issubclass(kind, PenstockError)):
         return None
-    return kind(found.group(2).strip())
+    return kind(match.group(2).strip())
 
 
 def _unfit_record(what: str, pipeline: Pipeline, log: str) -> DataProblem:

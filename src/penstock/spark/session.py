@@ -178,7 +178,7 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         # It stays empty, and Spark would create it in the working directory.
         "spark.sql.warehouse.dir": (settings.log.absolute().parent / "spark-warehouse").as_uri(),
     }
-    found = {
+    configuration = {
         **(here if settings.master.startswith("local") else {}),
         "spark.master": settings.master,
         "spark.app.name": f"penstock {name}",
@@ -203,8 +203,8 @@ def _spark_configuration(settings: SessionSettings, name: str, locations: Iterab
         "spark.sql.sources.ignoreDataLocality": "true",
     }
     for key, value in settings.extra.items():
-        found[key] = f"{found[key]}{_LISTS[key]}{value}" if key in _LISTS and key in found else value
-    return found
+        configuration[key] = f"{configuration[key]}{_LISTS[key]}{value}" if key in _LISTS and key in configuration else value
+    return configuration
 
 
 def _executors_path(settings: SessionSettings) -> dict[str, str]:
@@ -231,8 +231,8 @@ def _class_path(settings: SessionSettings) -> dict[str, str]:
     """Return the connectors' settings: one JVM's own class path, which a class archive covers; else files for executors."""
     jars, more = [str(jar) for jar in settings.jars], [str(jar) for jar in settings.more_jars]
     if is_local(settings.master):
-        found = {"spark.driver.extraClassPath": os.pathsep.join(jars)} if jars else {}
-        return {**found, **({"spark.jars": ",".join(f"local:{jar}" for jar in more)} if more else {})}
+        settings_of_path = {"spark.driver.extraClassPath": os.pathsep.join(jars)} if jars else {}
+        return {**settings_of_path, **({"spark.jars": ",".join(f"local:{jar}" for jar in more)} if more else {})}
     return {"spark.jars": ",".join(jars + more)}
 
 

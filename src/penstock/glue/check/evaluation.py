@@ -120,7 +120,7 @@ def _modules_of(archive: Path) -> set[str] | None:
 
 def find_outcomes(uses: Uses, reached: Collection[int], surroundings: Surroundings) -> list[Finding]:
     """Return the findings, by line. ``reached`` are the nodes that every run evaluates."""
-    found = [
+    findings = [
         *(each for use in uses.names.values() for each in _name(use, sure=use.certain and use.node in reached)),
         *_packages(uses, reached, surroundings),
         *(each for call in uses.calls.values() for each in _call(call, sure=call.node in reached)),
@@ -128,7 +128,7 @@ def find_outcomes(uses: Uses, reached: Collection[int], surroundings: Surroundin
         *_formats(uses, reached),
         *_jvm(uses, reached),
     ]
-    return sorted(dict.fromkeys(found), key=lambda each: (each.line, each.name))
+    return sorted(dict.fromkeys(findings), key=lambda each: (each.line, each.name))
 
 
 def _name(use: Use, *, sure: bool) -> Iterator[Finding]:
@@ -199,10 +199,10 @@ def _endpoint_variable(service: str) -> str:
     from botocore.loaders import create_loader  # noqa: PLC0415
 
     try:
-        found = create_loader().load_service_model(service, "service-2")["metadata"]["serviceId"]
+        service_id = create_loader().load_service_model(service, "service-2")["metadata"]["serviceId"]
     except UnknownServiceError:
-        found = service
-    return f"AWS_ENDPOINT_URL_{found.upper().replace('-', '_').replace(' ', '_')}"
+        service_id = service
+    return f"AWS_ENDPOINT_URL_{service_id.upper().replace('-', '_').replace(' ', '_')}"
 
 
 def _ruleset(call: Call, *, sure: bool) -> Iterator[Finding]:

@@ -108,25 +108,25 @@ class Expressions(ABC):
         """Return what an expression may be."""
         match node:
             case ast.Name():
-                found = self._named(node, scope)
+                values = self._named(node, scope)
             case ast.Attribute():
-                found = self._attribute(node, scope)
+                values = self._attribute(node, scope)
             case ast.Call():
-                found = self._call(node, scope)
+                values = self._call(node, scope)
             case ast.Constant(value=str(text)):
                 if _HUDI.search(text):
                     self.uses.hudi.append((node.lineno, id(node)))
-                found = frozenset({Text(text)})
+                values = frozenset({Text(text)})
             case ast.Lambda():
                 self.evaluate(node.body, Scope(scope))
-                found = _ANYTHING
+                values = _ANYTHING
             case ast.Dict():
-                found = self._dictionary(node, scope)
+                values = self._dictionary(node, scope)
             case ast.NamedExpr():
-                found = scope.names[node.target.id] = self.evaluate(node.value, scope)
+                values = scope.names[node.target.id] = self.evaluate(node.value, scope)
             case _:
-                found = self._composed(node, scope)
-        return found
+                values = self._composed(node, scope)
+        return values
 
     def _dictionary(self, node: ast.Dict, scope: Scope) -> Values:
         entries: list[tuple[str | None, ast.expr, Values]] = []
@@ -151,17 +151,17 @@ class Expressions(ABC):
         return _ANYTHING
 
     def _named(self, node: ast.Name, scope: Scope) -> Values:
-        found = scope.find(node.id)
-        for each in found:
+        values = scope.find(node.id)
+        for each in values:
             if isinstance(each, Name) and each.module not in {"pyspark", "boto3"}:
-                self.uses.use(node, each.module, "", each.name, certain=len(found) == 1)
-        return frozenset(replace(each, literal=False) if isinstance(each, Entries) else each for each in found)
+                self.uses.use(node, each.module, "", each.name, certain=len(values) == 1)
+        return frozenset(replace(each, literal=False) if isinstance(each, Entries) else each for each in values)
 
     def _attribute(self, node: ast.Attribute, scope: Scope) -> Values:
         bases = self.evaluate(node.value, scope)
-        found: set[Value] = set()
+        values: set[Value] = set()
         for base in bases:
-            found |= self._member_of(base, node, certain=len(bases) == 1)
+            values |= self._member_of(base, node, certain=len(bases) == 1)
         if not bases:
             if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}:
                 return self.attributes.get(node.attr, _ANYTHING)
@@ -171,16 +171,16 @@ class Expressions(ABC):
             if node.attr in _JVM:
                 return frozenset({Instance("JVM")})
             return frozenset(each for each in self.attributes.get(node.attr, ()) if isinstance(each, Function))
-        return frozenset(found)
+        return frozenset(values)
 
     def _member_of(self, base: Value, node: ast.Attribute, *, certain: bool) -> Values:
         name = node.attr
         if isinstance(base, Module):
-            found = self.member(base.name, name)
-            for each in found:
+            members = self.member(base.name, name)
+            for each in members:
                 if isinstance(each, Name) and base.name != "boto3":
                     self.uses.use(node, each.module, "", name, certain=certain)
-            return found if base.name != "boto3" else frozenset({Method("boto3", name)})
+            return members if base.name != "boto3" else frozenset({Method("boto3", name)})
         if isinstance(base, Name):
             if base.module in {"pyspark", "boto3"}:
                 return frozenset({Method(base.name if base.module == "pyspark" else "boto3", name)})
@@ -211,10 +211,10 @@ class Expressions(ABC):
         positional = [self.evaluate(each, scope) for each in node.args]
         named = {each.arg or "**": self.evaluate(each.value, scope) for each in node.keywords}
         self._note_format(node, positional)
-        found: set[Value] = set()
+        results: set[Value] = set()
         for each in functions:
-            found |= self._result(each, node, positional, named, scope)
-        return frozenset(found)
+            results |= self._result(each, node, positional, named, scope)
+        return frozenset(results)
 
     def _result(
         self, function: Value, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values], scope: Scope
@@ -333,10 +333,10 @@ def _literal(node: ast.expr, known: Values) -> str | None:
 
 def _expressions(node: ast.AST) -> list[ast.expr]:
     """Return the expressions within one, those of comprehensions included."""
-    found: list[ast.expr] = []
+    inner: list[ast.expr] = []
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
-            found.append(child)
+            inner.append(child)
         elif isinstance(child, ast.comprehension):
-            found += [child.iter, *child.ifs]
-    return found
+            inner += [child.iter, *child.ifs]
+    return inner

@@ -76,9 +76,9 @@ class Report:
             "Ignored": ignored,
             "Not of AWS's library": unknown,
         }
-        for title, found in parts.items():
-            if found:
-                lines += ["", f"{title}:", *(f"  {self.where(each.line)}: {_sentence(each)}" for each in found)]
+        for title, findings in parts.items():
+            if findings:
+                lines += ["", f"{title}:", *(f"  {self.where(each.line)}: {_sentence(each)}" for each in findings)]
         if served:
             names: dict[str, list[int]] = {}
             for each in served:
@@ -90,16 +90,16 @@ class Report:
         return "\n".join(lines)
 
     def _document(self, finding: Finding) -> dict[str, Any]:
-        found: dict[str, Any] = {"line": finding.line, "name": finding.name}
+        entry: dict[str, Any] = {"line": finding.line, "name": finding.name}
         if self.place is not None:
-            found["cell"], found["line"] = self.place(finding.line)
+            entry["cell"], entry["line"] = self.place(finding.line)
         if finding.note:
-            found["note"] = finding.note
+            entry["note"] = finding.note
         if finding.kind == "refused":
-            found["sure"] = finding.sure
+            entry["sure"] = finding.sure
             if not finding.called:
-                found["called"] = False
-        return found
+                entry["called"] = False
+        return entry
 
 
 def _sentence(finding: Finding) -> str:

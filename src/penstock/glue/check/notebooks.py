@@ -46,12 +46,12 @@ def read_notebook(source: bytes, name: str) -> Notebook:
         raise InvalidInput(
             f"{name} is not a notebook of version 4 ({type(error).__name__}).", remedy="Save it again, or give a script."
         ) from None
-    found, lines = Notebook(), list[str]()
+    notebook, lines = Notebook(), list[str]()
     for number, text in texts:
-        found.cells[number] = len(lines) + 1
-        lines += _code(found, text.split("\n"), len(lines) + 1)
-    found.text = "\n".join(lines) + "\n"
-    return found
+        notebook.cells[number] = len(lines) + 1
+        lines += _code(notebook, text.split("\n"), len(lines) + 1)
+    notebook.text = "\n".join(lines) + "\n"
+    return notebook
 
 
 def _text(cell: Any) -> str:

@@ -58,8 +58,8 @@ def _owners(call: Call) -> Iterator[tuple[str, Sequence[str]]]:
 def _finding(owners: Sequence[str], name: str, value: str | None, line: int, *, sure: bool) -> Iterator[Finding]:
     """Yield what the owners agree on: an option that one of them serves may be meant for it."""
     outcomes = {owner: judged(owner, name, value) for owner in owners}
-    found = {each.status: (owner, each) for owner, each in reversed(outcomes.items())}
-    owner, outcome = next(found[each] for each in ("served", "no effect", "refused", "unknown") if each in found)
+    by_status = {each.status: (owner, each) for owner, each in reversed(outcomes.items())}
+    owner, outcome = next(by_status[each] for each in ("served", "no effect", "refused", "unknown") if each in by_status)
     alone = len(owners) == 1
     shown = f'option "{name}" of {owner}' if alone else f'option "{name}"'
     if outcome.status == "refused" or (outcome.status == "unknown" and owner == "the purge"):

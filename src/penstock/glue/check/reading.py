@@ -105,22 +105,22 @@ class _Reader(Expressions):
                 scope.names[each.asname or each.name] = self.member(node.module, each.name)
 
     def _read_Assign(self, node: ast.Assign, scope: Scope) -> None:  # noqa: N802
-        found = self.evaluate(node.value, scope)
+        values = self.evaluate(node.value, scope)
         for target in node.targets:
-            self._bind(target, found, scope, node.value)
+            self._bind(target, values, scope, node.value)
 
     def _read_AnnAssign(self, node: ast.AnnAssign, scope: Scope) -> None:  # noqa: N802
-        found = self.evaluate(node.value, scope) if node.value is not None else frozenset()
-        self._bind(node.target, found or _annotated(node.annotation), scope, node.value)
+        values = self.evaluate(node.value, scope) if node.value is not None else frozenset()
+        self._bind(node.target, values or _annotated(node.annotation), scope, node.value)
 
-    def _bind(self, target: ast.expr, found: Values, scope: Scope, value: ast.expr | None = None) -> None:
+    def _bind(self, target: ast.expr, values: Values, scope: Scope, value: ast.expr | None = None) -> None:
         if isinstance(target, ast.Name):
-            scope.names[target.id] = found
+            scope.names[target.id] = values
             scope.nodes[target.id] = value
         elif isinstance(target, ast.Attribute):
             self.evaluate(target.value, scope)
             # Attributes of objects are kept by their names alone: scripts have few classes.
-            self.attributes[target.attr] = self.attributes.get(target.attr, frozenset()) | found
+            self.attributes[target.attr] = self.attributes.get(target.attr, frozenset()) | values
         elif isinstance(target, (ast.Tuple, ast.List)):
             parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
             for number, each in enumerate(target.elts):
@@ -140,14 +140,14 @@ class _Reader(Expressions):
             self.evaluate(base, scope)
         inner = Scope(scope)
         self.statements(node.body, inner)
-        for name, found in inner.names.items():
-            if any(isinstance(each, Function) for each in found):
-                self.attributes[name] = self.attributes.get(name, frozenset()) | found
+        for name, values in inner.names.items():
+            if any(isinstance(each, Function) for each in values):
+                self.attributes[name] = self.attributes.get(name, frozenset()) | values
 
     def _read_Return(self, node: ast.Return, scope: Scope) -> None:  # noqa: N802
-        found = self.evaluate(node.value, scope) if node.value is not None else frozenset()
+        values = self.evaluate(node.value, scope) if node.value is not None else frozenset()
         if self._returned:
-            self._returned[-1] |= found
+            self._returned[-1] |= values
 
     def _read_If(self, node: ast.If, scope: Scope) -> None:  # noqa: N802
         self.evaluate(node.test, scope)
@@ -174,9 +174,9 @@ class _Reader(Expressions):
 
     def _read_With(self, node: ast.With, scope: Scope) -> None:  # noqa: N802
         for item in node.items:
-            found = self.evaluate(item.context_expr, scope)
+            values = self.evaluate(item.context_expr, scope)
             if item.optional_vars is not None:
-                self._bind(item.optional_vars, found, scope)
+                self._bind(item.optional_vars, values, scope)
         self.statements(node.body, scope)
 
     _read_AsyncWith = _read_With  # noqa: N815
@@ -198,8 +198,8 @@ class _Reader(Expressions):
         self.statements(one, scope)
         after, scope.names = scope.names, before
         self.statements(other, scope)
-        for name, found in after.items():
-            scope.names[name] = scope.names.get(name, found) | found
+        for name, values in after.items():
+            scope.names[name] = scope.names.get(name, values) | values
 
 
 def _annotated(annotation: ast.expr | None) -> Values:

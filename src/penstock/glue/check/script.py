@@ -62,10 +62,10 @@ def check_text(source: bytes, *, name: str, surroundings: Surroundings | None = 
     except ValueError as error:
         raise InvalidInput(f"The script {name} is not Python: {error}.") from None
     arguments = [(argument, line) for argument, (line, node) in uses.arguments.items() if node in certain]
-    found = find_outcomes(uses, certain, surroundings or Surroundings())
+    findings = find_outcomes(uses, certain, surroundings or Surroundings())
     return Report(
         script=name,
-        findings=[replace(each, called=False, sure=False) if each.line in uncalled else each for each in found],
+        findings=[replace(each, called=False, sure=False) if each.line in uncalled else each for each in findings],
         arguments=[each for each in arguments if each[0] not in _OPTIONAL],
     )
 

@@ -90,14 +90,14 @@ def _signature(node: ast.FunctionDef) -> Signature:
 
 def _attributes(constructor: ast.FunctionDef) -> dict[str, str]:
     """Return the classes of attributes that are annotated, or set to a new object: ``self.x: T = …``, ``self.x = T(…)``."""
-    found: dict[str, str] = {}
+    classes: dict[str, str] = {}
     for statement in constructor.body:
         match statement:
             case ast.AnnAssign(target=ast.Attribute(attr=name), annotation=annotation):
-                found[name] = _class_name(annotation)
+                classes[name] = _class_name(annotation)
             case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=ast.Name(id=made))):
-                found[name] = made
-    return found
+                classes[name] = made
+    return classes
 
 
 def _class_name(annotation: ast.expr | None) -> str:

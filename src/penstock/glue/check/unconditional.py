@@ -16,17 +16,17 @@ def reached(tree: ast.Module) -> set[int]:
     A function that is passed to ``forEachBatch`` counts as called, because a stream without records is of no use.
     """
     functions = {node.name: node for node in tree.body if isinstance(node, _FUNCTIONS)}
-    found: set[int] = set()
+    nodes: set[int] = set()
     waiting: list[Iterable[ast.stmt]] = [tree.body]
     seen: set[str] = set()
     while waiting:
         for node in _straight(waiting.pop()):
-            found.add(id(node))
+            nodes.add(id(node))
             for name in _called(node):
                 if name in functions and name not in seen:
                     seen.add(name)
                     waiting.append(functions[name].body)
-    return found
+    return nodes
 
 
 def uncalled_lines(tree: ast.Module) -> set[int]:
@@ -48,15 +48,15 @@ def uncalled_lines(tree: ast.Module) -> set[int]:
 
 
 def _names(node: ast.AST) -> set[str]:
-    found = set()
+    names = set()
     for each in ast.walk(node):
         if isinstance(each, ast.Name):
-            found.add(each.id)
+            names.add(each.id)
         elif isinstance(each, ast.Attribute):
-            found.add(each.attr)
+            names.add(each.attr)
         elif isinstance(each, ast.Constant) and isinstance(each.value, str):
-            found.add(each.value)
-    return found
+            names.add(each.value)
+    return names
 
 
 def _straight(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:

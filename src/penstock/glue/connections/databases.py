@@ -88,17 +88,17 @@ def database_target(session: GlueSession, kind: str, options: Options) -> Target
             "Options useConnectionProperties and connectionName need each other.", remedy="Give both, or give url."
         )
     if name is not None and url is None:
-        found = _of_connection(session.connection(name))
+        target = _of_connection(session.connection(name))
     elif url is not None and name is None:
-        found = _of_url(kind, url)
+        target = _of_url(kind, url)
     else:
         raise InvalidInput(f"The {kind} connection needs connectionName or url, and one of them only.")
-    if kind not in {ANY, found.dialect}:
-        raise InvalidInput(f"The connection is of {found.dialect}, and connection_type is {kind}.")
+    if kind not in {ANY, target.dialect}:
+        raise InvalidInput(f"The connection is of {target.dialect}, and connection_type is {kind}.")
     if user is not None:
-        found = replace(found, user=user, password=password)
+        target = replace(target, user=user, password=password)
     own = _own_driver(options.text, "customJdbcDriverS3Path", "customJdbcDriverClassName")
-    return _in_database(replace(found, table=table or "", driver=own or found.driver), database)
+    return _in_database(replace(target, table=table or "", driver=own or target.driver), database)
 
 
 def target_of_table(session: GlueSession, table: Mapping[str, Any]) -> Target:
@@ -112,15 +112,15 @@ def target_of_table(session: GlueSession, table: Mapping[str, Any]) -> Target:
 
 def jdbc_configuration(connection: GlueConnection) -> dict[str, str | None]:
     """Return what ``extract_jdbc_conf`` does: AWS's keys, of which ``url`` has no database and ``fullUrl`` has."""
-    found = _of_connection(connection)
-    place = _DATABASE.fullmatch(found.url)
+    target = _of_connection(connection)
+    place = _DATABASE.fullmatch(target.url)
     given = connection.properties
     return {
-        "fullUrl": given.get("JDBC_CONNECTION_URL", found.url),
-        "url": place["place"] if place else found.url,
-        "user": found.user,
-        "password": found.password,
-        "vendor": found.dialect,
+        "fullUrl": given.get("JDBC_CONNECTION_URL", target.url),
+        "url": place["place"] if place else target.url,
+        "user": target.user,
+        "password": target.password,
+        "vendor": target.dialect,
         "enforceSSL": given.get("JDBC_ENFORCE_SSL", "false"),
         "customJDBCCert": given.get("CUSTOM_JDBC_CERT", ""),
         "skipCustomJDBCCertValidation": given.get("SKIP_CUSTOM_JDBC_CERT_VALIDATION", "false"),

@@ -38,38 +38,40 @@ def kafka_connection(
     ``secret`` gets the credentials in a secret, ``read`` a file's bytes by its location. Raises :class:`InvalidInput` for a
     connection of another type, and for properties that Spark's connector does not support.
     """
-    found = connection.properties
+    properties = connection.properties
     what = f"Connection {connection.name}"
     if connection.type != "KAFKA":
         raise InvalidInput(f"{what} is of type {connection.type}.", remedy="The kafka source needs one of type KAFKA.")
     for name, remedy in _REFUSED.items():
-        if found.get(name):
+        if properties.get(name):
             raise InvalidInput(f"{what} has {name}, which is not supported.", remedy=remedy)
-    brokers = found.get("KAFKA_BOOTSTRAP_SERVERS")
+    brokers = properties.get("KAFKA_BOOTSTRAP_SERVERS")
     if not brokers:
         raise InvalidInput(f"{what} does not name brokers.", remedy="Set KAFKA_BOOTSTRAP_SERVERS.")
-    encrypted = _true(found.get("KAFKA_SSL_ENABLED", "true"))
-    login = _login(what, found, secret)
+    encrypted = _true(properties.get("KAFKA_SSL_ENABLED", "true"))
+    login = _login(what, properties, secret)
     return KafkaConnection(
         brokers=brokers,
         protocol=("SASL_" if login else "") + ("SSL" if encrypted else "PLAINTEXT"),
         login=login,
-        trust=_trust(what, found, read) if encrypted else {},
+        trust=_trust(what, properties, read) if encrypted else {},
     )
 
 
-def _login(what: str, found: Mapping[str, str], secret: Callable[[str], BrokerCredentials]) -> tuple[str, str, str] | None:
-    mechanism = found.get("KAFKA_SASL_MECHANISM")
+def _login(
+    what: str, properties: Mapping[str, str], secret: Callable[[str], BrokerCredentials]
+) -> tuple[str, str, str] | None:
+    mechanism = properties.get("KAFKA_SASL_MECHANISM")
     if not mechanism:
         return None
     if mechanism in _SCRAM:
-        arn = found.get("KAFKA_SASL_SCRAM_SECRETS_ARN")
+        arn = properties.get("KAFKA_SASL_SCRAM_SECRETS_ARN")
         if arn:
             kept = secret(arn)
             return mechanism, kept.username, kept.password
-        user, password = found.get("KAFKA_SASL_SCRAM_USERNAME"), found.get("KAFKA_SASL_SCRAM_PASSWORD")
+        user, password = properties.get("KAFKA_SASL_SCRAM_USERNAME"), properties.get("KAFKA_SASL_SCRAM_PASSWORD")
     elif mechanism == "PLAIN":
-        user, password = found.get("KAFKA_SASL_PLAIN_USERNAME"), found.get("KAFKA_SASL_PLAIN_PASSWORD")
+        user, password = properties.get("KAFKA_SASL_PLAIN_USERNAME"), properties.get("KAFKA_SASL_PLAIN_PASSWORD")
     else:
         raise InvalidInput(
             f"{what} logs in with {mechanism}, which is not supported.",
@@ -80,13 +82,13 @@ def _login(what: str, found: Mapping[str, str], secret: Callable[[str], BrokerCr
     return mechanism, user, password
 
 
-def _trust(what: str, found: Mapping[str, str], read: Callable[[str], bytes]) -> dict[str, str]:
-    if _true(found.get("KAFKA_SKIP_CUSTOM_CERT_VALIDATION", "false")):
+def _trust(what: str, properties: Mapping[str, str], read: Callable[[str], bytes]) -> dict[str, str]:
+    if _true(properties.get("KAFKA_SKIP_CUSTOM_CERT_VALIDATION", "false")):
         raise InvalidInput(
             f"{what} has KAFKA_SKIP_CUSTOM_CERT_VALIDATION, which is not supported.",
             remedy="Give the certificate's location in KAFKA_CUSTOM_CERT.",
         )
-    location = found.get("KAFKA_CUSTOM_CERT")
+    location = properties.get("KAFKA_CUSTOM_CERT")
     if not location:
         return {}
     return {

@@ -106,12 +106,12 @@ class TempDir:
     def _authorization(self) -> str:
         if self.role is not None:
             return by_role(self.role)
-        found = boto3.session.Session().get_credentials()
-        if found is None:
+        credentials = boto3.session.Session().get_credentials()
+        if credentials is None:
             raise InvalidInput(
                 "Redshift needs a role, or AWS's credentials, to reach redshiftTmpDir.", remedy="Set aws_iam_role."
             )
-        keys = found.get_frozen_credentials()
+        keys = credentials.get_frozen_credentials()
         return by_keys(keys.access_key or "", keys.secret_key or "", keys.token)
 
 

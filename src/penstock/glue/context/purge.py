@@ -67,18 +67,18 @@ def _options(session: GlueSession, given: Mapping[str, Any], path: str) -> _Purg
     excluded = options.raw("excludeStorageClasses") or []
     if isinstance(excluded, str) or not all(isinstance(each, str) for each in excluded):
         raise InvalidInput(f"excludeStorageClasses is {excluded!r}.", remedy='Write it like ["GLACIER"].')
-    found = _Purge(
+    purge = _Purge(
         hours=options.number("retentionPeriod", _WEEK) or 0,
         excluded=[each.upper() for each in excluded],
         manifest=options.text("manifestFilePath"),
         predicate=options.text("partitionPredicate") or "",
     )
-    if found.excluded and session.files.on_this_machine(path.rstrip("/")) is None and path.startswith("s3"):
+    if purge.excluded and session.files.on_this_machine(path.rstrip("/")) is None and path.startswith("s3"):
         raise InvalidInput(
             "excludeStorageClasses is only known for the embedded lake, whose objects are all STANDARD.",
             remedy="Leave it out, or delete the objects with boto3's S3 client.",
         )
-    return found
+    return purge
 
 
 def _old(session: GlueSession, paths: Sequence[str], wanted: _Purge) -> list[SourceFile]:

@@ -85,10 +85,10 @@ class DataFrameReader(FrameReader):
 
 def frame_from_options(request: Read) -> DataFrame:
     """Return the stream of the connection, or its rows. Raises :class:`InvalidInput` for a type that is not supported."""
-    found = read_stream(request)
-    if found is None:
-        found = read(request)
-    return found if found.isStreaming else without_marks(with_inferred_columns(found))
+    frame = read_stream(request)
+    if frame is None:
+        frame = read(request)
+    return frame if frame.isStreaming else without_marks(with_inferred_columns(frame))
 
 
 def catalog_table(session: GlueSession, database: str, name: str | None, *, catalog_id: str | None) -> Table:

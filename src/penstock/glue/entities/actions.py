@@ -50,7 +50,7 @@ class Action:
             return self.text * len(entity)
         middle = entity[self.left : end]
         hidden = (
-            re.sub(self.match, lambda found: self.text * len(found[0]), middle) if self.match else self.text * len(middle)
+            re.sub(self.match, lambda match: self.text * len(match[0]), middle) if self.match else self.text * len(middle)
         )
         return entity[: self.left] + hidden + entity[end:]
 
@@ -97,8 +97,8 @@ def plan(parameters: Any, columns: Sequence[str]) -> Mapping[str, Sequence[Task]
     if isinstance(parameters, str):
         parameters = _read(parameters)
     if not isinstance(parameters, Mapping):
-        found = [Task(name, Action(name=DETECT)) for name in check_types(parameters)]
-        return dict.fromkeys(columns, found)
+        detected = [Task(name, Action(name=DETECT)) for name in check_types(parameters)]
+        return dict.fromkeys(columns, detected)
     check_types(parameters)
     tasks: dict[str, list[Task]] = {name: [] for name in columns}
     for entity, settings in parameters.items():
@@ -172,17 +172,17 @@ def _partial(entity: str, options: Mapping[str, Any]) -> Action:
 
 def find_all(text: str, tasks: Sequence[Task]) -> list[Found]:
     """Return the entities of all ``tasks`` in ``text``, by their places; those of different types may overlap."""
-    found = [Found(task, start, end) for task in tasks for start, end in TYPES[task.entity].find(text)]
-    return sorted(found, key=lambda each: (each.start, -each.end))
+    entities = [Found(task, start, end) for task in tasks for start, end in TYPES[task.entity].find(text)]
+    return sorted(entities, key=lambda each: (each.start, -each.end))
 
 
-def changed(text: str, found: Sequence[Found]) -> str:
+def changed(text: str, entities: Sequence[Found]) -> str:
     """Return ``text`` after the actions of what :func:`find_all` found in it.
 
     Entities that overlap are changed as one, by the action of the first and longest of them.
     """
     spans: list[tuple[Action, int, int]] = []
-    for each in found:
+    for each in entities:
         if each.task.action.name == DETECT:
             continue
         if spans and each.start < spans[-1][2]:

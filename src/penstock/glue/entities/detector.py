@@ -94,9 +94,9 @@ class EntityDetector:
         if rows < _FEW:
             rows, counts = _counted(data, columns, names)
         return {
-            column: found
+            column: types
             for column in columns
-            if (found := [name for name in names if _is_met(counts, column, name, threshold)])
+            if (types := [name for name in names if _is_met(counts, column, name, threshold)])
         }
 
     classifyColumns = classify_columns  # noqa: N815 - the name of AWS's Scala class
@@ -149,16 +149,16 @@ def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str)
         results: list[str | None] = []
         entities: dict[str, list[tuple[str, str, int, int]]] = {}
         for name, text in zip(columns, texts, strict=True):
-            found = find_all(text, tasks[name]) if text is not None else []
-            if found:
-                entities[name] = [(each.task.entity, each.task.action.name, each.start, each.end) for each in found]
-            acted = next((each.task for each in found if name in fixed and each.task.action.name != DETECT), None)
+            matches = find_all(text, tasks[name]) if text is not None else []
+            if matches:
+                entities[name] = [(each.task.entity, each.task.action.name, each.start, each.end) for each in matches]
+            acted = next((each.task for each in matches if name in fixed and each.task.action.name != DETECT), None)
             if acted is not None:
                 raise InvalidInput(
                     f"Column {name} ({fixed[name]}) has a {acted.entity}, which {acted.action.name} cannot change.",
                     remedy="Cast the column to string first, or name it in sourceColumnsToExclude.",
                 )
-            results.append(changed(text, found) if text is not None and name in changing else text)
+            results.append(changed(text, matches) if text is not None and name in changing else text)
         return results, entities
 
     if not columns:
@@ -180,11 +180,11 @@ def _counted(data: DataFrame, columns: Sequence[str], names: Sequence[str]) -> t
     kinds = [(column, name) for column in columns for name in ("", *names)]
 
     def search(texts: Sequence[str | None]) -> list[int]:
-        found: list[int] = []
+        flags: list[int] = []
         for text in texts:
-            found.append(int(bool(text)))
-            found += [int(bool(text) and next(TYPES[name].find(text or ""), None) is not None) for name in names]
-        return found
+            flags.append(int(bool(text)))
+            flags += [int(bool(text) and next(TYPES[name].find(text or ""), None) is not None) for name in names]
+        return flags
 
     flags = data.select(
         F.udf(search, s.ArrayType(s.IntegerType()), useArrow=False).asNondeterministic()(_texts(columns)).alias("flags")
@@ -195,5 +195,5 @@ def _counted(data: DataFrame, columns: Sequence[str], names: Sequence[str]) -> t
 
 
 def _is_met(counts: Mapping[tuple[str, str], int], column: str, name: str, threshold: float) -> bool:
-    values, found = counts[(column, "")], counts[(column, name)]
-    return found > 0 and found >= threshold * values
+    values, matching = counts[(column, "")], counts[(column, name)]
+    return matching > 0 and matching >= threshold * values

@@ -72,11 +72,11 @@ def mapped(frame: DataFrame, function: Function, info: str) -> tuple[Callable[[]
     told = teller(frame.sparkSession.sparkContext, "map")
 
     def checked(record: Any) -> dict[str, Any]:
-        found = function(record)
-        if not isinstance(found, Mapping) or not found:
-            kind = "None" if found is None else "nothing" if found == {} else f"a {type(found).__name__}"
+        result = function(record)
+        if not isinstance(result, Mapping) or not result:
+            kind = "None" if result is None else "nothing" if result == {} else f"a {type(result).__name__}"
             raise TypeError(f"the function returned {kind} instead of a record")
-        return normalised(found)  # type: ignore[no-any-return]
+        return normalised(result)  # type: ignore[no-any-return]
 
     def tried(rows: Iterable[Any]) -> Iterator[Attempt]:
         return attempts(rows, schema, checked)

@@ -100,9 +100,9 @@ class DynamicFrame:
 
     def schema(self) -> StructType:
         """Return the schema, with choices: a type of ``awsglue.gluetypes``."""
-        found = glue_type(self._frame.schema)
-        assert isinstance(found, StructType)
-        return found
+        schema = glue_type(self._frame.schema)
+        assert isinstance(schema, StructType)
+        return schema
 
     def with_frame_schema(self, schema: StructType | Callable[[], StructType]) -> "DynamicFrame":
         """Return the frame as one of ``schema``, or of what it returns; fields and types that it lacks are added."""
@@ -296,8 +296,8 @@ class DynamicFrame:
         **named: Any,
     ) -> "DynamicFrameCollection":
         """Return flat frames: ``root_table_name``, and one for each array; files of ``staging_path`` keep their ids."""
-        found = relational.relationalized(self._checked_frame(), root_table_name, staging_path or "")
-        frames = {name: self._with(frame, stage, named, name=name) for name, frame in found.items()}
+        tables = relational.relationalized(self._checked_frame(), root_table_name, staging_path or "")
+        frames = {name: self._with(frame, stage, named, name=name) for name, frame in tables.items()}
         return DynamicFrameCollection(frames, self.glue_ctx)
 
     def unbox(self, path: str, format: str, *stage: Any, **options: Any) -> "DynamicFrame":

@@ -78,7 +78,9 @@ def _one_of(values: dict[str, Column], kind: s.StructType, *, binary: bool) -> C
     members: dict[str, list[Column]] = {}
     for code, column in values.items():
         members.setdefault("binary" if binary and code == "B" else _name(code, kind[code].dataType), []).append(column)
-    columns = {name: found[0] if len(found) == 1 else F.coalesce(*found) for name, found in members.items()}
+    columns = {
+        name: candidates[0] if len(candidates) == 1 else F.coalesce(*candidates) for name, candidates in members.items()
+    }
     return next(iter(columns.values())) if len(columns) == 1 else choice_column(columns)
 
 

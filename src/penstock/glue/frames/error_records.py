@@ -36,16 +36,16 @@ class StageOptions:
         """Return the arguments, by position or by name. Raises TypeError for others."""
         if len(given) > len(_NAMES):
             raise TypeError(f"{len(given) - len(_NAMES)} arguments too many: the last are {', '.join(_NAMES)}.")
-        found = dict(zip(_NAMES, given, strict=False))
+        options = dict(zip(_NAMES, given, strict=False))
         for name, value in named.items():
-            if name not in _NAMES or name in found:
+            if name not in _NAMES or name in options:
                 raise TypeError(f"{name!r} is not an argument here, or is given twice.")
-            found[name] = value
+            options[name] = value
         return cls(
-            transformation_ctx=found.get("transformation_ctx") or "",
-            info=found.get("info") or "",
-            stage_threshold=int(found.get("stageThreshold") or 0),
-            total_threshold=int(found.get("totalThreshold") or 0),
+            transformation_ctx=options.get("transformation_ctx") or "",
+            info=options.get("info") or "",
+            stage_threshold=int(options.get("stageThreshold") or 0),
+            total_threshold=int(options.get("totalThreshold") or 0),
         )
 
 

@@ -49,21 +49,21 @@ def relationalized(frame: DataFrame, root: str, staging: str) -> dict[str, DataF
     Rows get their ids once, in files under ``staging``, or in Spark's memory and disks if it is empty; so the ids of all
     frames agree.
     """
-    found: dict[str, DataFrame] = {}
-    _add(found, root, root, frame, staging)
-    return found
+    tables: dict[str, DataFrame] = {}
+    _add(tables, root, root, frame, staging)
+    return tables
 
 
-def _add(found: dict[str, DataFrame], name: str, root: str, frame: DataFrame, staging: str) -> None:
+def _add(tables: dict[str, DataFrame], name: str, root: str, frame: DataFrame, staging: str) -> None:
     flat = list(flat_columns(frame))
     arrays = [(path, kind) for path, _, kind in flat if isinstance(kind, s.ArrayType)]
     plain = frame.select(*(column.alias(path) for path, column, _ in flat))
     if not arrays:
-        found[name] = plain
+        tables[name] = plain
         return
     numbered = _kept(plain.withColumn(_ID, F.monotonically_increasing_id()), f"{staging.rstrip('/')}/" if staging else "")
     names = {path for path, _ in arrays}
-    found[name] = numbered.select(
+    tables[name] = numbered.select(
         *(
             F.when(F.col(f"`{path}`").isNotNull(), F.col(_ID)).alias(path) if path in names else F.col(f"`{path}`")
             for path, _, _ in flat
@@ -71,7 +71,7 @@ def _add(found: dict[str, DataFrame], name: str, root: str, frame: DataFrame, st
     )
     for path, _ in arrays:
         rows = numbered.select(F.col(_ID).alias("id"), F.posexplode(f"`{path}`").alias("index", f"{path}.val"))
-        _add(found, f"{root}_{path}", root, rows, staging)
+        _add(tables, f"{root}_{path}", root, rows, staging)
 
 
 def exploded_with_index(column: Column | str) -> Column:

@@ -98,8 +98,8 @@ def gs_regex_extract(frame: DataFrame, colName: str, regex: str, newCols: str | 
     """Make columns of a regular expression's groups, or of all that it matches; null where it does not match."""
     first = 1 if re.compile(regex).groups else 0
     for place, name in enumerate(_names(newCols), first):
-        found = F.regexp_extract(F.col(colName), regex, place)
-        frame = frame.withColumn(name, F.when(F.col(colName).rlike(regex), found))
+        extracted = F.regexp_extract(F.col(colName), regex, place)
+        frame = frame.withColumn(name, F.when(F.col(colName).rlike(regex), extracted))
     return frame
 
 

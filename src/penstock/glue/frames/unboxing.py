@@ -73,11 +73,11 @@ def _schema(text: Any) -> s.StructType | None:
 
 
 def _read(text: Column, kind: g.DataType) -> Column:
-    found = reading_type(kind)
-    if not isinstance(found, s.StructType | s.ArrayType):
+    target = reading_type(kind)
+    if not isinstance(target, s.StructType | s.ArrayType):
         remedy = "Unbox needs objects, or arrays; cast the column to another type instead."
         raise InvalidInput(f"The texts are JSON of type {kind.typeName()}.", remedy=remedy)
-    return with_choices(F.from_json(text, found), kind)
+    return with_choices(F.from_json(text, target), kind)
 
 
 def _inferred(texts: DataFrame) -> g.DataType:

@@ -65,9 +65,9 @@ def resolved_options(args: Sequence[str], options: Sequence[str]) -> dict[str, A
     for name in dict.fromkeys(options):
         if name not in _FOLDERS:
             parser.add_argument(f"--{name}", required=True)
-    found = vars(parser.parse_known_args(list(args[1:]))[0])
+    arguments = vars(parser.parse_known_args(list(args[1:]))[0])
     for one, other in (_FOLDERS, _FOLDERS[::-1]):
-        found[one] = found[one] if found[one] is not None else found[other]
-    older = _CONTINUATIONS.get(found.pop("continuation_option"), "job-bookmark-disable")
-    found["job_bookmark_option"] = found["job_bookmark_option"] or older
-    return found
+        arguments[one] = arguments[one] if arguments[one] is not None else arguments[other]
+    older = _CONTINUATIONS.get(arguments.pop("continuation_option"), "job-bookmark-disable")
+    arguments["job_bookmark_option"] = arguments["job_bookmark_option"] or older
+    return arguments

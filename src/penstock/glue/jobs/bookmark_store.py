@@ -56,8 +56,8 @@ class ServerBookmarks:
 
     def read(self) -> tuple[Document, int]:
         """See :class:`BookmarkStore`."""
-        found = self.calls.read()
-        return _parsed(found.document, self.job), found.version
+        bookmark = self.calls.read()
+        return _parsed(bookmark.document, self.job), bookmark.version
 
     def commit(self, document: Document, *, version: int) -> int:
         """See :class:`BookmarkStore`."""
@@ -96,17 +96,17 @@ class FileBookmarks:
     def of_run(self, run_id: str) -> Document:
         """See :class:`BookmarkStore`."""
         for version in reversed(self._versions()):
-            found = self._stored(version)
-            if found["run"] == run_id:
-                return found["document"]  # type: ignore[no-any-return]
+            stored = self._stored(version)
+            if stored["run"] == run_id:
+                return stored["document"]  # type: ignore[no-any-return]
         raise NotFound(
             f"The bookmark of job {self.job} has no run {run_id}.", remedy=f"The last {_KEPT} commits and resets are kept."
         )
 
     def runs(self) -> list[str]:
         """Return the ids of the last runs that committed, oldest first."""
-        found = (self._stored(version)["run"] for version in self._versions())
-        return [run for run in dict.fromkeys(found) if run]
+        runs = (self._stored(version)["run"] for version in self._versions())
+        return [run for run in dict.fromkeys(runs) if run]
 
     def reset(self, run_id: str | None = None) -> None:
         """Forget what was read, or what was read since the run ``run_id`` committed. Raises :class:`NotFound`."""
@@ -150,19 +150,19 @@ def _name(version: int) -> str:
 
 def bookmark_store(job: str, run_id: str | None, environment: Mapping[str, str] | None = None) -> BookmarkStore:
     """Return the store of the bookmark of ``job``: the server's, if it has started this run, else a file's."""
-    found = os.environ if environment is None else environment
-    calls = RunBookmarks.of_run(found)
+    variables = os.environ if environment is None else environment
+    calls = RunBookmarks.of_run(variables)
     if calls is not None:
         return ServerBookmarks(calls, job)
-    folder = Path(found[FOLDER]) if found.get(FOLDER) else Path.home() / ".penstock" / "glue" / "bookmarks"
+    folder = Path(variables[FOLDER]) if variables.get(FOLDER) else Path.home() / ".penstock" / "glue" / "bookmarks"
     return FileBookmarks(folder, job, run_id or f"jr_{uuid.uuid4().hex}")
 
 
 def _parsed(text: str, job: str) -> Document:
     try:
-        found = json.loads(text) if text else {}
+        document = json.loads(text) if text else {}
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        document = None
+    if not isinstance(document, dict):
         raise DataProblem(f"The bookmark of job {job} cannot be read.", remedy="Reset it.")
-    return found
+    return document

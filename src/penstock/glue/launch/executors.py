@@ -25,10 +25,10 @@ def write_library(path: Path) -> Path:
 
 def _files() -> Iterator[tuple[Path, Path]]:
     for package in _PACKAGES:
-        found = find_spec(package)
-        assert found is not None
-        assert found.origin is not None
-        folder = Path(found.origin).parent
+        spec = find_spec(package)
+        assert spec is not None
+        assert spec.origin is not None
+        folder = Path(spec.origin).parent
         for file in sorted(folder.rglob("*")):
             if file.suffix in _ENDINGS:
                 yield file, file.relative_to(folder.parent)

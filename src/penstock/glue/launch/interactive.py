@@ -107,8 +107,8 @@ class _Server:
             try:
                 answer = self._session.send(request.prepare())
                 if answer.status_code == http.client.OK:
-                    found: Mapping[str, Any] = json.loads(answer.content)
-                    return found
+                    document: Mapping[str, Any] = json.loads(answer.content)
+                    return document
                 raise SystemExit(f"The server answered with status {answer.status_code}: {answer.text[:300]}")
             except HTTPClientError:
                 if time.monotonic() > until:

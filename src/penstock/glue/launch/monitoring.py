@@ -89,10 +89,10 @@ def event_log(arguments: Sequence[str]) -> EventLog | None:
 
 def notes(arguments: Sequence[str]) -> list[str]:
     """Return a sentence for each argument that asks for what is not here."""
-    found = [f"{name}: {note}" for name, note in _NOTES.items() if _is_on(arguments, name)]
+    sentences = [f"{name}: {note}" for name, note in _NOTES.items() if _is_on(arguments, name)]
     if _is_on(arguments, _UI) and not values_of(arguments, _PATH):
-        found.append(f"{_UI}: Spark's event log has no place. Give {_PATH} s3://BUCKET/PREFIX/ too.")
-    return found
+        sentences.append(f"{_UI}: Spark's event log has no place. Give {_PATH} s3://BUCKET/PREFIX/ too.")
+    return sentences
 
 
 def _is_on(arguments: Sequence[str], name: str) -> bool:

@@ -46,8 +46,8 @@ def refused(names: str, note: str, *, harmless: tuple[str, ...] = ()) -> Sequenc
 
 def by_name(*lists: Sequence[OptionRow]) -> Mapping[str, OptionRow]:
     """Return the rows of lists by their names; of two with one name the first."""
-    found: dict[str, OptionRow] = {}
+    named: dict[str, OptionRow] = {}
     for rows in lists:
         for row in rows:
-            found.setdefault(row.name, row)
-    return found
+            named.setdefault(row.name, row)
+    return named

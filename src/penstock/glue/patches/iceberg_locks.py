@@ -47,7 +47,7 @@ def _without_locks(original: Any) -> Any:
 
 
 def _is_lock(name: Any, value: Any) -> bool:
-    found = isinstance(name, str) and is_lock(name, value)
-    if found:
+    is_one = isinstance(name, str) and is_lock(name, value)
+    if is_one:
         _log.warning("%s has no effect: commits to Glue's catalog are checked by their versions.", name)
-    return found
+    return is_one

@@ -64,8 +64,8 @@ def driver_class(spark: SparkSession, url: str) -> str | None:
 
 
 def _session(each: Any) -> SparkSession:
-    found: SparkSession = each._spark
-    return found
+    session: SparkSession = each._spark
+    return session
 
 
 def _remembering_form(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,8 +122,8 @@ def _naming_in_properties(original: Callable[..., Any]) -> Callable[..., Any]:
         name = None if "driver" in properties else driver_class(_session(self), url)
         if name is not None and all(not isinstance(each, dict) for each in args):
             given["properties"] = {**properties, "driver": name}
-        found: DataFrame = original(self, url, *args, **given)
-        return found
+        result: DataFrame = original(self, url, *args, **given)
+        return result
 
     return jdbc
 

@@ -107,10 +107,12 @@ def _grouped(value: Callable[[Grouped], float], metric: str, *, rows: bool = Fal
         group = Group(rule.parameters, rule.where)
 
         def conclude(values: Values) -> Outcome:
-            found = values.groups[group]
-            if found.rows == 0:
+            values_of_group = values.groups[group]
+            if values_of_group.rows == 0:
                 return empty(rule)
-            return judged(rule, value(found), {f"{entity(rule)}.{metric}": value(found)}, rule.condition or ALL)
+            return judged(
+                rule, value(values_of_group), {f"{entity(rule)}.{metric}": value(values_of_group)}, rule.condition or ALL
+            )
 
         return Plan(conclude=conclude, groups=[group], row=_is_single(rule) if rows else None)
 
@@ -131,10 +133,10 @@ def _primary_key(rule: Rule, context: Context) -> Plan:
     present = {f"present{at}": column_of(name).isNotNull() for at, name in enumerate(rule.parameters)}
 
     def conclude(values: Values) -> Outcome:
-        rows, found = values.count("rows"), values.groups[group]
-        if rows == 0 or found.rows == 0:
+        rows, keys = values.count("rows"), values.groups[group]
+        if rows == 0 or keys.rows == 0:
             return empty(rule)
-        unique = found.unique / found.rows
+        unique = keys.unique / keys.rows
         shares = [values.count(name) / rows for name in present]
         metrics = {f"{entity(rule)}.Uniqueness": unique}
         metrics |= {f"Column.{name}.Completeness": share for name, share in zip(rule.parameters, shares, strict=True)}
@@ -197,8 +199,8 @@ def _extremes(rule: Rule, row: Column, ends: Sequence[str]) -> Plan:
     number = selected(rule, column_of(rule.parameters[0]).try_cast("double"))
 
     def conclude(values: Values) -> Outcome:
-        found = {name: values.aggregates[name] for name in ends}
-        metrics = {f"{entity(rule)}.{name}": float(value) for name, value in found.items() if value is not None}
+        extremes = {name: values.aggregates[name] for name in ends}
+        metrics = {f"{entity(rule)}.{name}": float(value) for name, value in extremes.items() if value is not None}
         if not metrics:
             return empty(rule)
         assert rule.condition is not None

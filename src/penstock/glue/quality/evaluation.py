@@ -168,8 +168,8 @@ class _Measured:
 
     def failing(self, text: str) -> int | None:
         """Return how many rows fail a composite rule, None if it has no results of rows."""
-        found = self._found.get((0, text))
-        return int(found) if found is not None else None
+        count = self._found.get((0, text))
+        return int(count) if count is not None else None
 
 
 def _grouped(frame: DataFrame, group: Group) -> Grouped:
@@ -179,13 +179,13 @@ def _grouped(frame: DataFrame, group: Group) -> Grouped:
     for column in columns:
         some = some | column.isNotNull()
     counts = rows.filter(some).groupBy(*columns).agg(F.count(F.lit(1)).cast("double").alias("n"))
-    found = counts.agg(
+    grouped = counts.agg(
         F.sum("n"), F.count(F.when(F.col("n") == 1, F.lit(1))), F.count(F.lit(1)), F.sum(F.col("n") * F.log("n"))
     ).first()
-    assert found is not None
-    total = float(found[0] or 0)
-    entropy = max(math.log(total) - float(found[3]) / total, 0.0) if total else 0.0
-    return Grouped(int(total), int(found[1]), int(found[2]), entropy)
+    assert grouped is not None
+    total = float(grouped[0] or 0)
+    entropy = max(math.log(total) - float(grouped[3]) / total, 0.0) if total else 0.0
+    return Grouped(int(total), int(grouped[1]), int(grouped[2]), entropy)
 
 
 def _outcome(rule: Rule | Composite, entries: Mapping[int, _Entry], measured: _Measured) -> Outcome:

@@ -89,9 +89,9 @@ def _fixed(operand: Operand, last: Last) -> Operand:
 
 
 def _number(node: Expression, last: Last) -> float:
-    found = _value(node, last)
-    if isinstance(found, float):
-        return found
+    number = _value(node, last)
+    if isinstance(number, float):
+        return number
     raise ValueError("last() is a list: write avg(last(10)), or another function around it.")
 
 

@@ -119,10 +119,10 @@ def check_columns(rule: Rule, context: Context, *, numeric: bool = False) -> Non
 
 
 def source_of(name: str, context: Context) -> DataFrame:
-    found = context.sources.get(name)
-    if found is None:
+    frame = context.sources.get(name)
+    if frame is None:
         raise Unmeasurable(f"{name} not found in additional sources")
-    return found
+    return frame
 
 
 def empty(rule: Rule) -> Outcome:

@@ -165,26 +165,26 @@ class _Parser:
 
     def _type(self) -> RuleType:
         token = self._take("word", "a rule type")
-        found = RULE_TYPES.get(token.raw)
-        if found is None:
+        rule_type = RULE_TYPES.get(token.raw)
+        if rule_type is None:
             near = difflib.get_close_matches(token.raw, RULE_TYPES, 1)
             raise self._wrong(f"'{token.raw[:60]}' is not a rule type", token, f"Is {near[0]} meant?" if near else None)
-        if found.refused:
-            raise self._wrong(f"{found.name} is not supported: {found.refused}", token, found.remedy)
-        return found
+        if rule_type.refused:
+            raise self._wrong(f"{rule_type.name} is not supported: {rule_type.refused}", token, rule_type.remedy)
+        return rule_type
 
     def _parameters(self) -> tuple[str, ...]:
         """Read ``"a" "b"``, ``of a and "b"``: a column's name can be without quotes behind ``of``."""
-        found: list[str] = []
+        parameters: list[str] = []
         self._accept("of")
         while self._next.kind == "text" or (self._next.kind == "word" and self._next.raw.lower() not in {*_ENDS, "or"}):
             if self._next.raw.lower() == "and":
-                if not found or self._parts[self._at + 1].kind not in {"text", "word"}:
+                if not parameters or self._parts[self._at + 1].kind not in {"text", "word"}:
                     break
                 self._at += 1
-            found.append(self._next.value)
+            parameters.append(self._next.value)
             self._at += 1
-        return tuple(found)
+        return tuple(parameters)
 
     def _check(self, rule: Rule, kind: RuleType, first: Token) -> None:
         least, most = kind.parameters
@@ -253,12 +253,12 @@ class _Parser:
             return Keyword(token.raw.upper())
         if token.raw == "now" or (token.raw == "(" and self._parts[self._at + 1].raw == "now"):
             return self._moment()
-        found = self._sum(depth)
+        operand = self._sum(depth)
         unit = _HOURS.get(self._next.raw)
-        if unit is not None and isinstance(found, Number):
+        if unit is not None and isinstance(operand, Number):
             self._at += 1
-            return Duration(found.value * unit)
-        return found
+            return Duration(operand.value * unit)
+        return operand
 
     def _moment(self) -> Moment:
         if not self._accept("("):

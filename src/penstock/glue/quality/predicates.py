@@ -36,14 +36,14 @@ def values(rule: Rule, now: datetime.datetime) -> Column:
     if condition.operator == "matches":
         return _known(_matches(column, str(getattr(plain[0], "value", "")), negated=condition.negated))
     if condition.kind == "number":
-        found = _compared(condition, column.try_cast("double"), [F.lit(_number(each)) for each in plain])
+        holds = _compared(condition, column.try_cast("double"), [F.lit(_number(each)) for each in plain])
     elif condition.kind == "date":
-        found = _compared(
+        holds = _compared(
             condition, F.try_to_timestamp(column.cast("string")).cast("date"), [_day(each, now) for each in plain]
         )
     else:
-        found = _compared(condition, column.cast("string"), [F.lit(_text(each)) for each in plain])
-    return _with_keywords(condition, column, found)
+        holds = _compared(condition, column.cast("string"), [F.lit(_text(each)) for each in plain])
+    return _with_keywords(condition, column, holds)
 
 
 def length(rule: Rule) -> Column:
@@ -70,10 +70,10 @@ def data_type(rule: Rule) -> Column:
         raise ValueError("Unsupported operator")
     pattern = dict(rule.tags).get("format")
     fits = [_castable(column, _text(each), pattern) for each in condition.operands]
-    found = fits[0]
+    matching = fits[0]
     for each in fits[1:]:
-        found = found | each
-    return ~found if condition.negated or condition.operator == "!=" else found
+        matching = matching | each
+    return ~matching if condition.negated or condition.operator == "!=" else matching
 
 
 def _castable(column: Column, name: str, pattern: str | None) -> Column:
@@ -115,17 +115,17 @@ def _compared(condition: Condition, value: Column, operands: Sequence[Column]) -
     return compared
 
 
-def _with_keywords(condition: Condition, column: Column, found: Column | None) -> Column:
+def _with_keywords(condition: Condition, column: Column, holds: Column | None) -> Column:
     names = [each.name for each in condition.operands if isinstance(each, Keyword)]
     if names and condition.operator not in {"=", "!=", "in"}:
         raise ValueError(f"{names[0]} is compared by =, !=, in and not in.")
     if condition.operator == "!=" or (condition.operator == "in" and condition.negated):
         # NULL is unlike every value.
-        unlike = F.coalesce(found, F.lit(True)) if found is not None else F.lit(True)
+        unlike = F.coalesce(holds, F.lit(True)) if holds is not None else F.lit(True)
         for name in names:
             unlike = unlike & ~_is_keyword(name, column)
         return unlike
-    result = _known(found)
+    result = _known(holds)
     for name in names:
         result = result | _is_keyword(name, column)
     return result
@@ -141,8 +141,8 @@ def _is_keyword(name: str, column: Column) -> Column:
 
 
 def _matches(column: Column, pattern: str, *, negated: bool) -> Column:
-    found = column.cast("string").rlike(f"^(?:{pattern})$")
-    return ~found if negated else found
+    holds = column.cast("string").rlike(f"^(?:{pattern})$")
+    return ~holds if negated else holds
 
 
 def _known(column: Column | None) -> Column:

@@ -125,13 +125,13 @@ class earlier_values:  # noqa: N801 - used as a function
             )
         if self._documents is None:
             self._documents = self._read(self._options.prefix)
-        found = []
+        values = []
         for document in self._documents:
             results = [each for each in document.get("RuleResults", []) if each.get("Description") == rule]
             metrics = list(results[0].get("EvaluatedMetrics", {}).values()) if results else []
             if metrics:
-                found.append(float(metrics[0]))
-        return found[:count]
+                values.append(float(metrics[0]))
+        return values[:count]
 
     def _read(self, prefix: str) -> Sequence[Mapping[str, Any]]:
         try:

@@ -56,14 +56,14 @@ _AGGREGATE = re.compile(r"\s*(sum|avg)\((.*)\)\s*", re.IGNORECASE)
 def _aggregate_match(rule: Rule, context: Context) -> Plan:
     values, names = [], []
     for parameter in rule.parameters:
-        found = _AGGREGATE.fullmatch(parameter)
-        if found is None:
+        match = _AGGREGATE.fullmatch(parameter)
+        if match is None:
             raise Unmeasurable(f"'{parameter[:100]}' is not sum(column) or avg(column)")
-        source, _, name = found[2].replace('"', "").rpartition(".")
+        source, _, name = match[2].replace('"', "").rpartition(".")
         frame = source_of(source, context) if source else context.frame
         if name.lower() not in {each.lower() for each in frame.columns}:
             raise Unmeasurable(f"Input data does not include column {name}!")
-        measure = F.sum if found[1].lower() == "sum" else F.avg
+        measure = F.sum if match[1].lower() == "sum" else F.avg
         row = frame.agg(measure(column_of(name).try_cast("double"))).first()
         values.append(float(row[0]) if row is not None and row[0] is not None else 0.0)
         names.append(name)
@@ -86,10 +86,10 @@ def _judge_share(rule: Rule, metric: str, membership: Membership) -> Plan:
 
 def _referential_integrity(rule: Rule, context: Context) -> Plan:
     mine = [each.strip() for each in rule.parameters[0].split(",")]
-    found = re.fullmatch(r"(.+)\.\{(.+)\}|(.+)\.([^.{}]+)", rule.parameters[1])
-    if found is None:
+    match = re.fullmatch(r"(.+)\.\{(.+)\}|(.+)\.([^.{}]+)", rule.parameters[1])
+    if match is None:
         raise Unmeasurable("Could not parse ReferenceDatasetColumns parameter")
-    name, others = found[1] or found[3], [each.strip() for each in (found[2] or found[4]).split(",")]
+    name, others = match[1] or match[3], [each.strip() for each in (match[2] or match[4]).split(",")]
     other = source_of(name, context)
     _check_pairs(list(zip(mine, others, strict=False)), len(mine) == len(others), context.frame, other)
     pairs = list(zip(mine, others, strict=True))
@@ -127,10 +127,10 @@ def _dataset_match(rule: Rule, context: Context) -> Plan:
 
 
 def _custom_sql(rule: Rule, context: Context) -> Plan:
-    found = _queried(rule.parameters[0], context)
+    queried = _queried(rule.parameters[0], context)
     if rule.condition is not None:
-        rows = found.limit(2).collect()
-        value = rows[0][0] if len(rows) == 1 and len(found.columns) == 1 else None
+        rows = queried.limit(2).collect()
+        value = rows[0][0] if len(rows) == 1 and len(queried.columns) == 1 else None
         if isinstance(value, bool) or value is None or not _is_number(value):
             raise Unmeasurable("Custom SQL did not return exactly 1 value, a number")
         outcome = judged(rule, float(value), {"Dataset.*.CustomSQL": float(value)})
@@ -144,13 +144,15 @@ def _custom_sql(rule: Rule, context: Context) -> Plan:
             )
         return Plan(conclude=lambda _: outcome)
     known = {each.lower() for each in context.frame.columns}
-    others = [each for each in found.columns if each.lower() not in known]
+    others = [each for each in queried.columns if each.lower() not in known]
     if others:
         raise Unmeasurable(
             "The columns returned from the SQL statement should only belong to the primary table. "
             f"Columns not found: {', '.join(others)}"
         )
-    membership = Membership(name=context.name, other=found, pairs=[(each, each) for each in found.columns], null_safe=True)
+    membership = Membership(
+        name=context.name, other=queried, pairs=[(each, each) for each in queried.columns], null_safe=True
+    )
     return _judge_share(rule, "Dataset.*.CustomSQL.Compliance", membership)
 
 

@@ -149,10 +149,10 @@ class _Run:
 
 
 def _data(frame: object, name: str) -> DataFrame:
-    found = frame.toDF() if isinstance(frame, DynamicFrame) else frame
-    if not isinstance(found, DataFrame):
+    rows = frame.toDF() if isinstance(frame, DynamicFrame) else frame
+    if not isinstance(rows, DataFrame):
         raise InvalidInput(f"EvaluateDataQuality: {name} is a {type(frame).__name__}.", remedy="Give a DynamicFrame.")
-    return found
+    return rows
 
 
 def _texts(parts: Sequence[Column]) -> Column:

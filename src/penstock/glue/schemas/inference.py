@@ -163,10 +163,10 @@ def _integer(value: int) -> g.DataType:
 def json_records(text: str) -> list[dict[str, Any]] | None:
     """Return the records of one text: an object is one, an array as many as it has. None if it is neither."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    records = found if isinstance(found, list) else [found]
+    records = parsed if isinstance(parsed, list) else [parsed]
     return records if all(isinstance(each, dict) for each in records) else None
 
 

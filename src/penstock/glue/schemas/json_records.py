@@ -39,11 +39,11 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool
     fraction are doubles, and fields are in the order of their names.
     """
     text = F.col(f"`{column}`").cast("string")
-    found, count, null = texts_type(frame.select(text))
+    schema, count, null = texts_type(frame.select(text))
     if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
-        check_names(found)
+        check_names(schema)
     # Of a stream, Spark infers the columns on AWS, and sorts them.
-    kind = sorted_fields(widened(found)) if wide else found
+    kind = sorted_fields(widened(schema)) if wide else schema
     assert isinstance(kind, g.StructType)
     others = [F.col(f"`{name}`") for name in frame.columns if name != column]
     reading = s.ArrayType(reading_type(kind) if kind.fields else s.StructType([s.StructField("_", s.StringType())]))
@@ -67,12 +67,12 @@ def texts_type(texts: DataFrame) -> tuple[g.StructType, int, frozenset[str]]:
     """Return the one type of all records in the only column of ``texts``, how many are not records, and the fields that are
     null in some.
     """
-    found = texts.rdd.map(lambda row: row[0]).mapPartitions(type_of_texts).collect()
+    parts = texts.rdd.map(lambda row: row[0]).mapPartitions(type_of_texts).collect()
     whole: g.DataType = g.StructType()
-    for each, _, _ in found:
+    for each, _, _ in parts:
         whole = g.mergeDataTypes(whole, each)
     assert isinstance(whole, g.StructType)
-    return whole, sum(bad for _, bad, _ in found), frozenset().union(*(null for _, _, null in found))
+    return whole, sum(bad for _, bad, _ in parts), frozenset().union(*(null for _, _, null in parts))
 
 
 def reading_type(kind: g.DataType, *, within: bool = False) -> s.DataType:

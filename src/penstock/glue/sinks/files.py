@@ -84,10 +84,10 @@ def _format_options(options: Options, form: str | None, given: Mapping[str, Any]
     return {"useGlueParquetWriter": True, **given} if whole else given
 
 
-def _csv_details(found: Mapping[str, str]) -> dict[str, str]:
-    separator = found.get("separatorChar") or found.get("field.delim") or found.get("delimiter") or ","
-    header = found.get("skip.header.line.count", "0").strip() == "1"
-    quote = {"quoteChar": found["quoteChar"]} if found.get("quoteChar") else {}
+def _csv_details(options: Mapping[str, str]) -> dict[str, str]:
+    separator = options.get("separatorChar") or options.get("field.delim") or options.get("delimiter") or ","
+    header = options.get("skip.header.line.count", "0").strip() == "1"
+    quote = {"quoteChar": options["quoteChar"]} if options.get("quoteChar") else {}
     return {"separator": separator, "writeHeader": str(header).lower(), **quote}
 
 
@@ -96,15 +96,15 @@ def _kind_as_format(request: Write) -> str | None:
 
 
 def _keys(given: Any) -> list[str]:
-    found = given
+    keys = given
     if isinstance(given, str):
         try:
-            found = json.loads(given) if given.strip().startswith("[") else [given]
+            keys = json.loads(given) if given.strip().startswith("[") else [given]
         except ValueError:
-            found = None
-    if found is not None and not (isinstance(found, (list, tuple)) and all(isinstance(each, str) for each in found)):
+            keys = None
+    if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(each, str) for each in keys)):
         raise InvalidInput(f"partitionKeys is {given!r}.", remedy='Write it like ["year", "month"].')
-    return list(found or [])
+    return list(keys or [])
 
 
 class _Update:

@@ -52,33 +52,33 @@ def output(form: str | None, given: Mapping[str, Any], *, compression: str | Non
         known = f"Use one of {', '.join(FORMATS)}."
         remedy = next((text for absent, text in _ABSENT.items() if absent.lower() == name), known)
         raise InvalidInput(f"Format {form!r} is not supported for writing.", remedy=remedy)
-    found = FORMATS[name](Options(f"the format {name}", given))
+    details = FORMATS[name](Options(f"the format {name}", given))
     if compression is None or compression.lower() in {"", "none", "uncompressed"}:
-        return found
+        return details
     return Output(
-        form=found.form,
-        options={**found.options, "compression": compression.lower()},
-        table=found.table,
-        prepare=found.prepare,
+        form=details.form,
+        options={**details.options, "compression": compression.lower()},
+        table=details.table,
+        prepare=details.prepare,
     )
 
 
 def _parquet(details: Options) -> Output:
-    found = {}
+    options = {}
     for name, spark_name in (("blockSize", "parquet.block.size"), ("pageSize", "parquet.page.size")):
         given = details.text(name)
         if given is not None:
-            found[spark_name] = str(_bytes(name, given))
+            options[spark_name] = str(_bytes(name, given))
     compression = details.text("compression")
     if compression:
-        found["compression"] = compression
+        options["compression"] = compression
     glue_writer = details.flag("useGlueParquetWriter")
-    return Output(form="parquet", options=found, table=PARQUET, prepare=_without_nulls if glue_writer else _same)
+    return Output(form="parquet", options=options, table=PARQUET, prepare=_without_nulls if glue_writer else _same)
 
 
 def _glue_parquet(details: Options) -> Output:
-    found = _parquet(details)
-    return Output(form="parquet", options=found.options, table=PARQUET, prepare=_without_nulls)
+    parquet = _parquet(details)
+    return Output(form="parquet", options=parquet.options, table=PARQUET, prepare=_without_nulls)
 
 
 def _same(frame: DataFrame) -> DataFrame:
@@ -91,10 +91,10 @@ def _without_nulls(frame: DataFrame) -> DataFrame:
 
 
 def _bytes(name: str, text: str) -> int:
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
         raise InvalidInput(f"{name} is {text!r}.", remedy="Write a number of bytes, or a size such as 128MB.")
-    return int(found[1]) * _UNITS[found[2].lower()]
+    return int(match[1]) * _UNITS[match[2].lower()]
 
 
 def _json(_: Options) -> Output:
@@ -111,7 +111,7 @@ def _csv(details: Options) -> Output:
     separator, quote = details.text("separator") or ",", details.text("quoteChar", '"') or "-1"
     escaper, header = details.text("escaper", "none") or "none", details.flag("writeHeader", default=True)
     off = quote == "-1"
-    found = {
+    serde = {
         "sep": separator,
         "header": str(header).lower(),
         "quote": "" if off else quote,
@@ -127,7 +127,7 @@ def _csv(details: Options) -> Output:
         parameters={"skip.header.line.count": "1"} if header else {},
         serde_parameters={"separatorChar": separator, **({} if off else {"quoteChar": quote})},
     )
-    return Output(form="csv", options=found, table=table, prepare=_plain(separator) if off else _same)
+    return Output(form="csv", options=serde, table=table, prepare=_plain(separator) if off else _same)
 
 
 def _plain(separator: str) -> Callable[[DataFrame], DataFrame]:

@@ -64,10 +64,10 @@ def write_table(request: Write, frame: DataFrame) -> None:
     """Write ``frame`` to the table ``request`` names. Raises :class:`penstock.errors.NotFound` if it does not exist."""
     assert request.database is not None
     assert request.table is not None
-    found = cast("Mapping[str, Any]", request.session.catalog(request.catalog_id).table(request.database, request.table))
+    table_now = cast("Mapping[str, Any]", request.session.catalog(request.catalog_id).table(request.database, request.table))
     for matches, sink in _TABLES:
-        if matches(found):
-            sink(request, found, frame)
+        if matches(table_now):
+            sink(request, table_now, frame)
             return
     raise InvalidInput(
         f"Table {request.database}.{request.table} is of no kind that can be written.",

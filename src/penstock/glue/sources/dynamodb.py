@@ -61,16 +61,16 @@ def _items(read: Read) -> DataFrame:
     if unnest and simplify:
         raise InvalidInput("dynamodb.unnestDDBJson and dynamodb.simplifyDDBJson exclude each other.")
     if export == "s3":
-        found = _exported(read, bucket, prefix)
+        items = _exported(read, bucket, prefix)
     else:
         if not table:
             wanted = "dynamodb.tableArn" if export else "dynamodb.input.tableName"
             raise InvalidInput(f"The dynamodb source needs {wanted}.", remedy="Name the table.")
         count = min(splits or read.session.spark.sparkContext.defaultParallelism, _MOST_SPLITS)
-        found = _scanned(read, table, _checked_access(table, region, session), count, str if export else _number)
+        items = _scanned(read, table, _checked_access(table, region, session), count, str if export else _number)
     if not export:
-        return plain_items(found)
-    return unnested_items(found) if unnest else simplified(found) if simplify else found
+        return plain_items(items)
+    return unnested_items(items) if unnest else simplified(items) if simplify else items
 
 
 def _exported(read: Read, bucket: str | None, prefix: str | None) -> DataFrame:
@@ -164,10 +164,10 @@ def _checked_access(table: str, region: str | None, session: "Session | None") -
         raise NotFound(
             f"There is no DynamoDB table {table} at {client.meta.endpoint_url}.", remedy="Correct its name, or the region."
         ) from None
-    found = (session or boto3.session.Session()).get_credentials()
+    credentials = (session or boto3.session.Session()).get_credentials()
     keys: dict[str, str | None] = {}
-    if found is not None:
-        now = found.get_frozen_credentials()
+    if credentials is not None:
+        now = credentials.get_frozen_credentials()
         keys = {
             "aws_access_key_id": now.access_key,
             "aws_secret_access_key": now.secret_key,
@@ -181,8 +181,8 @@ def _scanned(read: Read, table: str, access: _Access, count: int, number: Callab
     scan = partial(_segment, table, access, count, number)
     # Kept, so that the types are those of the rows: a second scan may find others.
     lines = spark.sparkContext.parallelize(range(count), count).flatMap(scan).persist(StorageLevel.MEMORY_AND_DISK)
-    found = spark.read.json(lines)
-    return found if found.columns else spark.createDataFrame([], StructType([]))
+    items = spark.read.json(lines)
+    return items if items.columns else spark.createDataFrame([], StructType([]))
 
 
 def _segment(table: str, access: _Access, count: int, number: Callable[[str], Any], segment: int) -> Iterator[str]:
@@ -205,8 +205,8 @@ def _tagged(attribute: Mapping[str, Any], number: Callable[[str], Any]) -> dict[
     ((kind, value),) = attribute.items()
     if kind in {"M", "L"}:
         inner = value.items() if kind == "M" else enumerate(value)
-        found = {name: _tagged(each, number) for name, each in inner}
-        return {kind: found if kind == "M" else list(found.values())}
+        tagged = {name: _tagged(each, number) for name, each in inner}
+        return {kind: tagged if kind == "M" else list(tagged.values())}
     if kind not in {"B", "BS", "N", "NS"}:
         return {kind: value}
     scalar: Callable[[Any], Any] = _base64 if kind.startswith("B") else number

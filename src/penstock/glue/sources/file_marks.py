@@ -25,10 +25,10 @@ def unread(files: Sequence[SourceFile], marks: Marks) -> list[SourceFile]:
 
 def seen(file: SourceFile, state: State | None) -> bool:
     """Return whether a file was read, as it is now, when ``state`` was committed."""
-    found = (state or {}).get(_ROOTS, {}).get(_digest(file.root))
-    if found is None or file.modified > found[_HIGH]:
+    mark = (state or {}).get(_ROOTS, {}).get(_digest(file.root))
+    if mark is None or file.modified > mark[_HIGH]:
         return False
-    return bool(file.modified <= found[_HIGH] - found[_BAND] * 1000 or _mark(file) in found[_FILES])
+    return bool(file.modified <= mark[_HIGH] - mark[_BAND] * 1000 or _mark(file) in mark[_FILES])
 
 
 def state_after(

@@ -87,13 +87,13 @@ def rows(read: Read, table: Table) -> DataFrame:
         attached={**attached, **({_FILE: "file_path"} if keys else {})},
     )
     if own_schema:
-        found = reader(replace(scan, schema=_declared(table)))
-        if TEXT_COLUMN in found.columns:
-            found = parsed_json(found, _declared(table))
-        found = _as_declared(found, table)
+        frame = reader(replace(scan, schema=_declared(table)))
+        if TEXT_COLUMN in frame.columns:
+            frame = parsed_json(frame, _declared(table))
+        frame = _as_declared(frame, table)
     else:
-        found = _as_the_files_say(reader, scan, table)
-    return _with_keys(read, found, table, {file: values[file.root] for file in files}) if keys else found
+        frame = _as_the_files_say(reader, scan, table)
+    return _with_keys(read, frame, table, {file: values[file.root] for file in files}) if keys else frame
 
 
 def _parameters(table: Table) -> dict[str, Any]:
@@ -121,11 +121,11 @@ def partitions_of(read: Read, table: Table, *, expression: str | None, predicate
             )
         return {location: ()}
     client = read.session.catalog(read.catalog_id)
-    found = list(client.partitions(table["DatabaseName"], table["Name"], expression=expression))
-    chosen = range(len(found))
-    if predicate and found:
+    partitions = list(client.partitions(table["DatabaseName"], table["Name"], expression=expression))
+    chosen = range(len(partitions))
+    if predicate and partitions:
         spark = read.session.spark
-        texts = [[None if value == HIVE_DEFAULT_PARTITION else value for value in part["Values"]] for part in found]
+        texts = [[None if value == HIVE_DEFAULT_PARTITION else value for value in part["Values"]] for part in partitions]
         names = ", ".join(f"{quoted(name)} STRING" for name in keys)
         frame = spark.createDataFrame([(number, *each) for number, each in enumerate(texts)], f"{_FILE} INT, {names}")
         typed = frame.select(
@@ -139,10 +139,13 @@ def partitions_of(read: Read, table: Table, *, expression: str | None, predicate
                 f"{str(error).splitlines()[0]}",
                 remedy="Use only partition keys in it, and filter the frame by other columns.",
             ) from None
-    return {found[number].get("StorageDescriptor", {}).get("Location", ""): found[number]["Values"] for number in chosen}
+    return {
+        partitions[number].get("StorageDescriptor", {}).get("Location", ""): partitions[number]["Values"]
+        for number in chosen
+    }
 
 
-def _with_keys(read: Read, found: DataFrame, table: Table, files: Mapping[SourceFile, Sequence[str]]) -> DataFrame:
+def _with_keys(read: Read, frame: DataFrame, table: Table, files: Mapping[SourceFile, Sequence[str]]) -> DataFrame:
     """Add each row's partition keys, by its file."""
     keys = {key["Name"]: spark_type(key.get("Type", "string")) for key in table["PartitionKeys"]}
     texts = [
@@ -152,9 +155,9 @@ def _with_keys(read: Read, found: DataFrame, table: Table, files: Mapping[Source
     own = [f"__penstock_key_{number}" for number in range(len(keys))]
     known = read.session.spark.createDataFrame(texts, f"{_FILE} STRING, {', '.join(f'{name} STRING' for name in own)}")
     # A file may have a column with a key's name, which the partition overrides.
-    kept = [quoted(name) for name in found.columns if name not in keys and name != _FILE]
+    kept = [quoted(name) for name in frame.columns if name not in keys and name != _FILE]
     typed = [F.col(name).try_cast(kind).alias(key) for name, (key, kind) in zip(own, keys.items(), strict=True)]
-    return found.join(F.broadcast(known), _FILE).select(*kept, *typed)
+    return frame.join(F.broadcast(known), _FILE).select(*kept, *typed)
 
 
 def _reader(table: Table, details: Options) -> Reader:
@@ -174,12 +177,12 @@ def _reader(table: Table, details: Options) -> Reader:
 def _csv(table: Table, details: Options) -> Reader:
     """Return a reader of CSV whose columns are the table's, of its types; those with other values, too, are choices."""
     serde = table.get("StorageDescriptor", {}).get("SerdeInfo", {})
-    found = {**_parameters(table), **serde.get("Parameters", {})}
-    separator = found.get("separatorChar") or found.get("field.delim") or found.get("delimiter")
-    plain = found.get("serialization.format", "")
+    parameters = {**_parameters(table), **serde.get("Parameters", {})}
+    separator = parameters.get("separatorChar") or parameters.get("field.delim") or parameters.get("delimiter")
+    plain = parameters.get("serialization.format", "")
     if separator is None and plain and not plain.isdigit():
         separator = plain
-    skipped = str(found.get("skip.header.line.count", "0")).strip() or "0"
+    skipped = str(parameters.get("skip.header.line.count", "0")).strip() or "0"
     if skipped not in {"0", "1"}:
         raise InvalidInput(
             f"Table {table['DatabaseName']}.{table['Name']} skips {skipped} lines of each file.",
@@ -187,8 +190,8 @@ def _csv(table: Table, details: Options) -> Reader:
         )
     defaults = {
         "separator": separator or ",",
-        "quoteChar": found.get("quoteChar"),
-        "escaper": found.get("escapeChar") or found.get("escape.delim"),
+        "quoteChar": parameters.get("quoteChar"),
+        "escaper": parameters.get("escapeChar") or parameters.get("escape.delim"),
     }
     options, header, skip = csv_options(details.with_defaults(defaults))
     columns = {column["Name"]: column.get("Type", "string") for column in table["StorageDescriptor"].get("Columns", ())}

@@ -77,29 +77,29 @@ def read(read: Read) -> DataFrame:
             "Folders key=value below several paths cannot be read at once.",
             remedy="Read each path by itself, and unite the frames.",
         )
-    found = reader(Scan(spark=read.session.spark, files=[file.path for file in files], base=base, attached=attached))
+    frame = reader(Scan(spark=read.session.spark, files=[file.path for file in files], base=base, attached=attached))
     condition = " AND ".join(f"({each})" for each in (read.push_down_predicate, wanted.predicate) if each)
-    return _pruned(found, condition, form) if condition else found
+    return _pruned(frame, condition, form) if condition else frame
 
 
-def _pruned(found: DataFrame, condition: str, form: str) -> DataFrame:
+def _pruned(frame: DataFrame, condition: str, form: str) -> DataFrame:
     try:
-        return found.where(condition)
+        return frame.where(condition)
     except AnalysisException as error:
         # AWS: "use the from_catalog API calls to include the partition columns" (Managing partitions for ETL output).
         remedy = "Write Spark's SQL over these columns."
         if form not in _WITH_PARTITIONS:
             remedy = f"Folders key=value of {form} are columns of the catalog's tables alone: read one by from_catalog."
-        names = ", ".join(found.columns)
+        names = ", ".join(frame.columns)
         raise InvalidInput(f"push_down_predicate {condition} cannot be resolved against {names}.", remedy=remedy) from error
 
 
 def _listed(read: Read, paths: Sequence[str], wanted: FileOptions, *, folders: bool) -> list[SourceFile]:
     """Return the files below ``paths``; with ``folders`` those in folders ``key=value``, too, as by Spark's own readers."""
-    found = list_files(read.session.spark, paths, recurse=wanted.recurse or folders)
+    listed = list_files(read.session.spark, paths, recurse=wanted.recurse or folders)
     if wanted.recurse or not folders:
-        return found
-    return [file for file in found if all("=" in part for part in file.path[len(file.root.rstrip("/")) :].split("/")[1:-1])]
+        return listed
+    return [file for file in listed if all("=" in part for part in file.path[len(file.root.rstrip("/")) :].split("/")[1:-1])]
 
 
 def _folders(file: SourceFile) -> bool:
@@ -132,9 +132,9 @@ def attached_columns(details: Options) -> dict[str, str]:
 
 
 def _paths(given: Any) -> list[str]:
-    found = [given] if isinstance(given, str) else list(given or [])
-    if not found or not all(isinstance(each, str) and each for each in found):
+    paths = [given] if isinstance(given, str) else list(given or [])
+    if not paths or not all(isinstance(each, str) and each for each in paths):
         raise InvalidInput(
             "The s3 source does not name its paths.", remedy='Give connection_options={"paths": ["s3://BUCKET/folder/"]}.'
         )
-    return found
+    return paths

@@ -62,9 +62,9 @@ class Scan:
             reader = reader.option("basePath", self.base)
         else:
             reader = reader.option("recursiveFileLookup", "true")
-        found = reader.load(list(self.files))
+        frame = reader.load(list(self.files))
         more = [F.col(f"_metadata.{source}").alias(name) for name, source in self.attached.items()]
-        return found.select(*(quoted(name) for name in found.columns), *more) if more else found
+        return frame.select(*(quoted(name) for name in frame.columns), *more) if more else frame
 
     def extra(self) -> list[Column]:
         """The attached columns of a frame that :meth:`load` has returned."""
@@ -81,11 +81,11 @@ def _merged(scan: Scan, form: str) -> DataFrame:
     try:
         return scan.load(form, mergeSchema="true")
     except (Py4JJavaError, PySparkException) as error:
-        found = _DISAGREE.search(str(error))
-        if found is None:
+        disagreement = _DISAGREE.search(str(error))
+        if disagreement is None:
             raise
         raise FilesDisagree(
-            f"The files below {scan.files[0].rpartition('/')[0]} cannot be read together: {found[0]}.",
+            f"The files below {scan.files[0].rpartition('/')[0]} cannot be read together: {disagreement[0]}.",
             remedy="Read them in parts, or as a table of the catalog with useCatalogSchema.",
         ) from None
 
@@ -157,8 +157,8 @@ def _grok(options: Options) -> Reader:
 
     def read(scan: Scan) -> DataFrame:
         lines = scan.load("text")
-        found = lines.where(F.length(F.trim("value")) > 0).mapInArrow(take, lines.schema)
-        return found.select(F.col("value").alias(TEXT_COLUMN, metadata=dict(OWN_NUMBERS)), *scan.extra())
+        records = lines.where(F.length(F.trim("value")) > 0).mapInArrow(take, lines.schema)
+        return records.select(F.col("value").alias(TEXT_COLUMN, metadata=dict(OWN_NUMBERS)), *scan.extra())
 
     return read
 
@@ -198,7 +198,7 @@ def _xml(options: Options) -> Reader:
     tag = options.text("rowTag")
     if not tag:
         raise InvalidInput("Format xml needs the option rowTag.", remedy='For example format_options={"rowTag": "record"}.')
-    found = {
+    xml = {
         "rowTag": tag,
         "encoding": options.text("encoding") or "UTF-8",
         "excludeAttribute": str(options.flag("excludeAttribute")).lower(),
@@ -207,7 +207,7 @@ def _xml(options: Options) -> Reader:
         "ignoreSurroundingSpaces": str(options.flag("ignoreSurroundingSpaces")).lower(),
         "nullValue": "" if options.flag("treatEmptyValuesAsNulls") else "\u0000",
     }
-    return lambda scan: scan.load("xml", **found)
+    return lambda scan: scan.load("xml", **xml)
 
 
 def csv_options(options: Options) -> tuple[dict[str, str], bool, bool]:
@@ -222,7 +222,7 @@ def csv_options(options: Options) -> tuple[dict[str, str], bool, bool]:
         if len(_spelled(given)) > 1 and given.lower() != none:
             raise InvalidInput(f"Option {name} is {given[:100]!r}.", remedy="Use one character.")
     off = quote in {"-1", ""}
-    found = {
+    csv = {
         "sep": options.text("separator") or ",",
         "quote": "" if off else quote,
         "escape": escaper if escaper.lower() not in {"none", ""} else ("" if off else quote),
@@ -232,23 +232,23 @@ def csv_options(options: Options) -> tuple[dict[str, str], bool, bool]:
     header, skip = options.flag("withHeader"), options.flag("skipFirst")
     if header and skip:
         raise InvalidInput("Options withHeader and skipFirst together are not supported.", remedy="Leave skipFirst out.")
-    return found, header, skip
+    return csv, header, skip
 
 
 def _csv(options: Options) -> Reader:
-    found, header, skip = csv_options(options)
+    csv, header, skip = csv_options(options)
 
     def read(scan: Scan) -> DataFrame:
-        first = scan.load("csv", header=str(header).lower(), **found)
+        first = scan.load("csv", header=str(header).lower(), **csv)
         names = [name for name in first.columns if name not in scan.attached]
         if not header:
             names = [f"col{number}" for number in range(len(names))]
-        return read_csv(scan, found, names, header=header, skip=skip)
+        return read_csv(scan, csv, names, header=header, skip=skip)
 
     return read
 
 
-def read_csv(scan: Scan, found: Mapping[str, str], names: Sequence[str], *, header: bool, skip: bool) -> DataFrame:
+def read_csv(scan: Scan, csv: Mapping[str, str], names: Sequence[str], *, header: bool, skip: bool) -> DataFrame:
     """Return every value of CSV files as text, in columns ``names``.
 
     With ``header``, the first line of each file has to be these names; with ``skip`` it is passed over. A field that a
@@ -261,21 +261,21 @@ def read_csv(scan: Scan, found: Mapping[str, str], names: Sequence[str], *, head
         header=str(header or skip).lower(),
         enforceSchema=str(not header).lower(),
         columnNameOfCorruptRecord=_RAW,
-        **found,
+        **csv,
     )
     raw = F.col(_RAW)
     whole = raw.isNull()
     values = [F.when(whole & F.col(quoted(name)).isNull(), "").otherwise(F.col(quoted(name))).alias(name) for name in names]
     message = F.concat(F.lit(f"This line of CSV has more than {len(names)} fields: "), F.substring(raw, 1, 200))
     # A line of another length has its own text. It is longer if the last column has a value, or else a separator behind it.
-    longer = F.col(quoted(names[-1])).isNotNull() | raw.rlike(_fields_before_another(len(names), found))
+    longer = F.col(quoted(names[-1])).isNotNull() | raw.rlike(_fields_before_another(len(names), csv))
     right = F.when(raw.isNotNull() & longer, F.raise_error(message).cast("boolean"))
     return lines.where(F.coalesce(right, F.lit(True))).select(*values, *scan.extra())
 
 
-def _fields_before_another(count: int, found: Mapping[str, str]) -> str:
+def _fields_before_another(count: int, csv: Mapping[str, str]) -> str:
     """Return Java's regular expression of the beginning of a line with more than ``count`` fields; it does not backtrack."""
-    separator, quote, escape = (_spelled(found[each]) for each in ("sep", "quote", "escape"))
+    separator, quote, escape = (_spelled(csv[each]) for each in ("sep", "quote", "escape"))
     sep = "".join(map(_character, separator))
     plain = f"[^{sep}]*+" if len(separator) == 1 else f"(?:(?!{sep}).)*+"
     if not quote:

@@ -67,10 +67,10 @@ def _read(read: Read, target: Target, options: Options) -> DataFrame:
     source = target.table if query is None else f"({_OPEN_END.sub('', query.strip().rstrip(';'))}) penstock_rows"
     split = any(fields) and (query is None or split_query)
     # Rows by keys are chosen in the database.
-    found = folder.unload(target, source) if folder is not None and not split and not keyed else None
-    if found is None:
-        found = _by_driver(read, target, source, _predicates(target, *fields, partitions) if split else None, fetch)
-    left = unread_rows(read, found, options)
+    frame = folder.unload(target, source) if folder is not None and not split and not keyed else None
+    if frame is None:
+        frame = _by_driver(read, target, source, _predicates(target, *fields, partitions) if split else None, fetch)
+    left = unread_rows(read, frame, options)
     return left if size is None else left.limit(size)
 
 

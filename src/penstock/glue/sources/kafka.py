@@ -128,17 +128,17 @@ def broker_options(options: Options, connection: Connections) -> dict[str, str]:
         raise InvalidInput(
             f"Option security.protocol of {options.owner} is {protocol!r}.", remedy=f"Use one of {', '.join(_PROTOCOLS)}."
         )
-    found = dict(TIMEOUTS)
+    configuration = dict(TIMEOUTS)
     if name is not None:
         known = connection(name)
-        found |= {"kafka.bootstrap.servers": known.brokers, "kafka.security.protocol": known.protocol, **known.trust}
+        configuration |= {"kafka.bootstrap.servers": known.brokers, "kafka.security.protocol": known.protocol, **known.trust}
         if known.login is not None:
-            found |= login_options(*known.login)
+            configuration |= login_options(*known.login)
     if servers is not None:
-        found["kafka.bootstrap.servers"] = servers
+        configuration["kafka.bootstrap.servers"] = servers
     if protocol is not None:
-        found["kafka.security.protocol"] = protocol.upper()
-    return found
+        configuration["kafka.security.protocol"] = protocol.upper()
+    return configuration
 
 
 def _topics(options: Options) -> tuple[str, str]:

@@ -26,7 +26,7 @@ _KEYS, _ORDER, _LAST = "keys", "order", "last"
 _log = logging.getLogger("awsglue")
 
 
-def unread_rows(read: Read, found: DataFrame, options: Options) -> DataFrame:
+def unread_rows(read: Read, frame: DataFrame, options: Options) -> DataFrame:
     """Return the rows of ``found`` that no committed run of the job has read, and propose the bookmark behind them.
 
     ``options`` are those of the source. Rows with a null key are left out. Raises :class:`InvalidInput` for wrong options
@@ -35,17 +35,17 @@ def unread_rows(read: Read, found: DataFrame, options: Options) -> DataFrame:
     keys, order = _keys(options.raw("jobBookmarkKeys")), _order(options)
     marks = read.session.bookmarks.marks(read.transformation_ctx)
     if marks is None:
-        return found
+        return frame
     if not keys:
         _log.warning("Source %s has no jobBookmarkKeys: every run reads all its rows.", read.transformation_ctx)
-        return found
-    missing = [key for key in keys if key.lower() not in {name.lower() for name in found.columns}]
+        return frame
+    missing = [key for key in keys if key.lower() not in {name.lower() for name in frame.columns}]
     if missing:
         raise InvalidInput(
             f"jobBookmarkKeys has {', '.join(missing)}, which is not a column.",
-            remedy=f"The columns are {', '.join(found.columns)}.",
+            remedy=f"The columns are {', '.join(frame.columns)}.",
         )
-    left = found
+    left = frame
     after = _last(marks.after, keys, order)
     if after is not None:
         left = left.where(_behind(left, keys, after, order))
@@ -63,16 +63,16 @@ def unread_rows(read: Read, found: DataFrame, options: Options) -> DataFrame:
 
 
 def _keys(given: Any) -> list[str]:
-    found = given
+    keys = given
     if isinstance(given, str):
         text = given.strip()
         try:
-            found = json.loads(text) if text.startswith("[") else [each.strip() for each in text.split(",") if each.strip()]
+            keys = json.loads(text) if text.startswith("[") else [each.strip() for each in text.split(",") if each.strip()]
         except ValueError:
-            found = None
-    if found is not None and not (isinstance(found, (list, tuple)) and all(isinstance(each, str) for each in found)):
+            keys = None
+    if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(each, str) for each in keys)):
         raise InvalidInput(f"jobBookmarkKeys is {given!r}.", remedy='Write it like ["id"].')
-    return list(found or [])
+    return list(keys or [])
 
 
 def _order(options: Options) -> str:

@@ -47,31 +47,31 @@ _TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = (
 
 def read_stream(read: Read) -> DataFrame | None:
     """Return the stream of ``read``, None if its type of connection has none."""
-    found = _STREAMS.get(read.kind)
-    if found is None:
+    opener = _STREAMS.get(read.kind)
+    if opener is None:
         return None
     if read.format is not None or read.format_options:
         raise InvalidInput(
             "A stream does not use the option format.",
             remedy="Describe the records in connection_options: classification, schema.",
         )
-    return found(read)
+    return opener(read)
 
 
 def read(request: Read) -> DataFrame:
     """Return what the connection has now. Raises :class:`InvalidInput` for a type that is not supported."""
-    found = _BATCHES.get(request.kind)
-    if found is None and request.kind in _STREAMS:
+    reader = _BATCHES.get(request.kind)
+    if reader is None and request.kind in _STREAMS:
         raise InvalidInput(
             f"Connection type {request.kind!r} is read as a stream.",
             remedy="Read it with create_data_frame.from_options, and give the stream to forEachBatch.",
         )
-    if found is None:
+    if reader is None:
         raise InvalidInput(
             f"Connection type {request.kind!r} is not supported for reading.",
             remedy=type_remedy(request.kind, {*_STREAMS, *_BATCHES}, writes=False),
         )
-    return found(request)
+    return reader(request)
 
 
 def read_table(request: Read, table: Table) -> DataFrame:

@@ -54,10 +54,10 @@ def redirected(given: Mapping[str, Any]) -> dict[str, Any]:
     Scripts, and the tables that AWS's console makes, name AWS's own endpoint. Its region stays.
     """
     name = next((each for each in given if each.lower() == "endpointurl"), None)
-    found = _AWS.fullmatch(str(given[name])) if name is not None and os.environ.get("AWS_ENDPOINT_URL_KINESIS") else None
-    if found is None:
+    match = _AWS.fullmatch(str(given[name])) if name is not None and os.environ.get("AWS_ENDPOINT_URL_KINESIS") else None
+    if match is None:
         return dict(given)
-    regions = {} if any(each.lower() in {"region", "streamarn"} for each in given) else {"region": found["region"]}
+    regions = {} if any(each.lower() in {"region", "streamarn"} for each in given) else {"region": match["region"]}
     return {**{each: value for each, value in given.items() if each != name}, **regions}
 
 

@@ -45,8 +45,8 @@ def is_iceberg(table: Table) -> bool:
 def is_delta(table: Table) -> bool:
     """Return whether a table of the catalog is Delta's."""
     about = table.get("Parameters") or {}
-    found = {str(about.get(name, "")).lower() for name in ("table_type", "spark.sql.sources.provider", "classification")}
-    return "delta" in found
+    formats = {str(about.get(name, "")).lower() for name in ("table_type", "spark.sql.sources.provider", "classification")}
+    return "delta" in formats
 
 
 def iceberg_rows(read: Read, table: Table) -> DataFrame:
@@ -72,8 +72,8 @@ def _iceberg(read: Read, name: str, options: Options) -> DataFrame:
     if (moment := options.number("as-of-timestamp")) is not None:
         at = datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds")
         reader = reader.option("timestampAsOf", at)
-    found = _found(lambda: reader.table(name), name)
-    return found.where(read.push_down_predicate) if read.push_down_predicate else found
+    frame = _found(lambda: reader.table(name), name)
+    return frame.where(read.push_down_predicate) if read.push_down_predicate else frame
 
 
 def rows_of_delta(read: Read, table: Table) -> DataFrame:
@@ -97,8 +97,8 @@ def _delta(read: Read, path: str, options: Options) -> DataFrame:
     for travel in ("versionAsOf", "timestampAsOf"):
         if (value := options.text(travel)) is not None:
             reader = reader.option(travel, value)
-    found = _found(lambda: reader.load(path), path)
-    return found.where(read.push_down_predicate) if read.push_down_predicate else found
+    frame = _found(lambda: reader.load(path), path)
+    return frame.where(read.push_down_predicate) if read.push_down_predicate else frame
 
 
 def iceberg_name(spark: SparkSession, table: Table) -> str:
@@ -121,10 +121,10 @@ def iceberg_of_path(spark: SparkSession, options: Options) -> str:
 def delta_folder(table: Table) -> str:
     """Return the folder of a Delta table of the catalog. Raises :class:`InvalidInput` if it has none."""
     storage = table.get("StorageDescriptor") or {}
-    found = (storage.get("SerdeInfo") or {}).get("Parameters", {}).get("path") or storage.get("Location")
-    if not found:
+    folder = (storage.get("SerdeInfo") or {}).get("Parameters", {}).get("path") or storage.get("Location")
+    if not folder:
         raise InvalidInput(f"Table {table.get('Name')} has no location.", remedy="Set its folder.")
-    return str(found)
+    return str(folder)
 
 
 def _use_catalog(spark: SparkSession) -> None:

@@ -51,8 +51,8 @@ def list_files(spark: SparkSession, paths: Sequence[str], *, recurse: bool) -> l
     except _Missing:
         rows = [row for root in roots for row in _there(spark, root, recurse=recurse)]
     known = {root.rstrip("/"): root for root in roots}
-    found = {row["path"]: _file(row, known) for row in rows}
-    return sorted(found.values(), key=lambda file: file.path)
+    files = {row["path"]: _file(row, known) for row in rows}
+    return sorted(files.values(), key=lambda file: file.path)
 
 
 class _Missing(Exception):
@@ -72,8 +72,8 @@ def _listing(spark: SparkSession, roots: list[str], *, recurse: bool) -> list[Ro
         return []
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", str(recurse).lower())
     try:
-        found = reader.load(roots).select("path", "length", "modificationTime", "_metadata.file_path")
-        return found.collect()
+        listing = reader.load(roots).select("path", "length", "modificationTime", "_metadata.file_path")
+        return listing.collect()
     except AnalysisException as error:
         if error.getCondition() == "PATH_NOT_FOUND":
             raise _Missing from None
@@ -132,15 +132,15 @@ def _missing(bucket: str, path: str) -> NotFound:
 
 def named_patterns(given: Any) -> list[str]:
     """Return ``exclusions``: a list, or a list as JSON. Raises :class:`InvalidInput` for anything else."""
-    found = given
+    patterns = given
     if isinstance(given, str):
         try:
-            found = json.loads(given)
+            patterns = json.loads(given)
         except ValueError:
-            found = None
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            patterns = None
+    if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
         raise InvalidInput(f"Option exclusions is {str(given)[:100]!r}.", remedy='Write it like ["**.pdf", "**/old/**"].')
-    return found
+    return patterns
 
 
 def without_excluded(files: Sequence[SourceFile], patterns: Sequence[str]) -> list[SourceFile]:

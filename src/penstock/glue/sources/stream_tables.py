@@ -50,20 +50,20 @@ def stream_options(table: Table, more: Mapping[str, Any]) -> tuple[str, dict[str
     stream.
     """
     storage = table.get("StorageDescriptor", {})
-    found = {**table.get("Parameters", {}), **storage.get("Parameters", {})}
+    parameters = {**table.get("Parameters", {}), **storage.get("Parameters", {})}
     name = f"{table.get('DatabaseName', '')}.{table.get('Name', '')}"
-    kind = str(found.get("typeOfData", "")).lower()
+    kind = str(parameters.get("typeOfData", "")).lower()
     if kind not in _KEYS:
         raise InvalidInput(f"Table {name} is not a stream.", remedy="Its parameter typeOfData must be kafka or kinesis.")
     if storage.get("SchemaReference"):
         raise not_supported(_REFERENCE, f"Table {name}", "SchemaReference")
-    options = {key: found[key] for key in (*_KEYS[kind], "classification", "delimiter") if found.get(key)}
+    options = {key: parameters[key] for key in (*_KEYS[kind], "classification", "delimiter") if parameters.get(key)}
     if kind == "kafka" and not options.keys() & {"topicName"} and storage.get("Location"):
         options["topicName"] = storage["Location"]
     if kind == "kinesis" and not options.keys() & {"streamARN", "streamName"} and storage.get("Location"):
         options["streamName"] = storage["Location"]
     separator = storage.get("SerdeInfo", {}).get("Parameters", {}).get("separatorChar")
-    if separator and str(found.get("classification", "")).lower() == "csv":
+    if separator and str(parameters.get("classification", "")).lower() == "csv":
         options.setdefault("delimiter", separator)
     columns = storage.get("Columns", [])
     if columns and str(more.get("inferSchema", "false")).lower() != "true":

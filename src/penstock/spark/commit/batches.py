@@ -110,8 +110,8 @@ class BatchCommitter:
         metrics.start_offsets, metrics.end_offsets = json.loads(batch.start), json.loads(batch.end)
         if self._limit is not None:
             records, counted = self._limit.watched(records)
-        found = BatchCommit(self._context, records, batch=batch, ledger=ledger, metrics=metrics).run()
-        if found == "committed" and self._metrics.has(ledger.query, number):
+        state = BatchCommit(self._context, records, batch=batch, ledger=ledger, metrics=metrics).run()
+        if state == "committed" and self._metrics.has(ledger.query, number):
             metrics.outcome = "replayed"
         if self._limit is not None:
             metrics.record_bytes = self._limit.taken(counted)

@@ -59,9 +59,9 @@ class ReaderFields:
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any] | None) -> "ReaderFields":
         """Return what :attr:`facts` gave; no aliases for manifests that have none."""
-        found = facts or {}
+        known = facts or {}
         return cls(
-            version=found.get("version"), aliases={path: tuple(names) for path, names in found.get("aliases", {}).items()}
+            version=known.get("version"), aliases={path: tuple(names) for path, names in known.get("aliases", {}).items()}
         )
 
 
@@ -83,13 +83,13 @@ class TableChanges:
         table = self._tables.get(sink.name)
         if table is None:
             return EvolutionPlan()
-        found = plan(table, columns, evolution=sink.evolution, aliases=reader.aliases, version=reader.version)
+        planned = plan(table, columns, evolution=sink.evolution, aliases=reader.aliases, version=reader.version)
         if isinstance(table, ParquetTable):
-            found = table.of_data(found)
-            added = {refusal.change.path for refusal in found.refusals if isinstance(refusal.change, AddColumn)}
-            self._accepted[sink.name] = with_table_names(without_fields(columns, added), found.changes)
-        self._plans[sink.name] = found
-        return found
+            planned = table.of_data(planned)
+            added = {refusal.change.path for refusal in planned.refusals if isinstance(refusal.change, AddColumn)}
+            self._accepted[sink.name] = with_table_names(without_fields(columns, added), planned.changes)
+        self._plans[sink.name] = planned
+        return planned
 
     def fit(self, sink: SinkSettings, rows: DataFrame, reader: ReaderFields) -> DataFrame:
         """Return the rows for files of the sink's table: renamed fields under the table's names."""
@@ -117,8 +117,8 @@ class TableChanges:
                 remedy=refusal.remedy,
                 keys=(f"table:{name}:{reader.version}",),
             )
-            for name, found in self._plans.items()
-            for refusal in found.refusals
+            for name, planned in self._plans.items()
+            for refusal in planned.refusals
         ]
 
     def _left_out(self, name: str, refusal: Refusal) -> str | None:
@@ -137,13 +137,13 @@ class TableChanges:
         table = self._tables.get(sink.name)
         if not isinstance(table, EvolvingTable):
             return ()
-        found = self._plans.get(sink.name) or self.plan(sink, columns, reader)
+        planned = self._plans.get(sink.name) or self.plan(sink, columns, reader)
         left_out = []
-        for refusal in found.refusals:
+        for refusal in planned.refusals:
             column = self._left_out(sink.name, refusal)
             if column is None:
                 raise DriftStop(f"{refusal.text}; the rows are staged, and not in the table yet.", remedy=refusal.remedy)
             left_out.append(column)
-        if found.changes:
-            table.evolve(found.changes)
+        if planned.changes:
+            table.evolve(planned.changes)
         return tuple(left_out)

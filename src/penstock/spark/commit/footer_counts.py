@@ -61,15 +61,15 @@ class Counting:
     def read(self, folder: str, spark: SparkSession) -> tuple[int, dict[str, int]]:
         """Return the number of rows below ``folder``, and the nulls of each column."""
         paths = [path for path in self.files.walk(folder) if path.endswith(".parquet")]
-        found = read_counts(self.files, paths, self.told)
-        nulls = dict.fromkeys(self.columns, 0) | dict(found.nulls)
+        counts = read_counts(self.files, paths, self.told)
+        nulls = dict.fromkeys(self.columns, 0) | dict(counts.nulls)
         if self.counted:
             nulls |= _by_name(self.counted, dict(self._seen.get))
-        if found.unknown:
-            self.silent.update(found.unknown)
-            row = spark.read.parquet(*paths).agg(*_null_counts(found.unknown)).collect()[0]
-            nulls |= _by_name(found.unknown, row.asDict())
-        return found.rows, nulls
+        if counts.unknown:
+            self.silent.update(counts.unknown)
+            row = spark.read.parquet(*paths).agg(*_null_counts(counts.unknown)).collect()[0]
+            nulls |= _by_name(counts.unknown, row.asDict())
+        return counts.rows, nulls
 
 
 def _null_counts(columns: Collection[str]) -> list[Column]:

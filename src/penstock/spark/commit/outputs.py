@@ -86,15 +86,15 @@ class Outputs:
 
         ``before``: the last committed batches, for the size of a row.
         """
-        found = {}
+        staged = {}
         for sink in self._pipeline.file_sinks:
             output = tables.fit(sink, _for_table(_selected(rows, sink)), reader)
             check_partitions(hive_columns(output.schema), sink, self._pipeline.name)
             counted = Observation()
             output = output.observe(counted, F.count(F.lit(1)).alias("rows"))
             write_files(output, sink, folders[sink.name], row_bytes=row_bytes(before, sink))
-            found[sink.name] = tables.sink_rows(sink, int(counted.get["rows"]), output.schema)
-        return found
+            staged[sink.name] = tables.sink_rows(sink, int(counted.get["rows"]), output.schema)
+        return staged
 
     def plan_changes(self, rows: DataFrame, tables: TableChanges, reader: ReaderFields) -> None:
         """Plan what the columns of ``rows`` change in the tables of sinks that are not files.
@@ -102,9 +102,9 @@ class Outputs:
         Raises :class:`InvalidInput` if the rows lack the keys, the operation or the order of changes.
         """
         for writer in self.writers.values():
-            found = _selected(rows, writer.settings).schema
-            check_changes(found, writer.settings)
-            tables.plan(writer.settings, written_columns(found, writer.settings), reader)
+            columns = _selected(rows, writer.settings).schema
+            check_changes(columns, writer.settings)
+            tables.plan(writer.settings, written_columns(columns, writer.settings), reader)
 
     def publish(
         self,

@@ -56,9 +56,9 @@ class Reading:
         """Return ``records``, ``oldest``, ``bad``, reasons and ``vN``, after ``written`` rows were written."""
         if self._direct is None:
             return self._read.get
-        found = self._direct.found(self._read.get)
-        found["bad"] = found["records"] - (written if self._as_written else self._good.get["good"])
-        return found
+        counts = self._direct.found(self._read.get)
+        counts["bad"] = counts["records"] - (written if self._as_written else self._good.get["good"])
+        return counts
 
     def has_all_rows(self, output: DataFrame) -> bool:
         """Return whether ``output`` of a transform has a row for each of ``rows``, as far as its plan shows that."""

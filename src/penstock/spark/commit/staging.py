@@ -309,8 +309,8 @@ class Stager:
         if not staged.dead_written:
             self._files.delete(at.dead)
         counts = Observation()
-        found = _rejected(staged.frame, rejected)
-        letters = dead_letters(found, batch=at.batch, pipeline=self._pipeline.name, now=at.now)
+        rejected_rows = _rejected(staged.frame, rejected)
+        letters = dead_letters(rejected_rows, batch=at.batch, pipeline=self._pipeline.name, now=at.now)
         reasons = [F.count(F.when(F.col("reason") == reason, 1)).alias(reason) for reason in _REJECTIONS]
         writer = letters.observe(counts, *reasons).coalesce(1).write.mode("append").option("compression", "snappy")
         writer.partitionBy(*PARTITION_KEYS).parquet(at.dead)

@@ -101,12 +101,12 @@ class BatchCommit(CommitHooks):
 
     def _tables(self) -> dict[str, TableView]:
         """Return the tables whose columns are compared with the batch's, by sink."""
-        found: dict[str, TableView] = {
+        tables: dict[str, TableView] = {
             sink.name: ParquetTable(sink, self._context.tables.rows.get(sink.name), partial(self._last, sink.name))
             for sink in self._pipeline.file_sinks
         }
         writers = self._context.outputs.writers
-        return found | {name: writer for name, writer in writers.items() if isinstance(writer, EvolvingTable)}
+        return tables | {name: writer for name, writer in writers.items() if isinstance(writer, EvolvingTable)}
 
     def _last(self, sink: str) -> Mapping[str, str] | None:
         """Return the columns, to Hive types, of a table of files after the last batch; None before the first."""
@@ -116,9 +116,9 @@ class BatchCommit(CommitHooks):
     def run(self) -> BatchState:
         """Commit the batch; return the state it was found in. Raises the errors of ledger, staging and drift policy."""
         self._hit("batch-start")
-        found = self._ledger.run(self._batch, self._stage, self)
-        self._metrics.rolled_forward = found == "prepared"
-        return found
+        state = self._ledger.run(self._batch, self._stage, self)
+        self._metrics.rolled_forward = state == "prepared"
+        return state
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -173,15 +173,15 @@ class BatchCommit(CommitHooks):
 
     def _did(self, manifest: Manifest) -> dict[str, dict[str, Any]]:
         """Return what each sink got and wrote."""
-        found: dict[str, dict[str, Any]] = {}
+        actions: dict[str, dict[str, Any]] = {}
         for sink in self._pipeline.file_sinks:
             moves = [move for move in manifest.moves if move.final.startswith(f"{sink.location}/")]
             rows = manifest.facts["sinks"][sink.name]["rows"]
             size = sum(move.size for move in moves)
-            found[sink.name] = {"received": rows, "written": rows, "files": len(moves), "bytes": size}
+            actions[sink.name] = {"received": rows, "written": rows, "files": len(moves), "bytes": size}
         for name, delivery in self._delivered.items():
-            found[name] = delivery.facts
-        return found
+            actions[name] = delivery.facts
+        return actions
 
     def committed(self, manifest: Manifest) -> None:
         """Count the records of the batch."""
@@ -314,8 +314,8 @@ class BatchCommit(CommitHooks):
         filled[self._pipeline.dead_letters.location] = staged.dead + staged.quarantined
         for number, table in enumerate(self._pipeline.file_locations):
             folder = self._ledger.staging(self._batch.id, number)
-            found = self._context.files.walk(folder) if filled[table] else {}
-            planned = plan_moves(found, folder=folder, table=table, query=self._ledger.query, batch=self._batch.id)
+            files = self._context.files.walk(folder) if filled[table] else {}
+            planned = plan_moves(files, folder=folder, table=table, query=self._ledger.query, batch=self._batch.id)
             moves.extend(planned)
             partitions[table] = sorted({move.final[len(table) + 1 :].rpartition("/")[0] for move in planned})
         facts = {**staged.facts, "sinks": {name: rows.facts for name, rows in sinks.items()}}

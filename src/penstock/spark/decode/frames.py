@@ -145,8 +145,8 @@ def _header(records: DataFrame, site: FrameSite) -> Column | None:
 
 def _header_frame(header: Column) -> Column:
     first, size = F.substring(header, 1, 1), F.length(header)
-    found = (_is(first, _BY_ID) & (size >= _ID_SIZE)) | (_is(first, _BY_GUID) & (size >= _GUID_SIZE))
-    return F.coalesce(found, F.lit(False))
+    by_header = (_is(first, _BY_ID) & (size >= _ID_SIZE)) | (_is(first, _BY_GUID) & (size >= _GUID_SIZE))
+    return F.coalesce(by_header, F.lit(False))
 
 
 def _flaw(frames: Frames, site: FrameSite) -> Column:
@@ -160,10 +160,10 @@ def _flaw(frames: Frames, site: FrameSite) -> Column:
 
 
 def _numbers(prefix: Column, versions: Mapping[bytes, int]) -> Column:
-    found: dict[int, list[bytearray]] = {}
+    by_number: dict[int, list[bytearray]] = {}
     for each, number in versions.items():
-        found.setdefault(number, []).append(bytearray(each))
-    return _case([(prefix.isin(each), F.lit(number)) for number, each in found.items()], "int")
+        by_number.setdefault(number, []).append(bytearray(each))
+    return _case([(prefix.isin(each), F.lit(number)) for number, each in by_number.items()], "int")
 
 
 def _case(branches: Sequence[tuple[Column, Column]], kind: str) -> Column:

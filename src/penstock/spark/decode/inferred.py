@@ -53,7 +53,7 @@ class InferredSchema:
         """Return the newest version; before the first record, one that no document fits."""
         definition = json_schema(self._kind) if self._number else _NOTHING_YET
         version_id = uuid5(NAMESPACE_URL, definition)
-        found = SchemaVersion(
+        version = SchemaVersion(
             id=version_id,
             schema_arn="",
             registry_name="",
@@ -62,7 +62,7 @@ class InferredSchema:
             definition=definition,
             data_format="JSON",
         )
-        return [found]
+        return [version]
 
     def version(self, version_id: UUID | str) -> SchemaVersion:
         """Raise :class:`NotFound`: documents do not name versions."""
@@ -111,17 +111,17 @@ def _read(text: str, at: int) -> tuple[Kind, int]:
             name, at = _name(text, at + 2 if text.startswith(", ", at) else at)
             fields[name], at = _read(text, at)
         return Kind("object", fields=fields), at + 1
-    found = re.compile(r"[A-Z_]+").match(text, at)
-    word, at = (found[0], found.end()) if found else ("", at)
+    match = re.compile(r"[A-Z_]+").match(text, at)
+    word, at = (match[0], match.end()) if match else ("", at)
     if text.startswith("(", at):
         at = text.index(")", at) + 1
     return (Kind("number") if word == "DECIMAL" else Kind(_SCALARS.get(word, "any"))), at
 
 
 def _name(text: str, at: int) -> tuple[str, int]:
-    found = re.compile(r"`((?:[^`]|``)*)`: |([^:`<>]*): ").match(text, at)
-    assert found is not None, text[at : at + 80]
-    return (found[2] if found[1] is None else found[1].replace("``", "`")), found.end()
+    match = re.compile(r"`((?:[^`]|``)*)`: |([^:`<>]*): ").match(text, at)
+    assert match is not None, text[at : at + 80]
+    return (match[2] if match[1] is None else match[1].replace("``", "`")), match.end()
 
 
 def merged(one: Kind, other: Kind) -> Kind:

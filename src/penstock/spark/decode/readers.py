@@ -74,7 +74,7 @@ def _parsed(definition: str) -> AvroSchema:
 
 def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> dict[str, list[RecordType]]:
     """Return for each record of ``reader`` (by full name) the writers' records that it is read from, at all its uses."""
-    found: dict[str, list[RecordType]] = {}
+    by_name: dict[str, list[RecordType]] = {}
     seen: set[tuple[str, int, str]] = set()
     todo: list[tuple[AvroType, int, AvroType]] = [(reader.root, index, each.root) for index, each in enumerate(writers)]
     while todo:
@@ -86,7 +86,7 @@ def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> di
                     for peer in _peers(kind, choices):
                         if (kind.name, index, peer.name) not in seen:
                             seen.add((kind.name, index, peer.name))
-                            found.setdefault(kind.name, []).append(peer)
+                            by_name.setdefault(kind.name, []).append(peer)
                             todo.extend((item.type, index, source.type) for item, source in _read_fields(kind, peer))
                 case ArrayType():
                     todo.extend((kind.items, index, each.items) for each in choices if isinstance(each, ArrayType))
@@ -94,7 +94,7 @@ def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> di
                     todo.extend((kind.values, index, each.values) for each in choices if isinstance(each, MapType))
                 case _:
                     pass
-    return found
+    return by_name
 
 
 def _branches(kind: AvroType, schema: AvroSchema) -> list[AvroType]:

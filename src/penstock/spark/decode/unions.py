@@ -38,12 +38,12 @@ _HEAD = {"type": "fixed", "name": "PenstockHead", "size": HEADER}
 
 def index(number: int) -> bytes:
     """Return the bytes of branch ``number`` of a union: a zigzag integer of variable length."""
-    value, found = number << 1, bytearray()
+    value, varint = number << 1, bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        varint.append(value & 0x7F | 0x80)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    varint.append(value)
+    return bytes(varint)
 
 
 def union_of_writers(definitions: Sequence[str]) -> str:

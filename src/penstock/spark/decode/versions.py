@@ -340,10 +340,10 @@ class SchemaVersions:
         versions = self._newest_first()
         if number is None:
             return next((each for each in versions if each.number < FOREIGN), versions[0])
-        found = [version for version in versions if version.number == number]
-        if not found:
+        matching = [version for version in versions if version.number == number]
+        if not matching:
             raise NotFound(
                 f"Schema {self.name} has no AVAILABLE version {number}, the declared reader.",
                 remedy="Declare 'reader: latest' or a version that exists.",
             )
-        return found[0]
+        return matching[0]

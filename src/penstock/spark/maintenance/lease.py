@@ -67,8 +67,8 @@ class TableLease:
 
     def _check_owner(self, held: str) -> None:
         try:
-            found = json.loads(held)
-            owner, since = str(found["owner"]), datetime.fromisoformat(found["since"])
+            lease = json.loads(held)
+            owner, since = str(lease["owner"]), datetime.fromisoformat(lease["since"])
         except (ValueError, KeyError, TypeError):
             return
         if owner != self._owner and not is_lost(owner, since, now=datetime.now(UTC), dead_after=_LASTS):

@@ -129,10 +129,10 @@ class ParquetCompactor:
     def _data(self, location: str) -> dict[str, int]:
         """Return the data files below ``location``, to bytes, without hidden ones."""
         folder = location.rstrip("/") + "/"
-        found = self._files.walk(folder.rstrip("/"))
+        files = self._files.walk(folder.rstrip("/"))
         return {
             path: size
-            for path, size in found.items()
+            for path, size in files.items()
             if size and not any(part.startswith(("_", ".")) for part in path[len(folder) :].split("/"))
         }
 

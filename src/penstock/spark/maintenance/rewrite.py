@@ -74,10 +74,10 @@ class SparkRewriter:
             return self._spark.read.option("mergeSchema", "true").parquet(*inputs).schema
         except (PySparkException, Py4JJavaError):
             # Spark does not merge an int with a bigint.
-            found = StructType()
+            schema = StructType()
             for path in inputs:
-                found = merged(found, self._spark.read.parquet(path).schema)
-            return found
+                schema = merged(schema, self._spark.read.parquet(path).schema)
+            return schema
 
 
 def _facts(rows: DataFrame) -> dict[str, Any]:
@@ -86,9 +86,9 @@ def _facts(rows: DataFrame) -> dict[str, Any]:
     columns = [F.col(quoted(name)) for name in names]
     nulls = [_nulls(column).alias(f"n{number}") for number, column in enumerate(columns)]
     hashes = F.sum(F.xxhash64(*columns).cast("decimal(38,0)")).alias("hashes") if columns else F.lit(0).alias("hashes")
-    found = rows.agg(F.count(F.lit(1)).alias("rows"), hashes, *nulls).collect()[0]
-    counted = {f"nulls of {name}": int(found[f"n{number}"]) for number, name in enumerate(names)}
-    return {"rows": int(found["rows"]), "hashes": found["hashes"], **counted}
+    row = rows.agg(F.count(F.lit(1)).alias("rows"), hashes, *nulls).collect()[0]
+    counted = {f"nulls of {name}": int(row[f"n{number}"]) for number, name in enumerate(names)}
+    return {"rows": int(row["rows"]), "hashes": row["hashes"], **counted}
 
 
 def _nulls(column: Column) -> Column:

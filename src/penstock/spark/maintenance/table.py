@@ -64,9 +64,9 @@ def compact_table(
     compacts it, :class:`NotFound` if it does not exist.
     """
     client = client or CatalogClient()
-    name, found = f"{database}.{table}", client.table(database, table)
-    location = found.get("StorageDescriptor", {}).get("Location", "").rstrip("/")
-    check_compactable(name, found)
+    name, definition = f"{database}.{table}", client.table(database, table)
+    location = definition.get("StorageDescriptor", {}).get("Location", "").rstrip("/")
+    check_compactable(name, definition)
 
     def run(before: Callable[[], None]) -> list[PartitionReport]:
         compactor = ParquetCompactor(

@@ -69,15 +69,15 @@ def _without_caches(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 def _files() -> Iterator[tuple[Path, str]]:
     """Return the files of all packages of the extra ``spark``, with their names below the folder of packages."""
-    for found in _distributions():
-        for file in found.files or ():
+    for package in _distributions():
+        for file in package.files or ():
             path = Path(str(file.locate()))
             if not str(file).startswith("..") and "__pycache__" not in file.parts and path.is_file():
                 yield path, str(file)
 
 
 def _distributions() -> list[Distribution]:
-    todo, seen, found = [("penstock", "spark")], set[tuple[str, str]](), dict[str, Distribution]()
+    todo, seen, packages = [("penstock", "spark")], set[tuple[str, str]](), dict[str, Distribution]()
     while todo:
         name, extra = todo.pop()
         name = canonicalize_name(name)
@@ -89,9 +89,9 @@ def _distributions() -> list[Distribution]:
         except PackageNotFoundError:  # for another platform or Python
             continue
         if name != "penstock":
-            found[name] = package
+            packages[name] = package
         for line in package.requires or ():
             requirement = Requirement(line)
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
                 todo += [(requirement.name, each) for each in ("", *requirement.extras)]
-    return [found[name] for name in sorted(found)]
+    return [packages[name] for name in sorted(packages)]

@@ -26,12 +26,12 @@ def check_upgrade(files: FileSystem, pipeline: Pipeline) -> list[Change]:
     kept = ledger.declared()
     if kept is None:  # of a release that did not keep it
         return []
-    found = changes(json.loads(kept), identity(pipeline))
-    ending = [change for change in found if not change.resumes]
+    differences = changes(json.loads(kept), identity(pipeline))
+    ending = [change for change in differences if not change.resumes]
     if ending:
         said = " ".join(f"({number}) {change}" for number, change in enumerate(ending, 1)) if ending[1:] else str(ending[0])
         raise InvalidInput(f"{pipeline.origin}: pipeline {pipeline.name} cannot go on where it was. {said}")
-    return found
+    return differences
 
 
 def _check_new(files: FileSystem, pipeline: Pipeline) -> None:

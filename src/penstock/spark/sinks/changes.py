@@ -30,18 +30,18 @@ def written_columns(columns: StructType, sink: SinkSettings) -> StructType:
     :class:`InvalidInput` if the envelope or the keys are not there.
     """
     metadata = set(METADATA.values())
-    found = StructType([field for field in columns.fields if field.name not in metadata])
+    written = StructType([field for field in columns.fields if field.name not in metadata])
     if sink.changes is not None and sink.changes.envelope == "debezium":
-        _require(found.names, ("op", "before", "after"), sink, "Debezium's envelope")
-        after = found["after"].dataType
+        _require(written.names, ("op", "before", "after"), sink, "Debezium's envelope")
+        after = written["after"].dataType
         if not isinstance(after, StructType):
             raise InvalidInput(f"Sink {sink.name}: the column 'after' of Debezium's envelope is {after.simpleString()}.")
-        found = after
+        written = after
     elif sink.changes is not None:
-        _require(found.names, (sink.changes.operation,), sink, "the operation of a row")
-        found = StructType([field for field in found.fields if field.name != sink.changes.operation])
-    _require(found.names, sink.keys, sink, "its keys")
-    return StructType(found.fields)
+        _require(written.names, (sink.changes.operation,), sink, "the operation of a row")
+        written = StructType([field for field in written.fields if field.name != sink.changes.operation])
+    _require(written.names, sink.keys, sink, "its keys")
+    return StructType(written.fields)
 
 
 def check_changes(columns: StructType, sink: SinkSettings) -> None:
@@ -109,14 +109,14 @@ def _debezium(rows: DataFrame, columns: StructType, sink: SinkSettings, order: C
     for key in sink.keys:
         moved = moved | ~F.col("before").getField(key).eqNullSafe(F.col("after").getField(key))
     refused = F.concat(F.lit(f"Sink {sink.name} cannot apply Debezium's operation '"), operation, F.lit("'."))
-    found = (
+    changes = (
         F.when(operation.isNull() | (operation == _NO_ROWS), F.array().cast(_array_of(columns)))
         .when(operation == _DELETES, F.array(change("before", 0)))
         .when((operation == "u") & F.col("before").isNotNull() & moved, F.array(change("before", 0), change("after", 1)))
         .when(operation.isin(*_WRITES), F.array(change("after", 1)))
         .otherwise(F.raise_error(refused))
     )
-    flat = rows.select(F.explode(found).alias(_CHANGE), order)
+    flat = rows.select(F.explode(changes).alias(_CHANGE), order)
     values = [F.col(_CHANGE).getField(name).alias(name) for name in columns.names]
     return flat.select(
         *values,
@@ -131,12 +131,12 @@ def _array_of(columns: StructType) -> str:
 
 
 def _order(rows: DataFrame, sink: SinkSettings) -> list[Column]:
-    found = []
+    order = []
     for number, name in enumerate(order_of_changes(rows.columns, sink)):
         if name == METADATA["sequence"]:  # a number too long for an integer, as text
-            found.append(F.length(name).alias(f"length{number}"))
-        found.append(_ordering(rows, name, sink).alias(f"by{number}"))
-    return found
+            order.append(F.length(name).alias(f"length{number}"))
+        order.append(_ordering(rows, name, sink).alias(f"by{number}"))
+    return order
 
 
 def _ordering(rows: DataFrame, name: str, sink: SinkSettings) -> Column:

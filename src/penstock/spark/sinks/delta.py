@@ -226,8 +226,8 @@ def _columns(state: Any) -> StructType:
 
 
 def _has(properties: Any, key: str, value: str) -> bool:
-    found = properties.get(key)
-    return bool(found.isDefined()) and str(found.get()) == value
+    current = properties.get(key)
+    return bool(current.isDefined()) and str(current.get()) == value
 
 
 @contextmanager

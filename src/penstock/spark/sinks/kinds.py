@@ -64,13 +64,13 @@ _WRITERS: Mapping[type[SinkSettings], Callable[[Any, SinkContext], SinkWriter]] 
 def open_sinks(context: SinkContext) -> dict[str, SinkWriter]:
     """Return the checked writers, by name, of the pipeline's sinks that are not files."""
     files = {sink.name for sink in context.pipeline.file_sinks}
-    found = {}
+    writers = {}
     for sink in context.pipeline.sinks:
         if sink.name in files:
             continue
         make = _WRITERS.get(type(sink))
         if make is None:
             raise InvalidInput(f"Sink {sink.name}: the runner has no writer for {sink.kind}.")
-        found[sink.name] = make(sink, context)
-        found[sink.name].check()
-    return found
+        writers[sink.name] = make(sink, context)
+        writers[sink.name].check()
+    return writers

@@ -147,9 +147,9 @@ class KinesisWriter:
             text = str(error)
             for pattern, kind, what, remedy in PROBLEMS:
                 # The last cause is the most specific one.
-                found = [each.strip() for each in text.splitlines() if re.search(pattern, each)]
-                if found:
-                    where, line = f"Sink {self._sink.name}: stream {self._sink.topic}", found[-1].partition("Exception: ")
+                matching = [each.strip() for each in text.splitlines() if re.search(pattern, each)]
+                if matching:
+                    where, line = f"Sink {self._sink.name}: stream {self._sink.topic}", matching[-1].partition("Exception: ")
                     raise kind(f"{where} {what}: {(line[2] or line[0])[:300].rstrip('.')}.", remedy=remedy) from error
             raise
 
@@ -181,5 +181,5 @@ class _Counter:
 
 
 def _entry(record: UserRecord) -> dict[str, Any]:
-    found: dict[str, Any] = {"Data": record.data, "PartitionKey": record.partition_key}
-    return found if record.explicit_hash_key is None else {**found, "ExplicitHashKey": record.explicit_hash_key}
+    entry: dict[str, Any] = {"Data": record.data, "PartitionKey": record.partition_key}
+    return entry if record.explicit_hash_key is None else {**entry, "ExplicitHashKey": record.explicit_hash_key}

@@ -217,8 +217,8 @@ def encoded(body: Column, encoding: Encoding, schema: ValueSchema | None, *, del
         # A field that is null is not set. Spark calls a function in Python for all rows, so the null comes first.
         text = _unless(deleted, F.to_json(body, {**JSON, "ignoreNullFields": "true"}))
         write = arrow_udf(message_writer(schema.files, schema.message, schema.head), BinaryType())  # type: ignore[call-overload]
-        found: Column = write(text)
-        return found
+        value: Column = write(text)
+        return value
     text = F.to_json(body, JSON).cast("binary")
     return _unless(deleted, text if schema is None else F.concat(F.lit(bytearray(schema.head)), text))
 
@@ -244,10 +244,12 @@ def _with_defaults(schema: Any) -> Any:
         return sorted((_with_defaults(each) for each in schema), key=lambda each: each != "null")
     if not isinstance(schema, dict):
         return schema
-    found = {key: _with_defaults(value) if key in {"type", "items", "values"} else value for key, value in schema.items()}
-    if "fields" in found:
-        found["fields"] = [_with_default(field) for field in schema["fields"]]
-    return found
+    completed = {
+        key: _with_defaults(value) if key in {"type", "items", "values"} else value for key, value in schema.items()
+    }
+    if "fields" in completed:
+        completed["fields"] = [_with_default(field) for field in schema["fields"]]
+    return completed
 
 
 def _with_default(field: dict[str, Any]) -> dict[str, Any]:

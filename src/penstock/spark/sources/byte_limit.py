@@ -32,8 +32,8 @@ class RecordEstimate:
     @property
     def records(self) -> int:
         """Records of the next batch, at least one."""
-        found = int(self._max_bytes / (self._record_bytes or ASSUMED_BYTES))
-        return max(1, found if self._max_records is None else min(found, self._max_records))
+        count = int(self._max_bytes / (self._record_bytes or ASSUMED_BYTES))
+        return max(1, count if self._max_records is None else min(count, self._max_records))
 
     def add(self, size: int, records: int) -> None:
         """Count a batch: ``size`` bytes of keys and values in ``records`` records."""
@@ -66,9 +66,9 @@ class ByteLimit:
         observation: Any = counted._jo
         if not observation.future().isCompleted():
             return None
-        found = counted.get
-        size = int(found["bytes"] or 0)
-        self._estimate.add(size, int(found["records"]))
+        counts = counted.get
+        size = int(counts["bytes"] or 0)
+        self._estimate.add(size, int(counts["records"]))
         if self._estimate.records != self._limit:
             self._limit = self._estimate.records
             self._apply(self._limit)

@@ -102,9 +102,9 @@ class KafkaLag:
             self._consumer.seek(self._partitions[where], read[where])
         deadline, left = time.monotonic() + _POLL_MS / 1000, set(stale)
         while left and time.monotonic() < deadline:
-            found = self._consumer.poll(self._jvm.java.time.Duration.ofMillis(_POLL_MS // 5))
+            polled = self._consumer.poll(self._jvm.java.time.Duration.ofMillis(_POLL_MS // 5))
             for where in list(left):
-                records = found.records(self._partitions[where])
+                records = polled.records(self._partitions[where])
                 if not records.isEmpty():
                     self._oldest[where] = (read[where], records.get(0).timestamp() / 1000)
                     left.discard(where)

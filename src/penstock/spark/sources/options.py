@@ -36,21 +36,21 @@ class Options:
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         """Return a boolean from ``true`` or ``false``, ignoring case."""
-        found = self.text(name)
-        if found is None:
+        text = self.text(name)
+        if text is None:
             return default
-        if found.strip().lower() in _TRUE + _FALSE:
-            return found.strip().lower() in _TRUE
-        raise InvalidInput(f"Option {name} of {self.owner} is {found!r}.", remedy="Use true or false.")
+        if text.strip().lower() in _TRUE + _FALSE:
+            return text.strip().lower() in _TRUE
+        raise InvalidInput(f"Option {name} of {self.owner} is {text!r}.", remedy="Use true or false.")
 
     def number(self, name: str, default: int | None = None, *, least: int = 0) -> int | None:
         """Return a whole number of at least ``least``."""
-        found = self.text(name)
-        if found is None:
+        text = self.text(name)
+        if text is None:
             return default
-        if found.strip().isdigit() and int(found) >= least:
-            return int(found)
-        raise InvalidInput(f"Option {name} of {self.owner} is {found!r}.", remedy=f"Use a number of at least {least}.")
+        if text.strip().isdigit() and int(text) >= least:
+            return int(text)
+        raise InvalidInput(f"Option {name} of {self.owner} is {text!r}.", remedy=f"Use a number of at least {least}.")
 
 
 def milliseconds(text: str, name: str) -> int:

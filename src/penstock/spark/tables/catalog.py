@@ -224,13 +224,13 @@ def _extended(known: Sequence[Mapping[str, Any]], data: Mapping[str, str]) -> li
 
     A type that Spark does not have stays, as does one whose meaning is the same.
     """
-    found = []
+    columns = []
     for column in known:
         theirs, ours = column.get("Type", "string"), data.get(column["Name"].lower())
         kind = theirs if ours is None or ours.lower() == theirs.lower() else _wider(theirs, ours)
-        found.append({**column, "Type": kind} if kind != theirs else dict(column))
+        columns.append({**column, "Type": kind} if kind != theirs else dict(column))
     names = {column["Name"].lower() for column in known}
-    return [*found, *({"Name": name, "Type": kind} for name, kind in data.items() if name not in names)]
+    return [*columns, *({"Name": name, "Type": kind} for name, kind in data.items() if name not in names)]
 
 
 def _wider(theirs: str, ours: str) -> str:

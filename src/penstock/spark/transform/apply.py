@@ -182,10 +182,10 @@ class Transformer:
             return self._tables.frame(spark, database, table_name)
 
         given = StepContext(pipeline=context.pipeline, batch=context.batch, now=context.now, spark=spark, table=table)
-        found = self._functions[step.name](rows, given)
-        if not isinstance(found, DataFrame):
-            raise InvalidInput(f"Step {step.name}: {step.function} returned {type(found).__name__}, not a DataFrame.")
-        return found
+        result = self._functions[step.name](rows, given)
+        if not isinstance(result, DataFrame):
+            raise InvalidInput(f"Step {step.name}: {step.function} returned {type(result).__name__}, not a DataFrame.")
+        return result
 
     def _state(self, folder: str | None) -> dict[str, Any]:
         if folder is None or self._files is None or not self._transform.stateful:
@@ -236,8 +236,8 @@ class Transformer:
             late.append(_identified(bad, F.lit("EXPECTATION"), message, "An expectation with on_failure: quarantine"))
         done.rows = rows
         for each in late:
-            found = done.quarantined
-            done.quarantined = each if found is None else found.unionByName(each, allowMissingColumns=True)
+            quarantined = done.quarantined
+            done.quarantined = each if quarantined is None else quarantined.unionByName(each, allowMissingColumns=True)
         if done.quarantined is not None:
             # A record that several steps or expectations reject is one dead letter.
             names = [name for name in QUARANTINE if name in done.quarantined.columns]

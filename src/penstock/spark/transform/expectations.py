@@ -58,14 +58,14 @@ def evaluate(expectations: Sequence[Expectation], results: Mapping[str, Any], *,
     Raises :class:`ExpectationStop` if an expectation failed whose ``on_failure`` is ``fail``.
     """
     failed = {each.name: int(results[f"e{number}"] or 0) for number, each in enumerate(expectations)}
-    found = [each for each in expectations if failed[each.name]]
-    for each in found:
+    failing = [each for each in expectations if failed[each.name]]
+    for each in failing:
         if each.on_failure == "fail":
             raise ExpectationStop(
                 f"{where}: {_said(each, failed[each.name])}; nothing of the batch was committed.",
                 remedy="Correct the records' producer or the expectation, or declare on_failure: quarantine or warn.",
             )
-    warnings = tuple(_said(each, failed[each.name]) for each in found if each.on_failure == "warn")
+    warnings = tuple(_said(each, failed[each.name]) for each in failing if each.on_failure == "warn")
     return Findings(failed={name: count for name, count in failed.items() if count}, warnings=warnings)
 
 

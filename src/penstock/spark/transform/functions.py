@@ -22,17 +22,17 @@ def load_function(step: PythonStep) -> Callable[[DataFrame, Any], DataFrame]:
     The module's own functions are sent to executors by value, so that they need no copy of the file.
     """
     name, _, attribute = step.function.partition(":")
-    found = getattr(_module(step, name), attribute, None)
-    if not callable(found):
+    function = getattr(_module(step, name), attribute, None)
+    if not callable(function):
         raise InvalidInput(f"Step {step.name}: module {name} has no function '{attribute}'.")
     try:
-        inspect.signature(found).bind(None, None)
+        inspect.signature(function).bind(None, None)
     except TypeError:
         raise InvalidInput(
             f"Step {step.name}: {step.function} must take two arguments, a DataFrame and the context.",
             remedy=f"Write it as: def {attribute}(rows, context): ... return rows",
         ) from None
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def _module(step: PythonStep, name: str) -> ModuleType:

@@ -44,8 +44,8 @@ def field_tags(version: SchemaVersion) -> dict[str, frozenset[str]]:
 
 
 def _own(node: Mapping[str, Any]) -> frozenset[str]:
-    found = [tag for name in _TAGS if isinstance(node.get(name), list) for tag in node[name]]
-    return frozenset(tag for tag in found if isinstance(tag, str))
+    tags = [tag for name in _TAGS if isinstance(node.get(name), list) for tag in node[name]]
+    return frozenset(tag for tag in tags if isinstance(tag, str))
 
 
 def _avro(node: Any, path: str, named: dict[str, Any], depth: int) -> Iterator[tuple[str, frozenset[str]]]:
@@ -76,10 +76,10 @@ def _json(node: Any, top: Mapping[str, Any], path: str, depth: int = 0) -> Itera
         return
     reference = node.get("$ref")
     if isinstance(reference, str) and reference.startswith("#/"):
-        found: Any = top
+        value: Any = top
         for part in reference[2:].split("/"):
-            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-        yield from _json(found, top, path, depth + 1)
+            value = value.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(value, dict) else None
+        yield from _json(value, top, path, depth + 1)
     for name, inner in (node.get("properties") or {}).items():
         where = f"{path}.{name}" if path else name
         if isinstance(inner, dict) and _own(inner):
@@ -104,20 +104,20 @@ def _protobuf(text: str) -> Iterator[tuple[str, frozenset[str]]]:
     body = re.sub(r"\b(?:message|enum)\s+\w+\s*\{[^{}]*\}", "", text[start.end() : end])
     for field in _FIELD.finditer(body):
         option = _OPTION.search(field["options"] or "")
-        found = (option.group(1) if option else field["comment"]) or ""
-        tags = frozenset(tag.strip() for tag in found.split(",") if tag.strip())
+        documentation = (option.group(1) if option else field["comment"]) or ""
+        tags = frozenset(tag.strip() for tag in documentation.split(",") if tag.strip())
         if tags:
             yield field["name"], tags
 
 
 def masked_paths(mask: Mask, tags: Mapping[str, frozenset[str]]) -> dict[str, MaskAction]:
     """Return the action of each field's path. A path under ``fields`` counts more than tags, an earlier tag than a later."""
-    found = {
+    actions = {
         path: next(action for tag, action in mask.tags.items() if tag in own)
         for path, own in tags.items()
         if own & set(mask.tags)
     }
-    return {**found, **mask.fields}
+    return {**actions, **mask.fields}
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,8 +59,8 @@ def later_watermark(rows: DataFrame, step: DeduplicateStep | WindowStep, before:
     This reads ``rows`` once. None if no row had a time yet.
     """
     moment = F.max(_time(rows, step.time, step.name)) - F.expr(f"INTERVAL '{step.watermark}'")
-    found = rows.select(F.unix_micros(moment).alias("at")).collect()[0]["at"]
-    return max((each for each in (before, found) if each is not None), default=None)
+    latest = rows.select(F.unix_micros(moment).alias("at")).collect()[0]["at"]
+    return max((each for each in (before, latest) if each is not None), default=None)
 
 
 def _is_late(time: Column, before: int | None) -> Column:
@@ -94,10 +94,10 @@ def deduplicate(
 
 
 def _all(conditions: Sequence[Column]) -> Column:
-    found = conditions[0]
+    together = conditions[0]
     for each in conditions[1:]:
-        found &= each
-    return found
+        together &= each
+    return together
 
 
 def windows(
@@ -143,11 +143,11 @@ def _microseconds(duration: str) -> int:
 
 def _aggregated(rows: DataFrame, window: Any, step: WindowStep) -> DataFrame:
     by = [F.expr(each) for each in step.by]
-    found = rows.groupBy(window.alias("_window"), *by).agg(
+    aggregated = rows.groupBy(window.alias("_window"), *by).agg(
         *(F.expr(expression).alias(name) for name, expression in step.aggregates.items())
     )
-    names = [name for name in found.columns if name != "_window"]
-    return found.select(
+    names = [name for name in aggregated.columns if name != "_window"]
+    return aggregated.select(
         F.col("_window.start").alias("window_start"),
         F.col("_window.end").alias("window_end"),
         *(F.col(f"`{name}`") for name in names),

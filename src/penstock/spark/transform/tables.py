@@ -63,8 +63,8 @@ class CatalogTables:
         A name whose database the session's own catalog has stays as it is. Raises :class:`InvalidInput` for a table that
         does not exist or is not of Parquet files.
         """
-        found = list(table_names(sql))
-        for start, end, database, table in reversed(found):
+        names = list(table_names(sql))
+        for start, end, database, table in reversed(names):
             if spark.catalog.databaseExists(database) and spark.catalog.tableExists(f"{database}.{table}"):
                 continue
             view = f"_table_{database}_{table}"
@@ -78,31 +78,31 @@ class CatalogTables:
         if self._client is None:
             raise InvalidInput(f"Table {what} is not known: there is no data catalog here.")
         try:
-            found = self._client.table(database, table)
+            definition = self._client.table(database, table)
         except NotFound:
             raise InvalidInput(
                 f"The transform names the table {what}, which the data catalog does not have.",
                 remedy="Create it, or correct the name; steps and the view records have names of one part.",
             ) from None
-        storage = found.get("StorageDescriptor", {})
+        storage = definition.get("StorageDescriptor", {})
         if _PARQUET not in storage.get("InputFormat", "").lower():
             raise InvalidInput(
                 f"Table {what} is not a table of Parquet files: its input format is "
                 f"{storage.get('InputFormat') or 'not given'}.",
                 remedy="Join tables of Parquet files; Iceberg and Delta tables are read by their own Spark catalogs.",
             )
-        keys = found.get("PartitionKeys", [])
+        keys = definition.get("PartitionKeys", [])
         location = str(storage["Location"]).rstrip("/")
         mount_bucket(spark, location)
         if not keys:
             return _files(spark, storage["Columns"], [location])
-        return self._partitioned(spark, found, location)
+        return self._partitioned(spark, definition, location)
 
-    def _partitioned(self, spark: SparkSession, found: Mapping[str, Any], location: str) -> DataFrame:
+    def _partitioned(self, spark: SparkSession, definition: Mapping[str, Any], location: str) -> DataFrame:
         assert self._client is not None
-        columns, keys = found["StorageDescriptor"]["Columns"], found["PartitionKeys"]
+        columns, keys = definition["StorageDescriptor"]["Columns"], definition["PartitionKeys"]
         below, elsewhere = [], []
-        for partition in self._client.partitions(found["DatabaseName"], found["Name"]):
+        for partition in self._client.partitions(definition["DatabaseName"], definition["Name"]):
             place = str(partition["StorageDescriptor"]["Location"]).rstrip("/")
             folders = [f"{key['Name']}={value}" for key, value in zip(keys, partition["Values"], strict=True)]
             if place == "/".join([location, *folders]):

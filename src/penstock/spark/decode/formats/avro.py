@@ -63,16 +63,16 @@ def _check_finite(definition: str) -> None:
 
 def _records_in(schema: AvroSchema, record: RecordType) -> set[str]:
     """Return the full names of the records that are fields of ``record``, in arrays, maps and unions too."""
-    found: set[str] = set()
+    names: set[str] = set()
     todo: list[AvroType] = [item.type for item in record.fields]
     while todo:
         match schema.resolve(todo.pop()):
             case RecordType(name=name):
-                found.add(name)
+                names.add(name)
             case ArrayType(items=inner) | MapType(values=inner):
                 todo.append(inner)
             case UnionType(branches=branches):
                 todo.extend(branches)
             case _:
                 pass
-    return found
+    return names

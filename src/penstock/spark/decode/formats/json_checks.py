@@ -25,11 +25,11 @@ def suspect(shape: JsonShape) -> str | None:
     None if ``from_json`` checks all that the shape says. A document with a backslash is always suspect, since it may
     spell a name with escapes.
     """
-    found = list(_parts(shape))
-    strings = {name for name, inner in found if inner.kind == "string"}
-    others = {name for name, inner in found if inner.kind != "string"}
-    nested = any(inner.kind in ("struct", "map", "array") for _, inner in found)
-    closed = shape.closed or any(inner.closed for _, inner in found)
+    parts = list(_parts(shape))
+    strings = {name for name, inner in parts if inner.kind == "string"}
+    others = {name for name, inner in parts if inner.kind != "string"}
+    nested = any(inner.kind in ("struct", "map", "array") for _, inner in parts)
+    closed = shape.closed or any(inner.closed for _, inner in parts)
     if strings & others or None in strings or (closed and nested):
         return _ALWAYS
     if not strings and not closed:

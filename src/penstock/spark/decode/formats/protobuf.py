@@ -55,8 +55,8 @@ class ProtobufPayloads:
             has_required=any(is_required(field) for item in tree.messages.values() for field in item.proto.field),
         )
         decode = arrow_udf(message_function(task), kind)  # type: ignore[call-overload]
-        found: Column = decode(payloads.payload, payloads.version, payloads.index)
-        return found
+        rows: Column = decode(payloads.payload, payloads.version, payloads.index)
+        return rows
 
     def missing_fields(self, writer: str, reader: str) -> list[str]:
         """Return the fields of the writer's message whose numbers the reader's message does not have."""

@@ -150,8 +150,8 @@ def _key(path: str, kind: DataType) -> Callable[[Any], str]:
     encode = _encoder(path, kind)
 
     def text(value: Any) -> str:
-        (found,) = encode(value).values()
-        return str(found).lower() if isinstance(found, bool) else str(found)
+        (encoded,) = encode(value).values()
+        return str(encoded).lower() if isinstance(encoded, bool) else str(encoded)
 
     return text
 
@@ -173,8 +173,8 @@ def _set(column: str, kind: DataType) -> Callable[[Any], Attribute]:
                 f"Column {column} is {'a set with null' if values else 'an empty set'}, which DynamoDB does not store.",
                 remedy=f"Make it null in the sink's 'sql': IF(size({column}) = 0, NULL, array_compact({column})).",
             )
-        found = [encode(value) for value in values]
-        (name,) = found[0]
-        return {names[name]: list(dict.fromkeys(each[name] for each in found))}
+        attributes = [encode(value) for value in values]
+        (name,) = attributes[0]
+        return {names[name]: list(dict.fromkeys(each[name] for each in attributes))}
 
     return encoded

@@ -27,24 +27,24 @@ def catalog_configuration(sink: IcebergSink, environment: Mapping[str, str], *, 
     """
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
     every = environment.get("AWS_ENDPOINT_URL")
-    found = {"type": sink.catalog.type, "cache-enabled": "false"}
+    configuration = {"type": sink.catalog.type, "cache-enabled": "false"}
     if sink.catalog.uri is not None:
-        found["uri"] = sink.catalog.uri
+        configuration["uri"] = sink.catalog.uri
     if sink.warehouse is not None:
-        found["warehouse"] = sink.warehouse
+        configuration["warehouse"] = sink.warehouse
     if sink.catalog.type == "glue":
         # The catalog needs a warehouse, also if each table has a location.
-        found.setdefault("warehouse", str(sink.location))
+        configuration.setdefault("warehouse", str(sink.location))
         if endpoint := environment.get("AWS_ENDPOINT_URL_GLUE") or every:
-            found["glue.endpoint"] = endpoint
+            configuration["glue.endpoint"] = endpoint
     if region:
-        found["client.region"] = region
+        configuration["client.region"] = region
     local = folder_lake or (sink.folder is not None and not sink.folder.startswith(("s3://", "s3a://")))
     if local:
-        found["io-impl"] = _HADOOP_IO
+        configuration["io-impl"] = _HADOOP_IO
     elif endpoint := environment.get("AWS_ENDPOINT_URL_S3") or every:
-        found |= {"s3.endpoint": endpoint, "s3.path-style-access": "true"}
-    return {**found, **sink.catalog.properties}
+        configuration |= {"s3.endpoint": endpoint, "s3.path-style-access": "true"}
+    return {**configuration, **sink.catalog.properties}
 
 
 def use_catalog(spark: SparkSession, sink: IcebergSink, environment: Mapping[str, str]) -> str:

@@ -82,8 +82,8 @@ class IcebergWriter:
             self._create(session, batch.columns)
             branch = BatchBranch(self.open(session), batch)
             for _ in range(_TRIES):
-                if (found := branch.published()) is not None:
-                    return Published(rows=batch.count, reference=found, replayed=True)
+                if (published := branch.published()) is not None:
+                    return Published(rows=batch.count, reference=published, replayed=True)
                 try:
                     attempt = branch.begin()
                     self._write(session, batch, branch.name, attempt)
@@ -176,8 +176,8 @@ def _summary(session: SparkSession, attempt: Attempt) -> Iterator[None]:
 
 
 def _size(snapshot: Any) -> int | None:
-    found = snapshot.summary().get("added-files-size")
-    return None if found is None else int(found)
+    size = snapshot.summary().get("added-files-size")
+    return None if size is None else int(size)
 
 
 @contextmanager

@@ -141,5 +141,5 @@ def has_key() -> str:
 def matched(columns: Sequence[str], table: Sequence[str]) -> Mapping[str, str]:
     """Return the table's column for each of ``columns``, whatever its case; without those that it lacks."""
     exact, folded = set(table), {name.lower(): name for name in table}
-    found = {name: name if name in exact else folded.get(name.lower()) for name in columns}
-    return {name: column for name, column in found.items() if column is not None}
+    columns_by_name = {name: name if name in exact else folded.get(name.lower()) for name in columns}
+    return {name: column for name, column in columns_by_name.items() if column is not None}

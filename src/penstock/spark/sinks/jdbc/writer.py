@@ -147,8 +147,8 @@ class JdbcWriter:
         if self._address is None:
             sink, secret = self._sink, self._sink.secret
             if sink.connection is not None:
-                found = self._fetch_connection(sink.connection)
-                address, kept = glue_address(found.name, found.type, found.properties)
+                connection = self._fetch_connection(sink.connection)
+                address, kept = glue_address(connection.name, connection.type, connection.properties)
                 secret = secret or (None if sink.username else kept)
             else:
                 address = parse_jdbc_url(sink.url or "")
@@ -184,10 +184,12 @@ class JdbcWriter:
             yield database, TableName(schema=schema, name=name)
 
     def _columns(self, database: Database, table: TableName) -> StructType | None:
-        found = database.run(columns_of(self._dialect), schema=table.schema, table=table.name)
-        if not found:
+        described = database.run(columns_of(self._dialect), schema=table.schema, table=table.name)
+        if not described:
             return None
-        return StructType([StructField(name, spark_type(kind, numbers), bool(free)) for name, kind, *numbers, free in found])
+        return StructType(
+            [StructField(name, spark_type(kind, numbers), bool(free)) for name, kind, *numbers, free in described]
+        )
 
     def _check_key(self, database: Database, table: TableName, columns: StructType) -> None:
         if self._sink.mode == "append" or self._dialect == "redshift":

@@ -30,10 +30,10 @@ def value_columns(columns: StructType, sink: KafkaSink) -> StructType:
                 f"Sink {sink.name}: there is no column '{name}' for the record's key or headers.",
                 remedy=f"The rows have: {', '.join(columns.names)}.",
             )
-    found = StructType([field for field in columns.fields if field.name not in sink.headers])
-    if not found.fields:
+    value = StructType([field for field in columns.fields if field.name not in sink.headers])
+    if not value.fields:
         raise InvalidInput(f"Sink {sink.name}: all columns are headers, and the value has none.")
-    return found
+    return value
 
 
 def records(rows: DataFrame, columns: StructType, sink: KafkaSink, schema: ValueSchema | None, marker: str) -> DataFrame:
@@ -58,13 +58,13 @@ def _key(columns: StructType, names: Sequence[str]) -> Column:
 
 
 def _headers(rows: DataFrame, sink: KafkaSink, marker: str) -> Column:
-    found = [_header(F.lit(BATCH), F.lit(marker))]
+    headers = [_header(F.lit(BATCH), F.lit(marker))]
     topic, partition, offset = METADATA["topic"], METADATA["partition"], METADATA["offset"]
     if {partition, offset} <= set(rows.columns):
         parts = [F.col(name).cast("string") for name in (topic, partition, offset) if name in rows.columns]
-        found.append(_header(F.lit(SOURCE), F.concat_ws("/", *parts)))
-    found += [_header(F.lit(name), F.col(quoted(name)).cast("string")) for name in sink.headers]
-    return F.array(*found)
+        headers.append(_header(F.lit(SOURCE), F.concat_ws("/", *parts)))
+    headers += [_header(F.lit(name), F.col(quoted(name)).cast("string")) for name in sink.headers]
+    return F.array(*headers)
 
 
 def _header(name: Column, value: Column) -> Column:

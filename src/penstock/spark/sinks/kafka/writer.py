@@ -97,8 +97,8 @@ class KafkaWriter:
             try:
                 topics = jvm.java.util.ArrayList()
                 topics.add(sink.topic)
-                found = admin.describeTopics(topics).allTopicNames()
-                found.get(_ADMIN_SECONDS, jvm.java.util.concurrent.TimeUnit.SECONDS)
+                described = admin.describeTopics(topics).allTopicNames()
+                described.get(_ADMIN_SECONDS, jvm.java.util.concurrent.TimeUnit.SECONDS)
             finally:
                 admin.close(jvm.java.time.Duration.ofMillis(0))
         if sink.value.frame is not None and not sink.value.register:
@@ -118,8 +118,8 @@ class KafkaWriter:
         schema = self._schemas.version(partial(self._derived, value_columns(columns, sink)))
         rows = latest_changes(batch.rows, sink) if changes else self._ordered(batch)
         with self._explained():
-            found = records(rows, columns, sink, schema, f"{batch.marker}:{batch.number}")
-            writer = found.write.format("kafka").options(**self._options, **self._producer)
+            messages = records(rows, columns, sink, schema, f"{batch.marker}:{batch.number}")
+            writer = messages.write.format("kafka").options(**self._options, **self._producer)
             writer.option("topic", sink.topic).save()
         return Published(rows=batch.count)
 

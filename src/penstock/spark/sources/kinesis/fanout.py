@@ -53,18 +53,18 @@ def consumer_arn(client: Any, stream: Stream, name: str, reading: ReadOptions) -
 
     def describe() -> Mapping[str, Any] | None:
         try:
-            found: Mapping[str, Any] = call("describe_stream_consumer", StreamARN=arn, ConsumerName=name)
+            description: Mapping[str, Any] = call("describe_stream_consumer", StreamARN=arn, ConsumerName=name)
         except NotFound:
             return None
-        described: Mapping[str, Any] = found["ConsumerDescription"]
+        described: Mapping[str, Any] = description["ConsumerDescription"]
         return described
 
     if describe() is None:
         call("register_stream_consumer", StreamARN=arn, ConsumerName=name)
 
     def active() -> str | None:
-        found = describe()
-        return str(found["ConsumerARN"]) if found and found["ConsumerStatus"] == "ACTIVE" else None
+        consumer = describe()
+        return str(consumer["ConsumerARN"]) if consumer and consumer["ConsumerStatus"] == "ACTIVE" else None
 
     made = wait_until(active, seconds=_REGISTER_SECONDS, every=0.5, longest=5.0)
     if made is None:
@@ -181,9 +181,9 @@ class FanOutFeed:
             renew = time.monotonic() + _SUBSCRIPTION_SECONDS
             try:
                 for each in stream:
-                    found = each["SubscribeToShardEvent"]
-                    following = found.get("ContinuationSequenceNumber")
-                    self._put(_Event(found["Records"], int(found.get("MillisBehindLatest", 0)), not following))
+                    event = each["SubscribeToShardEvent"]
+                    following = event.get("ContinuationSequenceNumber")
+                    self._put(_Event(event["Records"], int(event.get("MillisBehindLatest", 0)), not following))
                     if not following or self._closed:
                         return True
                     self._start = {"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": following}
@@ -203,9 +203,9 @@ class FanOutFeed:
 
 
 def _starting(position: ShardPosition) -> dict[str, Any]:
-    found = position.iterator_arguments
+    arguments = position.iterator_arguments
     names = {"ShardIteratorType": "Type", "StartingSequenceNumber": "SequenceNumber", "Timestamp": "Timestamp"}
-    return {names[name]: value for name, value in found.items()}
+    return {names[name]: value for name, value in arguments.items()}
 
 
 def _may_pass(error: Exception) -> bool:

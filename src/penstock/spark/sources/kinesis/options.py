@@ -153,8 +153,8 @@ def stream_of(options: Options) -> Stream:
     else:
         assert name is not None
         name = _plain(name)
-        found = re.search(r"kinesis\.([a-z0-9-]+)\.amazonaws\.com", endpoint or "")
-        region = region or (found[1] if found else None)
+        match = re.search(r"kinesis\.([a-z0-9-]+)\.amazonaws\.com", endpoint or "")
+        region = region or (match[1] if match else None)
     return Stream(
         name=name,
         arn=arn,
@@ -189,8 +189,8 @@ def _start(options: Options) -> tuple[StartingPosition, int | None, Mapping[str,
 def starting_offsets(text: str) -> Mapping[str, Mapping[str, Any]]:
     """Return the positions of a JSON object {shard id: position}, as Spark's checkpoint has them. Raises InvalidInput."""
     try:
-        found = json.loads(text)
-        right = all(isinstance(position, dict) and {"after", "at", "from"} & set(position) for position in found.values())
+        offsets = json.loads(text)
+        right = all(isinstance(position, dict) and {"after", "at", "from"} & set(position) for position in offsets.values())
     except (ValueError, AttributeError):
         right = False
     if not right:
@@ -198,7 +198,7 @@ def starting_offsets(text: str) -> Mapping[str, Mapping[str, Any]]:
             f"Option startingPosition of the kinesis source is {text[:80]!r}.",
             remedy='As JSON it is {shard id: position}, such as {"shardId-000000000000": {"after": "4965…"}}.',
         )
-    return {str(shard): dict(position) for shard, position in found.items()}
+    return {str(shard): dict(position) for shard, position in offsets.items()}
 
 
 def _reading(options: Options) -> ReadOptions:
@@ -217,7 +217,7 @@ def _reading(options: Options) -> ReadOptions:
 
 
 def _seconds(text: str) -> float:
-    found = _DURATION.fullmatch(text.strip())
-    if found is None:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
         raise InvalidInput(f"Option describeShardInterval is {text!r}.", remedy="Write it like 1s, 500ms or 2m.")
-    return int(found[1]) * _UNITS[found[2] or "s"]
+    return int(match[1]) * _UNITS[match[2] or "s"]

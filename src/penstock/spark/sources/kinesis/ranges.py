@@ -37,11 +37,11 @@ def pages_between(  # noqa: PLR0917 - a range's parts
         return
     fetcher = PacedFetcher(client, stream, reading, shard, start)
     while True:
-        found = fetcher.next(reading.page)
-        page = [record for record in found if int(record["SequenceNumber"]) <= int(last)]
+        fetched = fetcher.next(reading.page)
+        page = [record for record in fetched if int(record["SequenceNumber"]) <= int(last)]
         if page:
             yield page
-        if found and int(found[-1]["SequenceNumber"]) >= int(last):
+        if fetched and int(fetched[-1]["SequenceNumber"]) >= int(last):
             if not page or page[-1]["SequenceNumber"] != last:
                 _lost(stream, shard, last, reading)
             return

@@ -100,12 +100,12 @@ class KinesisReader(DataSourceStreamReader):
         with ThreadPoolExecutor(_THREADS) as pool:
             taken = pool.map(lambda shard: self._take(shard, positions[shard]), open_shards)
             positions.update(zip(open_shards, taken, strict=True))
-        found = {shard: dict(position) for shard, position in positions.items()}
-        if self._consumer is not None and found == planned:
+        latest = {shard: dict(position) for shard, position in positions.items()}
+        if self._consumer is not None and latest == planned:
             # Polls take their time; events have come, or have not.
             time.sleep(_IDLE_SECONDS)
-        self._planned = found
-        return found
+        self._planned = latest
+        return latest
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """Return the fetched pieces of each shard with records. After a restart, this also passes the query's position."""
@@ -130,8 +130,8 @@ class KinesisReader(DataSourceStreamReader):
                     "options": self._given,
                 }
             )
-            for (shard, _, _), found in zip(ranges, pieces, strict=True)
-            for piece in found
+            for (shard, _, _), pieces_of_range in zip(ranges, pieces, strict=True)
+            for piece in pieces_of_range
         ]
 
     def read(self, partition: InputPartition) -> Any:
@@ -168,9 +168,9 @@ class KinesisReader(DataSourceStreamReader):
         if not pieces:
             return after
         self._pieces.setdefault(shard, []).extend(pieces)
-        found = {**after, "behindMs": feed.behind_ms, "records": sum(piece.rows for piece in pieces)}
+        position = {**after, "behindMs": feed.behind_ms, "records": sum(piece.rows for piece in pieces)}
         # Spark does not keep the first offset of a query, and "now" is another time in the next process.
-        return found if before.get("after") is not None else {**found, "since": dict(before)}
+        return position if before.get("after") is not None else {**position, "since": dict(before)}
 
     def _open_feed(self, shard: str, position: Position) -> ShardFeed:
         options, client = self._options, self._opened()
@@ -254,8 +254,8 @@ class KinesisReader(DataSourceStreamReader):
             with translated_errors(client, f"the shards of stream {stream.name}"):
                 return list_shards(client, stream.named)
 
-        found = call_with_retries(request, self._options.reading.policy, when=may_pass)
-        if not found:
+        listed = call_with_retries(request, self._options.reading.policy, when=may_pass)
+        if not listed:
             raise NotFound(f"Stream {stream.name} has no shards.")
-        self._shards, self._listed = found, time.monotonic()
-        return found
+        self._shards, self._listed = listed, time.monotonic()
+        return listed

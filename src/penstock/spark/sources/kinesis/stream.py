@@ -105,12 +105,12 @@ class KinesisStream:
 
 def source_options(source: KinesisSource, *, starting: str | None = None) -> dict[str, str]:
     """Return the options of the data source; ``starting`` are positions that replace the declared start."""
-    found = {option: str(getattr(source, name)) for name, option in _NAMES.items() if getattr(source, name) is not None}
+    options = {option: str(getattr(source, name)) for name, option in _NAMES.items() if getattr(source, name) is not None}
     if source.consumer is not None:
-        found["fanoutConsumerARN" if source.consumer.startswith("arn:") else "fanoutConsumerName"] = source.consumer
-    found["streamARN" if source.stream.startswith("arn:") else "streamName"] = source.stream
+        options["fanoutConsumerARN" if source.consumer.startswith("arn:") else "fanoutConsumerName"] = source.consumer
+    options["streamARN" if source.stream.startswith("arn:") else "streamName"] = source.stream
     return {
-        **found,
+        **options,
         "startingPosition": starting or source.starting_position,
         "failOnDataLoss": str(source.fail_on_data_loss).lower(),
     }
@@ -127,15 +127,15 @@ class IteratorAge:
 
         Kinesis tells no number of unread records: it is 0 at the tip, and not known elsewhere.
         """
-        found = []
+        lags = []
         for shard, position in sorted(json.loads(end).items()):
             behind = 0 if position.get("ended") else int(position.get("behindMs", 0))
-            found.append(
+            lags.append(
                 PartitionLag(
                     topic=self._stream, partition=shard, records=None if behind else 0, seconds=round(behind / 1000, 3)
                 )
             )
-        return found
+        return lags
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
