@@ -4,10 +4,13 @@ Three tests, none of which names an operation: the real checkers refuse members 
 members that are declared, from mappings that record which members are read; and structures that are stored whole come back
 whole. A new operation, or a new member in a new botocore, fails here until it is served or refused."""
 
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
 from penstock.api.aws.protocol.errors import InvalidShape, MemberNotServed
 from penstock.api.aws.protocol.models import SERVICES, ServiceModel
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext
+from penstock.api.aws.protocol.shapes import ShapeCompiler
 from penstock.errors import PenstockError
 from tests.unit.api.aws.every_operation import (
     ACCOUNT,
@@ -226,6 +230,25 @@ def wire_value(value: Any) -> Any:
             return "AAAA"
         case _:
             return value
+
+
+def test_the_recorded_members_are_those_of_the_models() -> None:
+    """If it fails: run tools/aws-members, and serve or exclude what is new."""
+    tool = Path(__file__).parents[4] / "tools/aws-members"
+    done = subprocess.run([sys.executable, tool, "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_member_that_a_later_botocore_brings_is_refused(idle: World) -> None:
+    (endpoint,) = (each for each in idle.served("glue") if each.operation == "CreateRegistry")
+    model = endpoint.service.model
+    shape = model.shapes["CreateRegistryInput"]
+    later = {**shape, "members": {**shape["members"], "Replicas": {"shape": "NameString"}}}
+    compiler = ShapeCompiler({**model.shapes, "CreateRegistryInput": later}, members_of("glue"))
+    newer = Endpoint(replace(endpoint.service, compiler=compiler), endpoint.operation, endpoint.handler, inline=False)
+    newer.check({"RegistryName": "r", "Replicas": ""})
+    with pytest.raises(MemberNotServed, match=r"^Replicas \(at 'replicas'\) is a member of CreateRegistry that"):
+        newer.check({"RegistryName": "r", "Replicas": "eu-west-1"})
 
 
 def test_a_member_that_asks_for_nothing_is_accepted() -> None:

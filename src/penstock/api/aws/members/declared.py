@@ -1,11 +1,10 @@
-"""How a service declares which members of requests it serves."""
+"""Which members of a service's requests are served, refused or ignored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
-__all__ = ["Harmless", "Members", "asks_nothing"]
+__all__ = ["Exclusions", "Harmless", "Members", "asks_nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +19,36 @@ class Harmless:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Members:
-    """The members of a service's requests, by shape.
+class Exclusions:
+    """The members of a service's requests that no handler reads, by shape.
 
-    ``served`` has the names of the members that handlers read, with spaces between them. ``harmless`` has those that may be
-    ignored. ``remedies`` has, by the name of a rejected member, what to do instead.
+    ``refused`` has their names, with spaces between them. ``harmless`` has those that may be ignored. ``remedies`` has, by
+    the name of a refused member, what to do instead.
     """
 
-    served: Mapping[str, str]
+    refused: Mapping[str, str] = field(default_factory=dict)
     harmless: Mapping[str, Mapping[str, Harmless]] = field(default_factory=dict)
     remedies: Mapping[str, str] = field(default_factory=dict)
 
-    @cached_property
-    def read(self) -> Mapping[str, frozenset[str]]:
-        """Return the served members as sets, by shape."""
-        return {shape: frozenset(names.split()) for shape, names in self.served.items()}
+    def excludes(self, shape: str, member: str) -> bool:
+        """Return whether no handler reads the member."""
+        return member in self.refused.get(shape, "").split() or member in self.harmless.get(shape, ())
+
+
+class Members:
+    """The members of a service's requests.
+
+    ``known`` has those that botocore's model had when they were recorded, by shape, with spaces between them. Handlers read
+    all that ``exclusions`` does not exclude.
+    """
+
+    def __init__(self, known: Mapping[str, str], exclusions: Exclusions) -> None:
+        self.read: Mapping[str, frozenset[str]] = {
+            shape: frozenset(name for name in names.split() if not exclusions.excludes(shape, name))
+            for shape, names in known.items()
+        }
+        self.harmless = exclusions.harmless
+        self._remedies = exclusions.remedies
 
     def serves(self, shape: str, member: str) -> bool:
         """Return whether a handler reads the member."""
@@ -49,7 +63,7 @@ class Members:
 
     def remedy(self, member: str) -> str:
         """Return what to do instead of sending the member."""
-        return self.remedies.get(member, "Leave it out.")
+        return self._remedies.get(member, "Leave it out.")
 
 
 def asks_nothing(value: Any) -> bool:
