@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.access.audit.log import NullAuditSink
-from penstock.api.aws.members import members_of
+from penstock.api.aws.members.served import members_of
 from penstock.api.aws.protocol.endpoints import Endpoint, EndpointTable
 from penstock.api.aws.protocol.models import ServiceModel
 from penstock.api.aws.protocol.operations import RequestContext

@@ -4,10 +4,38 @@ All other members of botocore's models, as ``tools/aws-members`` has recorded th
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from penstock.api.aws.members.declared import Exclusions, Harmless
+__all__ = ["EXCLUSIONS", "Exclusions", "Harmless"]
 
-__all__ = ["EXCLUSIONS"]
+
+@dataclass(frozen=True, slots=True)
+class Harmless:
+    """A member that no handler acts on, and that may be ignored; ``reason`` says why.
+
+    ``values`` are those that may be ignored, None for all values; every other value is rejected.
+    """
+
+    reason: str
+    values: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exclusions:
+    """The members of a service's requests that no handler reads, by shape.
+
+    ``refused`` has their names, with spaces between them. ``harmless`` has those that may be ignored. ``remedies`` has, by
+    the name of a refused member, what to do instead.
+    """
+
+    refused: Mapping[str, str] = field(default_factory=dict)
+    harmless: Mapping[str, Mapping[str, Harmless]] = field(default_factory=dict)
+    remedies: Mapping[str, str] = field(default_factory=dict)
+
+    def excludes(self, shape: str, member: str) -> bool:
+        """Return whether no handler reads the member."""
+        return member in self.refused.get(shape, "").split() or member in self.harmless.get(shape, ())
+
 
 _ONE_PAGE = Harmless("Everything fits into one page, which is the answer; there is never a token to go on from.")
 _WHOLE = Harmless("It makes answers smaller or says more: the whole answer includes what is asked for.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from penstock.api.aws.members import Members, members_of
+from penstock.api.aws.members.served import Members, members_of
 from penstock.api.aws.protocol.errors import InvalidShape, MemberNotServed, UnknownOperation
 from penstock.api.aws.protocol.models import SERVICES, ServiceModel, load_model
 from penstock.api.aws.protocol.operations import (

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from threading import RLock
 from typing import Any
 
-from penstock.api.aws.members import Members
+from penstock.api.aws.members.served import Members
 from penstock.api.aws.protocol.shape_patterns import matcher
 from penstock.api.errors import UnreadableRequest
 

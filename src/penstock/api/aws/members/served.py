@@ -1,38 +1,24 @@
-"""Which members of a service's requests are served, refused or ignored."""
+"""Which members of requests are served, by the shapes of botocore's models; every other one is rejected by name.
+
+A member that is accepted and does nothing misleads its sender. ``snapshot.json`` has the members of all requests that are
+served, as ``tools/aws-members`` has found them in botocore's models; ``exclusions.py`` names those that no handler reads.
+The compiled checkers reject a member that is not served, unless its value asks for nothing
+(:func:`asks_nothing`). A member that a later botocore adds is not in the snapshot, and so
+is rejected until a handler serves it.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-__all__ = ["Exclusions", "Harmless", "Members", "asks_nothing"]
+import orjson
 
+from penstock.api.aws.members.exclusions import EXCLUSIONS, Exclusions
 
-@dataclass(frozen=True, slots=True)
-class Harmless:
-    """A member that no handler acts on, and that may be ignored; ``reason`` says why.
+__all__ = ["SNAPSHOT", "Members", "asks_nothing", "members_of"]
 
-    ``values`` are those that may be ignored, None for all values; every other value is rejected.
-    """
-
-    reason: str
-    values: frozenset[str] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Exclusions:
-    """The members of a service's requests that no handler reads, by shape.
-
-    ``refused`` has their names, with spaces between them. ``harmless`` has those that may be ignored. ``remedies`` has, by
-    the name of a refused member, what to do instead.
-    """
-
-    refused: Mapping[str, str] = field(default_factory=dict)
-    harmless: Mapping[str, Mapping[str, Harmless]] = field(default_factory=dict)
-    remedies: Mapping[str, str] = field(default_factory=dict)
-
-    def excludes(self, shape: str, member: str) -> bool:
-        """Return whether no handler reads the member."""
-        return member in self.refused.get(shape, "").split() or member in self.harmless.get(shape, ())
+SNAPSHOT = Path(__file__).with_name("snapshot.json")
 
 
 class Members:
@@ -76,3 +62,10 @@ def asks_nothing(value: Any) -> bool:
     if isinstance(value, Mapping):
         return value.get("Enabled") is False or all(asks_nothing(item) for item in value.values())
     return value is None or value is False or value in ("", [])
+
+
+@cache
+def members_of(service: str) -> Members:
+    """Return the members of the requests of ``service``; a service that is not recorded serves none."""
+    known = orjson.loads(SNAPSHOT.read_bytes())
+    return Members(known.get(service, {}), EXCLUSIONS.get(service, Exclusions()))
