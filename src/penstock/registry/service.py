@@ -23,7 +23,7 @@ from penstock.registry.versions.deletion import Deletions
 from penstock.registry.versions.difference import syntax_diff
 from penstock.registry.versions.registration import Versions
 from penstock.schema.formats import format_of
-from penstock.schema.hive import HiveColumn
+from penstock.schema.columns import HiveColumn
 
 __all__ = ["RegistryService", "SchemaReferenceLike"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol
 
-from penstock.schema.hive import HiveColumn
+from penstock.schema.columns import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.rules import CompatibilityRules
 

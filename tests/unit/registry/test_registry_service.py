@@ -22,7 +22,7 @@ from penstock.registry.service import RegistryService
 from penstock.registry.store import RegistryStore
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import NoColumns
-from penstock.schema.hive import HiveColumn
+from penstock.schema.columns import HiveColumn
 from tests.unit.registry.definitions import KEY, create, numbers, record
 from tests.unit.registry.registrations import register
 

@@ -10,7 +10,7 @@ from penstock.crawl.types import hive_type
 from penstock.errors import DataProblem, PenstockError
 from penstock.lake.avro_blocks import AvroBlocks, AvroFileError
 from penstock.lake.statistics import read_parquet_footer
-from penstock.schema.avro.hive import columns as avro_columns
+from penstock.schema.avro.columns import columns as avro_columns
 from penstock.schema.avro.parse import parse_registered
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.schema.avro.canonical import canonical_text
-from penstock.schema.avro.hive import columns
+from penstock.schema.avro.columns import columns
 from penstock.schema.avro.model import AvroSchema, RecordType, describe
 from penstock.schema.avro.parse import parse_avro, parse_registered
 from penstock.schema.avro.resolve import incompatibilities
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
-from penstock.schema.hive import HiveColumn
+from penstock.schema.columns import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.rules import CompatibilityRules
 

@@ -7,13 +7,14 @@ import pytest
 from penstock.errors import DataProblem
 from penstock.spark.decode.formats.json import document_shape
 from penstock.spark.decode.inferred import InferredSchema, Kind, check_names, extended, json_schema, merged, read_kind
+from penstock.types.hive import render
 
 
 def hive(*shapes: str) -> str:
     kind = Kind("void")
     for shape in shapes:
         kind = merged(kind, read_kind(shape))
-    return document_shape(json_schema(kind)).hive
+    return render(document_shape(json_schema(kind)).type)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_the_types_of_documents_become_columns(shapes: list[str], columns: str |
     ],
 )
 def test_a_known_type_is_kept_or_widened(known: str, seen: str, now: str) -> None:
-    assert document_shape(json_schema(extended(read_kind(known), read_kind(seen)))).hive == now
+    assert render(document_shape(json_schema(extended(read_kind(known), read_kind(seen)))).type) == now
 
 
 def test_a_later_run_goes_on_with_the_last_definition() -> None:

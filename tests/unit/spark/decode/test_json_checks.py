@@ -9,6 +9,7 @@ import pytest
 from penstock.errors import DataProblem
 from penstock.schema.formats.jsonschema import JsonSchemaFormat
 from penstock.spark.decode.formats.json import JsonPayloads, document_shape
+from penstock.types.hive import render
 from penstock.spark.decode.formats.json_checks import exact, suspect
 from penstock.spark.decode.formats.port import FormatSettings
 
@@ -35,7 +36,7 @@ SCHEMAS = [
 def test_a_shape_has_the_types_of_the_table(definition: str) -> None:
     columns = JsonSchemaFormat().columns(JsonSchemaFormat().parse(definition))
     shape = document_shape(definition)
-    assert {item.name: item.shape.hive for item in shape.members} == {column.name: column.type for column in columns}
+    assert {item.name: render(item.shape.type) for item in shape.members} == {column.name: column.type for column in columns}
 
 
 @pytest.mark.parametrize(

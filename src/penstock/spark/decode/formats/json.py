@@ -10,31 +10,21 @@ from functools import lru_cache, reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
-from pyspark.sql.types import (
-    ArrayType,
-    BooleanType,
-    DataType,
-    DoubleType,
-    LongType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from penstock.errors import DataProblem
 from penstock.pipelines.decode import ExtraFields
 from penstock.schema.errors import InvalidSchema, NoColumns
 from penstock.schema.formats.jsonschema import JsonSchemaFormat
-from penstock.schema.jsonschema.shape import JsonMember, JsonShape, shape_of
+from penstock.schema.jsonschema.columns import JsonMember, JsonShape, shape_of
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.formats.json_checks import exact, suspect
 from penstock.spark.decode.formats.port import GOOD, FormatSettings, Payloads
+from penstock.spark.tables.hive import spark_type
 
-__all__ = ["JsonPayloads", "body_type", "document_shape"]
+__all__ = ["JsonPayloads", "document_shape"]
 
 _OPTIONS = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "_broken", "allowNonNumericNumbers": "false"}
-_SCALARS: dict[str, DataType] = {"bigint": LongType(), "double": DoubleType(), "boolean": BooleanType()}
 _TRAILING = 0.0  # any number but the mark
 
 
@@ -53,7 +43,7 @@ class JsonPayloads:
     def rows(self, payloads: Payloads, writers: Sequence[SchemaVersion], reader: str) -> Column:
         """Return documents parsed once, as the reader's type; each writer's own rules are then checked."""
         shape = document_shape(reader)
-        kind = StructType([StructField("items", ArrayType(body_type(shape))), StructField("_broken", StringType())])
+        kind = StructType([StructField("items", ArrayType(spark_type(shape.type))), StructField("_broken", StringType())])
         text = payloads.payload.cast("string")
         parsed = F.from_json(F.concat(F.lit('{"items":['), text, F.lit(",null]}")), kind, _OPTIONS)
         body = F.get(parsed["items"], F.lit(0))
@@ -81,16 +71,6 @@ def document_shape(definition: str) -> JsonShape:
         return shape_of(JsonSchemaFormat().parse(definition, legacy=True).tree)
     except (InvalidSchema, NoColumns, ValueError, RecursionError) as error:
         raise DataProblem(f"A schema version cannot be used for decoding. {error}") from error
-
-
-def body_type(shape: JsonShape) -> DataType:
-    """Return the Spark type of a shape; every field is nullable."""
-    if shape.kind == "struct":
-        return StructType([StructField(item.name, body_type(item.shape)) for item in shape.members])
-    if shape.items is not None:
-        inner = body_type(shape.items)
-        return MapType(StringType(), inner) if shape.kind == "map" else ArrayType(inner)
-    return _SCALARS.get(shape.kind, StringType())
 
 
 def _by_version(

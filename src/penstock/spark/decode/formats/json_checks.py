@@ -8,7 +8,7 @@ others; for those :func:`exact` is compared with the result of Spark's ``schema_
 import re
 from collections.abc import Iterator
 
-from penstock.schema.jsonschema.shape import JsonShape
+from penstock.schema.jsonschema.columns import JsonShape
 
 __all__ = ["exact", "suspect"]
 

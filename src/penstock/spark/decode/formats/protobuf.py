@@ -13,7 +13,7 @@ from pyspark.sql.types import DoubleType, StructField, StructType
 from penstock.errors import DataProblem
 from penstock.schema.errors import InvalidSchema, NoColumns
 from penstock.schema.formats.protobuf import ProtobufFormat
-from penstock.schema.protobuf.hive import columns
+from penstock.schema.protobuf.columns import columns
 from penstock.schema.protobuf.model import ProtoTree, is_required
 from penstock.schema.rules import GLUE_RULES
 from penstock.schema.version import SchemaVersion

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.schema.errors import NoColumns
 from penstock.schema.formats import format_of
-from penstock.schema.hive import HiveColumn
+from penstock.schema.columns import HiveColumn
 
 AVRO = format_of("AVRO")
 

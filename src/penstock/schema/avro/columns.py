@@ -1,0 +1,122 @@
+"""Table columns from an Avro schema.
+
+The mapping is that of Spark's Avro reader, so that catalog, decoded rows and files agree: a union of several types becomes a
+struct ``member0, member1, ...`` except int with long (bigint) and float with double (double). Athena does not read
+uniontype. Malformed logical types count as their plain type, as Avro requires.
+"""
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from penstock.schema.avro.fold import Fold
+from penstock.schema.avro.logical import decimal_digits, logical_type
+from penstock.schema.avro.model import (
+    ArrayType,
+    AvroSchema,
+    AvroType,
+    EnumType,
+    FixedType,
+    MapType,
+    PrimitiveType,
+    RecordType,
+    UnionType,
+    describe,
+)
+from penstock.schema.columns import HiveColumn, check_depth, hive_column
+from penstock.schema.errors import NoColumns
+from penstock.types.model import MAX_DEPTH, MAX_PRECISION, STRING, VOID, Array, Field, LakeType, Map, Scalar, Struct, decimal
+
+__all__ = ["columns"]
+
+_PLAIN: dict[str, LakeType] = {
+    "null": VOID,
+    "boolean": Scalar("boolean"),
+    "int": Scalar("int"),
+    "long": Scalar("bigint"),
+    "float": Scalar("float"),
+    "double": Scalar("double"),
+    "bytes": Scalar("binary"),
+    "string": STRING,
+}
+_LOGICAL = {
+    ("int", "date"): Scalar("date"),
+    **{
+        ("long", f"{zone}timestamp-{unit}"): Scalar("timestamp") for zone in ("", "local-") for unit in ("millis", "micros")
+    },
+}
+_WIDER = (({"int", "long"}, Scalar("bigint")), ({"float", "double"}, Scalar("double")))
+
+
+def columns(tree: AvroSchema) -> tuple[HiveColumn, ...]:
+    """Return the columns of a schema whose outermost type is a record.
+
+    Raise :class:`~penstock.schema.errors.NoColumns` for other schemas, for types that contain themselves, and for types
+    that nest deeper than 64 levels or are longer than a catalog column holds.
+    """
+    if not isinstance(tree.root, RecordType):
+        raise NoColumns(
+            f"A table needs a schema whose outermost type is a record, not {describe(tree.root)}.",
+            remedy="Wrap the type in a record.",
+        )
+    types = _LakeTypes(tree).root()
+    assert isinstance(types, Struct)
+    return tuple(
+        hive_column(item.name, field.type, item.doc, path=f"/{item.name}")
+        for item, field in zip(tree.root.fields, types, strict=True)
+    )
+
+
+class _LakeTypes(Fold[LakeType]):
+    """The lake's types of one schema."""
+
+    max_depth = MAX_DEPTH
+
+    def primitive(self, kind: PrimitiveType) -> LakeType:
+        plain = _LOGICAL.get((kind.name, logical_type(kind) or ""), _PLAIN[kind.name])
+        return _decimal(kind) or plain
+
+    def fixed(self, kind: FixedType) -> LakeType:
+        return _decimal(kind) or Scalar("binary")
+
+    def enum(self, kind: EnumType) -> LakeType:  # noqa: ARG002
+        return STRING
+
+    def array(self, kind: ArrayType, items: LakeType) -> LakeType:  # noqa: ARG002
+        return Array(items)
+
+    def map(self, kind: MapType, values: LakeType) -> LakeType:  # noqa: ARG002
+        return Map(STRING, values)
+
+    def union(self, kind: UnionType, branches: Sequence[LakeType]) -> LakeType:
+        known = [(branch, made) for branch, made in zip(kind.branches, branches, strict=True) if not _is_null(branch)]
+        if len(known) < 2:
+            return known[0][1] if known else VOID
+        names = {branch.name if isinstance(branch, PrimitiveType) else "" for branch, _ in known}
+        wider = next((wider for both, wider in _WIDER if names == both), None)
+        return wider or Struct(tuple(Field(f"member{index}", made) for index, (_, made) in enumerate(known)))
+
+    def record(self, kind: RecordType, fields: Sequence[LakeType]) -> LakeType:
+        if not fields and self.path:
+            raise NoColumns(
+                f"{self.path}: record {kind.name} has no fields, and a struct needs one.", remedy="Add a field."
+            )
+        return Struct(tuple(Field(item.name, made) for item, made in zip(kind.fields, fields, strict=True)))
+
+    def recursive(self, kind: RecordType) -> NoReturn:
+        raise NoColumns(
+            f"{self.path}: record {kind.name} contains itself, and a table's columns are finite.",
+            remedy="Bound the recursion, for example by an array of ids in place of the nested record.",
+        )
+
+    def too_deep(self) -> NoReturn:
+        check_depth(self.path, self.max_depth + 1)
+        raise AssertionError
+
+
+def _is_null(kind: AvroType) -> bool:
+    return isinstance(kind, PrimitiveType) and kind.name == "null"
+
+
+def _decimal(kind: PrimitiveType | FixedType) -> LakeType | None:
+    precision, scale = decimal_digits(kind) or (0, 0)
+    return decimal(precision, scale) if 0 < precision <= MAX_PRECISION else None
