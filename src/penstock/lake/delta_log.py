@@ -16,6 +16,9 @@ import pyarrow.parquet as pq
 
 from penstock.bounded_json import read_json
 from penstock.errors import DataProblem
+from penstock.types.hive import stored
+from penstock.types.model import TypeMissing
+from penstock.types.spark_json import of_json
 
 __all__ = ["DeltaDamaged", "DeltaRefused", "DeltaState", "read_log"]
 
@@ -38,20 +41,6 @@ _IGNORED = frozenset(
     {"timestampNtz", "deletionVectors", "columnMapping", "vacuumProtocolCheck", "v2Checkpoint", "checkpointProtection"}
 )
 """Features of readers that matter only where they are used, which is refused then."""
-_TYPES = {
-    "string": "string",
-    "long": "bigint",
-    "integer": "int",
-    "short": "smallint",
-    "byte": "tinyint",
-    "float": "float",
-    "double": "double",
-    "boolean": "boolean",
-    "binary": "binary",
-    "date": "date",
-    "timestamp": "timestamp",
-    "timestamp_ntz": "timestamp",
-}
 
 
 @dataclass(slots=True)
@@ -103,17 +92,10 @@ class DeltaState:
         self.keys = list(metadata.get("partitionColumns") or ())
 
     def _type(self, kind: Any) -> str:
-        if isinstance(kind, str):
-            if kind in _TYPES or kind.startswith("decimal("):
-                return _TYPES.get(kind, kind)
-        elif kind.get("type") == "array":
-            return f"array<{self._type(kind['elementType'])}>"
-        elif kind.get("type") == "map":
-            return f"map<{self._type(kind['keyType'])},{self._type(kind['valueType'])}>"
-        elif kind.get("type") == "struct":
-            named = [f"{each['name']}:{self._type(each['type'])}" for each in kind["fields"]]
-            return f"struct<{','.join(named)}>"
-        raise self.refused(f"it has a column of type {str(kind)[:100]}")
+        try:
+            return stored(of_json(kind))
+        except TypeMissing:
+            raise self.refused(f"it has a column of type {str(kind)[:100]}") from None
 
 
 def read_log(folder: Path, name: str, *, check: Callable[[Sequence[Path]], object] = lambda _: None) -> DeltaState:

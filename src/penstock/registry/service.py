@@ -22,8 +22,8 @@ from penstock.registry.versions.definitions import Definitions
 from penstock.registry.versions.deletion import Deletions
 from penstock.registry.versions.difference import syntax_diff
 from penstock.registry.versions.registration import Versions
-from penstock.schema.formats import format_of
 from penstock.schema.columns import HiveColumn
+from penstock.schema.formats import format_of
 
 __all__ = ["RegistryService", "SchemaReferenceLike"]
 

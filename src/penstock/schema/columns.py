@@ -25,7 +25,9 @@ def hive_column(name: str, kind: LakeType, comment: str | None, *, path: str) ->
     try:
         return HiveColumn(name=name, type=render(kind), comment=comment)
     except TypeTooLong as error:
-        raise NoColumns(f"{path}: {error.message}", remedy="Flatten the schema, or repeat nested types less often.") from None
+        raise NoColumns(
+            f"{path}: {error.message}", remedy="Flatten the schema, or repeat nested types less often."
+        ) from None
 
 
 def check_depth(path: str, levels: int) -> None:

@@ -9,9 +9,20 @@ import re
 from functools import lru_cache
 
 from penstock.errors import DataProblem
-from penstock.types.model import MAX_DEPTH, MAX_PRECISION, SCALARS, Array, Field, LakeType, Map, Scalar, Struct
+from penstock.types.model import (
+    MAX_DEPTH,
+    MAX_PRECISION,
+    SCALARS,
+    Array,
+    Field,
+    LakeType,
+    Map,
+    Scalar,
+    Struct,
+    replace_scalars,
+)
 
-__all__ = ["MAX_LENGTH", "SYNONYMS", "TypeTooLong", "TypeUnreadable", "canonical", "parse", "render"]
+__all__ = ["MAX_LENGTH", "SYNONYMS", "TypeTooLong", "TypeUnreadable", "canonical", "parse", "render", "stored"]
 
 MAX_LENGTH = 131_072
 """Glue's limit for a column's type, in characters."""
@@ -66,7 +77,16 @@ def render(kind: LakeType) -> str:
 
     A type that is in ``kind`` many times, as the same object, is rendered once. Raises :class:`TypeTooLong`.
     """
-    return _text(kind, {})
+    return _Writer().text(kind, 0)[0]
+
+
+def stored(kind: LakeType) -> str:
+    """Return the text for a column of files: a timestamp that never has a zone is ``timestamp``, as catalogs have it."""
+    return render(replace_scalars(kind, _stored))
+
+
+def _stored(kind: Scalar) -> Scalar:
+    return Scalar("timestamp", kind.numbers) if kind.name == "timestamp_ntz" else kind
 
 
 def canonical(text: str) -> str:
@@ -77,34 +97,33 @@ def canonical(text: str) -> str:
         return text
 
 
-def _text(kind: LakeType, done: dict[int, str]) -> str:
-    if id(kind) in done:
-        return done[id(kind)]
-    match kind:
-        case Array():
-            text = f"array<{_text(kind.element, done)}>"
-        case Map():
-            text = f"map<{_text(kind.key, done)},{_text(kind.value, done)}>"
-        case Struct():
-            text = f"struct<{_fields(kind, done)}>"
-        case _:
+class _Writer:
+    """Writes one type; ``done`` has the texts of the types in it, and how many levels each has, by their ids."""
+
+    def __init__(self) -> None:
+        self.done: dict[int, tuple[str, int]] = {}
+
+    def text(self, kind: LakeType, depth: int) -> tuple[str, int]:
+        known = self.done.get(id(kind))
+        if depth + (known[1] if known is not None else 0) > MAX_DEPTH:
+            raise TypeTooLong(f"A column's type nests deeper than {MAX_DEPTH} levels.")
+        if known is None:
+            known = self.done[id(kind)] = self._made(kind, depth + 1)
+        return known
+
+    def _made(self, kind: LakeType, depth: int) -> tuple[str, int]:
+        if isinstance(kind, Scalar):
             numbers = f"({','.join(map(str, kind.numbers))})" if kind.numbers else ""
-            text = _SPELT.get(kind.name, f"{kind.name}{{}}").format(numbers)
-    if len(text) > MAX_LENGTH:
-        raise TypeTooLong(f"A column's type has {len(text)} characters or more; the catalog holds {MAX_LENGTH}.")
-    done[id(kind)] = text
-    return text
-
-
-def _fields(kind: Struct, done: dict[int, str]) -> str:
-    parts: list[str] = []
-    size = 0
-    for field in kind.fields:
-        parts.append(f"{_name(field.name)}:{_text(field.type, done)}")
-        size += len(parts[-1])
-        if size > MAX_LENGTH:
-            break  # the caller refuses it by its length
-    return ",".join(parts)
+            return _SPELT.get(kind.name, f"{kind.name}{{}}").format(numbers), 0
+        parts: list[str] = []
+        size = levels = 0
+        for at, part in enumerate(kind.inner):
+            text, inside = self.text(part, depth)
+            parts.append(f"{_name(kind.fields[at].name)}:{text}" if isinstance(kind, Struct) else text)
+            size, levels = size + len(parts[-1]) + 1, max(levels, inside)
+            if size > MAX_LENGTH:
+                raise TypeTooLong(f"A column's type has {size} characters or more; the catalog holds {MAX_LENGTH}.")
+        return f"{kind.name}<{','.join(parts)}>", levels + 1
 
 
 def _name(name: str) -> str:

@@ -27,6 +27,7 @@ __all__ = [
     "decimal",
     "fold",
     "replace_fields",
+    "replace_scalars",
     "scalar_of",
 ]
 
@@ -170,6 +171,15 @@ def replace_fields(struct: Struct, types: tuple[LakeType, ...]) -> LakeType:
     """Return ``struct`` with other types of its fields, in their order."""
     pairs = zip(struct.fields, types, strict=True)
     return Struct(tuple(replace(field, type=kind) for field, kind in pairs))
+
+
+def replace_scalars(kind: LakeType, replacement: Callable[[Scalar], LakeType]) -> LakeType:
+    """Return the type with each scalar in it replaced."""
+
+    def struct(outer: Struct, inner: tuple[LakeType, ...]) -> LakeType:
+        return Struct(tuple(replace(field, type=part) for field, part in zip(outer.fields, inner, strict=True)))
+
+    return fold(kind, scalar=replacement, array=Array, mapping=Map, struct=struct)
 
 
 def scalar_of(names: Mapping[str, Any], kind: Scalar, system: str) -> Any:

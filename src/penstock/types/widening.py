@@ -6,7 +6,7 @@ from typing import Literal
 
 from penstock.types.model import INTEGERS, MAX_PRECISION, STRING, Array, Field, LakeType, Map, Scalar, Struct
 
-__all__ = ["ICEBERG", "INSERT", "JSON_VALUES", "LOSSLESS", "PARQUET", "TEXT_PARTITIONS", "Rules", "fits", "widen"]
+__all__ = ["DELTA", "ICEBERG", "INSERT", "JSON_VALUES", "LOSSLESS", "PARQUET", "TEXT_PARTITIONS", "Rules", "fits", "widen"]
 
 _Names = Mapping[str, frozenset[str]]
 
@@ -52,6 +52,12 @@ LOSSLESS = Rules(
 
 Texts are of one length there, and a timestamp without a zone is one in UTC. Source: Delta protocol, "Type widening".
 """
+
+DELTA = Rules(
+    wider={**_chain(*INTEGERS), "double": _SMALL | {"float"}, "timestamp_ntz": frozenset({"date"})},
+    integers_as_decimals=True,
+)
+"""Columns that ALTER TABLE changes. Source: Delta transaction log protocol, "Type Widening"."""
 
 ICEBERG = Rules(wider={"bigint": frozenset({"int"}), "double": frozenset({"float"})}, decimals="same scale")
 """Columns that ALTER TABLE changes. Source: Iceberg table specification, "Schema Evolution", promotions of version 2."""

@@ -19,7 +19,7 @@ from penstock.retries import wait_until
 from penstock.spark.commit.drift import DriftStop
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.running.runner import RunOptions, run
-from penstock.spark.tables.hive import spark_columns, spark_type
+from penstock.spark.types import spark_columns, spark_type
 from penstock.sql.types import duckdb_type
 from penstock.testing.server import RunningServer
 from tests.integration.spark import stream

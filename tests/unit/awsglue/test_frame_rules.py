@@ -14,8 +14,9 @@ from penstock.glue.frames.mapping import mapping_spec, named_type, type_name
 from penstock.glue.frames.records import DynamicRecord, attempts, record_reader, row_writer
 from penstock.glue.frames.resolving import Action, action_of, resolve_path
 from penstock.glue.schemas import gluetypes as g
-from penstock.glue.schemas.choices import SPARSE, choice_type, ddl, glue_type, has_choice, is_choice, plain, spark_type
+from penstock.glue.schemas.choices import SPARSE, choice_type, glue_type, has_choice, is_choice, plain, spark_type
 from penstock.glue.schemas.inference import Seen, normalised, widened
+from penstock.spark.types import ddl
 
 CHOICE = choice_type({"string": s.StringType(), "long": s.LongType()})
 SCHEMA = s.StructType(
@@ -123,7 +124,7 @@ def test_marks_are_of_choices_only_and_go_with_them() -> None:
     assert has_choice(SCHEMA)
     assert not has_choice(plain(SCHEMA))
     assert spark_type(glue_type(SCHEMA)) == SCHEMA
-    assert ddl(SCHEMA["tags"].dataType) == "array<struct<`k`:struct<`long`:bigint,`string`:string>>>"
+    assert ddl(SCHEMA["tags"].dataType) == "ARRAY<STRUCT<`k`: STRUCT<`long`: BIGINT, `string`: STRING>>>"
     assert not is_choice(s.StructType([]))
 
 

@@ -20,9 +20,9 @@ from penstock.registry.metadata import INCOMPATIBILITY_KEY
 from penstock.registry.model import RegistryLimits, SchemaKey
 from penstock.registry.service import RegistryService
 from penstock.registry.store import RegistryStore
+from penstock.schema.columns import HiveColumn
 from penstock.schema.compatibility import CompatibilityMode
 from penstock.schema.errors import NoColumns
-from penstock.schema.columns import HiveColumn
 from tests.unit.registry.definitions import KEY, create, numbers, record
 from tests.unit.registry.registrations import register
 

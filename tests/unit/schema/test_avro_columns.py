@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from penstock.schema.columns import HiveColumn
 from penstock.schema.errors import NoColumns
 from penstock.schema.formats import format_of
-from penstock.schema.columns import HiveColumn
+from penstock.types.hive import parse, render
 
 AVRO = format_of("AVRO")
 
@@ -131,3 +132,20 @@ def test_long_chains_of_names_are_refused() -> None:
     root = replace(tree.root, fields=tree.root.fields[-1:])
     with pytest.raises(NoColumns, match="64 levels"):
         AVRO.columns(replace(schema, tree=replace(tree, root=root)))
+
+
+def test_levels_that_named_types_add_up_to_are_refused_where_no_reader_follows() -> None:
+    fields: list[dict[str, Any]] = [
+        {"name": "v", "type": {"type": "record", "name": "N0", "fields": [{"name": "v", "type": "int"}]}}
+    ]
+    for level in range(1, 70):
+        inner = {"type": "record", "name": f"N{level}", "fields": [{"name": "n", "type": f"N{level - 1}"}]}
+        fields.append({"name": f"n{level}", "type": inner})
+
+    def column(levels: int) -> str:
+        text = json.dumps({"type": "record", "name": "R", "fields": fields[:levels]})
+        return AVRO.columns(AVRO.parse(text))[-1].type
+
+    assert render(parse(column(64))) == column(64)
+    with pytest.raises(NoColumns, match=r"/n64: .* nests deeper than 64 levels"):
+        column(65)

@@ -5,7 +5,7 @@ from pyspark.sql import types as s
 
 from penstock.crawl.types import widen
 from penstock.metastore.shapes import hive_table
-from penstock.spark.tables.hive import hive_type, spark_type
+from penstock.spark.types import hive_type, spark_type
 from penstock.sql.engine_types import trino_text
 from penstock.sql.types import duckdb_type
 from penstock.types.hive import TypeUnreadable

@@ -11,10 +11,10 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote
 
 from penstock.errors import InvalidInput
+from penstock.types.postgresql import Dialect
 
 __all__ = ["DatabaseAddress", "Dialect", "SslMode", "glue_address", "parse_jdbc_url"]
 
-Dialect = Literal["postgresql", "redshift"]
 SslMode = Literal["disable", "prefer", "require", "verify-ca", "verify-full"]
 
 _PORTS: Mapping[Dialect, int] = {"postgresql": 5432, "redshift": 5439}

@@ -13,6 +13,9 @@ from penstock.crawl.globs import exclusion
 from penstock.crawl.model import JdbcTarget
 from penstock.crawl.targets.port import DescribedTable, Scope
 from penstock.errors import InvalidInput, LimitExceeded
+from penstock.types.hive import stored
+from penstock.types.model import STRING, Scalar, replace_scalars
+from penstock.types.postgresql import ANY, of_text
 from penstock.wildcards import linear_matcher
 
 __all__ = ["SecretReader", "address_of", "database_tables", "path_of"]
@@ -23,20 +26,6 @@ SecretReader = Callable[[str], Mapping[str, str]]
 _MOST_COLUMNS = 200_000
 _SECONDS = 60
 _OTHERS = re.compile(r"jdbc:(mysql|mariadb|sqlserver|oracle|db2|sap|snowflake|mongodb)", re.IGNORECASE)
-_PLAIN: Mapping[str, str] = {
-    "smallint": "smallint",
-    "integer": "int",
-    "bigint": "bigint",
-    "real": "float",
-    "double precision": "double",
-    "boolean": "boolean",
-    "date": "date",
-    "bytea": "binary",
-    "timestamp without time zone": "timestamp",
-    "timestamp with time zone": "timestamp",
-}
-_NUMERIC = re.compile(r"numeric\((\d+),(-?\d+)\)")
-_TIME = re.compile(r"timestamp\(\d\) (with|without) time zone")
 _SQL = """
 SELECT n.nspname, c.relname, c.relkind, a.attname, format_type(a.atttypid, a.atttypmod), col_description(c.oid, a.attnum)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
@@ -142,15 +131,14 @@ def _column(name: str, raw: str, comment: str | None, metadata: Sequence[str]) -
 
 
 def _hive_type(raw: str) -> str:
-    """Return the Hive type of PostgreSQL's; what Hive has no type for is a string, as the driver's text is."""
-    if raw.endswith("[]"):
-        return f"array<{_hive_type(raw[:-2])}>"
-    if numeric := _NUMERIC.fullmatch(raw):
-        precision, scale = int(numeric[1]), int(numeric[2])
-        return f"decimal({precision},{scale})" if 0 <= scale <= precision <= 38 else "string"
-    if raw == "numeric":
-        return "decimal(38,18)"
-    return "timestamp" if _TIME.fullmatch(raw) else _PLAIN.get(raw, "string")
+    """Return the catalog's type; texts have no length there, and what the catalog has no type for is one."""
+    return stored(replace_scalars(of_text(raw), _catalogued))
+
+
+def _catalogued(kind: Scalar) -> Scalar:
+    if kind.name == "timestamptz":
+        return Scalar("timestamp")
+    return STRING if kind == ANY or kind.name in {"varchar", "char"} else kind
 
 
 def _like(pattern: str) -> str:

@@ -16,39 +16,29 @@ from pyspark.sql import types as s
 
 from penstock.errors import InvalidInput
 from penstock.glue.frames.fields import Path, columns_of, field_type, found, placed, quoted, split
-from penstock.glue.schemas.choices import SPARSE, WIDE, glue_type, has_choice, is_choice, is_sparse, member, plain
+from penstock.glue.schemas.choices import (
+    SPARSE,
+    WIDE,
+    glue_type,
+    has_choice,
+    is_choice,
+    is_sparse,
+    leaf_name,
+    member,
+    plain,
+    spark_type,
+)
+from penstock.glue.schemas.gluetypes import type_of_json
 
 __all__ = ["MappingSpec", "applied_mapping", "cast_to", "mapping_spec", "named_type", "type_name"]
 
 _log = logging.getLogger("awsglue")
 
-_ALIASES: Mapping[str, str] = {
-    "bigint": "long",
-    "integer": "int",
-    "smallint": "short",
-    "tinyint": "byte",
-    "varchar": "string",
-    "char": "string",
-    "bool": "boolean",
-    "real": "float",
-    "numeric": "decimal",
-    "dec": "decimal",
-    "enum": "string",
-}
-_ATOMS: Mapping[str, type[s.DataType]] = {
-    "binary": s.BinaryType,
-    "boolean": s.BooleanType,
-    "byte": s.ByteType,
-    "date": s.DateType,
-    "double": s.DoubleType,
-    "float": s.FloatType,
-    "int": s.IntegerType,
-    "long": s.LongType,
-    "null": s.NullType,
-    "short": s.ShortType,
-    "string": s.StringType,
-    "timestamp": s.TimestampType,
-}
+_ALIASES: Mapping[str, str] = {"bool": "boolean", "enum": "string"}
+_ATOMS = (
+    *("binary", "boolean", "byte", "date", "double", "float", "int", "long", "null", "short", "string", "timestamp"),
+    "decimal",
+)
 _NUMBERS = {"long", "double"}
 _NESTED = ("struct", "array", "map")
 
@@ -83,7 +73,8 @@ def mapping_spec(given: Any) -> MappingSpec:
 def type_name(text: str) -> str:
     """Return the name by which types are compared: ``bigint`` is ``long``, ``decimal(10,2)`` is ``decimal``."""
     base = text.strip().lower().split("(")[0].split("<")[0].strip()
-    return _ALIASES.get(base, base)
+    known = _ALIASES.get(base, base)
+    return known if known in _ATOMS else leaf_name(known) or known
 
 
 def applied_mapping(frame: DataFrame, specs: Sequence[MappingSpec], *, case_sensitive: bool) -> DataFrame:
@@ -162,13 +153,10 @@ def named_type(text: str) -> s.DataType | None:
     name = type_name(text)
     if "<" not in text and name in _NESTED:
         return None
-    if name == "decimal" and "(" not in text:
-        return s.DecimalType(10, 2)
-    if name in _ATOMS:
-        return _ATOMS[name]()
-    written = text if "(" in text or "<" in text else name
     try:
-        return s.DataType.fromDDL(written)
+        if "<" not in text and ("(" not in text or name != "decimal") and name in _ATOMS:
+            return spark_type(type_of_json({"dataType": name}))
+        return s.DataType.fromDDL(text if "(" in text or "<" in text else name)
     except ParseException as error:
         said = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
         raise InvalidInput(

@@ -14,6 +14,7 @@ from penstock.glue.frames.fields import found, quoted, split
 from penstock.glue.schemas import gluetypes as g
 from penstock.glue.schemas.inference import Seen
 from penstock.glue.schemas.json_records import reading_type, with_choices
+from penstock.spark.types import ddl
 
 __all__ = ["unboxed"]
 
@@ -41,7 +42,7 @@ def unboxed(
         value = F.from_json(text, schema) if schema is not None else _read(text, _inferred(frame.select(text)))
     elif form == "csv" and schema is not None:
         settings = {"sep": options.get("separator", ","), "quote": options.get("quoteChar", '"')}
-        value = F.from_csv(text, schema.simpleString(), {**settings, "escape": options.get("escaper", "\\")})
+        value = F.from_csv(text, ddl(schema), {**settings, "escape": options.get("escaper", "\\")})
     else:
         raise InvalidInput(
             f"Unbox cannot read {form}.", remedy="Use json, or csv with withSchema; else toDF() and Spark's functions."

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
+from penstock.errors import DataProblem
 from penstock.glue.quality.rulesets import COMPARISONS, Condition, Duration, Keyword, Moment, Number, Rule, Text
+from penstock.spark.types import spark_type
 
 __all__ = ["column_of", "data_type", "freshness", "length", "values"]
 
-_TYPES = {"boolean": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "integer": "INT", "double": "DOUBLE"}
-_TYPES |= {"float": "FLOAT", "long": "BIGINT"}
+_TYPES = {"boolean", "date", "timestamp", "integer", "double", "float", "long"}
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)")
 _FORMATS = {
     *("dd-MM-yyyy", "MM-dd-yyyy", "yyyy-MM-dd", "dd/MM/yyyy", "MM/dd/yyyy", "yyyy/MM/dd"),
@@ -77,15 +78,16 @@ def data_type(rule: Rule) -> Column:
 
 
 def _castable(column: Column, name: str, pattern: str | None) -> Column:
-    kind = _TYPES.get(name.strip().lower())
-    decimal = _DECIMAL.fullmatch(name.strip().lower())
-    if decimal is not None:
-        kind = f"DECIMAL({decimal[1]},{decimal[2]})"
+    known = name.strip().lower()
+    try:
+        kind = spark_type(known) if known in _TYPES or _DECIMAL.fullmatch(known) else None
+    except DataProblem:
+        kind = None
     if kind is None:
         raise ValueError(f"Unrecognized data type: {name[:60]}")
     if pattern is None:
         return column.try_cast(kind).isNotNull()
-    if kind != "DATE" or pattern not in _FORMATS:
+    if known != "date" or pattern not in _FORMATS:
         raise ValueError("Unsupported rule format")
     text = column.cast("string")
     sign = "-" if "-" in pattern else "/"

@@ -15,18 +15,22 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
 from penstock.glue.schemas import gluetypes as g
+from penstock.spark import types as spark
 from penstock.spark.quoting import quoted
+from penstock.spark.types import lake_type
+from penstock.types.hive import TypeUnreadable, parse
+from penstock.types.model import Scalar, TypeMissing
 
 __all__ = [
     "SPARSE",
     "WIDE",
     "choice_column",
     "choice_type",
-    "ddl",
     "glue_type",
     "has_choice",
     "is_choice",
     "is_sparse",
+    "leaf_name",
     "member",
     "null_column",
     "plain",
@@ -43,27 +47,30 @@ WIDE: Mapping[str, Any] = {"penstock.glue.wide": True}
 SPARSE: Mapping[str, Any] = {"penstock.glue.sparse": True}
 """Metadata of a column that is null where, and only where, the record lacks the field."""
 
-_ATOMS: Mapping[type[s.DataType], type[g.DataType]] = {
-    s.BinaryType: g.BinaryType,
-    s.BooleanType: g.BooleanType,
-    s.ByteType: g.ByteType,
-    s.DateType: g.DateType,
-    s.DoubleType: g.DoubleType,
-    s.FloatType: g.FloatType,
-    s.IntegerType: g.IntegerType,
-    s.LongType: g.LongType,
-    s.NullType: g.NullType,
-    s.ShortType: g.ShortType,
-    s.StringType: g.StringType,
-    s.CharType: g.StringType,
-    s.VarcharType: g.StringType,
-    s.TimestampType: g.TimestampType,
-    s.TimestampNTZType: g.TimestampType,
+_LEAVES: Mapping[str, type[g.DataType]] = {
+    "binary": g.BinaryType,
+    "boolean": g.BooleanType,
+    "tinyint": g.ByteType,
+    "date": g.DateType,
+    "double": g.DoubleType,
+    "float": g.FloatType,
+    "int": g.IntegerType,
+    "bigint": g.LongType,
+    "void": g.NullType,
+    "smallint": g.ShortType,
+    "string": g.StringType,
+    "timestamp": g.TimestampType,
+    "decimal": g.DecimalType,
+    "char": g.StringType,
+    "varchar": g.StringType,
+    "timestamp_ntz": g.TimestampType,
+    "timestamptz": g.TimestampType,
 }
-_OTHERS: Mapping[type[g.DataType], type[s.DataType]] = {
-    **{glue: spark for spark, glue in reversed(list(_ATOMS.items()))},
-    g.EnumType: s.StringType,
-    g.UnknownType: s.NullType,
+"""Glue's types by the names of the lake's."""
+_NAMES: Mapping[type[g.DataType], str] = {
+    **{glue: name for name, glue in reversed(list(_LEAVES.items()))},
+    g.EnumType: "string",
+    g.UnknownType: "void",
 }
 
 
@@ -148,18 +155,26 @@ def is_sparse(field: s.StructField) -> bool:
 
 def glue_type(kind: s.DataType) -> g.DataType:
     """Return Glue's type of a type of Spark."""
-    if isinstance(kind, s.StructType):
-        if is_choice(kind):
-            return g.ChoiceType([glue_type(each.dataType) for each in kind.fields])
-        return g.StructType([g.Field(each.name, glue_type(each.dataType)) for each in kind.fields])
-    if isinstance(kind, s.ArrayType):
-        return g.ArrayType(glue_type(kind.elementType))
-    if isinstance(kind, s.MapType):
-        return g.MapType(glue_type(kind.valueType))
-    if isinstance(kind, s.DecimalType):
-        return g.DecimalType(kind.precision, kind.scale)
-    found = _ATOMS.get(type(kind))
-    return found() if found is not None else g.UnknownType()
+    match kind:
+        case s.StructType() if is_choice(kind):
+            return g.ChoiceType([glue_type(field.dataType) for field in kind.fields])
+        case s.StructType():
+            return g.StructType([g.Field(field.name, glue_type(field.dataType)) for field in kind.fields])
+        case s.ArrayType():
+            return g.ArrayType(glue_type(kind.elementType))
+        case s.MapType():
+            return g.MapType(glue_type(kind.valueType))
+        case s.DecimalType():
+            return g.DecimalType(kind.precision, kind.scale)
+        case _:
+            return _leaf(kind)
+
+
+def _leaf(kind: s.DataType) -> g.DataType:
+    try:
+        return _LEAVES.get(lake_type(kind).name, g.UnknownType)()
+    except TypeMissing:
+        return g.UnknownType()
 
 
 def spark_type(kind: g.DataType) -> s.DataType:
@@ -174,15 +189,16 @@ def spark_type(kind: g.DataType) -> s.DataType:
         return s.MapType(s.StringType(), spark_type(kind.valueType))
     if isinstance(kind, g.DecimalType):
         return s.DecimalType(kind.precision, kind.scale)
-    return _OTHERS[type(kind)]()
+    return spark.spark_type(Scalar(_NAMES[type(kind)]))
 
 
-def ddl(kind: s.DataType) -> str:
-    """Return the type as SQL writes it, with all names in backquotes."""
-    if isinstance(kind, s.StructType):
-        return f"struct<{','.join(f'{quoted(each.name)}:{ddl(each.dataType)}' for each in kind.fields)}>"
-    if isinstance(kind, s.ArrayType):
-        return f"array<{ddl(kind.elementType)}>"
-    if isinstance(kind, s.MapType):
-        return f"map<{ddl(kind.keyType)},{ddl(kind.valueType)}>"
-    return kind.simpleString()
+def leaf_name(text: str) -> str | None:
+    """Return what Glue calls the type of the catalog that ``text`` names, such as ``long``.
+
+    None if it is no such leaf: ``timestamp_ntz`` is Spark's alone.
+    """
+    try:
+        name = parse(text).name
+    except TypeUnreadable:
+        return None
+    return _LEAVES[name].typeName() if name in _LEAVES and name != "timestamp_ntz" else None

@@ -11,8 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
 from penstock.glue.schemas import gluetypes as g
-from penstock.glue.schemas.choices import SPARSE, WIDE, choice_column, ddl, spark_type
+from penstock.glue.schemas.choices import SPARSE, WIDE, choice_column, spark_type
 from penstock.glue.schemas.inference import check_names, sorted_fields, type_of_texts, widened
+from penstock.spark.types import ddl
 
 __all__ = ["JsonFrame", "json_frame", "reading_type", "texts_type", "with_choices"]
 

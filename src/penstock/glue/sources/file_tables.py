@@ -23,7 +23,7 @@ from penstock.glue.sources.listing import SourceFile, list_files
 from penstock.glue.sources.port import Read, Table
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
 from penstock.spark.quoting import quoted
-from penstock.spark.tables.hive import spark_columns, spark_type
+from penstock.spark.types import spark_columns, spark_type
 
 __all__ = ["format_of", "is_files", "partitions_of", "rows", "table_schema"]
 

@@ -40,9 +40,7 @@ _PLAIN: dict[str, LakeType] = {
 }
 _LOGICAL = {
     ("int", "date"): Scalar("date"),
-    **{
-        ("long", f"{zone}timestamp-{unit}"): Scalar("timestamp") for zone in ("", "local-") for unit in ("millis", "micros")
-    },
+    **{("long", f"{zone}timestamp-{unit}"): Scalar("timestamp") for zone in ("", "local-") for unit in ("millis", "micros")},
 }
 _WIDER = (({"int", "long"}, Scalar("bigint")), ({"float", "double"}, Scalar("double")))
 
@@ -97,9 +95,7 @@ class _LakeTypes(Fold[LakeType]):
 
     def record(self, kind: RecordType, fields: Sequence[LakeType]) -> LakeType:
         if not fields and self.path:
-            raise NoColumns(
-                f"{self.path}: record {kind.name} has no fields, and a struct needs one.", remedy="Add a field."
-            )
+            raise NoColumns(f"{self.path}: record {kind.name} has no fields, and a struct needs one.", remedy="Add a field.")
         return Struct(tuple(Field(item.name, made) for item, made in zip(kind.fields, fields, strict=True)))
 
     def recursive(self, kind: RecordType) -> NoReturn:

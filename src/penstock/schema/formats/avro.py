@@ -9,9 +9,9 @@ from penstock.schema.avro.columns import columns
 from penstock.schema.avro.model import AvroSchema, RecordType, describe
 from penstock.schema.avro.parse import parse_avro, parse_registered
 from penstock.schema.avro.resolve import incompatibilities
+from penstock.schema.columns import HiveColumn
 from penstock.schema.errors import InvalidSchema
 from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
-from penstock.schema.columns import HiveColumn
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.rules import CompatibilityRules
 

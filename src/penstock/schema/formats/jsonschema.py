@@ -4,14 +4,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.columns import HiveColumn
+from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.incompatibility import Incompatibility
 from penstock.schema.jsonschema.bundle import bundled
 from penstock.schema.jsonschema.canonical import canonical_texts
+from penstock.schema.jsonschema.columns import columns, fields
 from penstock.schema.jsonschema.compatibility.compare import incompatibilities
 from penstock.schema.jsonschema.document import read_document
-from penstock.schema.jsonschema.columns import columns, fields
 from penstock.schema.jsonschema.model import JsonSchema
 from penstock.schema.rules import CompatibilityRules
 

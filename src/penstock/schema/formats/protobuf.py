@@ -4,11 +4,11 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.columns import HiveColumn
+from penstock.schema.format import Field, ParsedSchema, ReferencedText, fingerprint
 from penstock.schema.incompatibility import Incompatibility
-from penstock.schema.protobuf.compiler import shipped_files
 from penstock.schema.protobuf.columns import columns
+from penstock.schema.protobuf.compiler import shipped_files
 from penstock.schema.protobuf.merge import merged
 from penstock.schema.protobuf.model import ProtoTree, is_required, type_text
 from penstock.schema.protobuf.parse import parse_protobuf

@@ -14,9 +14,9 @@ from penstock.spark.commit.drift import DriftStop, Finding
 from penstock.spark.decode.readers import field_paths
 from penstock.spark.tables.changes import AddColumn, RenameColumn
 from penstock.spark.tables.evolving import EvolutionPlan, EvolvingTable, Refusal, TableView, plan
-from penstock.spark.tables.hive import hive_type
 from penstock.spark.tables.parquet import ParquetTable
 from penstock.spark.tables.shapes import under_table_names, with_table_names, without_fields
+from penstock.spark.types import hive_type
 
 __all__ = ["ReaderFields", "SinkRows", "TableChanges"]
 

@@ -13,6 +13,7 @@ from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.spark.quoting import quoted
 from penstock.spark.sources.port import METADATA
+from penstock.spark.types import ddl
 
 __all__ = ["DELETED", "check_changes", "latest_changes", "order_of_changes", "written_columns"]
 
@@ -126,7 +127,7 @@ def _debezium(rows: DataFrame, columns: StructType, sink: SinkSettings, order: C
 
 
 def _array_of(columns: StructType) -> str:
-    fields = ", ".join(f"{quoted(field.name)}: {field.dataType.simpleString()}" for field in columns.fields)
+    fields = ", ".join(f"{quoted(field.name)}: {ddl(field.dataType)}" for field in columns.fields)
     return f"array<struct<{fields}, {DELETED}: boolean, _number: int>>"
 
 

@@ -14,19 +14,7 @@ from uuid import uuid4
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import (
-    ByteType,
-    DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    ShortType,
-    StructType,
-    TimestampNTZType,
-)
+from pyspark.sql.types import StructType
 
 from penstock.errors import ConcurrentModification, EnvironmentProblem, InvalidInput
 from penstock.locks import file_lock
@@ -37,6 +25,8 @@ from penstock.spark.sinks.changes import latest_changes
 from penstock.spark.sinks.port import Published, SinkBatch
 from penstock.spark.sinks.sql import alteration, columns_sql, for_columns, literal, merge_sql
 from penstock.spark.tables.changes import AddColumn, Change, RenameColumn, WidenType
+from penstock.spark.types import lake_type
+from penstock.types.widening import DELTA, fits
 
 __all__ = ["DeltaWriter", "one_writer"]
 
@@ -45,17 +35,6 @@ _VERSION = "spark.databricks.delta.write.txnVersion"
 _TRIES = 5
 _CONFLICT = ("ConcurrentModification", "ConcurrentAppend", "ConcurrentDelete", "ConcurrentTransaction", "ConcurrentWrite")
 _CONFLICTS = (*_CONFLICT, "MetadataChanged", "ProtocolChanged", "DELTA_CONCURRENT")
-
-_WIDENINGS: dict[type[DataType], tuple[type[DataType], ...]] = {
-    ByteType: (ShortType, IntegerType, LongType, DecimalType, DoubleType),
-    ShortType: (IntegerType, LongType, DecimalType, DoubleType),
-    IntegerType: (LongType, DecimalType, DoubleType),
-    LongType: (DecimalType,),
-    FloatType: (DoubleType,),
-    DecimalType: (DecimalType,),
-    DateType: (TimestampNTZType,),
-}
-"""Delta's type changes (https://docs.delta.io/delta-type-widening/)."""
 
 
 class DeltaWriter:
@@ -136,7 +115,7 @@ class DeltaWriter:
             return "Delta does not change keys of maps"
         if not isinstance(change, WidenType):
             return None
-        if not isinstance(change.new, _WIDENINGS.get(type(change.old), ())):
+        if not fits(lake_type(change.old), lake_type(change.new), DELTA):
             return f"Delta does not widen {change.old.simpleString()} to {change.new.simpleString()}"
         if len(change.path) == 1 and change.path[0].lower() in {name.lower() for name in self._sink.partition_by}:
             return "it is a partition column"

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
-from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
+from pyspark.sql.types import StructType
 
 from penstock.spark.quoting import quoted
 from penstock.spark.sinks.changes import DELETED
 from penstock.spark.tables.changes import AddColumn, Change, Incompatible, RenameColumn, WidenType
+from penstock.spark.types import ddl
 
-__all__ = ["alteration", "columns_sql", "for_columns", "literal", "merge_sql", "type_sql"]
+__all__ = ["alteration", "columns_sql", "for_columns", "literal", "merge_sql"]
 
 
 def literal(text: str) -> str:
@@ -18,33 +19,18 @@ def literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def type_sql(kind: DataType) -> str:
-    """Return a type in SQL, with the names of fields quoted; every field can be null."""
-    match kind:
-        case StructType():
-            return f"STRUCT<{', '.join(f'{quoted(field.name)}: {type_sql(field.dataType)}' for field in kind.fields)}>"
-        case ArrayType():
-            return f"ARRAY<{type_sql(kind.elementType)}>"
-        case MapType():
-            return f"MAP<{type_sql(kind.keyType)}, {type_sql(kind.valueType)}>"
-        case StringType():
-            return "STRING"
-        case _:
-            return kind.simpleString().upper()
-
-
 def columns_sql(columns: StructType) -> str:
     """Return the columns of CREATE TABLE."""
-    return ", ".join(f"{quoted(field.name)} {type_sql(field.dataType)}" for field in columns.fields)
+    return ", ".join(f"{quoted(field.name)} {ddl(field.dataType)}" for field in columns.fields)
 
 
 def alteration(table: str, change: Change) -> str:
     """Return the ALTER TABLE of a change, for the table with the quoted name ``table``."""
     match change:
         case AddColumn():
-            return f"ALTER TABLE {table} ADD COLUMNS ({quoted(*change.path)} {type_sql(change.type)})"
+            return f"ALTER TABLE {table} ADD COLUMNS ({quoted(*change.path)} {ddl(change.type)})"
         case WidenType():
-            return f"ALTER TABLE {table} ALTER COLUMN {quoted(*change.path)} TYPE {type_sql(change.new)}"
+            return f"ALTER TABLE {table} ALTER COLUMN {quoted(*change.path)} TYPE {ddl(change.new)}"
         case RenameColumn():
             return f"ALTER TABLE {table} RENAME COLUMN {quoted(*change.old)} TO {quoted(change.new[-1])}"
         case Incompatible():

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from penstock.errors import AlreadyExists, ConcurrentModification, DataProblem, NotFound
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, parse_partition_path
 from penstock.pipelines.targets import CatalogTarget
-from penstock.spark.tables.hive import hive_type, spark_columns
 from penstock.spark.tables.shapes import merged
+from penstock.spark.types import hive_type, spark_columns
 
 __all__ = ["DELTA", "PARQUET", "CatalogCalls", "CatalogTable", "TableFormat"]
 

@@ -7,44 +7,16 @@ table, null in the batch's rows.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql.types import (
-    ArrayType,
-    ByteType,
-    CharType,
-    DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    MapType,
-    ShortType,
-    StringType,
-    StructType,
-    TimestampNTZType,
-    TimestampType,
-    VarcharType,
-    VariantType,
-)
+from pyspark.sql.types import ArrayType, DataType, DecimalType, MapType, StructType, VariantType
+
+from penstock.spark.types import lake_type, spark_type
+from penstock.types.model import MAX_PRECISION, VOID, TypeMissing
+from penstock.types.widening import LOSSLESS, widen
 
 __all__ = ["AddColumn", "Change", "Incompatible", "Path", "RenameColumn", "WidenType", "changes", "common_type", "dotted"]
 
 Path = tuple[str, ...]
 """A column's name, and the names inside it; ``element``, ``key`` and ``value`` are those of arrays and maps."""
-
-_FITS: Mapping[type[DataType], tuple[type[DataType], ...]] = {
-    ShortType: (ByteType,),
-    IntegerType: (ByteType, ShortType),
-    LongType: (ByteType, ShortType, IntegerType),
-    DoubleType: (ByteType, ShortType, IntegerType, FloatType),
-    TimestampType: (DateType,),
-    TimestampNTZType: (DateType,),
-}
-"""For a type, those whose values it holds without loss. Decimals are apart."""
-
-_TEXTS = (StringType, VarcharType, CharType)
-_MAX_PRECISION = 38
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +111,7 @@ def _types(path: Path, avro: str, old: DataType, new: DataType, aliases: Mapping
             common = common_type(old, new)
             if common is None:
                 yield Incompatible(path=path, old=old, new=new, reason=_reason(old, new))
-            elif common != old and not _same(common, old):
+            elif common != old:
                 yield WidenType(path=path, old=old, new=common)
 
 
@@ -149,25 +121,21 @@ def common_type(one: DataType, other: DataType) -> DataType | None:
 
     Whole numbers up to 32 bits go into a double, as its 53 bits hold them. A timestamp without a zone is one in UTC.
     """
-    if _same(one, other):
+    if one == other:
         return one
-    if isinstance(one, DecimalType) and isinstance(other, DecimalType):
-        scale = max(one.scale, other.scale)
-        precision = max(one.precision - one.scale, other.precision - other.scale) + scale
-        return DecimalType(precision, scale) if precision <= _MAX_PRECISION else None
-    return next(
-        (wide for narrow, wide in ((one, other), (other, one)) if isinstance(narrow, _FITS.get(type(wide), ()))), None
-    )
-
-
-def _same(one: DataType, other: DataType) -> bool:
-    if isinstance(one, _TEXTS) and isinstance(other, _TEXTS):
-        return True
-    stamps = (TimestampType, TimestampNTZType)
-    return one == other or (isinstance(one, stamps) and isinstance(other, stamps))
+    try:
+        first, second = lake_type(one), lake_type(other)
+    except TypeMissing:
+        return None
+    if VOID in (first, second):  # files have no column without values
+        return None
+    wide = widen(first, second, LOSSLESS)
+    if wide is None:
+        return None
+    return one if wide == first else other if wide == second else spark_type(wide)
 
 
 def _reason(old: DataType, new: DataType) -> str:
     if isinstance(old, DecimalType) and isinstance(new, DecimalType):
-        return f"a decimal for both would have more than {_MAX_PRECISION} digits"
+        return f"a decimal for both would have more than {MAX_PRECISION} digits"
     return f"no type holds both {old.simpleString()} and {new.simpleString()} without loss"

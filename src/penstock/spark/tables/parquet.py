@@ -13,8 +13,8 @@ from pyspark.sql.types import DateType, StructType
 from penstock.pipelines.sinks.parquet import ParquetSink
 from penstock.spark.tables.changes import AddColumn, Change, RenameColumn, WidenType
 from penstock.spark.tables.evolving import EvolutionPlan
-from penstock.spark.tables.hive import hive_type, spark_columns
 from penstock.spark.tables.shapes import merged
+from penstock.spark.types import hive_type, spark_columns
 
 __all__ = ["ParquetTable", "TableColumns"]
 

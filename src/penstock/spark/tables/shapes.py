@@ -9,7 +9,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from penstock.spark.quoting import quoted
 from penstock.spark.sources.port import METADATA
 from penstock.spark.tables.changes import Change, Path, RenameColumn, common_type
-from penstock.spark.tables.hive import hive_type
+from penstock.spark.types import hive_type
 
 __all__ = ["hive_columns", "merged", "under_table_names", "with_table_names", "without_fields"]
 

@@ -14,7 +14,7 @@ from penstock.pipelines.decode import Decode
 from penstock.schema.formats import format_of
 from penstock.spark.decode.records import body_columns, decoded
 from penstock.spark.decode.versions import SchemaVersions
-from penstock.spark.tables.hive import hive_type
+from penstock.spark.types import hive_type
 from tests.integration.spark.decode import type_cases
 from tests.integration.spark.decode.decoding import Listed, version
 

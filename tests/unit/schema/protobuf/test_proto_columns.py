@@ -2,9 +2,9 @@
 
 import pytest
 
+from penstock.schema.columns import HiveColumn
 from penstock.schema.errors import NoColumns
 from penstock.schema.format import Field, ReferencedText
-from penstock.schema.columns import HiveColumn
 from tests.unit.schema.protobuf.protobuf_schemas import AS_WRITTEN, DEPENDENCY, PROTOBUF, proto
 
 IMPORTS = "".join(

@@ -9,9 +9,9 @@ import pytest
 from penstock.errors import DataProblem
 from penstock.schema.formats.jsonschema import JsonSchemaFormat
 from penstock.spark.decode.formats.json import JsonPayloads, document_shape
-from penstock.types.hive import render
 from penstock.spark.decode.formats.json_checks import exact, suspect
 from penstock.spark.decode.formats.port import FormatSettings
+from penstock.types.hive import render
 
 
 def schema(properties: dict[str, Any], **more: Any) -> str:

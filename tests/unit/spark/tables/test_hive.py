@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql.types import ArrayType, DecimalType, IntegerType, MapType, StringType, StructType, TimestampNTZType
 
 from penstock.errors import DataProblem
-from penstock.spark.tables.hive import hive_type, spark_type
+from penstock.spark.types import hive_type, spark_type
 
 SIMPLE = ["boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date", "timestamp"]
 

@@ -20,7 +20,7 @@ from penstock.schema.jsonschema.columns import JsonMember, JsonShape, shape_of
 from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.formats.json_checks import exact, suspect
 from penstock.spark.decode.formats.port import GOOD, FormatSettings, Payloads
-from penstock.spark.tables.hive import spark_type
+from penstock.spark.types import spark_type
 
 __all__ = ["JsonPayloads", "document_shape"]
 

@@ -20,7 +20,7 @@ from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.formats import protobuf_worker
 from penstock.spark.decode.formats.port import GOOD, FormatSettings, Payloads
 from penstock.spark.decode.formats.protobuf_worker import MessageTask, WriterRule, message_function
-from penstock.spark.tables.hive import spark_type
+from penstock.spark.types import spark_type
 
 __all__ = ["ProtobufPayloads"]
 

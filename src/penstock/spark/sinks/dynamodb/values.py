@@ -20,7 +20,6 @@ from pyspark.sql.types import (
     DecimalType,
     DoubleType,
     FloatType,
-    IntegralType,
     MapType,
     NullType,
     StringType,
@@ -32,6 +31,9 @@ from pyspark.sql.types import (
 
 from penstock.errors import DataProblem, InvalidInput
 from penstock.spark.quoting import quoted
+from penstock.spark.types import lake_type
+from penstock.types.dynamodb import code_of
+from penstock.types.model import TypeMissing
 
 __all__ = ["Attribute", "Encoder", "encoder", "prepared"]
 
@@ -42,15 +44,13 @@ Encoder = Callable[[Any], Attribute | None]
 """A value of :func:`prepared` rows to its attribute; None for null."""
 
 _MOMENTS = (DateType, TimestampType, TimestampNTZType, FloatType)
-_PLAIN: Sequence[tuple[type[DataType] | tuple[type[DataType], ...], Callable[[Any], Attribute]]] = (
-    (BooleanType, lambda value: {"BOOL": value}),
-    (IntegralType, lambda value: {"N": str(value)}),
-    (BinaryType, lambda value: {"B": bytes(value)}),
-    (TimestampType, lambda value: {"S": value.replace(" ", "T") + "Z"}),
-    (TimestampNTZType, lambda value: {"S": value.replace(" ", "T")}),
-    ((DateType, StringType), lambda value: {"S": value}),
-    (NullType, lambda _: {"NULL": True}),
-)
+_PLAIN: Mapping[str, Callable[[Any], Any]] = {
+    "S": lambda value: value,
+    "N": str,
+    "B": bytes,
+    "BOOL": lambda value: value,
+    "NULL": lambda _: True,
+}
 _SMALLEST, _TOO_LARGE = 1e-130, 1e126
 
 
@@ -102,13 +102,23 @@ def _encoder(path: str, kind: DataType) -> Callable[[Any], Attribute]:
             return _struct([(field.name, _inner(f"{path}.{field.name}", field.dataType)) for field in kind.fields])
         case DoubleType() | FloatType() | DecimalType():
             return lambda value: {"N": _number(path, value)}
-    for types, encode in _PLAIN:
-        if isinstance(kind, types):
-            return encode
-    raise InvalidInput(
-        f"Column {path} has type {kind.simpleString()}, which DynamoDB has no attribute for.",
-        remedy="Cast it in the sink's 'sql', to string for example.",
-    )
+        case TimestampType() | TimestampNTZType():
+            zone = "Z" if isinstance(kind, TimestampType) else ""
+            return lambda value: {"S": value.replace(" ", "T") + zone}
+        case _:
+            return _scalar(path, kind)
+
+
+def _scalar(path: str, kind: DataType) -> Callable[[Any], Attribute]:
+    try:
+        code = code_of(lake_type(kind))
+    except TypeMissing:
+        raise InvalidInput(
+            f"Column {path} has type {kind.simpleString()}, which DynamoDB has no attribute for.",
+            remedy="Cast it in the sink's 'sql', to string for example.",
+        ) from None
+    encode = _PLAIN[code]
+    return lambda value: {code: encode(value)}
 
 
 def _inner(path: str, kind: DataType) -> Callable[[Any], Attribute]:

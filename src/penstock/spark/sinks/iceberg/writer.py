@@ -9,7 +9,7 @@ from uuid import uuid4
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import DateType, DecimalType, DoubleType, FloatType, IntegerType, LongType, StructType
+from pyspark.sql.types import DateType, StructType
 
 from penstock.errors import ConcurrentModification, EnvironmentProblem, InvalidInput
 from penstock.pipelines.sinks.iceberg import IcebergSink, PartitionTransform
@@ -20,6 +20,8 @@ from penstock.spark.sinks.iceberg.commits import Attempt, BatchBranch, Overtaken
 from penstock.spark.sinks.port import Published, SinkBatch
 from penstock.spark.sinks.sql import alteration, columns_sql, for_columns, literal, merge_sql
 from penstock.spark.tables.changes import AddColumn, Change, WidenType
+from penstock.spark.types import lake_type
+from penstock.types.widening import ICEBERG, fits
 
 __all__ = ["IcebergWriter"]
 
@@ -102,13 +104,10 @@ class IcebergWriter:
         if not isinstance(change, WidenType):
             return None
         old, new = change.old, change.new
-        match old, new:
-            case (IntegerType(), LongType()) | (FloatType(), DoubleType()):
-                return None
-            case DecimalType(), DecimalType() if old.scale == new.scale:
-                return None
-            case DateType(), _:
-                return "Iceberg's tables of version 2 do not turn dates into timestamps"
+        if fits(lake_type(old), lake_type(new), ICEBERG):
+            return None
+        if isinstance(old, DateType):
+            return "Iceberg's tables of version 2 do not turn dates into timestamps"
         return f"Iceberg does not widen {old.simpleString()} to {new.simpleString()}"
 
     def evolve(self, changes: Sequence[Change]) -> None:

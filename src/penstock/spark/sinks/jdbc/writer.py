@@ -35,10 +35,12 @@ from penstock.spark.sinks.jdbc.statements import (
     quoted,
     stage,
 )
-from penstock.spark.sinks.jdbc.types import NESTED, column_type, spark_type
+from penstock.spark.sinks.jdbc.types import NESTED, column_type
 from penstock.spark.sinks.jdbc.values import chunks, copy_lines, insert_tuples, inserts
 from penstock.spark.sinks.port import Published, SinkBatch
 from penstock.spark.tables.changes import AddColumn, Change, RenameColumn, WidenType, dotted
+from penstock.spark.types import spark_type
+from penstock.types.postgresql import of_column
 
 __all__ = ["FileLoader", "JdbcWriter"]
 
@@ -188,7 +190,7 @@ class JdbcWriter:
         if not described:
             return None
         return StructType(
-            [StructField(name, spark_type(kind, numbers), bool(free)) for name, kind, *numbers, free in described]
+            [StructField(name, spark_type(of_column(kind, numbers)), bool(free)) for name, kind, *numbers, free in described]
         )
 
     def _check_key(self, database: Database, table: TableName, columns: StructType) -> None:
