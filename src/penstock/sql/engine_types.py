@@ -7,63 +7,33 @@ from sqlglot.errors import SqlglotError
 
 from penstock.sql.errors import StatementError
 from penstock.sql.hive_types import parse_hive_type
-from penstock.sql.kinds import SKETCHES, Type
+from penstock.sql.kinds import JSON, SKETCHES, UNKNOWN, Type
 from penstock.sql.types import ZONED_FIELDS
-from penstock.types.model import LakeType, Struct
+from penstock.statements.model import ResultColumn
+from penstock.types import duckdb, hive
+from penstock.types.model import STRING, Array, Field, LakeType, Map, Scalar, Struct
+from penstock.types.trino import lake_scalar
 
-__all__ = ["engine_type", "hive_text", "trino_text", "type_of_engine", "type_of_text"]
+__all__ = ["engine_type", "hive_text", "result_column", "trino_text", "type_of_engine", "type_of_text"]
 
-_NAMES = {
-    "boolean": "boolean",
-    "tinyint": "tinyint",
-    "smallint": "smallint",
-    "integer": "integer",
-    "bigint": "bigint",
-    "utinyint": "smallint",
-    "usmallint": "integer",
-    "uinteger": "bigint",
-    "ubigint": "bigint",
-    "hugeint": "bigint",
-    "uhugeint": "bigint",
-    "float": "real",
-    "double": "double",
-    "varchar": "varchar",
-    "date": "date",
-    "blob": "varbinary",
-    "uuid": "uuid",
-    "interval": "interval day to second",
+_OTHERS = {"interval": Type("interval day to second")}
+"""By DuckDB's id, what Trino has and the lake lacks."""
+_ATHENA = {"real": "float"}
+_DIGITS = {
+    **{"boolean": 0, "tinyint": 3, "smallint": 5, "integer": 10, "bigint": 19, "real": 17, "double": 17},
+    **{"varchar": 2147483647, "varbinary": 1073741824, "date": 0, "array": 0, "map": 0, "row": 0},
+    **{"time": 3, "timestamp": 3, "timestamp with time zone": 3, "interval day to second": 0, "json": 0},
 }
-_TIMES = {
-    "time": "time",
-    "timestamp": "timestamp",
-    "timestamp_s": "timestamp",
-    "timestamp_ms": "timestamp",
-    "timestamp_ns": "timestamp",
-    "timestamp with time zone": "timestamp with time zone",
-}
-_HIVE = {"integer": "int", "real": "float", "varbinary": "binary"}
-_HIVE |= dict.fromkeys((kind.name for kind in SKETCHES), "binary")
-_TRINO = {
-    "int": "integer",
-    "float": "real",
-    "string": "varchar",
-    "binary": "varbinary",
-    "timestamp": "timestamp(3)",
-    "timestamptz": "timestamp(3) with time zone",
-    "void": "unknown",
-}
-_AS_IN_HIVE = frozenset({"boolean", "tinyint", "smallint", "bigint", "double", "date"})
-# What Hive has no type for is a string in the catalog; a view's own text keeps Trino's type.
-_STRING = "string"
+"""The precision in Athena's description of a column, by its type's name; another type is described as a varchar."""
+_NAMED_AS_IN_TRINO = {"json", "ipaddress", "Geometry", "SphericalGeography"}
 
 
 def type_of_engine(kind: Any) -> Type:
     """Return Trino's type for DuckDB's type ``kind`` (a DuckDBPyType)."""
-    found = Type(_NAMES.get(kind.id, "unknown"))
+    scalar = duckdb.lake_scalar(kind.id)
+    found = _OTHERS.get(kind.id, UNKNOWN) if scalar is None else Type.of_lake(scalar)
     if str(kind) == "JSON":
-        found = Type("json")
-    elif kind.id in _TIMES:
-        found = Type(_TIMES[kind.id], (3,))
+        found = JSON
     elif kind.id == "decimal":
         found = Type("decimal", tuple(int(value) for _, value in kind.children))
     elif kind.id in {"list", "array"}:
@@ -75,6 +45,23 @@ def type_of_engine(kind: Any) -> Type:
         zone = Type("timestamp with time zone", (3,))
         found = zone if zoned else Type.row((field, type_of_engine(each)) for field, each in kind.children)
     return found
+
+
+def result_column(name: str, kind: Any, known: Type | None = None) -> ResultColumn:
+    """Return Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType), and Trino's, if ``known``.
+
+    Athena's names and precisions: what GetQueryResults returns.
+    """
+    if known is not None and (known in SKETCHES or known.name in _NAMED_AS_IN_TRINO):
+        return ResultColumn(name=name, type=known.name if known in SKETCHES else known.name.lower(), precision=0)
+    if known is not None and known.is_text and known.numbers:
+        return ResultColumn(name=name, type=known.name, precision=known.numbers[0])
+    found = type_of_engine(kind)
+    if found.name == "decimal":
+        precision, scale = found.numbers
+        return ResultColumn(name=name, type="decimal", precision=precision, scale=scale)
+    shown = found.name if found.name in _DIGITS else "varchar"
+    return ResultColumn(name=name, type=_ATHENA.get(shown, shown), precision=_DIGITS[shown])
 
 
 def type_of_text(text: str) -> Type | None:
@@ -91,41 +78,35 @@ def engine_type(text: str) -> str | None:
 
 
 def hive_text(kind: Type | None) -> str:
-    """Return the type as the catalog spells it: Hive's, and ``string`` for what Hive has no type for."""
-    inner = [hive_text(each) for each in kind.inner] if kind is not None else []
+    """Return the type as the catalog spells it: Hive's, and ``string`` for what Hive has no type for.
+
+    A view's own text keeps Trino's type.
+    """
+    return hive.render(_lake_type(kind))
+
+
+def _lake_type(kind: Type | None) -> LakeType:
     if kind is None:
-        text = _STRING
-    elif kind.name in {"array", "map"}:
-        text = f"{kind.name}<{','.join(inner)}>"
-    elif kind.name == "row":
-        names = [name or f"field{at}" for at, name in enumerate(kind.fields)]
-        text = f"struct<{','.join(f'{name}:{each}' for name, each in zip(names, inner, strict=True))}>"
-    elif kind.name == "timestamp":
-        text = "timestamp"
-    elif kind.name in {"decimal", "varchar", "char"} and kind.numbers:
-        text = f"{kind.name}({','.join(map(str, kind.numbers))})"
-    else:
-        text = kind.name if kind.name in _AS_IN_HIVE else _HIVE.get(kind.name, _STRING)
-    return text
+        return STRING
+    inner = [_lake_type(each) for each in kind.inner]
+    match kind.name:
+        case "array":
+            return Array(inner[0])
+        case "map":
+            return Map(inner[0], inner[1])
+        case "row":
+            names = [name or f"field{at}" for at, name in enumerate(kind.fields)]
+            return Struct(tuple(map(Field, names, inner)))
+        case name:
+            return Scalar("binary") if kind in SKETCHES else lake_scalar(name, kind.numbers)
 
 
-def trino_text(hive: str) -> str:
-    """Return Trino's words for the catalog's type ``hive``; one that cannot be read stays as it is."""
+def trino_text(text: str) -> str:
+    """Return Trino's words for the catalog's type ``text``; one that cannot be read stays as it is."""
     try:
-        return _in_trino(parse_hive_type(hive))
+        return str(Type.of_lake(parse_hive_type(text)))
     except StatementError:
-        return hive
-
-
-def _in_trino(kind: LakeType) -> str:
-    inner = [_in_trino(each) for each in kind.inner]
-    if isinstance(kind, Struct):
-        return f"row({', '.join(f'{field.name} {each}' for field, each in zip(kind.fields, inner, strict=True))})"
-    if inner:
-        return f"{kind.name}({', '.join(inner)})"
-    if kind.numbers:
-        return f"{kind.name}({','.join(map(str, kind.numbers))})"
-    return _TRINO.get(kind.name, kind.name)
+        return text
 
 
 def _parsed(text: str) -> exp.DataType | None:

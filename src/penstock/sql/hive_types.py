@@ -3,22 +3,24 @@
 from functools import lru_cache
 
 from penstock.sql.errors import StatementError
-from penstock.types import hive
-from penstock.types.model import Array, LakeType, Map, Scalar, fold, replace_fields
+from penstock.types import duckdb, hive
+from penstock.types.model import Array, LakeType, Map, Scalar, TypeMissing, fold, replace_fields
 
 __all__ = ["parse_hive_type"]
 
 
 @lru_cache(maxsize=4_096)
 def parse_hive_type(text: str) -> LakeType:
-    """Return the type that ``text`` spells. Raises :class:`StatementError` if it cannot be read.
+    """Return the type that ``text`` spells. Raises :class:`StatementError` if it, or values of it, cannot be read.
 
     Spark's ``timestamp_ntz`` is ``timestamp``, whose values have no zone in SQL.
     """
     try:
-        return fold(hive.parse(text), scalar=_without_ntz, array=Array, mapping=Map, struct=replace_fields)
-    except hive.TypeUnreadable as error:
+        kind = fold(hive.parse(text), scalar=_without_ntz, array=Array, mapping=Map, struct=replace_fields)
+        duckdb.render(kind)
+    except (hive.TypeUnreadable, TypeMissing) as error:
         raise StatementError("HIVE_INVALID_METADATA", error.message, remedy=error.remedy) from None
+    return kind
 
 
 def _without_ntz(kind: Scalar) -> LakeType:

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
+
+from penstock.types import hive
+from penstock.types.model import LakeType, Scalar, Struct, fold
+from penstock.types.trino import trino_name
 
 __all__ = [
     "BIGINT",
@@ -23,6 +26,7 @@ __all__ = [
     "REAL",
     "SKETCHES",
     "TDIGEST",
+    "UNKNOWN",
     "VARBINARY",
     "VARCHAR",
     "Type",
@@ -133,6 +137,11 @@ class Type:
         return cls.of(kind) if isinstance(kind, exp.DataType) else None
 
     @classmethod
+    def of_lake(cls, kind: LakeType) -> "Type":
+        """Return Trino's type for one of the lake's."""
+        return fold(kind, scalar=_scalar, array=cls.array, mapping=cls.map, struct=_row)
+
+    @classmethod
     def of_hive(cls, text: str) -> "Type | None":
         """Return the type of a column of the catalog; ``char`` and ``varchar`` have lost their length."""
         return _of_hive(text.strip().lower())
@@ -142,13 +151,20 @@ def _field_name(node: exp.Expr) -> str | None:
     return node.name or None if isinstance(node, exp.ColumnDef) else None
 
 
+def _scalar(kind: Scalar) -> Type:
+    return Type(*trino_name(kind))
+
+
+def _row(struct: Struct, types: tuple[Type, ...]) -> Type:
+    return Type.row((field.name, kind) for field, kind in zip(struct.fields, types, strict=True))
+
+
 @lru_cache(maxsize=4_096)
 def _of_hive(text: str) -> Type | None:
     try:
-        found = Type.of(exp.DataType.build(text, dialect="hive"))
-    except (SqlglotError, ValueError, RecursionError):
+        return _as_read(Type.of_lake(hive.parse(text)))
+    except hive.TypeUnreadable:
         return None
-    return _as_read(found)
 
 
 def _as_read(kind: Type | None) -> Type | None:

@@ -2,7 +2,7 @@
 
 from penstock.types.model import LakeType, Scalar, Struct, TypeMissing, fold, scalar_of
 
-__all__ = ["NULL", "render"]
+__all__ = ["NULL", "lake_scalar", "render"]
 
 NULL = '"NULL"'
 """The type of columns whose values are all NULL."""
@@ -27,6 +27,31 @@ _DUCKDB = {
     "timestamptz": "TIMESTAMPTZ",
     "void": NULL,
 }
+_LAKE = {
+    "boolean": "boolean",
+    "tinyint": "tinyint",
+    "smallint": "smallint",
+    "integer": "int",
+    "bigint": "bigint",
+    "utinyint": "smallint",
+    "usmallint": "int",
+    "uinteger": "bigint",
+    **dict.fromkeys(("ubigint", "hugeint", "uhugeint"), "bigint"),  # sums, which Trino has as bigint
+    "float": "float",
+    "double": "double",
+    "varchar": "string",
+    "blob": "binary",
+    "uuid": "uuid",
+    "date": "date",
+    "time": "time",
+    **dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"), "timestamp"),
+    "timestamp with time zone": "timestamptz",
+}
+
+
+def lake_scalar(name: str) -> Scalar | None:
+    """Return the scalar for the ``id`` of a DuckDBPyType, None for one that the lake lacks."""
+    return Scalar(_LAKE[name]) if name in _LAKE else None
 
 
 def render(kind: LakeType) -> str:

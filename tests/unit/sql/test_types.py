@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.query.results.values import texts
+from penstock.sql.engine_types import result_column
 from penstock.sql.errors import StatementError
-from penstock.sql.types import duckdb_type, result_column
+from penstock.sql.types import duckdb_type
 
 PRIMITIVES = {
     "boolean": "boolean",

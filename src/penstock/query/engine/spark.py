@@ -15,10 +15,10 @@ from penstock.query.results.rows import EngineResult
 from penstock.query.sparksql.reads import RemoteQuery
 from penstock.query.sparksql.types import spark_type
 from penstock.query.task import ROWS, Task
+from penstock.sql.engine_types import result_column
 from penstock.sql.errors import StatementError
 from penstock.sql.functions.build import engine_type
 from penstock.sql.kinds import Type
-from penstock.sql.types import result_column
 
 __all__ = ["SparkSession"]
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from penstock.sql.statements.cursor import Cursor
 from penstock.sql.statements.names import ColumnDefinition, PartitionCondition
+from penstock.types import hive
+from penstock.types.model import MAX_DEPTH, Array, Field, LakeType, Map, Scalar, Struct
 
-__all__ = ["column", "columns", "hive_type", "partition_conditions", "partition_spec", "properties"]
+__all__ = ["column", "columns", "partition_conditions", "partition_spec", "properties"]
 
 _PLAIN = frozenset("boolean tinyint smallint int bigint float double string binary date timestamp".split())  # noqa: SIM905
-_OTHER_NAMES = {"integer": "int", "dec": "decimal", "numeric": "decimal"}
-_MAX_DEPTH = 60
+_SYNONYMS = {name: hive.SYNONYMS[name] for name in ("integer", "dec", "numeric")}
 _MAX_LENGTHS = {"char": 255, "varchar": 65535}
 _OPERATORS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -32,36 +33,32 @@ def columns(cursor: Cursor) -> Sequence[ColumnDefinition]:
 def column(cursor: Cursor) -> ColumnDefinition:
     """Read ``name type COMMENT 'text'``."""
     name = cursor.name()
-    kind = hive_type(cursor)
-    return ColumnDefinition(name, kind, cursor.string() if cursor.accept("COMMENT") else None)
+    kind = _type(cursor)
+    return ColumnDefinition(name, hive.render(kind), cursor.string() if cursor.accept("COMMENT") else None)
 
 
-def hive_type(cursor: Cursor, depth: int = 0) -> str:
-    """Read a type and return it as the catalog stores it."""
-    if depth > _MAX_DEPTH:
-        raise cursor.refused(f"a type of at most {_MAX_DEPTH} levels")
+def _type(cursor: Cursor, depth: int = 0) -> LakeType:
+    if depth > MAX_DEPTH:
+        raise cursor.refused(f"a type of at most {MAX_DEPTH} levels")
     name = cursor.peek().value.lower() if cursor.peek().kind == "word" else ""
-    name = _OTHER_NAMES.get(name, name)
+    name = _SYNONYMS.get(name, name)
     if name in _PLAIN:
         cursor.take()
         if name == "double":
             cursor.accept("PRECISION")
-        return name
+        return Scalar(name)
     if name == "decimal":
         return _decimal(cursor)
     if name in _MAX_LENGTHS:
         return _text(cursor, name)
-    if name == "array":
-        cursor.take()
-        inner = _inside(cursor, lambda: hive_type(cursor, depth + 1))
-        return f"array<{inner}>"
-    if name == "map":
-        cursor.take()
-        return f"map<{_inside(cursor, lambda: _pair(cursor, depth + 1))}>"
-    if name == "struct":
-        cursor.take()
-        return f"struct<{_inside(cursor, lambda: _fields(cursor, depth + 1))}>"
-    raise cursor.refused("a type of Athena's DDL")
+    read = _NESTED.get(name)
+    if read is None:
+        raise cursor.refused("a type of Athena's DDL")
+    cursor.take()
+    cursor.expect("<")
+    result = read(cursor, depth + 1)
+    cursor.expect(">")
+    return result
 
 
 def properties(cursor: Cursor) -> Mapping[str, str]:
@@ -113,36 +110,36 @@ def _constant(cursor: Cursor) -> str | None:
     return cursor.string()
 
 
-def _inside(cursor: Cursor, read: Callable[[], str]) -> str:
-    cursor.expect("<")
-    inner = read()
-    cursor.expect(">")
-    return inner
+def _array(cursor: Cursor, depth: int) -> LakeType:
+    return Array(_type(cursor, depth))
 
 
-def _pair(cursor: Cursor, depth: int) -> str:
-    key = hive_type(cursor, depth)
+def _map(cursor: Cursor, depth: int) -> LakeType:
+    key = _type(cursor, depth)
     cursor.expect(",")
-    return f"{key},{hive_type(cursor, depth)}"
+    return Map(key, _type(cursor, depth))
 
 
-def _fields(cursor: Cursor, depth: int) -> str:
+def _struct(cursor: Cursor, depth: int) -> LakeType:
     fields = [_field(cursor, depth)]
     while cursor.accept(","):
         fields.append(_field(cursor, depth))
-    return ",".join(fields)
+    return Struct(tuple(fields))
 
 
-def _field(cursor: Cursor, depth: int) -> str:
+def _field(cursor: Cursor, depth: int) -> Field:
     name = cursor.name()
     cursor.expect(":")
-    kind = hive_type(cursor, depth)
+    kind = _type(cursor, depth)
     if cursor.at("COMMENT"):
         raise cursor.unsupported("A comment of a struct's field", "Comment the column.")
-    return f"{name}:{kind}"
+    return Field(name, kind)
 
 
-def _decimal(cursor: Cursor) -> str:
+_NESTED: Mapping[str, Callable[[Cursor, int], LakeType]] = {"array": _array, "map": _map, "struct": _struct}
+
+
+def _decimal(cursor: Cursor) -> LakeType:
     cursor.take()
     precision, scale = 10, 0  # Hive's own
     if cursor.accept("("):
@@ -152,10 +149,10 @@ def _decimal(cursor: Cursor) -> str:
         cursor.expect(")")
         if not (1 <= precision <= 38 and scale <= precision):
             raise cursor.wrong(first, f"decimal({precision},{scale}) is not a type: it has 1 to 38 digits.")
-    return f"decimal({precision},{scale})"
+    return Scalar("decimal", (precision, scale))
 
 
-def _text(cursor: Cursor, name: str) -> str:
+def _text(cursor: Cursor, name: str) -> LakeType:
     cursor.take()
     cursor.expect("(")
     first = cursor.peek()
@@ -163,4 +160,4 @@ def _text(cursor: Cursor, name: str) -> str:
     cursor.expect(")")
     if not 1 <= length <= _MAX_LENGTHS[name]:
         raise cursor.wrong(first, f"{name}({length}) is not a type: its length is 1 to {_MAX_LENGTHS[name]}.")
-    return f"{name}({length})"
+    return Scalar(name, (length,))
