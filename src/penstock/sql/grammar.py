@@ -28,22 +28,22 @@ _CALLS.update(PARSERS)
 _WORDS = {name: read for name, read in TrinoParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "CONNECT_BY_ROOT"}
 
 
-def _decimal(_: Any, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
+def _decimal(_: Any, text: exp.Expr, type_: exp.DataType) -> exp.Expr:
     """Return the literal ``DECIMAL '1.50'`` as a cast to the decimal of its digits."""
     digits = text.name.lstrip("+-")
     whole, fraction = [*digits.split("."), ""][:2]
     numbers = (max(1, len(whole.lstrip("0")) + len(fraction)), len(fraction))
-    return _literal_cast(text, kind, numbers)
+    return _literal_cast(text, type_, numbers)
 
 
-def _text(_: Any, text: exp.Expr, kind: exp.DataType) -> exp.Expr:
-    return _literal_cast(text, kind, (max(1, len(text.name)),))
+def _text(_: Any, text: exp.Expr, type_: exp.DataType) -> exp.Expr:
+    return _literal_cast(text, type_, (max(1, len(text.name)),))
 
 
-def _literal_cast(text: exp.Expr, kind: exp.DataType, numbers: tuple[int, ...]) -> exp.Expr:
-    if not kind.expressions:
-        kind.set("expressions", [exp.DataTypeParam(this=exp.Literal.number(number)) for number in numbers])
-    return exp.Cast(this=text, to=kind)
+def _literal_cast(text: exp.Expr, type_: exp.DataType, numbers: tuple[int, ...]) -> exp.Expr:
+    if not type_.expressions:
+        type_.set("expressions", [exp.DataTypeParam(this=exp.Literal.number(number)) for number in numbers])
+    return exp.Cast(this=text, to=type_)
 
 
 _LITERALS = {

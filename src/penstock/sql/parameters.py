@@ -54,6 +54,6 @@ def infer(arguments: Sequence[exp.Expr], types: Sequence[Type | None]) -> None:
     for number, each in enumerate(arguments):
         noted = each.unnest().meta.get(STATEMENT_PARAMETER)
         if noted is not None:
-            known = common([kind for at, kind in enumerate(types) if at != number and kind is not None])
+            known = common([type_ for at, type_ in enumerate(types) if at != number and type_ is not None])
             if known is not None and known.name != "unknown":
                 noted[0].types[noted[1]] = known

@@ -69,12 +69,12 @@ def query(text: str, start: int = 0, end: int | None = None) -> exp.Query:
     return tree
 
 
-def tree_of(kind: type[T], text: str, start: int = 0, end: int | None = None) -> T:
-    """Parse ``text[start:end]`` as a statement of sqlglot's class ``kind``. Raises :class:`InvalidRequest`."""
+def tree_of(node_class: type[T], text: str, start: int = 0, end: int | None = None) -> T:
+    """Parse ``text[start:end]`` as a statement of sqlglot's class ``node_class``. Raises :class:`InvalidRequest`."""
     masked = _masked(text, start, end)
     tree = _parsed(masked, _bounded(masked))
-    if not isinstance(tree, kind):
-        raise InvalidRequest(f"The {kind.__name__.upper()} statement cannot be read.", athena_code="MALFORMED_QUERY")
+    if not isinstance(tree, node_class):
+        raise InvalidRequest(f"The {node_class.__name__.upper()} statement cannot be read.", athena_code="MALFORMED_QUERY")
     _check_tables(tree)
     return tree
 

@@ -45,8 +45,8 @@ def check_relations(tree: exp.Expr) -> None:
 
 
 def _refused(node: exp.Expr) -> tuple[str, str | None] | None:
-    for kind, check in _CHECKS.items():
-        if isinstance(node, kind):
+    for node_class, check in _CHECKS.items():
+        if isinstance(node, node_class):
             return check(node)
     return None
 
@@ -150,23 +150,23 @@ def _named(node: exp.Unnest) -> tuple[list[str], str | None]:
 
 def _parts(node: exp.Unnest, type_of: TypeOf) -> Iterator[tuple[exp.Expr, Type]]:
     for each in node.expressions:
-        kind = type_of(each)
-        if kind is None or kind.name not in {"array", "map"}:
-            known = "not known" if kind is None else str(kind)
+        type_ = type_of(each)
+        if type_ is None or type_.name not in {"array", "map"}:
+            known = "not known" if type_ is None else str(type_)
             raise StatementError(
-                "NOT_SUPPORTED" if kind is None else "TYPE_MISMATCH",
+                "NOT_SUPPORTED" if type_ is None else "TYPE_MISMATCH",
                 f"Cannot unnest a value whose type is {known}.",
                 position=position_of(node),
                 remedy="CAST it to its array or map type.",
             )
-        yield each, kind
+        yield each, type_
 
 
-def _fields(kind: Type) -> Sequence[tuple[str | None, Type | None]]:
+def _fields(type_: Type) -> Sequence[tuple[str | None, Type | None]]:
     """Return the columns that an array or a map becomes."""
-    inside = kind.inner[0]
-    if kind.name == "map":
-        return [(None, inside), (None, kind.inner[1])]
+    inside = type_.inner[0]
+    if type_.name == "map":
+        return [(None, inside), (None, type_.inner[1])]
     if inside is not None and inside.name == "row":
         return list(zip(inside.fields, inside.inner, strict=True))
     return [(None, inside)]
@@ -175,7 +175,7 @@ def _fields(kind: Type) -> Sequence[tuple[str | None, Type | None]]:
 def unnested_columns(node: exp.Unnest, type_of: TypeOf) -> _Columns:
     """Return the columns of an UNNEST with their types. Raises :class:`StatementError` for what cannot be unnested."""
     names, ordinality = _named(node)
-    fields = [field for _, kind in _parts(node, type_of) for field in _fields(kind)]
+    fields = [field for _, type_ in _parts(node, type_of) for field in _fields(type_)]
     if names and len(names) != len(fields):
         count = len(fields) + (ordinality is not None)
         raise StatementError(
@@ -183,10 +183,10 @@ def unnested_columns(node: exp.Unnest, type_of: TypeOf) -> _Columns:
             f"Column alias list has {len(names) + (ordinality is not None)} entries but relation has {count} columns",
             position=position_of(node),
         )
-    columns = [(names[at] if names else name or f"_col{at}", kind) for at, (name, kind) in enumerate(fields)]
+    columns = [(names[at] if names else name or f"_col{at}", type_) for at, (name, type_) in enumerate(fields)]
     if ordinality is not None:
         columns.append((ordinality, BIGINT))
-    return [(name.lower(), kind) for name, kind in columns]
+    return [(name.lower(), type_) for name, type_ in columns]
 
 
 def unnested(node: exp.Unnest, type_of: TypeOf) -> exp.Expr:
@@ -197,13 +197,13 @@ def unnested(node: exp.Unnest, type_of: TypeOf) -> exp.Expr:
     names = [name for name, _ in unnested_columns(node, type_of)]
     inner: list[exp.Expr] = []
     outer: list[exp.Expr] = []
-    for value, kind in _parts(node, type_of):
+    for value, type_ in _parts(node, type_of):
         sources = [value.copy()]
-        if kind.name == "map":
+        if type_.name == "map":
             sources = [call_engine("map_keys", value.copy()), call_engine("map_values", value.copy())]
         for source in sources:
             inner.append(exp.alias_(call_engine("unnest", source), _ROW.format(len(inner)), quoted=True))
-            outer += _elements(kind, inner[-1].alias)
+            outer += _elements(type_, inner[-1].alias)
     if node.args.get("offset"):
         inner.append(exp.alias_(_ordinality(node.expressions), _ROW.format(len(inner)), quoted=True))
         outer.append(exp.column(inner[-1].alias, quoted=True))
@@ -217,11 +217,11 @@ def unnested(node: exp.Unnest, type_of: TypeOf) -> exp.Expr:
     return exp.Lateral(this=exp.Subquery(this=query), alias=alias)
 
 
-def _elements(kind: Type, name: str) -> Sequence[exp.Expr]:
+def _elements(type_: Type, name: str) -> Sequence[exp.Expr]:
     """Return the columns of an unnested element: the fields of a row, or itself."""
     element = exp.column(name, quoted=True)
-    inside = kind.inner[0]
-    if kind.name != "array" or inside is None or inside.name != "row":
+    inside = type_.inner[0]
+    if type_.name != "array" or inside is None or inside.name != "row":
         return [element]
     return [call_engine("struct_extract_at", element.copy(), exp.Literal.number(at + 1)) for at in range(len(inside.inner))]
 
@@ -243,11 +243,11 @@ def check_map_keys(tree: exp.Expr, type_of: TypeOf) -> None:
             number = int(key.name) if isinstance(key, exp.Literal) and key.name.isdigit() else 0
             keys.append(select.expressions[number - 1] if 0 < number <= len(select.expressions) else key)
         for key in keys:
-            kind = type_of(key)
-            if kind is not None and kind.name == "map":
+            type_ = type_of(key)
+            if type_ is not None and type_.name == "map":
                 raise StatementError(
                     "NOT_SUPPORTED",
-                    f"Grouping by {kind} is not supported.",
+                    f"Grouping by {type_} is not supported.",
                     position=position_of(key),
                     remedy="Group by array_sort(map_entries(x)).",
                 )

@@ -52,7 +52,7 @@ class Scopes:
         """Return the type of a scalar subquery; of several columns it is a row."""
         named = self.result(query)
         if named is not None and len(named) > 1:
-            return Type.row((None, kind) for _, kind in named)
+            return Type.row((None, type_) for _, type_ in named)
         return named[0][1] if named else None
 
     def column(self, node: exp.Column, scope: Scope | None) -> Type | None:
@@ -137,7 +137,7 @@ class Scopes:
     def _renamed(named: _Named | None, names: Sequence[str]) -> _Named | None:
         if named is None or not names:
             return named
-        return [(new.lower(), kind) for new, (_, kind) in zip(names, named, strict=False)]
+        return [(new.lower(), type_) for new, (_, type_) in zip(names, named, strict=False)]
 
     def _output(self, scope: Scope) -> _Named | None:
         query = scope.expression
@@ -145,9 +145,9 @@ class Scopes:
             left, right = self.result(query.left), self.result(query.right)
             if left is None or right is None or len(left) != len(right):
                 return None
-            for number, ((_, kind), (_, other)) in enumerate(zip(left, right, strict=True), start=1):
-                _check_union(query, number, kind, other)
-            return [(name, common([kind, other])) for (name, kind), (_, other) in zip(left, right, strict=True)]
+            for number, ((_, type_), (_, other)) in enumerate(zip(left, right, strict=True), start=1):
+                _check_union(query, number, type_, other)
+            return [(name, common([type_, other])) for (name, type_), (_, other) in zip(left, right, strict=True)]
         if isinstance(query, exp.Values):
             return self._values(query)
         if isinstance(query, exp.Unnest):
@@ -159,8 +159,8 @@ class Scopes:
     def _values(self, query: exp.Values) -> _Named:
         rows = [each.expressions if isinstance(each, exp.Tuple) else [each] for each in query.expressions]
         names = query.alias_column_names or [f"_col{at}" for at in range(len(rows[0]))]
-        kinds = [common([self._type_of(each) for each in column]) for column in zip(*rows, strict=False)]
-        return [(name.lower(), kind) for name, kind in zip(names, kinds, strict=False)]
+        types = [common([self._type_of(each) for each in column]) for column in zip(*rows, strict=False)]
+        return [(name.lower(), type_) for name, type_ in zip(names, types, strict=False)]
 
     def _projections(self, query: exp.Select, scope: Scope) -> _Named | None:
         result: list[tuple[str, Type | None]] = []
@@ -207,9 +207,9 @@ def _given_names(query: exp.Expr) -> Sequence[str]:
     return parent.alias_column_names if isinstance(parent, exp.CTE | exp.Subquery) else []
 
 
-def field_type(kind: Type | None, name: str) -> Type | None:
+def field_type(type_: Type | None, name: str) -> Type | None:
     """Return the type of a row's field, None if it is not known."""
-    if kind is None or kind.name != "row":
+    if type_ is None or type_.name != "row":
         return None
-    fields = {field.lower(): inner for field, inner in zip(kind.fields, kind.inner, strict=True) if field is not None}
+    fields = {field.lower(): inner for field, inner in zip(type_.fields, type_.inner, strict=True) if field is not None}
     return fields.get(name.lower())

@@ -75,7 +75,7 @@ class Translation:
         guard_zones(tree, self._type)
         check_map_keys(tree, self._type)
         with_ties(tree)
-        return [kind for _, kind in self._scopes.result(tree) or ()]
+        return [type_ for _, type_ in self._scopes.result(tree) or ()]
 
     def _unnest(self, node: exp.Unnest) -> None:
         new = unnested(node, self._type)
@@ -86,9 +86,9 @@ class Translation:
         known = self._types.get(id(node))
         return known[1] if known is not None else None
 
-    def _set(self, node: exp.Expr, kind: Type | None) -> None:
-        if kind is not None:
-            self._types[id(node)] = (node, kind)
+    def _set(self, node: exp.Expr, type_: Type | None) -> None:
+        if type_ is not None:
+            self._types[id(node)] = (node, type_)
 
     def _visit(self, node: exp.Expr) -> None:
         """Translate ``node`` and what is in it; it may be replaced in its parent."""
@@ -133,14 +133,14 @@ class Translation:
 
     def _as_record(self, node: exp.Subquery) -> None:
         """Make one value of the columns of a scalar subquery that has several."""
-        kind = self._type(node)
+        type_ = self._type(node)
         relations = (exp.From, exp.Join, exp.Lateral, exp.CTE, exp.SetOperation)
         compared = (exp.In, exp.Any, exp.All, exp.Exists)
         used_as_rows = (*relations, *compared, exp.Subquery)  # of brackets in brackets the outermost are used
-        if kind is None or kind.name != "row" or node.parent is None or isinstance(node.parent, used_as_rows):
+        if type_ is None or type_.name != "row" or node.parent is None or isinstance(node.parent, used_as_rows):
             return
         if node.alias == "" and len(self._scopes.result(node) or ()) > 1:
-            node.set("this", as_records(node.this, len(kind.inner)))
+            node.set("this", as_records(node.this, len(type_.inner)))
 
     def _field(self, node: exp.Expr) -> None:
         """Write the field of a row in a lambda as a call: in HAVING the engine takes its name for a column's."""
@@ -150,18 +150,18 @@ class Translation:
             row, name = exp.to_identifier(node.table), node.name
         else:
             return
-        kind = self._parameter(row.name) if isinstance(row, exp.Identifier) else self._type(row)
+        type_ = self._parameter(row.name) if isinstance(row, exp.Identifier) else self._type(row)
         new = call_engine("struct_extract", row, exp.Literal.string(name))
         node.replace(new)
-        self._set(new, field_type(kind, name))
+        self._set(new, field_type(type_, name))
 
     def _check_condition(self, node: exp.Expr) -> None:
         """Raise Trino's error for a condition that is not a boolean; the engine would cast it."""
         what = _CONDITIONS.get(type(node))
         condition = node.args.get("on") if isinstance(node, exp.Join) else node.this if what is not None else None
-        kind = self._type(condition) if isinstance(condition, exp.Expr) else None
-        if kind is not None and kind.name not in {"boolean", "unknown"}:
-            message = f"{what} clause must evaluate to a boolean: actual type {kind}"
+        type_ = self._type(condition) if isinstance(condition, exp.Expr) else None
+        if type_ is not None and type_.name not in {"boolean", "unknown"}:
+            message = f"{what} clause must evaluate to a boolean: actual type {type_}"
             raise StatementError("TYPE_MISMATCH", message, position=position_of(node))
 
     def _plain_type(self, node: exp.Expr) -> Type | None:
@@ -238,15 +238,15 @@ class Translation:
                 self._visit(child)
         if not lambdas:
             return
-        kinds = [None if isinstance(each, exp.Lambda) else self._type(each) for each in node.iter_expressions()]
-        parameters = row.lambdas(kinds) if row.lambdas is not None else ()
+        types = [None if isinstance(each, exp.Lambda) else self._type(each) for each in node.iter_expressions()]
+        parameters = row.lambdas(types) if row.lambdas is not None else ()
         for number, each in enumerate(lambdas):
             self._lambda(each, parameters[number] if number < len(parameters) else ())
 
-    def _lambda(self, node: exp.Lambda, kinds: Types) -> None:
+    def _lambda(self, node: exp.Lambda, types: Types) -> None:
         names = [each.name.lower() for each in node.expressions]
         mark = self._costly.mark()
-        self._parameters.append({name: kinds[at] if at < len(kinds) else None for at, name in enumerate(names)})
+        self._parameters.append({name: types[at] if at < len(types) else None for at, name in enumerate(names)})
         self._visit(node.this)
         self._parameters.pop()
         _check_lambda(node)
@@ -293,12 +293,12 @@ class Translation:
     def _write(self, place: exp.Expr, row: Row, call: Call, mark: int) -> None:
         """Put what is written for ``call`` at ``place``; the costly parts of its operands were found since ``mark``."""
         parent, key, index = place.parent, place.arg_key, place.index
-        kind = row.result(call)
+        type_ = row.result(call)
         costly = self._costly.since(mark)
-        new = tried(self._written(row, call, kind, costly) or place)
+        new = tried(self._written(row, call, type_, costly) or place)
         if new is not place and parent is not None and key is not None:
             parent.set(key, new, index)
-        self._set(new, kind)
+        self._set(new, type_)
         if row.kind != "scalar":
             note_rows_value(new)
             self._costly.add(new, mark)

@@ -38,8 +38,8 @@ def _is_from_data(node: exp.Anonymous) -> bool:
     return not (isinstance(parent, exp.Anonymous) and parent.name.lower() in _WITHOUT_ZONE)
 
 
-def _has_zone(kind: Type | None) -> bool:
-    return kind is not None and (kind.name == _ZONED or any(map(_has_zone, kind.inner)))
+def _has_zone(type_: Type | None) -> bool:
+    return type_ is not None and (type_.name == _ZONED or any(map(_has_zone, type_.inner)))
 
 
 def _keys(tree: exp.Expr) -> Iterator[exp.Expr]:

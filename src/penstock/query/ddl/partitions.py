@@ -141,15 +141,15 @@ def _checked(table: Table, spec: Sequence[PartitionCondition]) -> Sequence[Parti
 
 
 def _matching(context: ExecutionContext, table: Table, spec: Sequence[PartitionCondition]) -> Sequence[Partition]:
-    kinds = {key.name: key.type or "string" for key in table.partition_keys}
+    types = {key.name: key.type or "string" for key in table.partition_keys}
     checked = _checked(table, spec)
-    odd = [each for each in checked if not _fits(kinds[each.column], _value(each))]
+    odd = [each for each in checked if not _fits(types[each.column], _value(each))]
     for each in odd:
         if each.operator != "=":
-            raise semantic_error(f"'{_value(each)[:100]}' is not a value of key {each.column} of type {kinds[each.column]}")
+            raise semantic_error(f"'{_value(each)[:100]}' is not a value of key {each.column} of type {types[each.column]}")
     # No expression has a value that is not of its key's type; partitions that were stored with one are found by its text.
     wanted = {_keys(table).index(each.column): _value(each) for each in odd}
-    terms = [_term(each, kinds[each.column]) for each in checked if each not in odd]
+    terms = [_term(each, types[each.column]) for each in checked if each not in odd]
     with hive_errors():
         partitions = context.host.partitions(table.database, table.name, " AND ".join(terms) or None)
     return [each for each in partitions if all(each.values[at] == value for at, value in wanted.items())]
@@ -158,15 +158,15 @@ def _matching(context: ExecutionContext, table: Table, spec: Sequence[PartitionC
 def check_values(table: Table, values: Sequence[str]) -> None:
     """Raise Hive's error for a value of a new partition that is not of its key's type."""
     for key, value in zip(table.partition_keys, values, strict=True):
-        kind = key.type or "string"
-        if not _fits(kind, value):
-            message = f"Cannot add partition column {key.name} of type string as it cannot be converted to type {kind}"
+        type_ = key.type or "string"
+        if not _fits(type_, value):
+            message = f"Cannot add partition column {key.name} of type string as it cannot be converted to type {type_}"
             raise semantic_error(f"{message}: '{value[:100]}'", number=10248)
 
 
-def _fits(kind: str, value: str) -> bool:
+def _fits(type_: str, value: str) -> bool:
     """Whether the text of a partition's value is one of a key's type."""
-    base = kind.partition("(")[0].strip().lower()
+    base = type_.partition("(")[0].strip().lower()
     if value == HIVE_DEFAULT_PARTITION:
         return True
     try:
@@ -176,7 +176,7 @@ def _fits(kind: str, value: str) -> bool:
             return float(value) is not None
         if base == "boolean":
             return value.lower() in {"true", "false"}
-        return reader("", family("", kind))(value) is not None
+        return reader("", family("", type_))(value) is not None
     except (ValueError, InvalidInput):
         return False
 
@@ -185,9 +185,9 @@ def _value(condition: PartitionCondition) -> str:
     return condition.value if condition.value is not None else HIVE_DEFAULT_PARTITION
 
 
-def _term(condition: PartitionCondition, kind: str) -> str:
+def _term(condition: PartitionCondition, type_: str) -> str:
     value = _value(condition)
-    if kind.partition("(")[0].lower() in _NUMBERS:
+    if type_.partition("(")[0].lower() in _NUMBERS:
         return f"{condition.column} {condition.operator} {value}"
     return f"{condition.column} {condition.operator} '{value.replace(chr(39), chr(39) * 2)}'"
 

@@ -73,28 +73,28 @@ def _found(context: ExecutionContext, home: str, name: TableName) -> Table | Non
 
 def _checked(columns: Sequence[tuple[str, Type]]) -> Sequence[tuple[str, Type]]:
     seen: set[str] = set()
-    for at, (name, kind) in enumerate(columns):
+    for at, (name, type_) in enumerate(columns):
         if name == f"_col{at}":
             raise StatementError(
                 "COLUMN_NAME_NOT_SPECIFIED", f"Column name not specified at position {at + 1}", remedy="Add AS name."
             )
-        if not kind.is_whole:
+        if not type_.is_whole:
             raise StatementError("COLUMN_TYPE_UNKNOWN", f"Column type is unknown: {name}", remedy="CAST it to a type.")
         if name.lower() in seen:
             raise StatementError("DUPLICATE_COLUMN_NAME", f"Column name '{name}' specified more than once")
         seen.add(name.lower())
-    return [(name.lower(), kind) for name, kind in columns]
+    return [(name.lower(), type_) for name, type_ in columns]
 
 
 def _table(statement: CreateView, columns: Sequence[tuple[str, Type]], database: str) -> dict[str, Any]:
-    view = StoredView(statement.sql, database, [(name, str(kind)) for name, kind in columns])
+    view = StoredView(statement.sql, database, [(name, str(type_)) for name, type_ in columns])
     return {
         "Name": statement.table.name,
         "TableType": VIEW_TYPE,
         "Parameters": {"presto_view": "true", "comment": statement.comment or "Presto View"},
         "PartitionKeys": [],
         "StorageDescriptor": {
-            "Columns": [{"Name": name, "Type": hive_text(kind)} for name, kind in columns],
+            "Columns": [{"Name": name, "Type": hive_text(type_)} for name, type_ in columns],
             "Location": "",
             "SerdeInfo": {},
         },

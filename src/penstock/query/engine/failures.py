@@ -139,7 +139,7 @@ def _error_by_text(error: Exception, text: str) -> StatementError | None:
 
 
 def _error_by_class(error: Exception, text: str) -> StatementError:
-    by_class = next((code for kind, code in _CODES if isinstance(error, kind)), None)
+    by_class = next((code for error_class, code in _CODES if isinstance(error, error_class)), None)
     by_text = next((code for words, code in _TEXT_CODES.items() if text.startswith(words)), None)
     return StatementError(by_class or by_text or "GENERIC_INTERNAL_ERROR", _message(text))
 

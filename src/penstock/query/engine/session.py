@@ -89,7 +89,13 @@ class EngineSession:
             install(connection, condition)
         try:
             make_partition_table(
-                connection, "partitions", table, list(enumerate(partitions)), index="number", kind="INTEGER", lenient=True
+                connection,
+                "partitions",
+                table,
+                list(enumerate(partitions)),
+                index="number",
+                index_type="INTEGER",
+                lenient=True,
             )
             names = ", ".join(
                 f"CAST(NULL AS {duckdb_type(key.type or 'string')}) AS {quote_name(key.name)}"

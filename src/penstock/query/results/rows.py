@@ -35,7 +35,7 @@ class EngineResult:
 
     columns: Sequence[ResultColumn]
     batches: "pa.RecordBatchReader"
-    kinds: "Sequence[Type | None]"
+    types: "Sequence[Type | None]"
     """Trino's types of the columns, where they are known."""
 
 
@@ -68,16 +68,16 @@ def _printed(result: EngineResult, threads: int) -> "Iterator[tuple[int, pa.Buff
     """Yield each batch's number of rows and their lines, in order; batches are printed on ``threads`` threads."""
     from penstock.query.results.values import csv_lines  # noqa: PLC0415 - it imports pyarrow, which reading results does not need
 
-    chunks, kinds = _together(result.batches), result.kinds
+    chunks, types = _together(result.batches), result.types
     first = next(chunks, None)
     if first is None:
         return
     # Most results are one chunk, for which starting threads takes longer than printing.
-    yield len(first[0]), csv_lines(first, kinds)
+    yield len(first[0]), csv_lines(first, types)
     with ThreadPoolExecutor(threads) as pool:
         pending: deque[tuple[int, Future[pa.Buffer]]] = deque()
         for columns in chunks:
-            pending.append((len(columns[0]), pool.submit(csv_lines, columns, kinds)))
+            pending.append((len(columns[0]), pool.submit(csv_lines, columns, types)))
             if len(pending) > threads:
                 count, printed = pending.popleft()
                 yield count, printed.result()

@@ -27,15 +27,15 @@ _TIME, _FINE_TIME = pa.time32("ms"), pa.time64("us")
 _STAMP, _FINE_STAMP = pa.timestamp("ms"), pa.timestamp("us")
 
 
-def csv_lines(columns: Sequence[pa.Array], kinds: Sequence[Type | None] = ()) -> pa.Buffer:
+def csv_lines(columns: Sequence[pa.Array], types: Sequence[Type | None] = ()) -> pa.Buffer:
     """Return the columns' rows as lines: values in quotes with commas between them, NULL empty.
 
-    ``kinds`` are Trino's types of the columns where they are known; they say how many digits a time has.
+    ``types`` are Trino's types of the columns where they are known; they say how many digits a time has.
     """
-    known = kinds or [None] * len(columns)
+    known = types or [None] * len(columns)
     parts: list[pa.Array | str] = []
-    for at, (column, kind) in enumerate(zip(columns, known, strict=True)):
-        text = printed(column, kind)
+    for at, (column, type_) in enumerate(zip(columns, known, strict=True)):
+        text = printed(column, type_)
         if not _never_quoted(column.type) and pc.any(pc.match_substring(text, '"')).as_py():
             text = pc.replace_substring(text, '"', '""')
         # A join of everything at once copies each text once; a column with NULLs needs its quotes before.
@@ -66,37 +66,37 @@ def _merged(parts: Sequence[pa.Array | str]) -> Iterator[pa.Array | pa.Scalar]:
     yield pa.scalar(constant, _TEXT)
 
 
-def _never_quoted(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+def _never_quoted(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_primitive(type_) or pa.types.is_decimal(type_))
 
 
-def printed(column: pa.Array, kind: Type | None = None) -> pa.Array:
-    """Return one text for each value, as a column of large strings; NULL stays NULL. ``kind`` is Trino's type, if known."""
+def printed(column: pa.Array, type_: Type | None = None) -> pa.Array:
+    """Return one text for each value, as a column of large strings; NULL stays NULL. ``type_`` is Trino's type, if known."""
     held = column.type
     if pa.types.is_floating(held):
         return _printed_floats(column)
     if pa.types.is_timestamp(held):
-        return _printed_stamps(column, _digits(kind))
+        return _printed_stamps(column, _digits(type_))
     if pa.types.is_decimal(held):
         return _printed_decimals(column)
     for fits, convert in _CONVERSIONS:
         if fits(held):
-            return pa.array(convert(column, kind), _TEXT)
+            return pa.array(convert(column, type_), _TEXT)
     return column.cast(_TEXT)
 
 
-def texts(column: pa.Array, kind: Type | None = None) -> Sequence[str | None]:
-    """Return one text for each value, None for NULL. ``kind`` is Trino's type, if known."""
-    return printed(column, kind).to_pylist()  # type: ignore[no-any-return]
+def texts(column: pa.Array, type_: Type | None = None) -> Sequence[str | None]:
+    """Return one text for each value, None for NULL. ``type_`` is Trino's type, if known."""
+    return printed(column, type_).to_pylist()  # type: ignore[no-any-return]
 
 
-def _digits(kind: Type | None) -> int:
+def _digits(type_: Type | None) -> int:
     """Return how many digits a time's seconds have: three at least, as Athena prints them."""
-    return max(_MILLISECONDS, min(kind.numbers[0], _MICROSECONDS)) if kind is not None and kind.numbers else _MILLISECONDS
+    return max(_MILLISECONDS, min(type_.numbers[0], _MICROSECONDS)) if type_ is not None and type_.numbers else _MILLISECONDS
 
 
-def _inside(kind: Type | None, count: int) -> Sequence[Type | None]:
-    return kind.inner if kind is not None and len(kind.inner) == count else [None] * count
+def _inside(type_: Type | None, count: int) -> Sequence[Type | None]:
+    return type_.inner if type_ is not None and len(type_.inner) == count else [None] * count
 
 
 def _printed_floats(column: pa.Array) -> pa.Array:
@@ -143,8 +143,8 @@ def _printed_decimals(column: pa.Array) -> pa.Array:
     return pc.replace_with_mask(text, with_exponent.fill_null(False), pa.array(rewritten, _TEXT))
 
 
-def _bytes(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
-    shown = _HELD_AS_BYTES.get(kind.name, _pairs) if kind is not None else _pairs
+def _bytes(column: pa.Array, type_: Type | None) -> Sequence[str | None]:
+    shown = _HELD_AS_BYTES.get(type_.name, _pairs) if type_ is not None else _pairs
     return shown(column)
 
 
@@ -173,23 +173,23 @@ def _printed_stamps(column: pa.Array, digits: int) -> pa.Array:
     return pc.binary_join_element_wise(text, pa.scalar(suffix, _TEXT), pa.scalar("", _TEXT)) if suffix else text
 
 
-def _times(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
-    digits = _digits(kind)
+def _times(column: pa.Array, type_: Type | None) -> Sequence[str | None]:
+    digits = _digits(type_)
     if digits == _MILLISECONDS:
         return column.cast(_TIME, safe=False).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
     text = column.cast(_FINE_TIME, safe=False).cast(pa.string())
     return pc.utf8_slice_codeunits(text, 0, len("00:00:00.") + digits).to_pylist()  # type: ignore[no-any-return]
 
 
-def _lists(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
-    items, starts = texts(column.values, _inside(kind, 1)[0]), column.offsets.to_pylist()
+def _lists(column: pa.Array, type_: Type | None) -> Sequence[str | None]:
+    items, starts = texts(column.values, _inside(type_, 1)[0]), column.offsets.to_pylist()
     inside = ["null" if each is None else each for each in items]
     valid = column.is_valid().to_pylist()
     return [f"[{', '.join(inside[starts[at] : starts[at + 1]])}]" if ok else None for at, ok in enumerate(valid)]
 
 
-def _maps(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
-    key_kind, item_kind = _inside(kind, 2)
+def _maps(column: pa.Array, type_: Type | None) -> Sequence[str | None]:
+    key_kind, item_kind = _inside(type_, 2)
     starts = column.offsets.to_pylist()
     pairs = [
         f"{key}={'null' if item is None else item}"
@@ -199,14 +199,14 @@ def _maps(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
     return [f"{{{', '.join(pairs[starts[at] : starts[at + 1]])}}}" if ok else None for at, ok in enumerate(valid)]
 
 
-def _structs(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
+def _structs(column: pa.Array, type_: Type | None) -> Sequence[str | None]:
     names = [column.type.field(at).name for at in range(column.type.num_fields)]
     if names == ZONED_FIELDS:
-        return _zoned(column, kind)
+        return _zoned(column, type_)
     # A ROW without names comes from the engine as element1, element2; Athena prints field0, field1.
     if names in ([f"element{at + 1}" for at in range(len(names))], [f"_{at}" for at in range(len(names))]):
         names = [f"field{at}" for at in range(len(names))]
-    fields = [texts(column.field(at), each) for at, each in enumerate(_inside(kind, len(names)))]
+    fields = [texts(column.field(at), each) for at, each in enumerate(_inside(type_, len(names)))]
     valid = column.is_valid().to_pylist()
     rows = zip(*fields, strict=True) if fields else iter([()] * len(column))
     return [
@@ -217,7 +217,7 @@ def _structs(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
     ]
 
 
-def _zoned(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
+def _zoned(column: pa.Array, type_: Type | None) -> Sequence[str | None]:
     """Print timestamps in zones of their own: the local time, and the zone's name."""
     out: list[str | None] = [None] * len(column)
     instants = column.field(0).cast(pa.timestamp("us", "UTC"))
@@ -225,7 +225,7 @@ def _zoned(column: pa.Array, kind: Type | None) -> Sequence[str | None]:
     for zone in pc.unique(column.field(1).filter(valid)).to_pylist():
         places = pc.indices_nonzero(pc.and_(valid, pc.fill_null(pc.equal(column.field(1), zone), False)))
         local = pc.local_timestamp(instants.take(places).cast(pa.timestamp("us", zone)))
-        for place, text in zip(places.to_pylist(), texts(local, kind), strict=True):
+        for place, text in zip(places.to_pylist(), texts(local, type_), strict=True):
             out[place] = None if text is None else f"{text} {zone}"
     return out
 
@@ -252,10 +252,10 @@ def _nulls(column: pa.Array, _: Type | None) -> Sequence[str | None]:
 
 _CONVERSIONS = (
     (pa.types.is_null, _nulls),
-    (lambda kind: pa.types.is_binary(kind) or pa.types.is_large_binary(kind), _bytes),
+    (lambda type_: pa.types.is_binary(type_) or pa.types.is_large_binary(type_), _bytes),
     (pa.types.is_time, _times),
     (pa.types.is_map, _maps),
-    (lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind), _lists),
+    (lambda type_: pa.types.is_list(type_) or pa.types.is_large_list(type_), _lists),
     (pa.types.is_struct, _structs),
     (pa.types.is_interval, _intervals),
 )

@@ -68,23 +68,23 @@ def _column(columns: Sequence[Column], path: Sequence[str]) -> Row:
     return [path[-1].ljust(_WIDTH), text.ljust(_WIDTH), comment.ljust(_WIDTH)]
 
 
-def _inside(kind: LakeType, path: Sequence[str]) -> LakeType:
+def _inside(type_: LakeType, path: Sequence[str]) -> LakeType:
     for at, part in enumerate(path[1:], 1):
         parts: Mapping[str, LakeType] = {}
-        if kind.name == "array":
-            parts = {"$elem$": kind.inner[0]}
-        elif kind.name == "map":
-            parts = {"$key$": kind.inner[0], "$value$": kind.inner[1]}
-        elif isinstance(kind, Struct):
-            parts = {field.name.lower(): field.type for field in kind.fields}
+        if type_.name == "array":
+            parts = {"$elem$": type_.inner[0]}
+        elif type_.name == "map":
+            parts = {"$key$": type_.inner[0], "$value$": type_.inner[1]}
+        elif isinstance(type_, Struct):
+            parts = {field.name.lower(): field.type for field in type_.fields}
         if part not in parts:
             raise StatementError(
                 "FAILED",
                 f"SemanticException Error retrieving the field '{part}' of {'.'.join(path[:at])}",
                 remedy=f"It has {', '.join(parts)}." if parts else "It has no parts.",
             )
-        kind = parts[part]
-    return kind
+        type_ = parts[part]
+    return type_
 
 
 def _described(column: Column) -> Row:

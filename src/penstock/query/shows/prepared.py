@@ -54,7 +54,7 @@ def describe_prepared(context: ExecutionContext, statement: DescribePrepared) ->
     with context.planned(Select(tree=query), explain=True) as (session, plan, _):
         columns = session.described(plan)
     if statement.what == "INPUT":
-        return ShowResult(_INPUT, [[str(at), str(kind or "unknown")] for at, kind in enumerate(types)])
+        return ShowResult(_INPUT, [[str(at), str(type_ or "unknown")] for at, type_ in enumerate(types)])
     if not isinstance(parsed, Select):
         return ShowResult(_OUTPUT, [_column("rows", BIGINT, None)])
     origins = origins if len(origins) == len(columns) else [None] * len(columns)
@@ -77,11 +77,11 @@ def _parsed(context: ExecutionContext, text: str) -> tuple[Parsed, exp.Query, Se
     return parsed, query, parameter_types(query, count)
 
 
-def _column(name: str, kind: Type, origin: _Origin | None) -> Sequence[str]:
+def _column(name: str, type_: Type, origin: _Origin | None) -> Sequence[str]:
     database, table, own = origin or ("", "", "")
     aliased = (bool(own) and own != name.lower()) or (not origin and not name.startswith("_col") and name != "rows")
     catalog = CATALOG_NAME.lower() if origin else ""
-    return [name, catalog, database, table, str(kind), str(_SIZES.get(kind.name, 0)), str(aliased).lower()]
+    return [name, catalog, database, table, str(type_), str(_SIZES.get(type_.name, 0)), str(aliased).lower()]
 
 
 def _origins(context: ExecutionContext, query: exp.Query) -> Sequence[_Origin | None]:

@@ -19,8 +19,8 @@ from penstock.statements.model import ResultColumn
 __all__ = ["show_stats"]
 
 _COLUMNS = [
-    ResultColumn(name=name, type=kind, precision=2147483647 if kind == "varchar" else 17)
-    for kind, names in (
+    ResultColumn(name=name, type=type_, precision=2147483647 if type_ == "varchar" else 17)
+    for type_, names in (
         ("varchar", "column_name"),
         ("double", "data_size distinct_values_count nulls_fraction row_count"),
         ("varchar", "low_value high_value"),
@@ -40,7 +40,7 @@ def show_stats(context: ExecutionContext, statement: ShowStats) -> Outcome:
         context.on_planned(statistics)
         columns = session.described(plan)
         names = ", ".join(f"c{at}" for at in range(len(columns)))
-        kept = [_aggregates(f"c{at}", kind) for at, (_, kind) in enumerate(columns)]
+        kept = [_aggregates(f"c{at}", type_) for at, (_, type_) in enumerate(columns)]
         wanted = ", ".join(["CAST(count(*) AS DOUBLE)", *(each for four in kept for each in four)])
         counted = replace(plan, sql=f"SELECT {wanted} FROM ({plan.sql}) AS t({names})", types=())  # noqa: S608 checked SQL
         with session.failures(plan.tree):
@@ -50,17 +50,17 @@ def show_stats(context: ExecutionContext, statement: ShowStats) -> Outcome:
         return context.text_result(_COLUMNS, [*lines, ["", "", "", "", values[0] or "", "", ""]], statistics)
 
 
-def _aggregates(name: str, kind: Type) -> Sequence[str]:
+def _aggregates(name: str, type_: Type) -> Sequence[str]:
     """Return SQL for a column's size in bytes, distinct values, share of NULLs, least and greatest value."""
-    size = f"CAST(coalesce(sum({_SIZED[kind.name].format(name)}), 0) AS DOUBLE)" if kind.name in _SIZED else _ABSENT
-    counted = kind.name in _COUNTED
+    size = f"CAST(coalesce(sum({_SIZED[type_.name].format(name)}), 0) AS DOUBLE)" if type_.name in _SIZED else _ABSENT
+    counted = type_.name in _COUNTED
     # NaN is no bound, as in the statistics of files.
-    value = f"CASE WHEN NOT isnan({name}) THEN {name} END" if kind.is_floating else name
+    value = f"CASE WHEN NOT isnan({name}) THEN {name} END" if type_.is_floating else name
     return [
         size,
         f"CAST(approx_count_distinct({name}) AS DOUBLE)" if counted else _ABSENT,
         f"coalesce(1 - count({name}) / nullif(CAST(count(*) AS DOUBLE), 0), 0.0)",
-        *(f"{bound}({value})" if kind.name in _ORDERED else _ABSENT for bound in ("min", "max")),
+        *(f"{bound}({value})" if type_.name in _ORDERED else _ABSENT for bound in ("min", "max")),
     ]
 
 

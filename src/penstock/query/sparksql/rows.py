@@ -37,29 +37,29 @@ def refused(call: Call, why: str, remedy: str | None = None) -> StatementError:
 def _kinds(call: Call, most: int | None = None) -> list[Type]:
     """Return the first arguments' types. Raises :class:`StatementError` if one is not known or is none of Spark's."""
     types = call.types[:most]
-    for kind in types:
-        if kind is None:
+    for type_ in types:
+        if type_ is None:
             raise refused(call, "the type of an argument is not known", "CAST the argument to its type.")
-        if kind.name != "unknown" and spark_type(kind) is None:
-            raise refused(call, f"it has no type {kind}")
-    return [kind for kind in types if kind is not None]
+        if type_.name != "unknown" and spark_type(type_) is None:
+            raise refused(call, f"it has no type {type_}")
+    return [type_ for type_ in types if type_ is not None]
 
 
-def _as(value: exp.Expr, kind: Type | None, source: Type | None) -> exp.Expr:
-    spark = spark_type(kind) if kind is not None else None
-    return value if spark is None or kind == source else cast_to(value, spark)
+def _as(value: exp.Expr, type_: Type | None, source: Type | None) -> exp.Expr:
+    spark = spark_type(type_) if type_ is not None else None
+    return value if spark is None or type_ == source else cast_to(value, spark)
 
 
 def _parted(call: Call) -> list[exp.Expr]:
     """Return the arguments, each of them as the type that all are coerced to."""
-    kinds = _kinds(call)
-    if any(kind.inner for kind in kinds):
+    types = _kinds(call)
+    if any(type_.inner for type_ in types):
         raise refused(call, "values of nested types are not compared")
-    shared = common(kinds)
+    shared = common(types)
     if shared is None:
-        raise refused(call, f"its arguments have the types {', '.join(map(str, kinds))}")
+        raise refused(call, f"its arguments have the types {', '.join(map(str, types))}")
     plain = shared if not shared.is_text else Type("varchar")
-    return [_as(each, plain, plain if kind.is_text else kind) for each, kind in zip(call.arguments, kinds, strict=True)]
+    return [_as(each, plain, plain if type_.is_text else type_) for each, type_ in zip(call.arguments, types, strict=True)]
 
 
 def _compared(call: Call, _: Type | None) -> exp.Expr:
@@ -68,7 +68,7 @@ def _compared(call: Call, _: Type | None) -> exp.Expr:
     keys = ("this", "low", "high") if isinstance(node, exp.Between) else ("this", "expression")
     for key, part in zip(keys, parts, strict=True):
         node.set(key, part)
-    if isinstance(node, _CONDITIONED) and any(kind is not None and kind.is_floating for kind in call.types):
+    if isinstance(node, _CONDITIONED) and any(type_ is not None and type_.is_floating for type_ in call.types):
         return without_nan(call, "isnan")
     if isinstance(node, exp.Between) and call.types[2] is not None and call.types[2].is_floating:
         # NaN is above all numbers for Spark, and above none for Trino.
@@ -83,7 +83,7 @@ def _in(call: Call, _: Type | None) -> exp.Expr:
             raise refused(call, "the types of both sides differ")
         return node
     constant = all(isinstance(each.unnest(), exp.Literal) for each in call.arguments[1:])
-    if not constant and any(kind.is_floating for kind in _kinds(call)):
+    if not constant and any(type_.is_floating for type_ in _kinds(call)):
         raise refused(call, "floating point numbers that are no constants, which may be NaN")
     first, *others = _parted(call)
     node.set("this", first)
@@ -134,9 +134,9 @@ def _coalesce(call: Call, _: Type | None) -> exp.Expr:
 
 
 def _nullif(call: Call, _: Type | None) -> exp.Expr:
-    kinds = _kinds(call)
-    texts = kinds[0].is_text and kinds[1].is_text
-    if (kinds[0] != kinds[1] and not texts) or kinds[0].is_floating:
+    types = _kinds(call)
+    texts = types[0].is_text and types[1].is_text
+    if (types[0] != types[1] and not texts) or types[0].is_floating:
         raise refused(call, "its arguments have different types, or are floating point numbers", "CAST one of them.")
     return call_engine("nullif", *call.arguments)
 
@@ -148,11 +148,11 @@ def _computed(call: Call, result: Type | None) -> exp.Expr:
     node = call.node
     if isinstance(node, exp.Add | exp.Sub) and isinstance(call.arguments[1], exp.Interval):
         return _moved_date(call)
-    kinds = _kinds(call)
-    if result is None or not result.is_number or any(not kind.is_number for kind in kinds):
-        raise refused(call, f"its arguments have the types {', '.join(map(str, kinds))}")
-    for key, value, kind in zip(("this", "expression"), call.arguments, kinds, strict=True):
-        wanted = result if result.name != "decimal" else decimal_of(kind)
+    types = _kinds(call)
+    if result is None or not result.is_number or any(not type_.is_number for type_ in types):
+        raise refused(call, f"its arguments have the types {', '.join(map(str, types))}")
+    for key, value, type_ in zip(("this", "expression"), call.arguments, types, strict=True):
+        wanted = result if result.name != "decimal" else decimal_of(type_)
         node.set(key, _as(value, wanted, None))
     if result.name == "decimal":
         # Spark's product has a digit more.
@@ -183,13 +183,13 @@ def _interval(call: Call, _: Type | None) -> exp.Expr:
 
 
 def _quotient(call: Call, result: Type | None) -> exp.Expr:
-    kinds = _kinds(call)
+    types = _kinds(call)
     if result is not None and result.is_integer:
-        left, right = (_as(each, result, kind) for each, kind in zip(call.arguments, kinds, strict=True))
+        left, right = (_as(each, result, type_) for each, type_ in zip(call.arguments, types, strict=True))
         return cast_to(exp.Paren(this=exp.IntDiv(this=left, expression=right)), str(spark_type(result)))
     if result is None or result.name != "double":
-        raise refused(call, f"the quotient of {kinds[0]} and {kinds[1]} is rounded otherwise", "CAST an operand to double.")
-    left, right = (_as(each, result, kind) for each, kind in zip(call.arguments, kinds, strict=True))
+        raise refused(call, f"the quotient of {types[0]} and {types[1]} is rounded otherwise", "CAST an operand to double.")
+    left, right = (_as(each, result, type_) for each, type_ in zip(call.arguments, types, strict=True))
     plain = exp.Paren(this=exp.Div(this=left, expression=right, typed=False, safe=False))
     divisor = right.unnest()
     if isinstance(divisor, exp.Literal) and float(divisor.name) != 0:
@@ -217,7 +217,7 @@ def _double(value: str) -> exp.Expr:
 def _remainder(call: Call, result: Type | None) -> exp.Expr:
     if result is None or not result.is_integer:
         raise refused(call, "the remainder of numbers that are not integers", "CAST both to bigint.")
-    left, right = (_as(each, result, kind) for each, kind in zip(call.arguments, _kinds(call), strict=True))
+    left, right = (_as(each, result, type_) for each, type_ in zip(call.arguments, _kinds(call), strict=True))
     return exp.Paren(this=exp.Mod(this=exp.Paren(this=left), expression=exp.Paren(this=right)))
 
 
@@ -245,9 +245,9 @@ def _renamed(name: str, fits: Callable[[Type], bool] = lambda _: True, *, cast: 
     """Return how a call is written that Spark's ``name`` computes alike for first arguments of a type that ``fits``."""
 
     def write(call: Call, result: Type | None) -> exp.Expr:
-        kinds = _kinds(call)
-        if kinds and kinds[0].name != "unknown" and not fits(kinds[0]):
-            raise refused(call, f"the argument is a {kinds[0]}")
+        types = _kinds(call)
+        if types and types[0].name != "unknown" and not fits(types[0]):
+            raise refused(call, f"the argument is a {types[0]}")
         renamed = call_engine(name, *call.arguments)
         return _as(renamed, result, None) if cast else renamed
 
@@ -283,17 +283,17 @@ def _with_text(name: str) -> Write:
     return write
 
 
-def _is_text(kind: Type) -> bool:
-    return kind.name == "varchar"
+def _is_text(type_: Type) -> bool:
+    return type_.name == "varchar"
 
 
-def _is_moment(kind: Type) -> bool:
-    return kind.name in {"date", "timestamp"}
+def _is_moment(type_: Type) -> bool:
+    return type_.name in {"date", "timestamp"}
 
 
 def _power(call: Call, _: Type | None) -> exp.Expr:
     return call_engine(
-        "power", *(_as(each, Type("double"), kind) for each, kind in zip(call.arguments, _kinds(call), strict=True))
+        "power", *(_as(each, Type("double"), type_) for each, type_ in zip(call.arguments, _kinds(call), strict=True))
     )
 
 
@@ -321,25 +321,25 @@ _FIELDS = {
 
 def _field(unit: str) -> Write:
     def write(call: Call, result: Type | None) -> exp.Expr:
-        kind, value = call.types[-1], call.arguments[-1]
-        if kind is None or not _is_moment(kind) or (kind.name == "date" and unit in {"hour", "minute", "second"}):
-            raise refused(call, f"the field {unit} of a {kind}")
+        type_, value = call.types[-1], call.arguments[-1]
+        if type_ is None or not _is_moment(type_) or (type_.name == "date" and unit in {"hour", "minute", "second"}):
+            raise refused(call, f"the field {unit} of a {type_}")
         return _as(call_engine(_FIELDS[unit], value), result, None)
 
     return write
 
 
 def _date_trunc(call: Call, result: Type | None) -> exp.Expr:
-    unit, kind = (call.text(0) or "").lower(), _kinds(call)[1]
-    if unit not in {"second", "minute", "hour", "day", "week", "month", "quarter", "year"} or not _is_moment(kind):
-        raise refused(call, f"the unit {unit} of a {kind}")
+    unit, type_ = (call.text(0) or "").lower(), _kinds(call)[1]
+    if unit not in {"second", "minute", "hour", "day", "week", "month", "quarter", "year"} or not _is_moment(type_):
+        raise refused(call, f"the unit {unit} of a {type_}")
     # Its result is an instant, in the session's time zone, which is UTC.
     return _as(call_engine("date_trunc", *call.arguments), result, None)
 
 
 def _date_diff(call: Call, result: Type | None) -> exp.Expr:
-    kinds = _kinds(call)
-    if (call.text(0) or "").lower() != "day" or {kind.name for kind in kinds[1:]} != {"date"}:
+    types = _kinds(call)
+    if (call.text(0) or "").lower() != "day" or {type_.name for type_ in types[1:]} != {"date"}:
         raise refused(call, "it is not about days between dates")
     return _as(call_engine("datediff", call.arguments[2], call.arguments[1]), result, None)
 
@@ -354,8 +354,8 @@ def _date(call: Call, _: Type | None) -> exp.Expr:
 # Aggregates and windows
 
 
-def _number(kind: Type) -> bool:
-    return kind.is_number
+def _number(type_: Type) -> bool:
+    return type_.is_number
 
 
 def _count(call: Call, _: Type | None) -> exp.Expr:
@@ -363,29 +363,29 @@ def _count(call: Call, _: Type | None) -> exp.Expr:
 
 
 def _sum(call: Call, result: Type | None) -> exp.Expr:
-    kind = _kinds(call)[0]
-    if not kind.is_number or result is None:
-        raise refused(call, f"the argument is a {kind}")
-    value = _as(call.arguments[0], result, kind) if result.name == "decimal" else call.arguments[0]
+    type_ = _kinds(call)[0]
+    if not type_.is_number or result is None:
+        raise refused(call, f"the argument is a {type_}")
+    value = _as(call.arguments[0], result, type_) if result.name == "decimal" else call.arguments[0]
     return _as(call.engine("sum", value), result, None)
 
 
 def _avg(call: Call, result: Type | None) -> exp.Expr:
-    kind = _kinds(call)[0]
-    if not (kind.is_integer or kind.is_floating):
-        raise refused(call, f"the mean of a {kind} is rounded otherwise", "CAST the argument to double.")
+    type_ = _kinds(call)[0]
+    if not (type_.is_integer or type_.is_floating):
+        raise refused(call, f"the mean of a {type_} is rounded otherwise", "CAST the argument to double.")
     return _as(call.engine("avg", cast_to(call.arguments[0], "DOUBLE")), result, None)
 
 
 def _extreme(name: str) -> Write:
     def write(call: Call, _: Type | None) -> exp.Expr:
-        kind = _kinds(call)[0]
-        if len(call.arguments) != 1 or kind.inner or spark_type(kind) is None:
+        type_ = _kinds(call)[0]
+        if len(call.arguments) != 1 or type_.inner or spark_type(type_) is None:
             raise refused(call, f"the arguments have the types {', '.join(map(str, call.types))}")
         value = call.arguments[0]
-        if name == "max" and kind.is_floating:
+        if name == "max" and type_.is_floating:
             # NaN is no maximum, unless there is nothing else.
-            numbers = call_engine("nullif", value.copy(), _as(_double("NaN"), kind, Type("double")))
+            numbers = call_engine("nullif", value.copy(), _as(_double("NaN"), type_, Type("double")))
             return call_engine("coalesce", call.engine(name, numbers), call.engine(name, value))
         return call.engine(name, value)
 
@@ -394,12 +394,12 @@ def _extreme(name: str) -> Write:
 
 def _aggregate(name: str, fits: Callable[[Type], bool]) -> Write:
     def write(call: Call, result: Type | None) -> exp.Expr:
-        kinds = _kinds(call)
-        if kinds and not fits(kinds[0]):
-            raise refused(call, f"the argument is a {kinds[0]}")
+        types = _kinds(call)
+        if types and not fits(types[0]):
+            raise refused(call, f"the argument is a {types[0]}")
         values = [
-            _as(each, Type("double"), kind) if kind.is_number else each
-            for each, kind in zip(call.arguments, kinds, strict=True)
+            _as(each, Type("double"), type_) if type_.is_number else each
+            for each, type_ in zip(call.arguments, types, strict=True)
         ]
         return _as(call.engine(name, *values), result, None)
 
@@ -417,16 +417,16 @@ def _window(name: str) -> Write:
 
 def _double_of(name: str) -> Write:
     def write(call: Call, _: Type | None) -> exp.Expr:
-        kind = _kinds(call)[0]
-        if not kind.is_number:
-            raise refused(call, f"the argument is a {kind}")
-        return call_engine(name, _as(call.arguments[0], Type("double"), kind))
+        type_ = _kinds(call)[0]
+        if not type_.is_number:
+            raise refused(call, f"the argument is a {type_}")
+        return call_engine(name, _as(call.arguments[0], Type("double"), type_))
 
     return write
 
 
 def _concat(call: Call, _: Type | None) -> exp.Expr:
-    if any(not kind.is_text and kind.name != "unknown" for kind in _kinds(call)):
+    if any(not type_.is_text and type_.name != "unknown" for type_ in _kinds(call)):
         raise refused(call, "an argument is no varchar")
     return call_engine("concat", *call.arguments)
 
@@ -474,13 +474,13 @@ BY_NAME: Mapping[str, Write] = {
     "date_diff": _date_diff,
     "date": _date,
     "count": _count,
-    "count_if": _aggregate("count_if", lambda kind: kind.name == "boolean"),
+    "count_if": _aggregate("count_if", lambda type_: type_.name == "boolean"),
     "sum": _sum,
     "avg": _avg,
     "min": _extreme("min"),
     "max": _extreme("max"),
-    **{name: _aggregate("bool_and", lambda kind: kind.name == "boolean") for name in ("bool_and", "every")},
-    "bool_or": _aggregate("bool_or", lambda kind: kind.name == "boolean"),
+    **{name: _aggregate("bool_and", lambda type_: type_.name == "boolean") for name in ("bool_and", "every")},
+    "bool_or": _aggregate("bool_or", lambda type_: type_.name == "boolean"),
     **{
         name: _aggregate(name, _number)
         for name in ("stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop")

@@ -53,11 +53,11 @@ class _Translation(Translation):
         result = self._scopes.result(tree)
         if result is None:
             raise _unsupported("* over a join with USING", tree)
-        known = [(name, kind) for name, kind in result if kind is not None and spark_type(kind) is not None]
+        known = [(name, type_) for name, type_ in result if type_ is not None and spark_type(type_) is not None]
         if len(known) != len(result):
-            names = [name or "of an expression" for name, kind in result if kind is None or spark_type(kind) is None]
+            names = [name or "of an expression" for name, type_ in result if type_ is None or spark_type(type_) is None]
             raise _unsupported(f"the type of the result's column {names[0]}", tree, "CAST it to its type.")
-        return [(given or name, kind) for given, (name, kind) in zip(_written_names(tree, len(known)), known, strict=True)]
+        return [(given or name, type_) for given, (name, type_) in zip(_written_names(tree, len(known)), known, strict=True)]
 
     def _check(self, node: exp.Expr) -> None:
         what = _REFUSED.get(type(node))
@@ -71,12 +71,12 @@ class _Translation(Translation):
         if what is not None:
             raise _unsupported(what, node)
 
-    def _written(self, row: Row, call: Call, kind: Type | None, _costly: Sequence[exp.Expr]) -> exp.Expr | None:
+    def _written(self, row: Row, call: Call, type_: Type | None, _costly: Sequence[exp.Expr]) -> exp.Expr | None:
         by_name = isinstance(call.node, exp.Anonymous)
         write = BY_NAME.get(row.name) if by_name else BY_NODE.get(type(call.node))
         if write is None:
             raise refused(call, "it has no translation that gives the same results")
-        return write(call, kind)
+        return write(call, type_)
 
 
 def _written_names(tree: exp.Query, count: int) -> Sequence[str]:

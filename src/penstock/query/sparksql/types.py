@@ -22,19 +22,19 @@ _NAMES = {
 }
 
 
-def spark_type(kind: Type) -> str | None:
+def spark_type(type_: Type) -> str | None:
     """Return Spark's type for Trino's, None if it has none of the same values or a type inside it is not known."""
-    if kind.name == "decimal":
-        return f"DECIMAL({kind.numbers[0]},{kind.numbers[1]})"
-    if not kind.inner:
-        return _NAMES.get(kind.name)
-    inner = [spark_type(each) if each is not None else None for each in kind.inner]
-    if None in inner or (kind.name == "row" and None in kind.fields):
+    if type_.name == "decimal":
+        return f"DECIMAL({type_.numbers[0]},{type_.numbers[1]})"
+    if not type_.inner:
+        return _NAMES.get(type_.name)
+    inner = [spark_type(each) if each is not None else None for each in type_.inner]
+    if None in inner or (type_.name == "row" and None in type_.fields):
         return None
-    if kind.name == "row":
-        fields = (f"`{str(name).replace('`', '``')}`: {each}" for name, each in zip(kind.fields, inner, strict=True))
+    if type_.name == "row":
+        fields = (f"`{str(name).replace('`', '``')}`: {each}" for name, each in zip(type_.fields, inner, strict=True))
         return f"STRUCT<{', '.join(fields)}>"
-    return f"{kind.name.upper()}<{', '.join(map(str, inner))}>"
+    return f"{type_.name.upper()}<{', '.join(map(str, inner))}>"
 
 
 def cast_to(value: exp.Expr, spark: str) -> exp.Expr:

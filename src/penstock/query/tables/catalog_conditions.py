@@ -25,68 +25,68 @@ _TURNED = {"=": "=", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 def catalog_expression(keys: Sequence[Column], conditions: Sequence[exp.Expr]) -> str | None:
     """Return an expression over ``keys`` that is true wherever all ``conditions`` are (the engine's), None for no limit."""
-    kinds = {key.name.lower(): (key.type or "string").strip().lower() for key in keys if _NAME.fullmatch(key.name.lower())}
+    types = {key.name.lower(): (key.type or "string").strip().lower() for key in keys if _NAME.fullmatch(key.name.lower())}
     parts: list[str] = []
     for condition in conditions:
-        text = _said(condition, kinds)
+        text = _said(condition, types)
         if text is not None and len(" AND ".join([*parts, text])) <= _MAX_LENGTH:
             parts.append(text)
     return " AND ".join(parts) or None
 
 
-def _said(condition: exp.Expr, kinds: Mapping[str, str]) -> str | None:
+def _said(condition: exp.Expr, types: Mapping[str, str]) -> str | None:
     condition = condition.unnest()
     match condition:
         case exp.And():
-            known = [each for each in (_said(condition.left, kinds), _said(condition.right, kinds)) if each is not None]
+            known = [each for each in (_said(condition.left, types), _said(condition.right, types)) if each is not None]
             return f"({' AND '.join(known)})" if known else None
         case exp.Or():
-            sides = [_said(condition.left, kinds), _said(condition.right, kinds)]
+            sides = [_said(condition.left, types), _said(condition.right, types)]
             return None if None in sides else f"({' OR '.join(each for each in sides if each is not None)})"
         case exp.In():
-            return _listed(condition, kinds)
+            return _listed(condition, types)
         case exp.Between():
             return _said(
                 exp.and_(
                     exp.GTE(this=condition.this.copy(), expression=condition.args["low"].copy()),
                     exp.LTE(this=condition.this.copy(), expression=condition.args["high"].copy()),
                 ),
-                kinds,
+                types,
             )
     sign = _SIGNS.get(type(condition))
-    return None if sign is None else _compared(sign, condition.this.unnest(), condition.expression.unnest(), kinds)
+    return None if sign is None else _compared(sign, condition.this.unnest(), condition.expression.unnest(), types)
 
 
-def _compared(sign: str, left: exp.Expr, right: exp.Expr, kinds: Mapping[str, str]) -> str | None:
+def _compared(sign: str, left: exp.Expr, right: exp.Expr, types: Mapping[str, str]) -> str | None:
     if not isinstance(left, exp.Column):
         left, right, sign = right, left, _TURNED[sign]
     name = left.name.lower()
-    if not isinstance(left, exp.Column) or name not in kinds:
+    if not isinstance(left, exp.Column) or name not in types:
         return None
-    value = _constant(right, kinds[name])
+    value = _constant(right, types[name])
     return None if value is None else f"{name} {sign} {value}"
 
 
-def _listed(condition: exp.In, kinds: Mapping[str, str]) -> str | None:
+def _listed(condition: exp.In, types: Mapping[str, str]) -> str | None:
     column = condition.this.unnest()
     name = column.name.lower() if isinstance(column, exp.Column) else ""
-    if name not in kinds or not condition.expressions:
+    if name not in types or not condition.expressions:
         return None
-    values = [_constant(each.unnest(), kinds[name]) for each in condition.expressions]
+    values = [_constant(each.unnest(), types[name]) for each in condition.expressions]
     return None if None in values else f"{name} IN ({', '.join(each for each in values if each is not None)})"
 
 
-def _constant(value: exp.Expr, kind: str) -> str | None:
-    """Return the constant as the expression has it for a key of ``kind``, None if it has none that means the same."""
-    if kind == "date":
+def _constant(value: exp.Expr, type_: str) -> str | None:
+    """Return the constant as the expression has it for a key of ``type_``, None if it has none that means the same."""
+    if type_ == "date":
         if not isinstance(value, exp.Cast) or not value.is_type(exp.DataType.Type.DATE):
             return None
         value = value.this
         return f"'{value.name}'" if isinstance(value, exp.Literal) and _DATE.fullmatch(value.name) else None
-    if kind == "string":
+    if type_ == "string":
         plain = isinstance(value, exp.Literal) and value.is_string and _PLAIN.fullmatch(value.name)
         return f"'{value.name}'" if plain else None
-    if kind in _INTEGERS:
+    if type_ in _INTEGERS:
         number = f"-{value.this.name}" if isinstance(value, exp.Neg) else value.name
         whole = isinstance(value.this if isinstance(value, exp.Neg) else value, exp.Literal)
         return number if whole and not value.is_string and _INTEGER.fullmatch(number) else None

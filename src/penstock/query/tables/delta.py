@@ -99,13 +99,13 @@ class _DeltaTable:
 
 def _described(table: Table, state: DeltaState, location: str) -> Table:
     """Return the catalog's table with the columns of the log."""
-    kinds = dict(state.columns)
+    types = dict(state.columns)
     classes = STORAGE_CLASSES["PARQUET"]
     storage = StorageDescriptor(
-        columns=[Column(name=name, type=kind) for name, kind in state.columns if name not in state.keys],
+        columns=[Column(name=name, type=type_) for name, type_ in state.columns if name not in state.keys],
         location=location,
         input_format=classes.input_format,
         serde_info=SerDeInfo(serialization_library=classes.serde),
     )
-    keys = [Column(name=name, type=kinds[name]) for name in state.keys]
+    keys = [Column(name=name, type=types[name]) for name in state.keys]
     return replace(table, storage=storage, partition_keys=keys)

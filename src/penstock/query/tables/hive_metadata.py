@@ -49,7 +49,7 @@ class _Partitions:
         def make(engine: Any, view: str) -> None:
             rows = [(at, each) for at, each in enumerate(partitions)]
             named = f"{SCHEMA}.{quote_name(request.view + '_rows')}"
-            make_partition_table(engine, named, self._base, rows, index="place", kind="INTEGER")
+            make_partition_table(engine, named, self._base, rows, index="place", index_type="INTEGER")
             engine.execute(f"CREATE VIEW {view} AS SELECT * EXCLUDE (place) FROM {named}")  # noqa: S608 quoted names
 
         return _MetadataScan(request.view, f"the catalog, {len(partitions)} partitions", make, len(partitions), total)

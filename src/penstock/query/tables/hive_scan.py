@@ -168,7 +168,7 @@ class HiveScan:
         keys = f"{SCHEMA}.{quote_name(f'{self.view}_keys')}"
         if self._keys:
             places = [(at, each) for at, each in enumerate(self.partitions)]
-            make_partition_table(engine, keys, self.table, places, index="place", kind="INTEGER")
+            make_partition_table(engine, keys, self.table, places, index="place", index_type="INTEGER")
         known: dict[str, pa.Array] = {
             "path": pa.array([file.path for file in self.files]),
             "number": pa.array(range(len(self.files)), pa.int32()),

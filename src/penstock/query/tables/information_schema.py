@@ -73,7 +73,7 @@ def schema_tables() -> Sequence[Table]:
 
 
 def _table(name: str) -> Table:
-    columns = [Column(name=each, type=kind) for each, kind in _COLUMNS[name].items()]
+    columns = [Column(name=each, type=type_) for each, type_ in _COLUMNS[name].items()]
     return Table(
         database=NAME,
         name=name,
@@ -189,9 +189,9 @@ def _columns(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[Ro
         declared = _declared(table)
         for at, (column, extra) in enumerate([*((each, None) for each in current_columns(shown)), *keys], 1):
             if column.name not in hidden:
-                kind = declared.get(column.name) or trino_text(column.type or "string")
+                type_ = declared.get(column.name) or trino_text(column.type or "string")
                 where = (_CATALOG, table.database, table.name)
-                yield (*where, column.name, at, None, "YES", kind, column.comment, extra)
+                yield (*where, column.name, at, None, "YES", type_, column.comment, extra)
 
 
 def _declared(table: Table) -> Mapping[str, str]:

@@ -21,16 +21,16 @@ def make_partition_table(
     rows: Sequence[tuple[object, Partition]],
     *,
     index: str,
-    kind: str,
+    index_type: str,
     lenient: bool = False,
 ) -> None:
     """Make the table ``name(index, <partition keys in their types>)`` with one row for each of ``rows``.
 
-    ``name`` is quoted SQL, ``kind`` the engine's type of the index. A value that is not of its key's type is NULL if it is
-    ``lenient``, and otherwise raises :class:`StatementError`.
+    ``name`` is quoted SQL, ``index_type`` the engine's type of the index. A value that is not of its key's type is NULL where
+    that is allowed (``lenient``), and otherwise raises :class:`StatementError`.
     """
     columns: dict[str, pa.Array] = {"place": pa.array([at for at, _ in rows])}
-    casts = [f"CAST(place AS {kind}) AS {index}"]
+    casts = [f"CAST(place AS {index_type}) AS {index}"]
     for number, key in enumerate(table.partition_keys):
         values = [partition.values[number] for _, partition in rows]
         columns[f"k{number}"] = pa.array(
@@ -50,13 +50,13 @@ def make_partition_table(
 def _invalid(engine: Any, table: Table) -> StatementError:
     """Return the error about the first value in ``partition_rows`` that is not of its key's type."""
     for number, key in enumerate(table.partition_keys):
-        kind = key.type or "string"
+        type_ = key.type or "string"
         wrong = engine.execute(
             f"SELECT k{number} FROM partition_rows WHERE k{number} IS NOT NULL "  # noqa: S608 our names
-            f"AND TRY_CAST(k{number} AS {duckdb_type(kind)}) IS NULL LIMIT 1"
+            f"AND TRY_CAST(k{number} AS {duckdb_type(type_)}) IS NULL LIMIT 1"
         ).fetchall()
         if wrong:
-            message = f"Invalid partition value '{wrong[0][0][:100]}' for {kind} partition key: {key.name}"
+            message = f"Invalid partition value '{wrong[0][0][:100]}' for {type_} partition key: {key.name}"
             break
     else:
         message = "A partition has a value that is not of its key's type"

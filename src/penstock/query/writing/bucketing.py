@@ -38,9 +38,9 @@ class Buckets:
         """The members of the catalog's StorageDescriptor."""
         return {"BucketColumns": list(self.columns), "NumberOfBuckets": self.count, "SortColumns": []}
 
-    def numbers(self, rows: pa.Table, kinds: Mapping[str, LakeType]) -> pa.ChunkedArray:
+    def numbers(self, rows: pa.Table, types: Mapping[str, LakeType]) -> pa.ChunkedArray:
         """Return the number of each row's bucket."""
-        hashes = bucket_hashes([(rows.column(name), kinds[name]) for name in self.columns])
+        hashes = bucket_hashes([(rows.column(name), types[name]) for name in self.columns])
         positive = pc.bit_wise_and(hashes, _POSITIVE)
         return pc.subtract(positive, pc.multiply(pc.divide(positive, self.count), self.count))
 
@@ -84,39 +84,39 @@ def read_buckets(properties: Mapping[str, PropertyValue], columns: Mapping[str, 
 def bucket_hashes(columns: Sequence[tuple[pa.ChunkedArray, LakeType]]) -> pa.ChunkedArray:
     """Return Hive's hash of each row over ``columns``, as 32 bits in an int64."""
     result: Any = None
-    for values, kind in columns:
-        hashes = _hashes(values, kind)
+    for values, type_ in columns:
+        hashes = _hashes(values, type_)
         result = hashes if result is None else pc.bit_wise_and(pc.add(pc.multiply(result, 31), hashes), _BITS)
     return result
 
 
-def _hashes(values: pa.ChunkedArray, kind: LakeType) -> pa.ChunkedArray:
-    if kind.name in _INTEGERS or kind.name == "boolean":
+def _hashes(values: pa.ChunkedArray, type_: LakeType) -> pa.ChunkedArray:
+    if type_.name in _INTEGERS or type_.name == "boolean":
         hashes = values.cast(pa.int64())
-    elif kind.name == "date":
+    elif type_.name == "date":
         hashes = values.cast(pa.int32()).cast(pa.int64())
-    elif kind.name == "bigint":
+    elif type_.name == "bigint":
         hashes = pc.bit_wise_xor(pc.shift_right(values, 32), values)
-    elif kind.inner:
-        write = _of(kind)
+    elif type_.inner:
+        write = _of(type_)
         return pa.chunked_array([pa.array([write(each) & _BITS for each in values.to_pylist()], pa.int64())])
     else:
-        write = _of(kind)
+        write = _of(type_)
         encoded = values.combine_chunks().dictionary_encode()
         known = pa.array([write(each) & _BITS for each in encoded.dictionary.to_pylist()], pa.int64())
         hashes = pa.chunked_array([pc.take(known, encoded.indices)])
     return pc.bit_wise_and(pc.fill_null(hashes, 0), _BITS)
 
 
-def _of(kind: LakeType) -> Callable[[Any], int]:
-    """Return the function that hashes a value of ``kind``, as any number that is equal to Hive's in its last 32 bits."""
-    if kind.name == "array":
-        inner = _of(kind.inner[0])
+def _of(type_: LakeType) -> Callable[[Any], int]:
+    """Return the function that hashes a value of ``type_``, as any number that is equal to Hive's in its last 32 bits."""
+    if type_.name == "array":
+        inner = _of(type_.inner[0])
         return lambda value: _joined(map(inner, value)) if value is not None else 0
-    if kind.name == "map":
-        keys, values = map(_of, kind.inner)
+    if type_.name == "map":
+        keys, values = map(_of, type_.inner)
         return lambda value: sum((keys(k) ^ values(v)) & _BITS for k, v in value) if value is not None else 0
-    of_value = _SCALARS[kind.name]
+    of_value = _SCALARS[type_.name]
     return lambda value: of_value(value) if value is not None else 0
 
 
@@ -160,8 +160,8 @@ _SCALARS: Mapping[str, Callable[[Any], int]] = {
 """The hash of a value of each type that Trino buckets by."""
 
 
-def _is_hashed(kind: LakeType) -> bool:
-    return all(map(_is_hashed, kind.inner)) if kind.name in {"array", "map"} else kind.name in _SCALARS
+def _is_hashed(type_: LakeType) -> bool:
+    return all(map(_is_hashed, type_.inner)) if type_.name in {"array", "map"} else type_.name in _SCALARS
 
 
 def _invalid(message: str) -> StatementError:

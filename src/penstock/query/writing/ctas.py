@@ -46,9 +46,9 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
     check_empty(context.lake.of((home, name)), location)
     with context.computed(statement.query) as computed, computed.failures():
         columns, batches = computed.result.columns, computed.result.batches
-        kinds = hive_types(columns, batches.schema)
+        types = hive_types(columns, batches.schema)
         _check_names(columns)
-        own, keys = _split([(each.name.lower(), kind) for each, kind in zip(columns, kinds, strict=True)], statement)
+        own, keys = _split([(each.name.lower(), type_) for each, type_ in zip(columns, types, strict=True)], statement)
         buckets = read_buckets(statement.properties, dict(columns_of(own)))
         writer = PartitionedWriter(context, columns_of(own), columns_of(keys), options, buckets)
         if statement.with_data:
@@ -117,14 +117,14 @@ def _split(columns: Pairs, statement: CreateTableAs) -> tuple[Pairs, Pairs]:
 
 
 def _table(statement: CreateTableAs, options: WriteOptions, own: Pairs, keys: Pairs, location: str) -> Mapping[str, Any]:
-    described = [{"Name": name, "Type": kind} for name, kind in own]
+    described = [{"Name": name, "Type": type_} for name, type_ in own]
     comment = {"comment": statement.comment} if statement.comment is not None else {}
     parameters = {"EXTERNAL": "TRUE", "has_encrypted_data": "false", "transient_lastDdlTime": str(int(time.time()))}
     return {
         "Name": statement.table.name,
         "TableType": "EXTERNAL_TABLE",
         "Parameters": {**parameters, "write.compression": options.compression, **comment},
-        "PartitionKeys": [{"Name": name, "Type": kind} for name, kind in keys],
+        "PartitionKeys": [{"Name": name, "Type": type_} for name, type_ in keys],
         "StorageDescriptor": {"Columns": described, "Location": location, **options.storage},
         **({"Description": statement.comment} if statement.comment is not None else {}),
     }

@@ -76,8 +76,8 @@ class _ParquetFile:
 
 
 def _instants(field: pa.Field) -> pa.Field:
-    kind = field.type
-    return field.with_type(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(kind) else field
+    type_ = field.type
+    return field.with_type(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(type_) else field
 
 
 class _OrcFile:
@@ -105,7 +105,7 @@ class _AvroFile:
             options.compression, options.compression.lower()
         )
         self._file = path.open("wb")
-        self._values = [(name, avro_value(kind)) for name, kind in columns]
+        self._values = [(name, avro_value(type_)) for name, type_ in columns]
         self._writer = fastavro.write.Writer(self._file, avro_schema(columns), codec)
 
     def write(self, rows: pa.Table) -> None:

@@ -100,14 +100,14 @@ class PartitionedWriter:
         return self._done
 
     def _schema(self) -> pa.Schema:
-        return pa.schema([(name, arrow.render(kind)) for name, kind in self._columns])
+        return pa.schema([(name, arrow.render(type_)) for name, type_ in self._columns])
 
     def _write(self, rows: pa.Table) -> None:
         if rows.num_rows == 0:
             return
         self.rows += rows.num_rows
         described = (*self._columns, *self._keys)
-        cast = [cast_column(name, rows.column(at), kind) for at, (name, kind) in enumerate(described)]
+        cast = [cast_column(name, rows.column(at), type_) for at, (name, type_) in enumerate(described)]
         table = pa.table(cast[: len(self._columns)], schema=self._schema())
         for values, bucket, part in self._divided(table, cast[len(self._columns) :]):
             self._add(values, bucket, part)
@@ -127,7 +127,7 @@ class PartitionedWriter:
         numbered = pa.table([*keys, *buckets, pa.array(range(table.num_rows), pa.int64())], names=[*by, "row"])
         groups = numbered.group_by(by, use_threads=False).aggregate([("row", "list")])
         for group in groups.to_pylist():
-            values = tuple(_key_text(group[name], kind) for name, (_, kind) in zip(names, self._keys, strict=True))
+            values = tuple(_key_text(group[name], type_) for name, (_, type_) in zip(names, self._keys, strict=True))
             yield values, group.get("bucket"), table.take(pa.array(group["row_list"], pa.int64()))
 
     def _add(self, values: Values, bucket: int | None, rows: pa.Table) -> None:
@@ -195,15 +195,15 @@ class PartitionedWriter:
         target.writer, target.path = None, None
 
 
-def _key_text(value: Any, kind: LakeType) -> str | None:
+def _key_text(value: Any, type_: LakeType) -> str | None:
     """Return a partition key's value as the catalog has it; an empty text is NULL there, as in Hive."""
     if value is None or value == "":
         return None
-    if kind.name == "boolean":
+    if type_.name == "boolean":
         return "true" if value else "false"
     if isinstance(value, datetime):
         text = value.strftime("%Y-%m-%d %H:%M:%S.%f").zfill(26)
         return text.rstrip("0").removesuffix(".")
-    if kind.name in {"float", "double", "binary", "array", "map", "struct"}:
-        raise StatementError("NOT_SUPPORTED", f"A partition key cannot have type {kind.name}.")
+    if type_.name in {"float", "double", "binary", "array", "map", "struct"}:
+        raise StatementError("NOT_SUPPORTED", f"A partition key cannot have type {type_.name}.")
     return str(value)

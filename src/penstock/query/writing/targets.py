@@ -24,7 +24,7 @@ _CHUNK = 100  # partitions in one request, Glue's limit
 
 def columns_of(pairs: Sequence[tuple[str, str]]) -> Columns:
     """Return names and parsed types."""
-    return [(name, parse_hive_type(kind)) for name, kind in pairs]
+    return [(name, parse_hive_type(type_)) for name, type_ in pairs]
 
 
 def existing(host: StatementHost, database: str, name: TableName) -> Table | None:

@@ -17,7 +17,7 @@ _LINE_ENDS = ("\n", "\r")
 
 def json_line(columns: Sequence[tuple[str, LakeType]]) -> Callable[[Sequence[Any]], str]:
     """Return the function from a row's values to its line; NULLs are left out."""
-    named = [(f"{json.dumps(name, ensure_ascii=False)}:", _json(kind)) for name, kind in columns]
+    named = [(f"{json.dumps(name, ensure_ascii=False)}:", _json(type_)) for name, type_ in columns]
 
     def line(row: Sequence[Any]) -> str:
         parts = [name + value(each) for (name, value), each in zip(named, row, strict=True) if each is not None]
@@ -26,23 +26,23 @@ def json_line(columns: Sequence[tuple[str, LakeType]]) -> Callable[[Sequence[Any
     return line
 
 
-def _json(kind: LakeType) -> Callable[[Any], str]:
+def _json(type_: LakeType) -> Callable[[Any], str]:
     """Return the function from a value that is not NULL to its JSON."""
-    if kind.name == "array":
-        item = _nullable(_json(kind.inner[0]))
+    if type_.name == "array":
+        item = _nullable(_json(type_.inner[0]))
         return lambda value: "[" + ",".join(map(item, value)) + "]"
-    if kind.name == "map":
-        key, inner = _plain(kind.inner[0]), _nullable(_json(kind.inner[1]))
+    if type_.name == "map":
+        key, inner = _plain(type_.inner[0]), _nullable(_json(type_.inner[1]))
         return lambda value: "{" + ",".join(f"{_quoted(key(name))}:{inner(each)}" for name, each in value) + "}"
-    if isinstance(kind, Struct):
-        fields = [(field.name, _nullable(_json(field.type))) for field in kind.fields]
+    if isinstance(type_, Struct):
+        fields = [(field.name, _nullable(_json(field.type))) for field in type_.fields]
         return lambda value: "{" + ",".join(f"{_quoted(name)}:{inner(value[name])}" for name, inner in fields) + "}"
-    if kind.name == "binary":
+    if type_.name == "binary":
         raise StatementError("NOT_SUPPORTED", "JSON files cannot have binary columns.", remedy="Write to_base64(column).")
-    plain = _plain(kind)
-    if kind.name in {"float", "double"}:
+    plain = _plain(type_)
+    if type_.name in {"float", "double"}:
         return lambda value: plain(value) if math.isfinite(value) else _not_finite(value)
-    if kind.name in {"string", "varchar", "char", "date", "timestamp", "timestamptz"}:
+    if type_.name in {"string", "varchar", "char", "date", "timestamp", "timestamptz"}:
         return lambda value: _quoted(plain(value))
     return plain
 
@@ -59,9 +59,9 @@ def _not_finite(value: float) -> str:
     raise StatementError("NOT_SUPPORTED", f"JSON has no number {value}.", remedy="Write NULL or a text in its place.")
 
 
-def _plain(kind: LakeType) -> Callable[[Any], str]:
+def _plain(type_: LakeType) -> Callable[[Any], str]:
     """Return the function from a number, a text, a time or bytes to its text."""
-    return _PLAIN.get(kind.name, str)
+    return _PLAIN.get(type_.name, str)
 
 
 def _instant(value: Any) -> str:
@@ -91,7 +91,7 @@ def text_line(columns: Sequence[tuple[str, LakeType]], options: WriteOptions) ->
 
     It raises :class:`StatementError` for a text with a delimiter or a line end, which readers would take for the file's.
     """
-    values = [_text(kind, options, 1) for _, kind in columns]
+    values = [_text(type_, options, 1) for _, type_ in columns]
     delimiter, null = options.delimiter, options.null
 
     def line(row: Sequence[Any]) -> str:
@@ -101,20 +101,20 @@ def text_line(columns: Sequence[tuple[str, LakeType]], options: WriteOptions) ->
     return line
 
 
-def _text(kind: LakeType, options: WriteOptions, level: int) -> Callable[[Any], str]:
+def _text(type_: LakeType, options: WriteOptions, level: int) -> Callable[[Any], str]:
     mark = chr(level + 1)
-    if kind.name == "array":
-        item = _text_or_null(_text(kind.inner[0], options, level + 1), options)
+    if type_.name == "array":
+        item = _text_or_null(_text(type_.inner[0], options, level + 1), options)
         return lambda value: mark.join(map(item, value))
-    if isinstance(kind, Struct):
-        fields = [(field.name, _text_or_null(_text(field.type, options, level + 1), options)) for field in kind.fields]
+    if isinstance(type_, Struct):
+        fields = [(field.name, _text_or_null(_text(field.type, options, level + 1), options)) for field in type_.fields]
         return lambda value: mark.join(inner(value[name]) for name, inner in fields)
-    if kind.name == "map":
-        key, inner = (_text_or_null(_text(each, options, level + 2), options) for each in kind.inner)
+    if type_.name == "map":
+        key, inner = (_text_or_null(_text(each, options, level + 2), options) for each in type_.inner)
         between = chr(level + 2)
         return lambda value: mark.join(f"{key(name)}{between}{inner(each)}" for name, each in value)
-    plain = _plain(kind)
-    if kind.name not in {"string", "varchar", "char"}:
+    plain = _plain(type_)
+    if type_.name not in {"string", "varchar", "char"}:
         return plain
     special = {options.delimiter, *_LINE_ENDS, *(chr(code) for code in range(1, 9))}
 

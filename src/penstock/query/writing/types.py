@@ -17,7 +17,7 @@ from penstock.types.widening import INSERT, fits
 
 __all__ = ["cast_column", "check_insertable", "hive_types"]
 
-_BYTES = frozenset({"ipaddress", "geometry", "sphericalgeography", *(kind.name for kind in SKETCHES)})
+_BYTES = frozenset({"ipaddress", "geometry", "sphericalgeography", *(type_.name for type_ in SKETCHES)})
 """What the engine holds as bytes, and is no varbinary."""
 _NOT_IN_HIVE = frozenset({"time", "timestamptz", "uuid"})
 _REFUSED = frozenset({"json", "time", "timestamp with time zone"}) | _BYTES
@@ -30,19 +30,19 @@ def hive_types(columns: Sequence[ResultColumn], schema: pa.Schema) -> Sequence[s
         if column.type == "bigint":  # sums that the engine keeps in 128 bits
             types.append("bigint")
             continue
-        kind = _lake_type(field.type, void=False) if column.type not in _REFUSED else None
-        if kind is None:
+        type_ = _lake_type(field.type, void=False) if column.type not in _REFUSED else None
+        if type_ is None:
             what = "unknown" if pa.types.is_null(field.type) else column.type
             raise StatementError(
                 "NOT_SUPPORTED",
                 f"Column '{column.name}' has type {what}, which Hive's tables do not have.",
                 remedy="CAST it.",
             )
-        types.append(hive.render(kind))
+        types.append(hive.render(type_))
     return types
 
 
-def _lake_type(kind: pa.DataType, *, void: bool) -> LakeType | None:
+def _lake_type(type_: pa.DataType, *, void: bool) -> LakeType | None:
     """Return the type of a query's column, None if Hive's tables do not have it; ``void`` for values that are all NULL."""
 
     def in_hive(scalar: Scalar) -> LakeType:
@@ -51,15 +51,15 @@ def _lake_type(kind: pa.DataType, *, void: bool) -> LakeType | None:
         return scalar
 
     try:
-        return fold(arrow.parse(kind), scalar=in_hive, array=Array, mapping=Map, struct=_row)
+        return fold(arrow.parse(type_), scalar=in_hive, array=Array, mapping=Map, struct=_row)
     except TypeMissing:
         return None
 
 
-def _row(kind: Struct, types: tuple[LakeType, ...]) -> LakeType:
-    if [field.name for field in kind] == ZONED_FIELDS:
+def _row(type_: Struct, types: tuple[LakeType, ...]) -> LakeType:
+    if [field.name for field in type_] == ZONED_FIELDS:
         raise TypeMissing("Hive's tables have no timestamps with a zone.")
-    return replace_fields(Struct(tuple(replace(field, name=field.name.lower()) for field in kind)), types)
+    return replace_fields(Struct(tuple(replace(field, name=field.name.lower()) for field in type_)), types)
 
 
 def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultColumn], schema: pa.Schema) -> None:
@@ -69,11 +69,11 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
     """
     fitting = len(table) == len(schema)
     if fitting:
-        for (_, kind), column, field in zip(table, columns, schema, strict=True):
+        for (_, type_), column, field in zip(table, columns, schema, strict=True):
             source = _lake_type(pa.int64() if column.type == "bigint" else field.type, void=True)
-            fitting &= column.type not in _BYTES and source is not None and fits(source, parse_hive_type(kind), INSERT)
+            fitting &= column.type not in _BYTES and source is not None and fits(source, parse_hive_type(type_), INSERT)
     if not fitting:
-        wanted = ", ".join(kind for _, kind in table)
+        wanted = ", ".join(type_ for _, type_ in table)
         given = ", ".join(each.type for each in columns)
         raise StatementError(
             "TYPE_MISMATCH",
@@ -82,9 +82,9 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
         )
 
 
-def cast_column(name: str, values: pa.Array | pa.ChunkedArray, kind: LakeType) -> pa.Array | pa.ChunkedArray:
-    """Return the values in the Arrow type of ``kind``. Raises :class:`StatementError` for one that is not of it."""
-    target = arrow.render(kind)
+def cast_column(name: str, values: pa.Array | pa.ChunkedArray, type_: LakeType) -> pa.Array | pa.ChunkedArray:
+    """Return the values in the Arrow type of ``type_``. Raises :class:`StatementError` for one that is not of it."""
+    target = arrow.render(type_)
     try:
         if pa.types.is_floating(values.type) and pa.types.is_integer(target):
             raise pa.ArrowInvalid("a real number is not an integer")
@@ -92,12 +92,12 @@ def cast_column(name: str, values: pa.Array | pa.ChunkedArray, kind: LakeType) -
     except pa.ArrowException as error:
         what = str(error).splitlines()[0][:200]
         raise StatementError("INVALID_CAST_ARGUMENT", f"A value of column '{name}' is not of its type: {what}") from error
-    if kind.name in {"varchar", "char"} and kind.numbers:
+    if type_.name in {"varchar", "char"} and type_.numbers:
         longest = pc.max(pc.utf8_length(converted)).as_py()
-        if longest is not None and longest > kind.numbers[0]:
+        if longest is not None and longest > type_.numbers[0]:
             raise StatementError(
                 "INVALID_CAST_ARGUMENT",
-                f"A text of column '{name}' has {longest} characters; {kind.name} has {kind.numbers[0]}.",
+                f"A text of column '{name}' has {longest} characters; {type_.name} has {type_.numbers[0]}.",
             )
     return converted
 

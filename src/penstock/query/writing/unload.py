@@ -29,8 +29,8 @@ def unload(context: ExecutionContext, statement: Unload) -> Outcome:
     keys = [str(each).lower() for each in (given if isinstance(given, tuple) else (given,))]
     with context.computed(statement.query) as computed, computed.failures():
         columns, batches = computed.result.columns, computed.result.batches
-        kinds = hive_types(columns, batches.schema)
-        pairs = [(each.name.lower(), kind) for each, kind in zip(columns, kinds, strict=True)]
+        types = hive_types(columns, batches.schema)
+        pairs = [(each.name.lower(), type_) for each, type_ in zip(columns, types, strict=True)]
         names = [name for name, _ in pairs]
         if keys and (names[-len(keys) :] != keys or len(keys) == len(names)):
             raise StatementError(

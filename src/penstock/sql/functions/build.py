@@ -9,29 +9,29 @@ from penstock.sql.kinds import SKETCHES, Type
 __all__ = ["as_type", "cast_to", "engine_type", "integer", "text"]
 
 _NAMES = {"real": "FLOAT", "varbinary": "BLOB", "char": "VARCHAR", "ipaddress": "BLOB", "unknown": "INTEGER"}
-_NAMES |= dict.fromkeys((kind.name for kind in SKETCHES), "BLOB")
+_NAMES |= dict.fromkeys((type_.name for type_ in SKETCHES), "BLOB")
 _NAMES |= {"Geometry": "BLOB", "SphericalGeography": "BLOB"}
 _NAMES |= {"timestamp with time zone": "TIMESTAMPTZ", "time with time zone": "TIMETZ"}
 
 
-def engine_type(kind: Type) -> str | None:
+def engine_type(type_: Type) -> str | None:
     """Return the engine's type for Trino's, None if a type inside it is not known or the engine has none."""
-    if kind.inner:
-        return _nested(kind)
-    if kind.name == "decimal":
-        return f"DECIMAL({kind.numbers[0]},{kind.numbers[1]})"
-    return _NAMES.get(kind.name, kind.name.upper())
+    if type_.inner:
+        return _nested(type_)
+    if type_.name == "decimal":
+        return f"DECIMAL({type_.numbers[0]},{type_.numbers[1]})"
+    return _NAMES.get(type_.name, type_.name.upper())
 
 
-def _nested(kind: Type) -> str | None:
-    inner = [engine_type(each) if each is not None else None for each in kind.inner]
+def _nested(type_: Type) -> str | None:
+    inner = [engine_type(each) if each is not None else None for each in type_.inner]
     if None in inner:
         return None
-    if kind.name == "array":
+    if type_.name == "array":
         return f"{inner[0]}[]"
-    if kind.name == "map":
+    if type_.name == "map":
         return f"MAP({inner[0]}, {inner[1]})"
-    names = [(name or f"field{at}").replace('"', '""') for at, name in enumerate(kind.fields)]
+    names = [(name or f"field{at}").replace('"', '""') for at, name in enumerate(type_.fields)]
     fields = [f'"{name}" {each}' for name, each in zip(names, inner, strict=True)]
     return f"STRUCT({', '.join(fields)})"
 
@@ -41,9 +41,9 @@ def cast_to(value: exp.Expr, engine: str) -> exp.Expr:
     return exp.Cast(this=value, to=_built(engine).copy())
 
 
-def as_type(value: exp.Expr, kind: Type | None) -> exp.Expr:
-    """Return the cast of ``value`` to the engine's type for ``kind``, ``value`` itself if that is not known."""
-    engine = engine_type(kind) if kind is not None else None
+def as_type(value: exp.Expr, type_: Type | None) -> exp.Expr:
+    """Return the cast of ``value`` to the engine's type for ``type_``, ``value`` itself if that is not known."""
+    engine = engine_type(type_) if type_ is not None else None
     return value if engine is None else cast_to(value, engine)
 
 

@@ -27,13 +27,13 @@ _TYPES = {
 
 def each_row(returns: str, function: Callable[..., Any], *, nulls: bool = False) -> Callable[..., pa.Array]:
     """Return ``function`` over arrays; ``returns`` is the engine's type. NULL gives NULL, unless ``nulls`` is set."""
-    kind = _TYPES[returns]
+    type_ = _TYPES[returns]
 
     def apply(*columns: pa.Array) -> pa.Array:
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
         if nulls:
-            return pa.array([function(*row) for row in rows], kind)
-        return pa.array([None if None in row else function(*row) for row in rows], kind)
+            return pa.array([function(*row) for row in rows], type_)
+        return pa.array([None if None in row else function(*row) for row in rows], type_)
 
     return apply
 

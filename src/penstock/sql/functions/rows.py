@@ -94,14 +94,14 @@ class Call:
 
     def known_type(self, number: int = 0) -> Type:
         """Return the type of an argument; raise :class:`StatementError` where it is not known."""
-        kind = self.types[number]
-        if kind is None:
+        type_ = self.types[number]
+        if type_ is None:
             raise self.wrong(
                 f"{self.name} is not supported for a value whose type is not known.",
                 code="NOT_SUPPORTED",
                 remedy="CAST the argument to its type.",
             )
-        return kind
+        return type_
 
     def wrong(self, message: str, *, code: str = "INVALID_FUNCTION_ARGUMENT", remedy: str | None = None) -> StatementError:
         """Return the error to raise about this call, with its position."""
@@ -109,7 +109,7 @@ class Call:
 
     def unexpected(self, expected: str) -> StatementError:
         """Return Trino's error for arguments whose types do not fit."""
-        types = ", ".join(str(kind) if kind else "unknown" for kind in self.types)
+        types = ", ".join(str(type_) if type_ else "unknown" for type_ in self.types)
         return self.wrong(
             f"Unexpected parameters ({types}) for function {self.name}. Expected: {expected}", code="FUNCTION_NOT_FOUND"
         )
@@ -222,10 +222,10 @@ def strict(parameters: str, expression: str) -> str:
     return f"({parameters}) AS CASE WHEN {given} THEN {expression} END"
 
 
-def fail(code: str, message: str, kind: str = "INTEGER") -> str:
-    """Return SQL for a macro that fails with Athena's ``code``, as an expression of the engine's type ``kind``.
+def fail(code: str, message: str, type_: str = "INTEGER") -> str:
+    """Return SQL for a macro that fails with Athena's ``code``, as an expression of the engine's type ``type_``.
 
     A cast that cannot succeed, and not the engine's ``error``: that one is volatile, which TRY does not accept.
     """
     text = f"TRINO[{code}] {message}".replace("'", "''")
-    return f"CAST(CAST('{text}' AS INTEGER) AS {kind})"
+    return f"CAST(CAST('{text}' AS INTEGER) AS {type_})"

@@ -20,7 +20,7 @@ _SCALAR = ((exp.Where, "WHERE"), (exp.Group, "GROUP BY"), (exp.Join, "JOIN"))
 def check_clauses(tree: exp.Expr) -> None:
     """Raise Trino's error for an aggregate where rows are not grouped yet, and for a position that is not in the output."""
     for node in tree.find_all(exp.Where, exp.Group, exp.Join):
-        what = next(name for kind, name in _SCALAR if isinstance(node, kind))
+        what = next(name for node_class, name in _SCALAR if isinstance(node, node_class))
         inside = node.args.get("on") if isinstance(node, exp.Join) else node
         aggregate = next(_aggregates(inside), None) if inside is not None else None
         if aggregate is not None:

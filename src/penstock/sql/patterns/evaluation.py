@@ -75,8 +75,8 @@ class _Compiler:
         tests = [test for test, _ in parts]
         bits = max((bits for _, bits in parts), default=64)
         if name not in _LOGIC:
-            kinds = list(self._kinds(expression))
-            if any(map(pa.types.is_float32, kinds)) and (name in _ARITHMETIC or not all(map(pa.types.is_floating, kinds))):
+            types = list(self._kinds(expression))
+            if any(map(pa.types.is_float32, types)) and (name in _ARITHMETIC or not all(map(pa.types.is_floating, types))):
                 raise _unserved(f"'{name}' of reals")  # which Trino rounds to their precision first
         if name in _LAZY:
             return _LAZY[name](tests), bits
@@ -85,16 +85,16 @@ class _Compiler:
         return _strict(_COMPARISONS.get(name) or _difference(name), tests), bits
 
     def _kinds(self, expression: list[Any]) -> Iterator[pa.DataType]:
-        kind = self._types(expression)
-        if kind is not None:
-            yield kind
+        type_ = self._types(expression)
+        if type_ is not None:
+            yield type_
         elif expression[0] not in {"value", "aggregate"}:
             for part in expression[1:]:
                 yield from self._kinds(part) if isinstance(part, list) else ()
 
 
-def _bits(kind: pa.DataType | None) -> int:
-    return int(kind.bit_width) if kind is not None and pa.types.is_integer(kind) else 64 if kind is None else 0
+def _bits(type_: pa.DataType | None) -> int:
+    return int(type_.bit_width) if type_ is not None and pa.types.is_integer(type_) else 64 if type_ is None else 0
 
 
 def _unserved(what: str) -> ValueError:
@@ -188,10 +188,10 @@ def _strict(function: Callable[..., Any], tests: Sequence[Test]) -> Test:
 
 def _comparable(left: Any, right: Any) -> tuple[Any, Any]:
     """Return two values as they are compared. Raises ValueError for those whose order is not Python's."""
-    kinds = {_family(left), _family(right)}
-    if "" in kinds or len(kinds) > 1:
+    types = {_family(left), _family(right)}
+    if "" in types or len(types) > 1:
         raise _unserved(f"comparing {_type_name(left)} and {_type_name(right)}")
-    if kinds == {"time"}:
+    if types == {"time"}:
         return _moment(left), _moment(right)
     if isinstance(left, float) or isinstance(right, float):
         return float(left), float(right)
@@ -201,8 +201,8 @@ def _comparable(left: Any, right: Any) -> tuple[Any, Any]:
 def _family(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
-    for kinds, name in _FAMILIES:
-        if isinstance(value, kinds):
+    for types, name in _FAMILIES:
+        if isinstance(value, types):
             return name
     return ""
 
@@ -317,9 +317,9 @@ def _integers(name: str, bits: int, values: Sequence[int]) -> int:
     else:
         result = int(_NUMERIC[name](*values))
     if not -(1 << (bits - 1)) <= result < 1 << (bits - 1):
-        kind = {8: "tinyint", 16: "smallint", 32: "integer"}.get(bits, "bigint")
+        type_ = {8: "tinyint", 16: "smallint", 32: "integer"}.get(bits, "bigint")
         what = f"{_ARITHMETIC[name] or name} overflow"
-        raise invalid(f"{kind} {what}: {f' {name} '.join(map(str, values))}", "NUMERIC_VALUE_OUT_OF_RANGE")
+        raise invalid(f"{type_} {what}: {f' {name} '.join(map(str, values))}", "NUMERIC_VALUE_OUT_OF_RANGE")
     return result
 
 

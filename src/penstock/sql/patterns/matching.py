@@ -26,7 +26,7 @@ _FIELDS = {
     "trino_places": (pa.list_(pa.int64()), "BIGINT[]"),
     "trino_labels": (pa.list_(pa.string()), "VARCHAR[]"),
 }
-_ROW = pa.struct([(name, kind) for name, (kind, _) in _FIELDS.items()])
+_ROW = pa.struct([(name, type_) for name, (type_, _) in _FIELDS.items()])
 
 Row = tuple[int | None, int, int, str | None, bool, Sequence[int | None], Sequence[str | None]]
 """A row of the answer: the match's number, the row's own, its place in the answer, and so on as in :data:`_FIELDS`."""
@@ -125,13 +125,13 @@ def _match_rows(specifications: Any, places: Any, *values: Any) -> pa.Array:
     specification = json.loads(specifications[0].as_py()) if len(specifications) else {}
     columns = values[: specification.get("columns", 0)]
     nothing = dict(zip(specification.get("nothing", ()), values[len(columns) :], strict=True))
-    kinds = [each.type.value_type for each in columns]
+    types = [each.type.value_type for each in columns]
     answers = []
     absent = {at: plain_values(each)[0] for at, each in nothing.items() if len(places)}  # the same in all partitions
     for number in range(len(places)):
         lists = [plain_values(each[number].values) for each in columns]
         count = len(places[number])
-        history = history_of(specification, lists, absent, kinds)
+        history = history_of(specification, lists, absent, types)
         matcher = Matcher(specification["program"], count, history)
         seen = history if isinstance(history, SeenRows) else None
         rows = Partition(specification, count, matcher, seen).answer()
@@ -139,6 +139,6 @@ def _match_rows(specifications: Any, places: Any, *values: Any) -> pa.Array:
     return pa.array(answers, pa.list_(_ROW))
 
 
-_RETURNS = f"STRUCT({', '.join(f'{name} {kind}' for name, (_, kind) in _FIELDS.items())})[]"
+_RETURNS = f"STRUCT({', '.join(f'{name} {type_}' for name, (_, type_) in _FIELDS.items())})[]"
 
 DEFINITIONS: Sequence[Definition] = [ArrowFunction("trino_match_rows", None, _RETURNS, _match_rows)]

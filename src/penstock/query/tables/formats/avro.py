@@ -48,12 +48,12 @@ class AvroFormat:
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = with_file
-        kinds = [parse_hive_type(column.type or "string") for column in wanted]
+        types = [parse_hive_type(column.type or "string") for column in wanted]
         names = [column.name.lower() for column in wanted]
         schema = pa.schema(
-            [*((name, arrow.render(kind)) for name, kind in zip(names, kinds, strict=True)), (FILE_COLUMN, pa.int32())]
+            [*((name, arrow.render(type_)) for name, type_ in zip(names, types, strict=True)), (FILE_COLUMN, pa.int32())]
         )
-        shapes = [_shape(kind) for kind in kinds]
+        shapes = [_shape(type_) for type_ in types]
         reader = self._reader()
 
         def batches() -> Iterator[pa.RecordBatch]:
@@ -62,8 +62,8 @@ class AvroFormat:
                 for rows in _records(file.path, reader, spare):
                     folded = [{key.lower(): value for key, value in row.items()} for row in rows]
                     arrays = [
-                        _array(file.path, name, kind, [shape(row.get(name)) for row in folded])
-                        for name, kind, shape in zip(names, schema.types, shapes, strict=False)
+                        _array(file.path, name, type_, [shape(row.get(name)) for row in folded])
+                        for name, type_, shape in zip(names, schema.types, shapes, strict=False)
                     ]
                     yield pa.record_batch([*arrays, pa.array([number] * len(rows), pa.int32())], schema=schema)
 
@@ -141,24 +141,24 @@ def _varint(value: int) -> bytes:
     return bytes([*encoded, zigzag])
 
 
-def _array(path: str, name: str, kind: pa.DataType, values: list[Any]) -> pa.Array:
+def _array(path: str, name: str, type_: pa.DataType, values: list[Any]) -> pa.Array:
     try:
-        return pa.array(values, kind)
+        return pa.array(values, type_)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         what = str(error).splitlines()[0][:200]
         raise bad_data(path, f"Column '{name}' cannot be read as the table's type: {what}") from None
 
 
-def _shape(kind: LakeType) -> Callable[[Any], Any]:
+def _shape(type_: LakeType) -> Callable[[Any], Any]:
     """Return the function from a value as fastavro reads it to what Arrow takes."""
-    if kind.name == "map":
-        inner = _shape(kind.inner[1])
+    if type_.name == "map":
+        inner = _shape(type_.inner[1])
         return lambda value: None if value is None else [(key, inner(each)) for key, each in _expected(value, dict).items()]
-    if kind.name == "array":
-        item = _shape(kind.inner[0])
+    if type_.name == "array":
+        item = _shape(type_.inner[0])
         return lambda value: None if value is None else [item(each) for each in _expected(value, list)]
-    if isinstance(kind, Struct):
-        fields = [(field.name, field.name.lower(), _shape(field.type)) for field in kind.fields]
+    if isinstance(type_, Struct):
+        fields = [(field.name, field.name.lower(), _shape(field.type)) for field in type_.fields]
 
         def struct(value: Any) -> Any:
             if value is None:
@@ -167,17 +167,17 @@ def _shape(kind: LakeType) -> Callable[[Any], Any]:
             return {name: inner(folded.get(key)) for name, key, inner in fields}
 
         return struct
-    if kind.name in {"string", "varchar", "char"}:
-        length = kind.numbers[0] if kind.numbers else None
+    if type_.name in {"string", "varchar", "char"}:
+        length = type_.numbers[0] if type_.numbers else None
         return lambda value: _text(value)[:length] if isinstance(value, str | uuid.UUID) else value
-    if kind.name in {"timestamp", "timestamptz"}:
+    if type_.name in {"timestamp", "timestamptz"}:
         return _instant
     return lambda value: value
 
 
-def _expected(value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise ValueError(f"a {kind.__name__} was expected, and a {type(value).__name__} found")
+def _expected(value: Any, type_: type) -> Any:
+    if not isinstance(value, type_):
+        raise ValueError(f"a {type_.__name__} was expected, and a {type(value).__name__} found")
     return value
 
 

@@ -40,7 +40,7 @@ def converted(column: Column, source: str, expression: str, *, where: str) -> st
             f"Column '{column.name}' is {source} in {where}, which cannot be read as {column.type or 'string'}.",
             remedy="Correct the column's type in the catalog, or rewrite the file.",
         )
-    kind = parse_hive_type(column.type or "string")
+    type_ = parse_hive_type(column.type or "string")
     if source == wanted:
         text = expression
     elif source == "BLOB" and wanted == "VARCHAR":  # strings written without their UTF8 annotation
@@ -49,15 +49,15 @@ def converted(column: Column, source: str, expression: str, *, where: str) -> st
         text = f"encode({expression})"
     else:
         text = f"CAST({expression} AS {wanted})"
-    return f"left({text}, {kind.numbers[0]})" if kind.name == "varchar" and kind.numbers else text
+    return f"left({text}, {type_.numbers[0]})" if type_.name == "varchar" and type_.numbers else text
 
 
-def _family(kind: str) -> str:
+def _family(type_: str) -> str:
     """Return a name for the types that can be read as each other."""
     for shape, start in (("list", "]"), ("map", "MAP("), ("struct", "STRUCT(")):
-        if kind.endswith(start) if start == "]" else kind.startswith(start):
+        if type_.endswith(start) if start == "]" else type_.startswith(start):
             return shape
-    head = kind.partition("(")[0].strip()
+    head = type_.partition("(")[0].strip()
     for number, family in enumerate(_FAMILIES):
         if head in family:
             return str(number)

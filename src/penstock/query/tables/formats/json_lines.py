@@ -76,21 +76,21 @@ class JsonFormat:
         _ = with_file
         places = {name: number for number, (name, _) in enumerate(self.columns)}
         mine = [column for column in wanted if column.name.lower() in places]
-        kinds = [parse_hive_type(column.type or "string") for column in mine]
+        types = [parse_hive_type(column.type or "string") for column in mine]
         schema = pa.schema(
             [
-                *((column.name.lower(), arrow.render(kind)) for column, kind in zip(mine, kinds, strict=True)),
+                *((column.name.lower(), arrow.render(type_)) for column, type_ in zip(mine, types, strict=True)),
                 (FILE_COLUMN, pa.int32()),
             ]
         )
-        reader = _RowReader(self.rules, mine, kinds, [places[column.name.lower()] for column in mine])
+        reader = _RowReader(self.rules, mine, types, [places[column.name.lower()] for column in mine])
 
         def batches() -> Iterator[pa.RecordBatch]:
             for file, first, lines in read_lines(files, self.lines):
                 for start in range(0, len(lines), _ROWS):
                     part = lines[start : start + _ROWS]
                     rows = reader.columns(file[1].path, first + start, part)
-                    arrays = [pa.array(values, kind) for values, kind in zip(rows, schema.types, strict=False)]
+                    arrays = [pa.array(values, type_) for values, type_ in zip(rows, schema.types, strict=False)]
                     count = len(part)
                     yield pa.record_batch([*arrays, pa.array([file[0]] * count, pa.int32())], schema=schema)
 
@@ -104,7 +104,7 @@ class _RowReader:
     """Reads lines to values by column."""
 
     def __init__(
-        self, rules: JsonRules, columns: Sequence[Column], kinds: Sequence[LakeType], places: Sequence[int]
+        self, rules: JsonRules, columns: Sequence[Column], types: Sequence[LakeType], places: Sequence[int]
     ) -> None:
         self._rules = rules
         mapped = dict(rules.mapped)
@@ -112,9 +112,9 @@ class _RowReader:
         self._keys = [rules.key(key) for key in self._keys]
         self._places = places
         self._names = [column.name for column in columns]
-        self._converters: list[Converter] = [converter(kind, openx=rules.openx) for kind in kinds]
-        self._kinds = kinds
-        self._plain = not any(kind.name in _NESTED for kind in kinds)
+        self._converters: list[Converter] = [converter(type_, openx=rules.openx) for type_ in types]
+        self._kinds = types
+        self._plain = not any(type_.name in _NESTED for type_ in types)
         self._layouts: dict[tuple[str, ...], Sequence[str | None] | None] = {}
 
     def columns(self, path: str, first: int, lines: Sequence[str]) -> list[list[Any]]:
@@ -132,11 +132,11 @@ class _RowReader:
             return None
         layouts = [self._layout(tuple(each)) for each in objects]
         rows = []
-        for at, (kind, convert) in enumerate(zip(self._kinds, self._converters, strict=True)):
+        for at, (type_, convert) in enumerate(zip(self._kinds, self._converters, strict=True)):
             # A missing key is None in its layout, which no object has.
             values = [None if keys is None else each.get(keys[at]) for each, keys in zip(objects, layouts, strict=True)]
-            column = _typed(values, kind.name, convert)
-            signed = kind.name in {"double", "float"}
+            column = _typed(values, type_.name, convert)
+            signed = type_.name in {"double", "float"}
             if column is None or (signed and 0.0 in column and any(map(_MINUS_ZERO.search, lines))):
                 return None
             rows.append(column)
@@ -196,19 +196,19 @@ class _RowReader:
         return _Object(pairs, self._rules.key)
 
 
-def _typed(values: list[Any], kind: str, convert: Converter) -> list[Any] | None:
+def _typed(values: list[Any], type_: str, convert: Converter) -> list[Any] | None:
     """Return values of orjson's as ``convert`` makes them of the file's texts; None if some could differ."""
     types = set(map(type, values)) - {type(None)}
-    if kind in {"double", "float"} and types <= {int, float}:
+    if type_ in {"double", "float"} and types <= {int, float}:
         return [None if each is None else float(each) for each in values]
-    if types == {str} and kind not in _RANGES:
-        return values if kind == "string" else _converted_texts(values, convert)
-    if kind in _RANGES and types == {int}:
-        low, high = _RANGES[kind]
+    if types == {str} and type_ not in _RANGES:
+        return values if type_ == "string" else _converted_texts(values, convert)
+    if type_ in _RANGES and types == {int}:
+        low, high = _RANGES[type_]
         given = [each for each in values if each is not None]
         return values if low <= min(given) and max(given) <= high else None
     # Other values are made of a number's text, which orjson does not keep.
-    return values if not types or (kind == "boolean" and types == {bool}) else None
+    return values if not types or (type_ == "boolean" and types == {bool}) else None
 
 
 def _converted_texts(values: list[Any], convert: Converter) -> list[Any] | None:

@@ -38,28 +38,28 @@ _EXACT = Context(prec=76)
 _MILLISECONDS = 13  # digits from which on OpenX's takes a number for milliseconds
 
 
-def converter(kind: LakeType, *, openx: bool) -> Converter:
-    """Return the function for values of ``kind``; ``openx`` for the SerDe that converts between texts and numbers."""
+def converter(type_: LakeType, *, openx: bool) -> Converter:
+    """Return the function for values of ``type_``; ``openx`` for the SerDe that converts between texts and numbers."""
     make: dict[str, Callable[[], Converter]] = {
         "boolean": lambda: _boolean,
         "float": lambda: _real(openx=openx),
         "double": lambda: _real(openx=openx),
-        "decimal": lambda: _decimal(*kind.numbers, openx=openx),
+        "decimal": lambda: _decimal(*type_.numbers, openx=openx),
         "date": lambda: _date,
         "timestamp": lambda: _openx_timestamp if openx else _timestamp,
         "timestamptz": lambda: _openx_timestamp if openx else _timestamp,
         "binary": lambda: _binary if openx else _bytes,
         "void": lambda: lambda _: None,
-        "array": lambda: _array(converter(kind.inner[0], openx=openx), openx=openx),
-        "map": lambda: _map(*(converter(each, openx=openx) for each in kind.inner), openx=openx),
+        "array": lambda: _array(converter(type_.inner[0], openx=openx), openx=openx),
+        "map": lambda: _map(*(converter(each, openx=openx) for each in type_.inner), openx=openx),
     }
-    if isinstance(kind, Struct):
-        return _struct(kind, openx=openx)
-    if kind.name in _BITS:
-        return _whole(kind.name, _BITS[kind.name], openx=openx)
-    if kind.name in make:
-        return make[kind.name]()
-    return _text(kind.numbers[0] if kind.numbers else None, openx=openx)
+    if isinstance(type_, Struct):
+        return _struct(type_, openx=openx)
+    if type_.name in _BITS:
+        return _whole(type_.name, _BITS[type_.name], openx=openx)
+    if type_.name in make:
+        return make[type_.name]()
+    return _text(type_.numbers[0] if type_.numbers else None, openx=openx)
 
 
 def _simple(value: Any) -> str:
@@ -176,8 +176,8 @@ def _map(key: Converter, inner: Converter, *, openx: bool) -> Converter:
     return convert
 
 
-def _struct(kind: Struct, *, openx: bool) -> Converter:
-    fields = [(field.name, field.name.lower(), converter(field.type, openx=openx)) for field in kind.fields]
+def _struct(type_: Struct, *, openx: bool) -> Converter:
+    fields = [(field.name, field.name.lower(), converter(field.type, openx=openx)) for field in type_.fields]
 
     def convert(value: Any) -> dict[str, Any]:
         if isinstance(value, list) and openx:

@@ -92,41 +92,41 @@ class _Splitter:
             at = match.end()
 
 
-def _decoded(lenient: bool, kind: LakeType, text: str) -> str:
-    if kind.name in {"string", "varchar", "char"}:
-        return f"left({text}, {kind.numbers[0]})" if kind.numbers else text
-    if kind.name in {"array", "map", "struct", "binary", "timestamptz"}:
+def _decoded(lenient: bool, type_: LakeType, text: str) -> str:
+    if type_.name in {"string", "varchar", "char"}:
+        return f"left({text}, {type_.numbers[0]})" if type_.numbers else text
+    if type_.name in {"array", "map", "struct", "binary", "timestamptz"}:
         raise StatementError(
             "HIVE_UNSUPPORTED_FORMAT",
-            f"A column of type {kind.name} cannot be read from CSV.",
+            f"A column of type {type_.name} cannot be read from CSV.",
             remedy="Declare it as string.",
         )
-    value = _value(kind, text)
-    if kind.name == "void":
+    value = _value(type_, text)
+    if type_.name == "void":
         return value
     if lenient:
         return value
     failure = carry_sql(
         "HIVE_BAD_DATA",
-        f"Error parsing field value as {kind.name}:",
+        f"Error parsing field value as {type_.name}:",
         text,
         "Declare the column as string, or set use.null.for.invalid.data.",
     )
     return f"CASE WHEN {text} IS NOT NULL THEN coalesce({value}, {failure}) END"
 
 
-def _value(kind: LakeType, text: str) -> str:
-    target = duckdb_type("decimal({},{})".format(*kind.numbers) if kind.name == "decimal" else kind.name)
-    if kind.name == "boolean":
+def _value(type_: LakeType, text: str) -> str:
+    target = duckdb_type("decimal({},{})".format(*type_.numbers) if type_.name == "decimal" else type_.name)
+    if type_.name == "boolean":
         return f"CASE lower({text}) WHEN 'true' THEN true WHEN 'false' THEN false END"
-    if kind.name in {"date", "timestamp"}:
+    if type_.name in {"date", "timestamp"}:
         number = f"TRY_CAST(regexp_extract({text}, '{_WHOLE}', 1) AS BIGINT)"
         return (
             f"TRY_CAST(DATE '1970-01-01' + CAST({number} AS INTEGER) AS DATE)"
-            if kind.name == "date"
+            if type_.name == "date"
             else f"make_timestamp({number} * 1000)"
         )
-    if kind.name == "void":
+    if type_.name == "void":
         return f"CAST(NULL AS {target})"
-    pattern = _REAL if kind.name in {"float", "double", "decimal"} else _WHOLE
+    pattern = _REAL if type_.name in {"float", "double", "decimal"} else _WHOLE
     return f"TRY_CAST(regexp_extract({text}, '{pattern}', 1) AS {target})"

@@ -50,14 +50,14 @@ class OrcFormat:
         chosen = list(dict.fromkeys(each for each in fields.values() if each is not None))
         shape = pa.schema([*(schema.field(each) for each in chosen), (FILE_COLUMN, pa.int32())])
         source = register_stream(engine, view, shape, partial(_stripes, files, chosen, shape))
-        kinds = _engine_types(shape)
+        types = _engine_types(shape)
         columns = {}
         for column in wanted:
             name = fields[column.name.lower()]
             columns[column.name.lower()] = (
                 nothing(column)
                 if name is None
-                else converted(column, kinds[name], f"f.{quote_name(name)}", where=files[0][1].path)
+                else converted(column, types[name], f"f.{quote_name(name)}", where=files[0][1].path)
             )
         return Relation(source, columns)
 
@@ -74,7 +74,7 @@ def _engine_types(shape: pa.Schema) -> Mapping[str, str]:
     """Return the engine's types of a stream's columns."""
     with duckdb.connect() as engine:
         engine.register("shape", shape.empty_table())
-        return {name: kind for name, kind, *_ in engine.execute("DESCRIBE SELECT * FROM shape").fetchall()}
+        return {name: type_ for name, type_, *_ in engine.execute("DESCRIBE SELECT * FROM shape").fetchall()}
 
 
 def _opened(path: str) -> Any:

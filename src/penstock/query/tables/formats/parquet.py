@@ -61,7 +61,7 @@ class ParquetFormat:
 def _described(engine: Any, paths: Sequence[str]) -> Mapping[str, str]:
     """Return the files' columns (lower case) in their order, with the engine's types."""
     rows = engine.execute(f"DESCRIBE SELECT * FROM {parquet_source(paths, with_file=False)}").fetchall()  # noqa: S608
-    return {str(name).lower(): str(kind) for name, kind, *_ in rows}
+    return {str(name).lower(): str(type_) for name, type_, *_ in rows}
 
 
 def parquet_source(paths: Sequence[str], *, with_file: bool) -> str:

@@ -27,8 +27,8 @@ def text_relation(
     engine: Any, view: str, files: Sequence[NumberedFile], options: LineOptions, split: Split | None
 ) -> Relation:
     """Return the lines as a relation of ``v``, the texts of each line, or of ``line`` without ``split``; no columns yet."""
-    kind, name = (pa.string(), "line") if split is None else (pa.list_(pa.string()), "v")
-    schema = pa.schema([(name, kind), (FILE_COLUMN, pa.int32())])
+    type_, name = (pa.string(), "line") if split is None else (pa.list_(pa.string()), "v")
+    schema = pa.schema([(name, type_), (FILE_COLUMN, pa.int32())])
 
     def batches() -> Iterator[pa.RecordBatch]:
         for file, first, lines in read_lines(files, options):
@@ -54,13 +54,13 @@ def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[L
             placed[name] = nothing(column)
             continue
         number, own = places[name]
-        kind, target = parse_hive_type(own), parse_hive_type(column.type or "string")
-        if kind != target and not fits(kind, target, TEXT_PARTITIONS):
+        type_, target = parse_hive_type(own), parse_hive_type(column.type or "string")
+        if type_ != target and not fits(type_, target, TEXT_PARTITIONS):
             raise StatementError(
                 "HIVE_PARTITION_SCHEMA_MISMATCH",
                 f"Column '{column.name}' is {own} in a partition, and {column.type} in the table.",
                 remedy="Give the partition the table's column types.",
             )
-        text = decode(kind, f"f.v[{number}]")
+        text = decode(type_, f"f.v[{number}]")
         placed[name] = f"CAST({text} AS {column_type(column)})"
     return placed

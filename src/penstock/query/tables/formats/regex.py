@@ -77,11 +77,11 @@ class RegexFormat:
         return pa.array([None if each is None else each.groups() for each in matches], pa.list_(pa.string()))
 
 
-def _decoded(kind: LakeType, text: str) -> str:
-    if kind.name in {"string", "varchar", "char"}:
-        return f"left({text}, {kind.numbers[0]})" if kind.numbers else text
-    if kind.name in {"array", "map", "struct", "binary"}:
+def _decoded(type_: LakeType, text: str) -> str:
+    if type_.name in {"string", "varchar", "char"}:
+        return f"left({text}, {type_.numbers[0]})" if type_.numbers else text
+    if type_.name in {"array", "map", "struct", "binary"}:
         raise StatementError(
-            "HIVE_UNSUPPORTED_FORMAT", f"A column of type {kind.name} cannot be read by a regular expression."
+            "HIVE_UNSUPPORTED_FORMAT", f"A column of type {type_.name} cannot be read by a regular expression."
         )
-    return scalar(kind, text)
+    return scalar(type_, text)

@@ -120,36 +120,36 @@ def _escaped(rules: TextRules, file: NumberedFile, first: int, lines: list[str])
     return pa.array(rows, pa.list_(pa.string()))
 
 
-def _nullable(rules: TextRules, kind: LakeType, text: str) -> str:
-    return f"CASE WHEN {text} <> {quote_text(rules.null)} THEN {_decoded(rules, kind, text, 1)} END"
+def _nullable(rules: TextRules, type_: LakeType, text: str) -> str:
+    return f"CASE WHEN {text} <> {quote_text(rules.null)} THEN {_decoded(rules, type_, text, 1)} END"
 
 
-def _decoded(rules: TextRules, kind: LakeType, text: str, level: int) -> str:
+def _decoded(rules: TextRules, type_: LakeType, text: str, level: int) -> str:
     """Return the SQL of the value that ``text`` (SQL) spells; ``level`` is the place of the mark inside it."""
-    if kind.name in {"array", "map", "struct"}:
-        return _nested(rules, kind, text, level)
-    if kind.name in {"string", "varchar", "char"}:
+    if type_.name in {"array", "map", "struct"}:
+        return _nested(rules, type_, text, level)
+    if type_.name in {"string", "varchar", "char"}:
         plain = _plain(rules, text)
-        return f"left({plain}, {kind.numbers[0]})" if kind.name == "varchar" and kind.numbers else plain
-    return scalar(kind, text)
+        return f"left({plain}, {type_.numbers[0]})" if type_.name == "varchar" and type_.numbers else plain
+    return scalar(type_, text)
 
 
-def _nested(rules: TextRules, kind: LakeType, text: str, level: int) -> str:
-    if level + (kind.name == "map") >= len(rules.marks):
+def _nested(rules: TextRules, type_: LakeType, text: str, level: int) -> str:
+    if level + (type_.name == "map") >= len(rules.marks):
         raise StatementError("HIVE_UNSUPPORTED_FORMAT", f"Types nest deeper than {_LEVELS - 1} levels in a table of text.")
     split, variable = f"string_split({text}, {quote_text(rules.marks[level])})", f"e{level}"
 
     def inner(index: int, source: str, at: int) -> str:
-        value = _decoded(rules, kind.inner[index], source, at)
+        value = _decoded(rules, type_.inner[index], source, at)
         return f"CASE WHEN {source} <> {quote_text(rules.null)} THEN {value} END"
 
-    if isinstance(kind, Struct):
+    if isinstance(type_, Struct):
         fields = [
             f"{quote_text(field.name)}: {inner(number, f'{split}[{number + 1}]', level + 1)}"
-            for number, field in enumerate(kind.fields)
+            for number, field in enumerate(type_.fields)
         ]
         return f"{{{', '.join(fields)}}}"
-    if kind.name == "array":
+    if type_.name == "array":
         item = inner(0, variable, level + 1)
         return f"CASE WHEN {text} = '' THEN [] ELSE list_transform({split}, lambda {variable}: {item}) END"
     pair = f"string_split({variable}, {quote_text(rules.marks[level + 1])})"
@@ -182,22 +182,22 @@ _PATTERNS = {
 }
 
 
-def scalar(kind: LakeType, text: str) -> str:
+def scalar(type_: LakeType, text: str) -> str:
     """Return the SQL of the number, time, boolean or bytes that ``text`` spells; NULL if it spells none."""
-    target = duckdb_type("decimal({},{})".format(*kind.numbers) if kind.name == "decimal" else kind.name)
+    target = duckdb_type("decimal({},{})".format(*type_.numbers) if type_.name == "decimal" else type_.name)
 
     def matched(pattern: str) -> str:
         return f"TRY_CAST(regexp_extract({text}, {quote_text(pattern)}, 1) AS {target})"
 
-    if kind.name == "boolean":
+    if type_.name == "boolean":
         return f"CASE lower({text}) WHEN 'true' THEN true WHEN 'false' THEN false END"
-    if kind.name in {"tinyint", "smallint", "int", "bigint"}:
+    if type_.name in {"tinyint", "smallint", "int", "bigint"}:
         # Digits after a point are left out, as in Hive.
         zero = f"CASE WHEN regexp_full_match({text}, '[+-]?[.][0-9]*') THEN 0 END"
         return f"coalesce({matched('^([+-]?[0-9]+)(?:[.][0-9]*)?$')}, {zero})"
-    if kind.name == "void":
+    if type_.name == "void":
         return f"CAST(NULL AS {target})"
-    if kind.name == "binary":
+    if type_.name == "binary":
         # Bytes are Base64; a text that is not is taken as it stands.
         return f"coalesce(TRY(from_base64({text})), encode({text}))"
-    return matched(_PATTERNS[kind.name])
+    return matched(_PATTERNS[type_.name])

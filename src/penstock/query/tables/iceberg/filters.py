@@ -131,15 +131,15 @@ class _Reader:
         return _in(column[0], known) if len(known) == len(values) else None
 
     def _compared(self, node: exp.Expr) -> BooleanExpression | None:
-        kind = type(node)
-        if kind not in _COMPARISONS:
+        comparison = type(node)
+        if comparison not in _COMPARISONS:
             return None
         left, right = node.this.unnest(), node.expression.unnest()
         column = self._column(left)
         if column is None:
-            kind, column, right = _FLIPPED[kind], self._column(right), left
+            comparison, column, right = _FLIPPED[comparison], self._column(right), left
         value = self._value(right, column)
-        return _COMPARISONS[kind](column[0], value) if column is not None and value is not None else None
+        return _COMPARISONS[comparison](column[0], value) if column is not None and value is not None else None
 
     def _column(self, node: exp.Expr) -> tuple[str, IcebergType] | None:
         field = self._names.get(node.name.lower()) if isinstance(node, exp.Column) else None
@@ -154,49 +154,49 @@ class _Reader:
             return None
 
 
-def _constant(node: exp.Expr, kind: IcebergType) -> Any:
+def _constant(node: exp.Expr, type_: IcebergType) -> Any:
     """Return a constant in the form of pyiceberg's literals, None if it is not one of the column's own type."""
-    if isinstance(kind, BooleanType):
+    if isinstance(type_, BooleanType):
         return node.this if isinstance(node, exp.Boolean) else None
-    if isinstance(kind, StringType):
+    if isinstance(type_, StringType):
         return node.name if isinstance(node, exp.Literal) and node.is_string else None
-    if isinstance(kind, IntegerType | LongType | DecimalType):
-        return _number(node, kind)
-    if isinstance(kind, DateType | TimestampType | TimestamptzType):
-        return _time(node, kind)
+    if isinstance(type_, IntegerType | LongType | DecimalType):
+        return _number(node, type_)
+    if isinstance(type_, DateType | TimestampType | TimestamptzType):
+        return _time(node, type_)
     # Floating point is left out: NaN is in no bounds, and engines differ in where it sorts.
     return None
 
 
-def _number(node: exp.Expr, kind: IcebergType) -> Any:
+def _number(node: exp.Expr, type_: IcebergType) -> Any:
     sign = 1
     if isinstance(node, exp.Neg):
         sign, node = -1, node.this.unnest()
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
     value = Decimal(node.name) * sign
-    if isinstance(kind, DecimalType):
-        exact = value.quantize(Decimal(1).scaleb(-kind.scale))
-        return exact if exact == value and len(exact.as_tuple().digits) <= kind.precision else None
+    if isinstance(type_, DecimalType):
+        exact = value.quantize(Decimal(1).scaleb(-type_.scale))
+        return exact if exact == value and len(exact.as_tuple().digits) <= type_.precision else None
     whole = int(value)
     # pyiceberg compares a constant outside the column's range as if it were at its end.
-    largest = 2**31 if isinstance(kind, IntegerType) else 2**63
+    largest = 2**31 if isinstance(type_, IntegerType) else 2**63
     return whole if whole == value and "e" not in node.name.lower() and -largest < whole < largest - 1 else None
 
 
-def _time(node: exp.Expr, kind: IcebergType) -> Any:
+def _time(node: exp.Expr, type_: IcebergType) -> Any:
     if not isinstance(node, exp.Cast) or not isinstance(node.this, exp.Literal) or not node.this.is_string:
         return None
     text, named = node.this.name.strip(), node.to.this
     if named is exp.DType.DATE:
         day = date.fromisoformat(text) if len(text) == 10 else None
-        if isinstance(kind, TimestamptzType) or day is None:
+        if isinstance(type_, TimestamptzType) or day is None:
             return None
-        return day.isoformat() if isinstance(kind, DateType) else f"{day.isoformat()}T00:00:00"
+        return day.isoformat() if isinstance(type_, DateType) else f"{day.isoformat()}T00:00:00"
     stamp = datetime.fromisoformat(text) if text[:1].isdigit() and len(text) >= 10 else None
-    if stamp is None or isinstance(kind, DateType):
+    if stamp is None or isinstance(type_, DateType):
         return None
-    if isinstance(kind, TimestampType):
+    if isinstance(type_, TimestampType):
         known = named in {exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ} and stamp.tzinfo is None
         return stamp.isoformat() if known else None
     known = named in {exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ} and stamp.tzinfo is not None

@@ -114,37 +114,37 @@ def _nodes(fields: Sequence[pa.Field], mapping: NameMapping | None) -> Mapping[i
     return nodes
 
 
-def _children(kind: pa.DataType) -> list[pa.Field]:
-    if _T.is_struct(kind):
-        return [kind.field(at) for at in range(kind.num_fields)]
-    if _T.is_list(kind) or _T.is_large_list(kind):
-        return [kind.value_field.with_name("element")]
-    if _T.is_map(kind):
-        return [kind.key_field.with_name("key"), kind.item_field.with_name("value")]
+def _children(type_: pa.DataType) -> list[pa.Field]:
+    if _T.is_struct(type_):
+        return [type_.field(at) for at in range(type_.num_fields)]
+    if _T.is_list(type_) or _T.is_large_list(type_):
+        return [type_.value_field.with_name("element")]
+    if _T.is_map(type_):
+        return [type_.key_field.with_name("key"), type_.item_field.with_name("value")]
     return []
 
 
-def _project(sql: str, node: _Node, kind: IcebergType) -> tuple[str, bool]:
-    """Return SQL for the value ``sql`` as ``kind``, and whether that is another expression than ``sql``."""
-    if isinstance(kind, StructType):
-        return _struct(sql, node, kind)
-    if isinstance(kind, ListType):
+def _project(sql: str, node: _Node, type_: IcebergType) -> tuple[str, bool]:
+    """Return SQL for the value ``sql`` as ``type_``, and whether that is another expression than ``sql``."""
+    if isinstance(type_, StructType):
+        return _struct(sql, node, type_)
+    if isinstance(type_, ListType):
         if not (_T.is_list(node.kind) or _T.is_large_list(node.kind)):
-            raise _unfit(node, kind)
-        each = f"e{kind.element_id}"
-        inner, changed = _inside(each, node, kind.element_field)
+            raise _unfit(node, type_)
+        each = f"e{type_.element_id}"
+        inner, changed = _inside(each, node, type_.element_field)
         return (f"list_transform({sql}, lambda {each}: {inner})", True) if changed else (sql, False)
-    if isinstance(kind, MapType):
+    if isinstance(type_, MapType):
         if not _T.is_map(node.kind):
-            raise _unfit(node, kind)
-        each = f"e{kind.key_id}"
-        key, other_key = _inside(f"{each}.key", node, kind.key_field)
-        value, other_value = _inside(f"{each}.value", node, kind.value_field)
+            raise _unfit(node, type_)
+        each = f"e{type_.key_id}"
+        key, other_key = _inside(f"{each}.key", node, type_.key_field)
+        value, other_value = _inside(f"{each}.value", node, type_.value_field)
         if not other_key and not other_value:
             return sql, False
         pairs = f"list_transform(map_entries({sql}), lambda {each}: struct_pack(k := {key}, v := {value}))"
         return f"map_from_entries({pairs})", True
-    return _primitive(sql, node, kind)
+    return _primitive(sql, node, type_)
 
 
 def _inside(sql: str, node: _Node, field: NestedField) -> tuple[str, bool]:
@@ -154,13 +154,13 @@ def _inside(sql: str, node: _Node, field: NestedField) -> tuple[str, bool]:
     return _project(sql, inner, field.field_type)
 
 
-def _struct(sql: str, node: _Node, kind: StructType) -> tuple[str, bool]:
+def _struct(sql: str, node: _Node, type_: StructType) -> tuple[str, bool]:
     if not _T.is_struct(node.kind):
-        raise _unfit(node, kind)
+        raise _unfit(node, type_)
     names = [each.name for each in (node.kind.field(at) for at in range(node.kind.num_fields))]
-    changed = names != [each.name for each in kind.fields]
+    changed = names != [each.name for each in type_.fields]
     parts = []
-    for field in kind.fields:
+    for field in type_.fields:
         inner = node.inside.get(field.field_id)
         if inner is None:
             text, other = literal(field.initial_default, field.field_type), True
@@ -174,24 +174,24 @@ def _struct(sql: str, node: _Node, kind: StructType) -> tuple[str, bool]:
     return f"CASE WHEN {sql} IS NULL THEN NULL ELSE struct_pack({', '.join(parts)}) END", True
 
 
-def _primitive(sql: str, node: _Node, kind: IcebergType) -> tuple[str, bool]:
-    fits, same = _fits(node.kind, kind)
+def _primitive(sql: str, node: _Node, type_: IcebergType) -> tuple[str, bool]:
+    fits, same = _fits(node.kind, type_)
     if not fits:
-        raise _unfit(node, kind)
-    return (sql, False) if same else (f"CAST({sql} AS {engine_type(kind)})", True)
+        raise _unfit(node, type_)
+    return (sql, False) if same else (f"CAST({sql} AS {engine_type(type_)})", True)
 
 
-def _fits(source: pa.DataType, kind: IcebergType) -> tuple[bool, bool]:
-    """Return whether a file's type may stand for ``kind``, and whether the engine reads it as just that."""
-    test = _FITS.get(type(kind))
+def _fits(source: pa.DataType, type_: IcebergType) -> tuple[bool, bool]:
+    """Return whether a file's type may stand for ``type_``, and whether the engine reads it as just that."""
+    test = _FITS.get(type(type_))
     plain = source.value_type if _T.is_dictionary(source) else source
-    return test(plain, kind) if test is not None else (False, False)
+    return test(plain, type_) if test is not None else (False, False)
 
 
-def _fits_decimal(source: pa.DataType, kind: Any) -> tuple[bool, bool]:
-    if not _T.is_decimal(source) or source.scale != kind.scale or source.precision > kind.precision:
+def _fits_decimal(source: pa.DataType, type_: Any) -> tuple[bool, bool]:
+    if not _T.is_decimal(source) or source.scale != type_.scale or source.precision > type_.precision:
         return False, False
-    return True, source.precision == kind.precision
+    return True, source.precision == type_.precision
 
 
 def _fits_uuid(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
@@ -230,7 +230,8 @@ _FITS: Mapping[type[IcebergType], Callable[[pa.DataType, Any], tuple[bool, bool]
 }
 
 
-def _unfit(node: _Node, kind: IcebergType) -> StatementError:
+def _unfit(node: _Node, type_: IcebergType) -> StatementError:
     return StatementError(
-        "ICEBERG_BAD_DATA", f"The column '{node.name}' of a data file is of type {node.kind}, which is not Iceberg's {kind}."
+        "ICEBERG_BAD_DATA",
+        f"The column '{node.name}' of a data file is of type {node.kind}, which is not Iceberg's {type_}.",
     )

@@ -126,7 +126,7 @@ class MetadataScan:
 
 def _table(schema: Sequence[tuple[str, pa.DataType]], rows: Iterable[Sequence[Any]]) -> pa.Table:
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(values, kind) for values, (_, kind) in zip(columns, schema, strict=True)]
+    arrays = [pa.array(values, type_) for values, (_, type_) in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, names=[name for name, _ in schema])
 
 
@@ -206,10 +206,10 @@ def _manifests(source: _Source) -> pa.Table:
             {
                 "contains_null": part.contains_null,
                 "contains_nan": part.contains_nan,
-                "lower_bound": _shown(kind, part.lower_bound),
-                "upper_bound": _shown(kind, part.upper_bound),
+                "lower_bound": _shown(type_, part.lower_bound),
+                "upper_bound": _shown(type_, part.upper_bound),
             }
-            for kind, part in zip(types, each.partitions or (), strict=False)
+            for type_, part in zip(types, each.partitions or (), strict=False)
         ]
         rows.append(
             (
@@ -279,16 +279,16 @@ def _bounds(bounds: Mapping[int, bytes] | None, schema: Schema) -> list[tuple[in
     if bounds is None:
         return None
     known = {number: schema.find_type(number) for number in bounds if number in schema.field_ids}
-    return [(number, _shown(kind, bounds[number]) or "") for number, kind in sorted(known.items())]
+    return [(number, _shown(type_, bounds[number]) or "") for number, type_ in sorted(known.items())]
 
 
-def _shown(kind: IcebergType, bound: bytes | None) -> str | None:
+def _shown(type_: IcebergType, bound: bytes | None) -> str | None:
     """Return a bound as Iceberg writes values for people."""
-    if bound is None or not isinstance(kind, PrimitiveType):
+    if bound is None or not isinstance(type_, PrimitiveType):
         return None
     try:
         transform: IdentityTransform[Any] = IdentityTransform()
-        return transform.to_human_string(kind, from_bytes(kind, bound))
+        return transform.to_human_string(type_, from_bytes(type_, bound))
     except (TypeError, ValueError):
         return None
 
@@ -333,9 +333,9 @@ def _column_metrics(field: NestedField, groups: Sequence[Sequence[DataFile]]) ->
         highs.append(max(high) if None not in high else None)
         nulls.append(sum(null) if None not in null else None)
         nans.append(sum(nan) if None not in nan else None)
-    kind = field.field_type
+    type_ = field.field_type
     return pa.StructArray.from_arrays(
-        [_values(kind, lows), _values(kind, highs), pa.array(nulls, _LONG), pa.array(nans, _LONG)],
+        [_values(type_, lows), _values(type_, highs), pa.array(nulls, _LONG), pa.array(nans, _LONG)],
         names=["min", "max", "null_count", "nan_count"],
     )
 
@@ -343,18 +343,18 @@ def _column_metrics(field: NestedField, groups: Sequence[Sequence[DataFile]]) ->
 def _file_metrics(field: NestedField, file: DataFile) -> tuple[Any, Any, int | None, int | None]:
     number = field.field_id
     bounds = [(each or {}).get(number) for each in (file.lower_bounds, file.upper_bounds)]
-    kind = field.field_type
-    assert isinstance(kind, PrimitiveType)
-    low, high = (from_bytes(kind, each) if each is not None else None for each in bounds)
+    type_ = field.field_type
+    assert isinstance(type_, PrimitiveType)
+    low, high = (from_bytes(type_, each) if each is not None else None for each in bounds)
     return low, high, (file.null_value_counts or {}).get(number), (file.nan_value_counts or {}).get(number)
 
 
-def _values(kind: IcebergType, values: Sequence[Any]) -> pa.Array:
+def _values(type_: IcebergType, values: Sequence[Any]) -> pa.Array:
     """Return values in pyiceberg's form, where dates are days and times microseconds, as an array."""
-    counted = _COUNTED.get(type(kind))
+    counted = _COUNTED.get(type(type_))
     if counted is not None:
         return pa.array(values, pa.int64()).cast(counted[0]).cast(counted[1])
-    if isinstance(kind, UUIDType):
+    if isinstance(type_, UUIDType):
         return pa.array([None if each is None else str(each) for each in values], _TEXT)
     array = pa.array(values)
     return array.cast(_TEXT) if pa.types.is_null(array.type) else array

@@ -201,8 +201,8 @@ class _Pruning:
     def _partition(self, spec_id: int) -> Callable[[DataFile], bool]:
         if isinstance(self._condition, AlwaysTrue):
             return lambda _: True
-        kind = self._metadata.specs()[spec_id].partition_type(self._schema)
-        evaluate = expression_evaluator(Schema(*kind.fields), self._projected(spec_id), True)
+        type_ = self._metadata.specs()[spec_id].partition_type(self._schema)
+        evaluate = expression_evaluator(Schema(*type_.fields), self._projected(spec_id), True)
         return lambda file: evaluate(file.partition)
 
 

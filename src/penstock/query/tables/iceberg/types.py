@@ -23,40 +23,40 @@ _COUNTED: dict[type[IcebergType], str] = {
 }
 
 
-def lake_type(kind: IcebergType) -> LakeType:
+def lake_type(type_: IcebergType) -> LakeType:
     """Return the lake's type; its times have their digits."""
-    return iceberg.parse(kind.model_dump(mode="json"))
+    return iceberg.parse(type_.model_dump(mode="json"))
 
 
-def engine_type(kind: IcebergType) -> str:
+def engine_type(type_: IcebergType) -> str:
     """Return DuckDB's type. Raises :class:`StatementError` for a type without one: geometry, geography."""
     try:
-        return duckdb.render(lake_type(kind))
+        return duckdb.render(lake_type(type_))
     except TypeMissing:
         raise StatementError(
-            "NOT_SUPPORTED", f"Iceberg's type {kind} is not supported.", remedy="Select other columns."
+            "NOT_SUPPORTED", f"Iceberg's type {type_} is not supported.", remedy="Select other columns."
         ) from None
 
 
-def hive_type(kind: IcebergType, *, precise: bool = False) -> str:
+def hive_type(type_: IcebergType, *, precise: bool = False) -> str:
     """Return the type as a text of the catalog; ``precise`` is for the planner, which has to know the digits of times."""
-    known = lake_type(kind)
+    known = lake_type(type_)
     return hive.render(known if precise else iceberg.without_digits(known))
 
 
-def literal(value: Any, kind: IcebergType) -> str:
+def literal(value: Any, type_: IcebergType) -> str:
     """Return SQL for a default value or a partition's value, in pyiceberg's form: dates are days, times microseconds."""
-    name = engine_type(kind)
+    name = engine_type(type_)
     if value is None:
         return f"CAST(NULL AS {name})"
-    counted = _COUNTED.get(type(kind)) if isinstance(value, int) else None
+    counted = _COUNTED.get(type(type_)) if isinstance(value, int) else None
     if counted is not None:
         return counted.format(value)
     if isinstance(value, bytes):
         return f"CAST(unhex('{value.hex()}') AS {name})"
     if isinstance(value, bool | int | float | Decimal | UUID | str):
         return f"CAST({quote_text(str(value))} AS {name})"
-    raise StatementError("NOT_SUPPORTED", f"A default value of Iceberg's type {kind} is not supported.")
+    raise StatementError("NOT_SUPPORTED", f"A default value of Iceberg's type {type_} is not supported.")
 
 
 def all_fields(schema: Schema) -> list[NestedField]:

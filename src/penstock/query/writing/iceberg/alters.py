@@ -53,8 +53,8 @@ def _add_columns(state: IcebergState, action: alter.AddColumns) -> Updates:
     for each in action.columns:
         _check_new(fields, each.name, state)
         own = next(ids)
-        kind = iceberg_type(each.type, ids)
-        fields.append({"id": own, "name": each.name, "type": kind, "required": False, **_doc(each.comment)})
+        type_ = iceberg_type(each.type, ids)
+        fields.append({"id": own, "name": each.name, "type": type_, "required": False, **_doc(each.comment)})
     return _with_fields(state, fields, next(ids) - 1)
 
 
@@ -79,11 +79,11 @@ def _change_column(state: IcebergState, action: alter.ChangeColumn) -> Updates:
     others = [each for each in fields if each is not old]
     if action.new.name != action.old:
         _check_new(others, action.new.name, state)
-    kind = iceberg_type(action.new.type, count(1))
+    type_ = iceberg_type(action.new.type, count(1))
     changed = {**old, "name": action.new.name if action.new.name != action.old else old["name"], **_doc(action.new.comment)}
     if isinstance(old["type"], str):
-        changed["type"] = _promoted(action.old, old["type"], kind)
-    elif _shape(kind) != _shape(old["type"]):
+        changed["type"] = _promoted(action.old, old["type"], type_)
+    elif _shape(type_) != _shape(old["type"]):
         raise StatementError("NOT_SUPPORTED", f"The type of the nested column '{action.old}' cannot be changed.")
     at = fields.index(old)
     if action.place == "FIRST":
@@ -161,13 +161,13 @@ def _promoted(name: str, old: str, new: Any) -> Any:
     )
 
 
-def _shape(kind: Any) -> Any:
+def _shape(type_: Any) -> Any:
     """Return a nested type without ids."""
-    if isinstance(kind, str):
-        return kind.replace(" ", "")
-    if kind["type"] == "struct":
-        return [(each["name"].lower(), _shape(each["type"])) for each in kind["fields"]]
-    return [(name, _shape(kind[name])) for name in ("element", "key", "value") if name in kind]
+    if isinstance(type_, str):
+        return type_.replace(" ", "")
+    if type_["type"] == "struct":
+        return [(each["name"].lower(), _shape(each["type"])) for each in type_["fields"]]
+    return [(name, _shape(type_[name])) for name in ("element", "key", "value") if name in type_]
 
 
 _ACTIONS: Mapping[type, Callable[[IcebergState, Any], Updates]] = {

@@ -102,8 +102,8 @@ def create_table_as(context: ExecutionContext, statement: CreateTableAs) -> Outc
         ids = count(1)
         fields = [
             # The engine's sums have more digits than a bigint, which they are in Trino.
-            _field(each.name.lower(), "long" if each.type == "bigint" else _of_arrow(kind, ids, each.name), ids, None)
-            for each, kind in zip(computation.result.columns, batches.schema.types, strict=True)
+            _field(each.name.lower(), "long" if each.type == "bigint" else _of_arrow(type_, ids, each.name), ids, None)
+            for each, type_ in zip(computation.result.columns, batches.schema.types, strict=True)
         ]
         document = _document(fields, transforms, location, stored, statement.comment)
         metadata = TableMetadataUtil.parse_obj(written(document))
@@ -197,21 +197,21 @@ def iceberg_type(text: str, ids: Iterator[int]) -> Any:
         raise StatementError("NOT_SUPPORTED", f"Type not supported for Iceberg: {text}", remedy=error.remedy) from None
 
 
-def _of_arrow(kind: pa.DataType, ids: Iterator[int], column: str) -> Any:
+def _of_arrow(type_: pa.DataType, ids: Iterator[int], column: str) -> Any:
     """Return Iceberg's type for the type of a query's column."""
     try:
-        return iceberg.render(arrow.parse(kind), ids, small_integers=True)
+        return iceberg.render(arrow.parse(type_), ids, small_integers=True)
     except TypeMissing:
-        what = "unknown" if pa.types.is_null(kind) else str(kind)
+        what = "unknown" if pa.types.is_null(type_) else str(type_)
         raise StatementError(
             "NOT_SUPPORTED", f"Column '{column}': type not supported for Iceberg: {what}", remedy="Write a CAST."
         ) from None
 
 
-def _field(name: str, kind: Any, ids: Iterator[int], comment: str | None) -> dict[str, Any]:
+def _field(name: str, type_: Any, ids: Iterator[int], comment: str | None) -> dict[str, Any]:
     if not name:
         raise StatementError("MISSING_COLUMN_NAME", "Column name not specified.")
-    field = {"id": next(ids), "name": name, "type": kind, "required": False}
+    field = {"id": next(ids), "name": name, "type": type_, "required": False}
     return {**field, "doc": comment} if comment else field
 
 

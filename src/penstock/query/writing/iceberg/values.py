@@ -37,54 +37,54 @@ __all__ = ["coerced"]
 _T = pa.types
 
 
-def coerced(values: pa.Array, kind: IcebergType, column: str) -> pa.Array:
-    """Return ``values`` in the Arrow type of ``kind``, with its field ids.
+def coerced(values: pa.Array, type_: IcebergType, column: str) -> pa.Array:
+    """Return ``values`` in the Arrow type of ``type_``, with its field ids.
 
     Raises :class:`StatementError`: TYPE_MISMATCH if the types do not fit, INVALID_CAST_ARGUMENT if a value does not.
     """
-    target = schema_to_pyarrow(kind)
+    target = schema_to_pyarrow(type_)
     try:
-        return _coerced(values, kind, target, column)
+        return _coerced(values, type_, target, column)
     except pa.ArrowInvalid as error:
         raise StatementError(
-            "INVALID_CAST_ARGUMENT", f"A value does not fit into column '{column}' of type {kind}: {error}"
+            "INVALID_CAST_ARGUMENT", f"A value does not fit into column '{column}' of type {type_}: {error}"
         ) from None
 
 
-def _coerced(values: pa.Array, kind: IcebergType, target: pa.DataType, column: str) -> pa.Array:
+def _coerced(values: pa.Array, type_: IcebergType, target: pa.DataType, column: str) -> pa.Array:
     if _T.is_null(values.type):
         return pa.nulls(len(values), target)
-    if isinstance(kind, StructType):
-        return _struct(values, kind, target, column)
-    if isinstance(kind, ListType):
+    if isinstance(type_, StructType):
+        return _struct(values, type_, target, column)
+    if isinstance(type_, ListType):
         if not (_T.is_list(values.type) or _T.is_large_list(values.type)):
-            raise _mismatch(values.type, kind, column)
-        items = _coerced(values.values, kind.element_type, target.value_type, column)
+            raise _mismatch(values.type, type_, column)
+        items = _coerced(values.values, type_.element_type, target.value_type, column)
         large = _T.is_large_list(target)
         offsets = values.offsets.cast(pa.int64() if large else pa.int32())
         return (pa.LargeListArray if large else pa.ListArray).from_arrays(offsets, items, type=target, mask=_nulls(values))
-    if isinstance(kind, MapType):
+    if isinstance(type_, MapType):
         if not _T.is_map(values.type):
-            raise _mismatch(values.type, kind, column)
-        keys = _coerced(values.keys, kind.key_type, target.key_type, column)
-        items = _coerced(values.items, kind.value_type, target.item_type, column)
+            raise _mismatch(values.type, type_, column)
+        keys = _coerced(values.keys, type_.key_type, target.key_type, column)
+        items = _coerced(values.items, type_.value_type, target.item_type, column)
         return pa.MapArray.from_arrays(values.offsets, keys, items, type=target, mask=_nulls(values))
-    fits = _FITS.get(type(kind))
-    if fits is None or not fits(values.type, kind):
-        raise _mismatch(values.type, kind, column)
-    if isinstance(kind, UUIDType):
+    fits = _FITS.get(type(type_))
+    if fits is None or not fits(values.type, type_):
+        raise _mismatch(values.type, type_, column)
+    if isinstance(type_, UUIDType):
         return _uuids(values, target)
-    if isinstance(kind, DecimalType) and _T.is_floating(values.type):
-        raise _mismatch(values.type, kind, column)
+    if isinstance(type_, DecimalType) and _T.is_floating(values.type):
+        raise _mismatch(values.type, type_, column)
     return values.cast(target)
 
 
-def _struct(values: pa.Array, kind: StructType, target: pa.DataType, column: str) -> pa.Array:
-    if not _T.is_struct(values.type) or values.type.num_fields != len(kind.fields):
-        raise _mismatch(values.type, kind, column)
+def _struct(values: pa.Array, type_: StructType, target: pa.DataType, column: str) -> pa.Array:
+    if not _T.is_struct(values.type) or values.type.num_fields != len(type_.fields):
+        raise _mismatch(values.type, type_, column)
     fields = [
         _coerced(pc.struct_field(values, [at]), field.field_type, target.field(at).type, column)
-        for at, field in enumerate(kind.fields)
+        for at, field in enumerate(type_.fields)
     ]
     return pa.StructArray.from_arrays(fields, fields=list(target), mask=_nulls(values))
 
@@ -104,10 +104,10 @@ def _uuids(values: pa.Array, target: pa.DataType) -> pa.Array:
     return pa.ExtensionArray.from_storage(target, plain) if isinstance(target, pa.BaseExtensionType) else plain.cast(target)
 
 
-def _mismatch(source: pa.DataType, kind: IcebergType, column: str) -> StatementError:
+def _mismatch(source: pa.DataType, type_: IcebergType, column: str) -> StatementError:
     return StatementError(
         "TYPE_MISMATCH",
-        f"Insert query has mismatched column types: column '{column}' is of type {kind}, the query's is {source}.",
+        f"Insert query has mismatched column types: column '{column}' is of type {type_}, the query's is {source}.",
         remedy="Write a CAST.",
     )
 
@@ -121,10 +121,10 @@ def _is_wide_count(source: pa.DataType) -> bool:
     return bool(_T.is_decimal(source)) and (source.precision, source.scale) == (38, 0)
 
 
-def _fits_decimal(source: pa.DataType, kind: Any) -> bool:
+def _fits_decimal(source: pa.DataType, type_: Any) -> bool:
     if _T.is_integer(source):
         digits = {8: 3, 16: 5, 32: 10, 64: 19}[source.bit_width]
-        return bool(digits <= kind.precision - kind.scale)
+        return bool(digits <= type_.precision - type_.scale)
     # The engine's constants have more digits than Trino's; a value that does not fit is an error of its own.
     return bool(_T.is_decimal(source))
 
@@ -146,7 +146,7 @@ _FITS: Mapping[type[IcebergType], Callable[[pa.DataType, Any], bool]] = {
     IntegerType: lambda found, _: _whole(found, 32),
     LongType: lambda found, _: _whole(found, 64) or _is_wide_count(found),
     FloatType: _fits_number,
-    DoubleType: lambda found, kind: _fits_number(found, kind) or _T.is_float64(found),
+    DoubleType: lambda found, type_: _fits_number(found, type_) or _T.is_float64(found),
     DecimalType: _fits_decimal,
     StringType: lambda found, _: _T.is_string(found) or _T.is_large_string(found),
     BinaryType: _fits_bytes,

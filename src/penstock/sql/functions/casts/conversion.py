@@ -26,7 +26,7 @@ _NUMBERS = {*_INTEGERS, "decimal", "real", "double"}
 _MOMENTS = {"date", "timestamp", "timestamp with time zone"}
 _TIMES = {"time", "time with time zone"}
 
-_SKETCHES = frozenset(kind.name for kind in SKETCHES)
+_SKETCHES = frozenset(type_.name for type_ in SKETCHES)
 
 # The types that can be cast to a type, beside itself, NULL, and types that are not known.
 _SOURCES = {
@@ -101,7 +101,7 @@ def _converted(call: Call, value: exp.Expr, source: Type | None, target: Type) -
     elif name == "json":
         result = _as_json(call, value, source)
     elif name in {"array", "map", "row"}:
-        result = cast_nested(value, source, target, lambda inner, kind, to: convert(call, inner, kind, to))
+        result = cast_nested(value, source, target, lambda inner, type_, to: convert(call, inner, type_, to))
     elif name == "uuid":
         result = as_type(value, target)
     elif name in {"varbinary", "ipaddress"} or name in _SKETCHES:
@@ -225,7 +225,7 @@ def _nested_as_json(call: Call, value: exp.Expr, source: Type) -> exp.Expr:
         value,
         source,
         _json_inside(source),
-        lambda inner, kind, target: _as_json(call, inner, kind) if target == JSON else inner,
+        lambda inner, type_, target: _as_json(call, inner, type_) if target == JSON else inner,
     )
     return call_engine(f"trino_json_{source.name}", texts)
 
@@ -233,8 +233,8 @@ def _nested_as_json(call: Call, value: exp.Expr, source: Type) -> exp.Expr:
 def _row_as_json(call: Call, value: exp.Expr, source: Type) -> exp.Expr:
     """Return the object with a row's fields, which the engine's to_json writes in forms of its own."""
     pieces: list[exp.Expr] = [text("{")]
-    for at, (name, kind) in enumerate(zip(source.fields, source.inner, strict=True)):
-        field = _as_json(call, call_engine("struct_extract_at", value.copy(), integer(at + 1)), kind)
+    for at, (name, type_) in enumerate(zip(source.fields, source.inner, strict=True)):
+        field = _as_json(call, call_engine("struct_extract_at", value.copy(), integer(at + 1)), type_)
         pieces += [text(f"{',' if at else ''}{json.dumps(name or '')}:"), call_engine("trino_json_or_null", field)]
     whole = call_engine("concat", *pieces, text("}"))
     absent = exp.Is(this=exp.paren(value.copy()), expression=exp.Null())
@@ -245,11 +245,11 @@ def _json_inside(source: Type) -> Type:
     return Type(source.name, inner=(*source.inner[:-1], JSON))
 
 
-def _is_json_plain(kind: Type) -> bool:
-    """Return whether the engine's to_json has Trino's text for every value of ``kind``."""
-    if kind.name == "array":
-        return kind.element is not None and _is_json_plain(kind.element)
-    return kind.is_integer or kind.is_text or kind.name in {"boolean", "json", "unknown"}
+def _is_json_plain(type_: Type) -> bool:
+    """Return whether the engine's to_json has Trino's text for every value of ``type_``."""
+    if type_.name == "array":
+        return type_.element is not None and _is_json_plain(type_.element)
+    return type_.is_integer or type_.is_text or type_.name in {"boolean", "json", "unknown"}
 
 
 def _from_json(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
@@ -262,8 +262,8 @@ def _from_json(call: Call, value: exp.Expr, target: Type) -> exp.Expr:
 
 
 def _target(node: exp.Expr) -> Type | None:
-    kind = node.args.get("to")
-    return Type.of(kind) if isinstance(kind, exp.DataType) else None
+    type_ = node.args.get("to")
+    return Type.of(type_) if isinstance(type_, exp.DataType) else None
 
 
 def _cast(call: Call) -> exp.Expr:
@@ -286,9 +286,9 @@ ROWS: Sequence[Row] = [
 ]
 
 
-def _strict(pattern: str, cast: str, kind: str) -> str:
+def _strict(pattern: str, cast: str, type_: str) -> str:
     """Return the overload for text: what Java's parser refuses must not reach the engine's, which is more lenient."""
-    message = f"CAST(CAST('TRINO[INVALID_CAST_ARGUMENT] Cannot cast ''' || x || ''' to {kind}' AS INTEGER) AS {kind})"
+    message = f"CAST(CAST('TRINO[INVALID_CAST_ARGUMENT] Cannot cast ''' || x || ''' to {type_}' AS INTEGER) AS {type_})"
     return f"(x VARCHAR) AS CASE WHEN regexp_full_match(x, '{pattern}') THEN {cast} ELSE {message} END"
 
 
@@ -302,28 +302,28 @@ _TEXT_BOUND = (
 
 
 def _to_integer(name: str) -> Sequence[Macro]:
-    kind = name.upper()
+    type_ = name.upper()
     return [
-        Macro(f"trino_text_to_{name}", [_strict(_DIGITS, f"CAST(x AS {kind})", kind)]),
+        Macro(f"trino_text_to_{name}", [_strict(_DIGITS, f"CAST(x AS {type_})", type_)]),
         Macro(
             f"trino_to_{name}",
             [
                 f"(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_text_to_{name}(CAST(x AS VARCHAR)) "
-                f"WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN CAST(round(CAST(CAST(x AS VARCHAR) AS DOUBLE)) AS {kind}) "
-                f"ELSE CAST(x AS {kind}) END"
+                f"WHEN typeof(x) IN ('DOUBLE', 'FLOAT') THEN CAST(round(CAST(CAST(x AS VARCHAR) AS DOUBLE)) AS {type_}) "
+                f"ELSE CAST(x AS {type_}) END"
             ],
         ),
     ]
 
 
-def _to_other(name: str, kind: str, pattern: str, cast: str) -> Sequence[Macro]:
+def _to_other(name: str, type_: str, pattern: str, cast: str) -> Sequence[Macro]:
     return [
-        Macro(f"trino_text_to_{name}", [_strict(pattern, cast, kind)]),
+        Macro(f"trino_text_to_{name}", [_strict(pattern, cast, type_)]),
         Macro(
             f"trino_to_{name}",
             [
                 f"(x) AS CASE WHEN typeof(x) = 'VARCHAR' THEN trino_text_to_{name}(CAST(x AS VARCHAR)) "
-                f"ELSE CAST(x AS {kind}) END"
+                f"ELSE CAST(x AS {type_}) END"
             ],
         ),
     ]

@@ -57,15 +57,15 @@ def _has_texts(target: Type) -> bool:
     return target.name == "map" and target.inner[0] == VARCHAR
 
 
-def _described(kind: Type | None) -> str:
-    return json.dumps(_plain(kind))
+def _described(type_: Type | None) -> str:
+    return json.dumps(_plain(type_))
 
 
-def _plain(kind: Type | None) -> Any:
+def _plain(type_: Type | None) -> Any:
     """Return a type as JSON: its text, its name, its numbers, the types and the names inside."""
-    if kind is None:
+    if type_ is None:
         return ["unknown", "unknown", [], [], []]
-    return [str(kind), kind.name, list(kind.numbers), list(map(_plain, kind.inner)), list(kind.fields)]
+    return [str(type_), type_.name, list(type_.numbers), list(map(_plain, type_.inner)), list(type_.fields)]
 
 
 @lru_cache(maxsize=256)
@@ -89,58 +89,58 @@ class _Kind:
 
 
 def _scalar(value: str, described: str) -> str | None:
-    kind = _read(described)
+    type_ = _read(described)
     document = parse(value)
     if document is None:
         return None
     try:
-        converted = _leaf(kind)(document, kind)
+        converted = _leaf(type_)(document, type_)
     except (ValueError, InvalidOperation, OverflowError):
-        raise invalid(f"Cannot cast '{value[:_MAX_SHOWN]}' to {kind.words.upper()}", "INVALID_CAST_ARGUMENT") from None
+        raise invalid(f"Cannot cast '{value[:_MAX_SHOWN]}' to {type_.words.upper()}", "INVALID_CAST_ARGUMENT") from None
     except _OutOfRange:
-        raise invalid(f"Cannot cast input json to {kind.words.upper()}", "NUMERIC_VALUE_OUT_OF_RANGE") from None
+        raise invalid(f"Cannot cast input json to {type_.words.upper()}", "NUMERIC_VALUE_OUT_OF_RANGE") from None
     return converted if isinstance(converted, str) else json.dumps(converted)
 
 
 def _shaped(value: str, described: str) -> str:
-    kind = _read(described)
+    type_ = _read(described)
     try:
-        return _shape(parse(value), kind)
+        return _shape(parse(value), type_)
     except (ValueError, InvalidOperation, OverflowError) as error:
-        message = f"Cannot cast to {kind.words}. {error}\n{value[:_MAX_SHOWN]}"
+        message = f"Cannot cast to {type_.words}. {error}\n{value[:_MAX_SHOWN]}"
         raise invalid(message, "INVALID_CAST_ARGUMENT") from None
 
 
-def _shape(value: Any, kind: _Kind) -> str:
-    """Return the text of the document that the engine casts to ``kind`` as Trino casts ``value``."""
+def _shape(value: Any, type_: _Kind) -> str:
+    """Return the text of the document that the engine casts to ``type_`` as Trino casts ``value``."""
     if value is None:
         return "null"
-    if kind.name == "json":
+    if type_.name == "json":
         return write(value)
-    if kind.name == "array":
+    if type_.name == "array":
         if not isinstance(value, list):
             raise ValueError(f"Expected a json array, but got {_token(value)}")
-        return f"[{','.join(_shape(each, kind.inner[0]) for each in value)}]"
-    if kind.name == "map":
+        return f"[{','.join(_shape(each, type_.inner[0]) for each in value)}]"
+    if type_.name == "map":
         if not isinstance(value, dict):
             raise ValueError(f"Expected a json object, but got {_token(value)}")
-        return _object((_key(key, kind.inner[0]), _shape(each, kind.inner[1])) for key, each in value.items())
-    if kind.name == "row":
-        return _row(value, kind)
+        return _object((_key(key, type_.inner[0]), _shape(each, type_.inner[1])) for key, each in value.items())
+    if type_.name == "row":
+        return _row(value, type_)
     if isinstance(value, dict | list):
-        raise ValueError(f"Unexpected token when cast to {kind.words}: {_token(value)}")
+        raise ValueError(f"Unexpected token when cast to {type_.words}: {_token(value)}")
     try:
-        return _dumped(_leaf(kind)(value, kind))
+        return _dumped(_leaf(type_)(value, type_))
     except (ValueError, InvalidOperation, OverflowError, _OutOfRange):
-        raise ValueError(f"Cannot cast '{value}' to {kind.words}") from None
+        raise ValueError(f"Cannot cast '{value}' to {type_.words}") from None
 
 
-def _row(value: Any, kind: _Kind) -> str:
-    names = [name or f"field{at}" for at, name in enumerate(kind.fields)]
+def _row(value: Any, type_: _Kind) -> str:
+    names = [name or f"field{at}" for at, name in enumerate(type_.fields)]
     if isinstance(value, list):
         if len(value) != len(names):
             raise ValueError(f"Expected a json array of {len(names)} elements, but got {len(value)}")
-        return _object((name, _shape(each, inner)) for name, each, inner in zip(names, value, kind.inner, strict=True))
+        return _object((name, _shape(each, inner)) for name, each, inner in zip(names, value, type_.inner, strict=True))
     if not isinstance(value, dict):
         raise ValueError(f"Expected a json array or object, but got {_token(value)}")
     given: dict[str, Any] = {}
@@ -149,7 +149,7 @@ def _row(value: Any, kind: _Kind) -> str:
         if name.lower() in given and name.lower() in wanted:
             raise ValueError(f"Duplicate field: {name.lower()}")
         given[name.lower()] = each
-    return _object((name, _shape(given.get(name.lower()), inner)) for name, inner in zip(names, kind.inner, strict=True))
+    return _object((name, _shape(given.get(name.lower()), inner)) for name, inner in zip(names, type_.inner, strict=True))
 
 
 def _object(pairs: Iterable[tuple[str, str]]) -> str:
@@ -160,8 +160,8 @@ def _dumped(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _key(key: str, kind: _Kind) -> str:
-    value = _leaf(kind)(key, kind)
+def _key(key: str, type_: _Kind) -> str:
+    value = _leaf(type_)(key, type_)
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -169,7 +169,7 @@ def _token(value: Any) -> str:
     return "{" if isinstance(value, dict) else "[" if isinstance(value, list) else write(value)
 
 
-def _integer(value: Any, kind: _Kind) -> int:
+def _integer(value: Any, type_: _Kind) -> int:
     if isinstance(value, bool):
         whole = int(value)
     elif isinstance(value, Number) and not value.is_whole:
@@ -181,7 +181,7 @@ def _integer(value: Any, kind: _Kind) -> int:
         whole = int(value)
     else:
         raise ValueError(value)
-    if not -(1 << _BITS[kind.name] - 1) <= whole < 1 << _BITS[kind.name] - 1:
+    if not -(1 << _BITS[type_.name] - 1) <= whole < 1 << _BITS[type_.name] - 1:
         raise ValueError(value)
     return whole
 
@@ -201,8 +201,8 @@ def _real(value: Any, _: _Kind) -> float | str:
     return number if isfinite(number) else str(number).replace("inf", "Infinity").replace("nan", "NaN")
 
 
-def _decimal(value: Any, kind: _Kind) -> str:
-    precision, scale = kind.numbers
+def _decimal(value: Any, type_: _Kind) -> str:
+    precision, scale = type_.numbers
     if not isinstance(value, bool | str):
         raise ValueError(value)
     with localcontext() as context:
@@ -245,8 +245,8 @@ _LEAVES: Mapping[str, Callable[[Any, _Kind], Any]] = {
 """What a scalar of each type becomes; every other one is a text."""
 
 
-def _leaf(kind: _Kind) -> Callable[[Any, _Kind], Any]:
-    return _LEAVES.get(kind.name, _text)
+def _leaf(type_: _Kind) -> Callable[[Any, _Kind], Any]:
+    return _LEAVES.get(type_.name, _text)
 
 
 _PLAIN_INSIDE = {

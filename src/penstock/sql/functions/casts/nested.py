@@ -58,9 +58,9 @@ def _elements(value: exp.Expr, source: Type | None, target: Type | None, convert
 
 def _fields(value: exp.Expr, source: Type, target: Type, convert: Convert) -> exp.Expr:
     fields: list[exp.Expr] = []
-    for number, (kind, to) in enumerate(zip(source.inner, target.inner, strict=False), start=1):
+    for number, (type_, to) in enumerate(zip(source.inner, target.inner, strict=False), start=1):
         inner = call_engine("struct_extract_at", value.copy(), integer(number))
-        fields.append(inner if to is None else convert(inner, kind, to))
+        fields.append(inner if to is None else convert(inner, type_, to))
     row = call_engine("row", *fields)
     engine = engine_type(target)
     absent = exp.Is(this=exp.paren(value.copy(), copy=False), expression=exp.Null())

@@ -21,23 +21,23 @@ _NAMES = {
 }
 
 
-def only(name: str, shapes: Any, *kinds: int) -> Any:
-    """Return ``shapes`` if all are of one of the ``kinds``. Raises Trino's error for the function ``name``."""
-    _check(shapes, kinds, f"{name} only applies to {_listed(kinds)}.")
+def only(name: str, shapes: Any, *types: int) -> Any:
+    """Return ``shapes`` if all are of one of the ``types``. Raises Trino's error for the function ``name``."""
+    _check(shapes, types, f"{name} only applies to {_listed(types)}.")
     return shapes
 
 
-def only_spherical(name: str, shapes: Any, *kinds: int) -> None:
-    """Raise Trino's error unless all ``shapes``, which are on the sphere, are of one of the ``kinds``."""
-    _check(shapes, kinds, f"When applied to SphericalGeography inputs, {name} only supports {_listed(kinds)}.")
+def only_spherical(name: str, shapes: Any, *types: int) -> None:
+    """Raise Trino's error unless all ``shapes``, which are on the sphere, are of one of the ``types``."""
+    _check(shapes, types, f"When applied to SphericalGeography inputs, {name} only supports {_listed(types)}.")
 
 
-def _listed(kinds: tuple[int, ...]) -> str:
-    return " or ".join(name for kind, name in _NAMES.items() if kind in kinds)
+def _listed(types: tuple[int, ...]) -> str:
+    return " or ".join(name for type_, name in _NAMES.items() if type_ in types)
 
 
-def _check(shapes: Any, kinds: tuple[int, ...], message: str) -> None:
-    others = set(shapely.get_type_id(shapes).tolist()) - set(kinds)
+def _check(shapes: Any, types: tuple[int, ...], message: str) -> None:
+    others = set(shapely.get_type_id(shapes).tolist()) - set(types)
     if others:
         raise invalid(f"{message} Input type is: {_NAMES.get(min(others), 'OTHER')}")
 

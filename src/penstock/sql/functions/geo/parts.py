@@ -17,13 +17,13 @@ _TYPES = {"GeometryCollection": "ST_GeomCollection"}
 
 
 def _of(
-    name: str, returns: Type, body: Callable[..., Any], *kinds: int, also: Sequence[Type] = (), note: str = ""
+    name: str, returns: Type, body: Callable[..., Any], *types: int, also: Sequence[Type] = (), note: str = ""
 ) -> Function:
-    """Return a function of one shape, of one of the ``kinds`` if there are some, that is called row by row."""
+    """Return a function of one shape, of one of the ``types`` if there are some, that is called row by row."""
 
     def checked(shapes: Any, *others: Any) -> Any:
-        if kinds:
-            only(name, shapes, *kinds)
+        if types:
+            only(name, shapes, *types)
         return each(body)(shapes, *others)
 
     return Function(name, [GEOMETRY, *also], returns, checked, note=note)

@@ -139,10 +139,10 @@ def _is_shallow(value: bytes) -> bool:
                 open_counts.pop()
                 continue
             order = "<" if value[at] == 1 else ">"
-            kind = struct.unpack_from(f"{order}I", value, at + 1)[0]
-            at += 9 if kind & 0x20000000 else 5  # PostGIS' flag of a spatial reference
-            sizes = 8 * (2 + _further_dimensions(kind))
-            plain = (kind & 0xFFFF) % 1000
+            type_ = struct.unpack_from(f"{order}I", value, at + 1)[0]
+            at += 9 if type_ & 0x20000000 else 5  # PostGIS' flag of a spatial reference
+            sizes = 8 * (2 + _further_dimensions(type_))
+            plain = (type_ & 0xFFFF) % 1000
             if plain in _NESTED:
                 open_counts.append(struct.unpack_from(f"{order}I", value, at)[0])
                 at += 4
@@ -157,20 +157,20 @@ def _is_shallow(value: bytes) -> bool:
     return True
 
 
-def _further_dimensions(kind: int) -> int:
-    flags = bool(kind & 0x80000000) + bool(kind & 0x40000000)
-    return flags or (0, 1, 1, 2)[min((kind & 0xFFFF) // 1000, 3)]
+def _further_dimensions(type_: int) -> int:
+    flags = bool(type_ & 0x80000000) + bool(type_ & 0x40000000)
+    return flags or (0, 1, 1, 2)[min((type_ & 0xFFFF) // 1000, 3)]
 
 
-def _end(value: bytes, at: int, order: str, kind: int, size: int) -> int:
+def _end(value: bytes, at: int, order: str, type_: int, size: int) -> int:
     """Return where a point, a line or a polygon ends; ``size`` is that of a point."""
-    if kind == 1:
+    if type_ == 1:
         return at + size
     (count,) = struct.unpack_from(f"{order}I", value, at)
     at += 4
-    if kind == 2:
+    if type_ == 2:
         return at + int(count) * size
-    for _ in range(count if kind == 3 else 0):
+    for _ in range(count if type_ == 3 else 0):
         (points,) = struct.unpack_from(f"{order}I", value, at)
         at += 4 + points * size
     return at

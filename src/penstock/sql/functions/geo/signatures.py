@@ -69,12 +69,12 @@ def rows(functions: Sequence[Function]) -> Iterator[Row]:
 def definitions(functions: Sequence[Function]) -> Iterator[ArrowFunction]:
     """Yield the engine's function for each of ``functions``."""
     for function in functions:
-        parameters = [_engine(kind) for kind in function.parameters]
+        parameters = [_engine(type_) for type_ in function.parameters]
         yield ArrowFunction(function.engine, parameters, _engine(function.returns), _over_columns(function))
 
 
-def _engine(kind: Type) -> str:
-    text = engine_type(kind)
+def _engine(type_: Type) -> str:
+    text = engine_type(type_)
     assert text is not None
     return text
 
@@ -90,7 +90,7 @@ def _row(name: str, overloads: Sequence[Function]) -> Row:
         function = found(call.types)
         if function is None:
             raise call.unexpected(", ".join(each.shown for each in overloads))
-        if any(kind is None and wanted in _HELD for kind, wanted in zip(call.types, function.parameters, strict=True)):
+        if any(type_ is None and wanted in _HELD for type_, wanted in zip(call.types, function.parameters, strict=True)):
             raise call.wrong(
                 f"{name} is not supported for a value whose type is not known.",
                 code="NOT_SUPPORTED",
@@ -126,7 +126,7 @@ def _argument(value: exp.Expr, given: Type | None, wanted: Type) -> exp.Expr:
 
 
 def _over_columns(function: Function) -> Callable[..., pa.Array]:
-    first, *others = (_READS[kind.name] for kind in function.parameters)
+    first, *others = (_READS[type_.name] for type_ in function.parameters)
     reads = [function.reads or first, *others]
     write = _WRITES[function.returns.name]
 
@@ -154,8 +154,8 @@ def _over_columns(function: Function) -> Callable[..., pa.Array]:
 
 def _reason(error: Exception) -> str:
     """Return GEOS's message without the name of its class."""
-    kind, _, reason = str(error).partition(": ")
-    return (reason if kind.endswith("Exception") else str(error)).splitlines()[0]
+    type_, _, reason = str(error).partition(": ")
+    return (reason if type_.endswith("Exception") else str(error)).splitlines()[0]
 
 
 def _numbers(column: pa.Array) -> Any:
@@ -198,8 +198,8 @@ def _pairs(rows: Sequence[tuple[Any, Any] | None]) -> pa.Array:
     return pa.StructArray.from_arrays(fields, names=["field0", "field1"], mask=missing)
 
 
-def _plain(kind: pa.DataType) -> Callable[[Any], pa.Array]:
-    return lambda values: pa.array(values, kind)
+def _plain(type_: pa.DataType) -> Callable[[Any], pa.Array]:
+    return lambda values: pa.array(values, type_)
 
 
 _WRITES: Mapping[str, Callable[[Any], pa.Array]] = {

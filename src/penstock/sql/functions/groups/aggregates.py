@@ -25,8 +25,8 @@ def _plain(name: str, engine: str, returns: object, accepts: Callable[[Type], bo
     """Return the row of an aggregate that is the engine's ``engine``."""
 
     def write(call: Call) -> exp.Expr:
-        for kind in call.types:
-            if accepts is not None and kind is not None and kind.name != "unknown" and not accepts(kind):
+        for type_ in call.types:
+            if accepts is not None and type_ is not None and type_.name != "unknown" and not accepts(type_):
                 raise call.unexpected(f"{name} of another type")
         return call.engine(engine, *call.arguments)
 
@@ -41,56 +41,56 @@ def _first(types: Types) -> Type | None:
 
 
 def _sum_type(types: Types) -> Type | None:
-    kind = types[0]
-    if kind is None or kind.is_floating or kind.name.startswith("interval"):
-        return kind
-    if kind.is_integer:
+    type_ = types[0]
+    if type_ is None or type_.is_floating or type_.name.startswith("interval"):
+        return type_
+    if type_.is_integer:
         return BIGINT
-    return Type.decimal(38, kind.numbers[1]) if kind.name == "decimal" else None
+    return Type.decimal(38, type_.numbers[1]) if type_.name == "decimal" else None
 
 
 def _sum(call: Call) -> exp.Expr:
-    kind = call.known_type()
+    type_ = call.known_type()
     value = call.arguments[0]
-    if kind.name.startswith("interval"):
-        return _of_interval(call, kind, "sum")
-    if kind.name == "unknown":
+    if type_.name.startswith("interval"):
+        return _of_interval(call, type_, "sum")
+    if type_.name == "unknown":
         return call.engine("sum", cast_to(value, "BIGINT"))
-    if not kind.is_number:
+    if not type_.is_number:
         raise call.unexpected("sum(bigint), sum(decimal(p,s)), sum(double), sum(real)")
     # The engine's sum of integers has 128 bits, of reals 64.
     return as_type(call.engine("sum", value), _sum_type(call.types))
 
 
-def _of_interval(call: Call, kind: Type, engine: str) -> exp.Expr:
-    macro = "trino_months" if kind.name == _MONTHS else "trino_micros"
+def _of_interval(call: Call, type_: Type, engine: str) -> exp.Expr:
+    macro = "trino_months" if type_.name == _MONTHS else "trino_micros"
     total = call.engine(engine, call_engine(macro, call.arguments[0]))
-    return call_engine("to_months" if kind.name == _MONTHS else "trino_of_micros", cast_to(total, "BIGINT"))
+    return call_engine("to_months" if type_.name == _MONTHS else "trino_of_micros", cast_to(total, "BIGINT"))
 
 
 def _avg_type(types: Types) -> Type | None:
-    kind = types[0]
-    return DOUBLE if kind is not None and (kind.is_integer or kind.name == "unknown") else kind
+    type_ = types[0]
+    return DOUBLE if type_ is not None and (type_.is_integer or type_.name == "unknown") else type_
 
 
 def _avg(call: Call) -> exp.Expr:
-    kind = call.known_type()
+    type_ = call.known_type()
     value = call.arguments[0]
-    if kind.name.startswith("interval"):
-        return _of_interval(call, kind, "avg")
-    if kind.name == "decimal":
-        return _avg_decimal(call, kind)
-    if kind.name == "unknown":
+    if type_.name.startswith("interval"):
+        return _of_interval(call, type_, "avg")
+    if type_.name == "decimal":
+        return _avg_decimal(call, type_)
+    if type_.name == "unknown":
         return call.engine("avg", cast_to(value, "DOUBLE"))
-    if not kind.is_number:
+    if not type_.is_number:
         raise call.unexpected("avg(decimal(p,s)), avg(double), avg(real)")
     return as_type(call.engine("avg", cast_to(value, "DOUBLE")), _avg_type(call.types))
 
 
-def _avg_decimal(call: Call, kind: Type) -> exp.Expr:
+def _avg_decimal(call: Call, type_: Type) -> exp.Expr:
     """Divide the sum of the unscaled integers by their number, and round half away from zero."""
-    precision, scale = decimal_of(kind).numbers
-    value = as_type(call.arguments[0], kind)
+    precision, scale = decimal_of(type_).numbers
+    value = as_type(call.arguments[0], type_)
     if precision + scale + _ROW_DIGITS <= _MAX_DIGITS:
         # The engine sums decimals faster than integers of 128 bits.
         total = cast_to(_unscaled(call.engine("sum", value), scale), "HUGEINT")
@@ -103,7 +103,7 @@ def _avg_decimal(call: Call, kind: Type) -> exp.Expr:
     mean: exp.Expr = cast_to(call_engine("trino_mean", total, count), "DECIMAL(38,0)")
     if scale:
         mean = exp.Paren(this=exp.Mul(this=mean, expression=cast_to(text(f"1e-{scale}"), f"DECIMAL({scale + 1},{scale})")))
-    return as_type(mean, kind)
+    return as_type(mean, type_)
 
 
 def _unscaled(value: exp.Expr, scale: int) -> exp.Expr:
@@ -120,17 +120,17 @@ def _without_nan(value: exp.Expr) -> exp.Expr:
 
 def _extreme(name: str) -> Row:
     def write(call: Call) -> exp.Expr:
-        kind = call.known_type()
-        if kind.name in {"map", "json"}:
+        type_ = call.known_type()
+        if type_.name in {"map", "json"}:
             raise call.unexpected(f"{name}(E) of a type that can be ordered")
         value = call.arguments[0]
         if len(call.arguments) == 1:
-            if name == "max" and kind.is_floating:
+            if name == "max" and type_.is_floating:
                 # NaN is no maximum, unless there is nothing else. The engine takes it for the greatest number.
                 numbers, anything = call.engine(name, _without_nan(value)), call.engine(name, value.copy())
                 return call_engine("coalesce", numbers, anything)
             return call.engine(name, value)
-        if name == "max" and kind.is_floating:
+        if name == "max" and type_.is_floating:
             raise call.wrong("max(x, n) is not supported for floating point numbers.", code="NOT_SUPPORTED")
         return call.engine(name, value, _count(call, 1))
 
@@ -155,10 +155,10 @@ def _count(call: Call, number: int) -> exp.Expr:
 def _by(name: str, engine: str) -> Row:
     def write(call: Call) -> exp.Expr:
         value, order = call.arguments[:2]
-        kind = call.known_type(1)
-        if kind.is_floating and name == "max_by":
+        type_ = call.known_type(1)
+        if type_.is_floating and name == "max_by":
             order = call_engine("trino_nan_first", order)
-        if kind.name == "timestamp with time zone":
+        if type_.name == "timestamp with time zone":
             order = instant(order)
         # In a row, since the engine passes over values that are NULL.
         row = call_engine("row", value)
@@ -187,8 +187,8 @@ def _count_if(call: Call) -> exp.Expr:
 
 def _approx_distinct(call: Call) -> exp.Expr:
     value = call.arguments[0]
-    kind = call.types[0]
-    if kind is not None and kind.name == "timestamp with time zone":
+    type_ = call.types[0]
+    if type_ is not None and type_.name == "timestamp with time zone":
         value = instant(value)
     distinct = Call(
         name=call.name, arguments=[value], types=call.types[:1], node=call.node, distinct=True, around=call.around
@@ -198,8 +198,8 @@ def _approx_distinct(call: Call) -> exp.Expr:
 
 def _bitwise(name: str, engine: str) -> Row:
     def write(call: Call) -> exp.Expr:
-        kind = call.types[0]
-        if kind is not None and not kind.is_integer and kind.name != "unknown":
+        type_ = call.types[0]
+        if type_ is not None and not type_.is_integer and type_.name != "unknown":
             raise call.unexpected(f"{name}(bigint)")
         return call.engine(engine, cast_to(call.arguments[0], "BIGINT"))
 
@@ -211,8 +211,8 @@ def _bitwise(name: str, engine: str) -> Row:
 
 def _statistic(name: str, engine: str, count: int = 1, finite: bool = False) -> Row:
     def write(call: Call) -> exp.Expr:
-        for kind in call.types:
-            if kind is not None and not kind.is_number and kind.name != "unknown":
+        for type_ in call.types:
+            if type_ is not None and not type_.is_number and type_.name != "unknown":
                 raise call.unexpected(f"{name}({', '.join(['double'] * count)})")
         result = call.engine(engine, *(cast_to(each, "DOUBLE") for each in call.arguments))
         return call_engine("trino_finite", result) if finite else result
@@ -231,8 +231,8 @@ def _entropy(call: Call) -> exp.Expr:
     return call_engine("trino_entropy", total, call.engine("sum", call_engine("trino_entropy_term", value.copy())))
 
 
-def _is_boolean(kind: Type) -> bool:
-    return kind == BOOLEAN
+def _is_boolean(type_: Type) -> bool:
+    return type_ == BOOLEAN
 
 
 ROWS: Sequence[Row] = [

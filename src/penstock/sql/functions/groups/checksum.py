@@ -26,11 +26,11 @@ _TEXTS = frozenset({"varchar", "varbinary"})
 
 
 def _write(call: Call) -> exp.Expr:
-    kind = call.types[0]
-    hashed = _hash(call.arguments[0], kind) if kind is not None else None
+    type_ = call.types[0]
+    hashed = _hash(call.arguments[0], type_) if type_ is not None else None
     if hashed is None:
         raise call.wrong(
-            f"checksum of {kind or 'a value whose type is not known'} is not supported.",
+            f"checksum of {type_ or 'a value whose type is not known'} is not supported.",
             code="NOT_SUPPORTED",
             remedy="CAST it to a number, a date, a timestamp or a text.",
         )
@@ -39,21 +39,21 @@ def _write(call: Call) -> exp.Expr:
     return call_engine("trino_checksum", cast_to(total, "VARCHAR"))
 
 
-def _hash(value: exp.Expr, kind: Type) -> exp.Expr | None:
+def _hash(value: exp.Expr, type_: Type) -> exp.Expr | None:
     """Return Trino's hash of a value; None if its type has none here."""
-    if kind.name in _TEXTS:
-        return call_engine("trino_hash_bytes", value if kind.name == "varbinary" else call_engine("encode", value))
-    if kind.is_integer or kind.name in {"boolean", "unknown"}:
+    if type_.name in _TEXTS:
+        return call_engine("trino_hash_bytes", value if type_.name == "varbinary" else call_engine("encode", value))
+    if type_.is_integer or type_.name in {"boolean", "unknown"}:
         number = cast_to(value, "BIGINT")
-    elif kind.name == "date":
+    elif type_.name == "date":
         epoch = cast_to(text("1970-01-01"), "DATE")
         number = cast_to(call_engine("date_diff", text("day"), epoch, value), "BIGINT")
-    elif kind.name == "timestamp":
+    elif type_.name == "timestamp":
         number = call_engine("epoch_us", value)
-    elif kind.name == "decimal" and kind.numbers[0] <= _SHORT:
-        number = cast_to(exp.Mul(this=exp.paren(value.copy()), expression=integer(10 ** kind.numbers[1])), "BIGINT")
-    elif kind.is_floating:
-        return call_engine(f"trino_hash_{kind.name}", value)
+    elif type_.name == "decimal" and type_.numbers[0] <= _SHORT:
+        number = cast_to(exp.Mul(this=exp.paren(value.copy()), expression=integer(10 ** type_.numbers[1])), "BIGINT")
+    elif type_.is_floating:
+        return call_engine(f"trino_hash_{type_.name}", value)
     else:
         return None
     return call_engine("trino_hash_long", number)

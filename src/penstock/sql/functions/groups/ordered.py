@@ -21,8 +21,8 @@ _LONGER = f"Concatenated string has the length in bytes larger than the maximum 
 
 
 def _percentile(call: Call) -> exp.Expr:
-    kind = call.types[0]
-    if kind is None:
+    type_ = call.types[0]
+    if type_ is None:
         raise call.wrong(
             f"{call.name} is not supported for a value whose type is not known.",
             code="NOT_SUPPORTED",
@@ -34,11 +34,11 @@ def _percentile(call: Call) -> exp.Expr:
         raise call.unexpected("approx_percentile(bigint, double), approx_percentile(double, double)")
     wanted = call.types[at]
     many = wanted is not None and wanted.name == "array"
-    engine = "BIGINT" if kind.is_integer else "FLOAT" if kind.name == "real" else "DOUBLE"
+    engine = "BIGINT" if type_.is_integer else "FLOAT" if type_.name == "real" else "DOUBLE"
     percentage = cast_to(call.arguments[at], "DOUBLE[]" if many else "DOUBLE")
     if at == 1:
         return call.engine("quantile_disc", cast_to(call.arguments[0], engine), percentage)
-    held = "BIGINT" if kind.is_integer else "DOUBLE"
+    held = "BIGINT" if type_.is_integer else "DOUBLE"
     pair = call_engine("row", cast_to(call.arguments[0], held), cast_to(call.arguments[1], "DOUBLE"))
     pairs = cast_to(call.engine("list", pair), f"STRUCT(x {held}, w DOUBLE)[]")
     # One value of a group: the percentages are the same in all of its rows.
@@ -55,10 +55,10 @@ def _percentage(types: Types) -> int:
 
 
 def _percentile_type(types: Types) -> Type | None:
-    kind = types[0]
-    if kind is None:
+    type_ = types[0]
+    if type_ is None:
         return None
-    one = BIGINT if kind.is_integer else kind if kind.name == "real" else DOUBLE
+    one = BIGINT if type_.is_integer else type_ if type_.name == "real" else DOUBLE
     wanted = types[_percentage(types)] if len(types) > 1 else None
     return Type.array(one) if wanted is not None and wanted.name == "array" else one
 
@@ -83,9 +83,9 @@ def _weighted(pairs: list[dict[str, Any] | None], shares: list[float | None]) ->
 
 def _listagg(call: Call) -> exp.Expr:
     node = call.node
-    kind = call.types[0]
-    if kind is not None and not kind.is_text and kind.name != "unknown":
-        raise call.wrong(f"Expected expression of varchar, but it has {kind} type", code="TYPE_MISMATCH", remedy="CAST it.")
+    type_ = call.types[0]
+    if type_ is not None and not type_.is_text and type_.name != "unknown":
+        raise call.wrong(f"Expected expression of varchar, but it has {type_} type", code="TYPE_MISMATCH", remedy="CAST it.")
     value, order = node.this, []
     if isinstance(value, exp.Order):
         value, order = value.this, value.expressions
@@ -149,11 +149,11 @@ DEFINITIONS: Sequence[Definition] = [
     ArrowFunction("trino_listagg_cut", ["VARCHAR[]", "VARCHAR", "VARCHAR", "BOOLEAN"], "VARCHAR", each_row("VARCHAR", _cut)),
     *(
         ArrowFunction(
-            f"trino_weighted_{kind.lower()}",
-            [_PAIRS.format(kind), "DOUBLE[]"],
-            f"{kind}[]",
-            each_row(f"{kind}[]", _weighted),
+            f"trino_weighted_{type_.lower()}",
+            [_PAIRS.format(type_), "DOUBLE[]"],
+            f"{type_}[]",
+            each_row(f"{type_}[]", _weighted),
         )
-        for kind in ("BIGINT", "DOUBLE")
+        for type_ in ("BIGINT", "DOUBLE")
     ),
 ]

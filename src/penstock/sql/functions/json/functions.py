@@ -37,8 +37,8 @@ __all__ = ["DEFINITIONS", "ROWS"]
 
 
 def _check_text(call: Call) -> None:
-    kind = call.types[0]
-    if kind is not None and kind.name not in {"varchar", "char", "json", "unknown"}:
+    type_ = call.types[0]
+    if type_ is not None and type_.name not in {"varchar", "char", "json", "unknown"}:
         raise call.unexpected(f"{call.name}(json, varchar)")
 
 
@@ -68,11 +68,11 @@ def _literal(call: Call) -> exp.Expr:
 
 
 def _contains(call: Call) -> exp.Expr:
-    kind = call.types[1]
-    if kind is None or not (kind.is_text or kind.name == "boolean" or kind.is_integer or kind.name == "double"):
+    type_ = call.types[1]
+    if type_ is None or not (type_.is_text or type_.name == "boolean" or type_.is_integer or type_.name == "double"):
         raise call.unexpected("json_array_contains(json, bigint, boolean, double or varchar)")
-    value = convert(call, call.arguments[1], kind, VARCHAR)
-    family = "string" if kind.is_text else "integer" if kind.is_integer else kind.name
+    value = convert(call, call.arguments[1], type_, VARCHAR)
+    family = "string" if type_.is_text else "integer" if type_.is_integer else type_.name
     return call_engine("trino_json_array_contains", call.arguments[0], value, text(family))
 
 

@@ -74,8 +74,8 @@ class _Reader:
             token = _TOKEN.match(path, at)
             if token is None:
                 raise self._wrong()
-            kind = str(token.lastgroup)
-            self._tokens.append((kind, token[kind]))
+            type_ = str(token.lastgroup)
+            self._tokens.append((type_, token[type_]))
             at = token.end()
         self._at = 0
 
@@ -93,8 +93,8 @@ class _Reader:
         return self._tokens[at] if at < len(self._tokens) else ("end", "")
 
     def _accept(self, *texts: str) -> str | None:
-        kind, text = self._peek()
-        if kind in {"sign", "name"} and text in texts:
+        type_, text = self._peek()
+        if type_ in {"sign", "name"} and text in texts:
             self._at += 1
             return text
         return None
@@ -140,9 +140,9 @@ class _Reader:
                 return step
 
     def _primary(self) -> _Step:
-        kind, text = self._peek()
+        type_, text = self._peek()
         self._at += 1
-        if text == "(" and kind == "sign":
+        if text == "(" and type_ == "sign":
             inner = self._sum()
             self._expect(")")
             return inner
@@ -151,19 +151,19 @@ class _Reader:
             self._at += 1
             self.variables.append(name)
             return lambda context: context.variables.get(name, [])
-        step = _VARIABLES.get(text) if kind != "string" else None
-        if step is None and kind in {"number", "string"}:
-            step = _constant(Decimal(text) if kind == "number" else _string(text))
+        step = _VARIABLES.get(text) if type_ != "string" else None
+        if step is None and type_ in {"number", "string"}:
+            step = _constant(Decimal(text) if type_ == "number" else _string(text))
         if step is None:
             raise self._wrong()
         return step
 
     def _key(self) -> str:
-        kind, text = self._peek()
-        if kind not in {"name", "string"}:
+        type_, text = self._peek()
+        if type_ not in {"name", "string"}:
             raise self._wrong()
         self._at += 1
-        return _string(text) if kind == "string" else text
+        return _string(text) if type_ == "string" else text
 
     def _member(self, step: _Step) -> _Step:
         if self._accept("*"):

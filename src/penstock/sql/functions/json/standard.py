@@ -31,11 +31,11 @@ _MULTIPLE = "JSON path found multiple items"
 
 
 def _document(call: Call) -> exp.Expr:
-    value, kind = call.arguments[0], call.types[0]
-    if kind is not None and kind.name == "varbinary":
+    value, type_ = call.arguments[0], call.types[0]
+    if type_ is not None and type_.name == "varbinary":
         return call_engine("trino_json_decoded", value)
-    if kind is not None and not (kind.is_text or kind.name in {"json", "unknown"}):
-        raise call.wrong(f"Cannot read input of type {kind} as JSON using formatting JSON", code="TYPE_MISMATCH")
+    if type_ is not None and not (type_.is_text or type_.name in {"json", "unknown"}):
+        raise call.wrong(f"Cannot read input of type {type_} as JSON using formatting JSON", code="TYPE_MISMATCH")
     return value
 
 
@@ -68,18 +68,18 @@ def _parameters(call: Call, options: JsonOptions) -> exp.Expr:
     return call_engine("trino_json_array_text", exp.Array(expressions=items)) if items else text("[]")
 
 
-def _item(call: Call, value: exp.Expr, kind: Type | None, *, is_json: bool, checked: bool = True) -> exp.Expr:
+def _item(call: Call, value: exp.Expr, type_: Type | None, *, is_json: bool, checked: bool = True) -> exp.Expr:
     """Return the JSON text of a value."""
-    if is_json or (kind is not None and kind.name == "json"):
-        if kind is not None and kind.name == "varbinary":
+    if is_json or (type_ is not None and type_.name == "json"):
+        if type_ is not None and type_.name == "varbinary":
             value = call_engine("trino_json_decoded", value)
         value = exp.cast(value, "VARCHAR")
         return exp.paren(exp.DPipe(this=text(_UNCHECKED), expression=value), copy=False) if checked else value
-    if kind is None or kind.inner:
+    if type_ is None or type_.inner:
         raise call.wrong(f"{call.name}: values are numbers, text, booleans or JSON functions.", code="NOT_SUPPORTED")
-    if kind.is_number or kind.name == "boolean":
-        return exp.cast(convert(call, value, kind, JSON), "VARCHAR")
-    return call_engine("trino_json_string", convert(call, value, kind, VARCHAR))
+    if type_.is_number or type_.name == "boolean":
+        return exp.cast(convert(call, value, type_, JSON), "VARCHAR")
+    return call_engine("trino_json_string", convert(call, value, type_, VARCHAR))
 
 
 @lru_cache(maxsize=256)
@@ -106,18 +106,18 @@ def _failed(error: ValueError) -> ValueError:
     return invalid("conversion to JSON failed: the text is not JSON", "JSON_INPUT_CONVERSION_ERROR")
 
 
-def _returned(call: Call, value: exp.Expr, kind: Type | None) -> exp.Expr:
+def _returned(call: Call, value: exp.Expr, type_: Type | None) -> exp.Expr:
     """Return the text of a JSON function in the type of its RETURNING."""
-    if kind is None or kind.name not in _OUTPUTS:
-        raise call.wrong(f"Cannot output JSON value as {kind} using formatting JSON", code="TYPE_MISMATCH")
-    if kind.name == "varbinary":
+    if type_ is None or type_.name not in _OUTPUTS:
+        raise call.wrong(f"Cannot output JSON value as {type_} using formatting JSON", code="TYPE_MISMATCH")
+    if type_.name == "varbinary":
         return call_engine("encode", value)
-    return value if kind == VARCHAR else convert(call, value, VARCHAR, kind)
+    return value if type_ == VARCHAR else convert(call, value, VARCHAR, type_)
 
 
 def _returns(node: exp.Expr) -> Type | None:
-    kind = options_of(node).returning
-    return Type.of(kind) if kind is not None else VARCHAR
+    type_ = options_of(node).returning
+    return Type.of(type_) if type_ is not None else VARCHAR
 
 
 # json_exists
@@ -142,31 +142,31 @@ def _exists_in(value: str, path: str, parameters: str, on_error: str) -> bool | 
 
 
 def _value(call: Call) -> exp.Expr:
-    options, kind = options_of(call.node), _returns(call.node)
-    if kind is None or kind.inner:
+    options, type_ = options_of(call.node), _returns(call.node)
+    if type_ is None or type_.inner:
         raise call.wrong("json_value: this type of RETURNING is not supported.", code="NOT_SUPPORTED")
     arguments = [_document(call), _path(call, options), _parameters(call, options), text(options.on_error or "NULL")]
     state = call_engine("trino_json_value_state", *arguments)
     value = call_engine("trino_json_value", *(each.copy() for each in arguments[:3]))
-    converted = value if kind == VARCHAR else convert(call, value, VARCHAR, kind)
-    error = _given(call, options, "ERROR", kind)
-    if kind != VARCHAR and options.on_error != "ERROR":
+    converted = value if type_ == VARCHAR else convert(call, value, VARCHAR, type_)
+    error = _given(call, options, "ERROR", type_)
+    if type_ != VARCHAR and options.on_error != "ERROR":
         converted = call_engine("try", converted)
         if not isinstance(error, exp.Null):
             converted = call_engine("coalesce", converted, error.copy())
     branches = [
-        exp.If(this=text("EMPTY"), true=_given(call, options, "EMPTY", kind)),
+        exp.If(this=text("EMPTY"), true=_given(call, options, "EMPTY", type_)),
         exp.If(this=text("ERROR"), true=error),
         exp.If(this=text("NULL"), true=exp.Null()),
     ]
     return exp.Paren(this=exp.Case(this=state, ifs=branches, default=converted))
 
 
-def _given(call: Call, options: JsonOptions, when: str, kind: Type) -> exp.Expr:
+def _given(call: Call, options: JsonOptions, when: str, type_: Type) -> exp.Expr:
     """Return what json_value gives ON EMPTY or ON ERROR."""
     number = options.defaults.get(when)
     if number is not None:
-        return convert(call, call.arguments[number], call.types[number], kind)
+        return convert(call, call.arguments[number], call.types[number], type_)
     if (options.on_empty if when == "EMPTY" else options.on_error) == "ERROR":
         return call_engine("trino_json_path_error", text(when))
     return exp.Null()
@@ -238,8 +238,8 @@ def _instead(behaviour: str, what: str) -> str | None:
 def _array(call: Call) -> exp.Expr:
     options = options_of(call.node)
     items = []
-    for value, kind, is_json in zip(call.arguments, call.types, options.is_json, strict=True):
-        item = _item(call, value, kind, is_json=is_json)
+    for value, type_, is_json in zip(call.arguments, call.types, options.is_json, strict=True):
+        item = _item(call, value, type_, is_json=is_json)
         items.append(call_engine("coalesce", item, text("null")) if options.on_null == "NULL" else item)
     listed = exp.cast(exp.Array(expressions=items), "VARCHAR[]")
     return _returned(call, call_engine("trino_json_array_text", listed), _returns(call.node))
@@ -249,9 +249,9 @@ def _object(call: Call) -> exp.Expr:
     options = options_of(call.node)
     names, values = [], []
     for at in range(0, len(call.arguments), 2):
-        kind = call.types[at]
-        if kind is not None and not kind.is_text and kind.name != "unknown":
-            raise call.wrong(f"Invalid type of JSON object key: {kind}", code="TYPE_MISMATCH")
+        type_ = call.types[at]
+        if type_ is not None and not type_.is_text and type_.name != "unknown":
+            raise call.wrong(f"Invalid type of JSON object key: {type_}", code="TYPE_MISMATCH")
         names.append(exp.cast(call.arguments[at], "VARCHAR"))
         values.append(_item(call, call.arguments[at + 1], call.types[at + 1], is_json=options.is_json[at + 1]))
     if options.unique_keys and any(options.is_json):

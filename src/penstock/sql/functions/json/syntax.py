@@ -68,9 +68,9 @@ def _format(parser: Any) -> bool:
 def _returning(parser: Any) -> exp.DataType | None:
     if not parser._match_text_seq("RETURNING"):
         return None
-    kind = parser._parse_types()
+    type_ = parser._parse_types()
     _format(parser)
-    return kind if isinstance(kind, exp.DataType) else parser.raise_error("Expecting a type")
+    return type_ if isinstance(type_, exp.DataType) else parser.raise_error("Expecting a type")
 
 
 def _call(parser: Any, name: str, read: Callable[[Any, list[exp.Expr | None], list[bool]], dict[str, Any]]) -> exp.Expr:

@@ -32,9 +32,9 @@ _LATER = "Athena engine version 3 has no such function"
 _PLAIN = frozenset({"varchar", "char", "tinyint", "smallint", "integer", "bigint", "boolean", "decimal", "date", "unknown"})
 
 
-def element(kind: Type | None) -> Type | None:
+def element(type_: Type | None) -> Type | None:
     """Return the type of an array's elements."""
-    return kind.element if kind is not None and kind.name == "array" else None
+    return type_.element if type_ is not None and type_.name == "array" else None
 
 
 def _first(types: Types) -> Type | None:
@@ -70,14 +70,14 @@ def _of_element(name: str, macro: str, returns: Returns) -> Row:
 
 def _sought(call: Call, macro: str) -> exp.Expr:
     _check_element(call)
-    kind = call.types[1]
-    is_floating = kind is not None and kind.is_floating and not isinstance(call.arguments[1].unnest(), exp.Literal)
+    type_ = call.types[1]
+    is_floating = type_ is not None and type_.is_floating and not isinstance(call.arguments[1].unnest(), exp.Literal)
     return call_engine(f"{macro}_floating" if is_floating else macro, *call.arguments)
 
 
 def _contains(call: Call) -> exp.Expr:
-    kind, sought = call.types
-    if sought is not None and sought.name == "ipaddress" and (kind is None or kind.is_text or kind.name == "unknown"):
+    type_, sought = call.types
+    if sought is not None and sought.name == "ipaddress" and (type_ is None or type_.is_text or type_.name == "unknown"):
         return call_engine("trino_network_contains", *call.arguments)
     return _sought(call, "trino_contains")
 
@@ -198,20 +198,20 @@ def _join(call: Call) -> exp.Expr:
 
 def _subscript(call: Call) -> exp.Expr:
     base, index = call.node.this, call.node.expressions[0]
-    kind = call.types[0]
-    if kind is not None and kind.name == "map":
+    type_ = call.types[0]
+    if type_ is not None and type_.name == "map":
         return call_engine("trino_map_subscript", base, index)
-    if kind is not None and kind.name == "row":
+    if type_ is not None and type_.name == "row":
         if not (isinstance(index, exp.Literal) and index.name.isdigit()):
             raise call.wrong("Subscript expression on ROW requires a constant index", code="EXPRESSION_NOT_CONSTANT")
-        if not 0 < int(index.name) <= len(kind.inner):
+        if not 0 < int(index.name) <= len(type_.inner):
             raise call.wrong(
                 f"Invalid subscript index: {index.name}. ROW indices start at 1", code="INVALID_FUNCTION_ARGUMENT"
             )
         return call_engine("struct_extract_at", base, index)
-    if kind is not None and kind.name != "array":
-        raise call.wrong(f"Cannot use {kind} for subscript of {call.types[1]}", code="TYPE_MISMATCH")
-    if kind is None:
+    if type_ is not None and type_.name != "array":
+        raise call.wrong(f"Cannot use {type_} for subscript of {call.types[1]}", code="TYPE_MISMATCH")
+    if type_ is None:
         raise call.wrong(
             "The type of what [] is applied to is not known.",
             code="NOT_SUPPORTED",
@@ -225,10 +225,10 @@ def _subscripted(types: Types) -> Type | None:
 
 
 def _element_at(call: Call) -> exp.Expr:
-    kind = call.types[0]
-    if kind is None or kind.name not in {"array", "map", "unknown"}:
+    type_ = call.types[0]
+    if type_ is None or type_.name not in {"array", "map", "unknown"}:
         raise call.unexpected("element_at(array(T), bigint), element_at(map(K, V), K)")
-    return call_engine("map_extract_value" if kind.name == "map" else "trino_element_at", *call.arguments)
+    return call_engine("map_extract_value" if type_.name == "map" else "trino_element_at", *call.arguments)
 
 
 def _array(call: Call) -> exp.Expr:
@@ -240,8 +240,8 @@ def _array_type(types: Types) -> Type | None:
 
 
 def _cardinality(call: Call) -> exp.Expr:
-    kind = call.types[0]
-    if kind is not None and kind.name in {"HyperLogLog", "P4HyperLogLog"}:
+    type_ = call.types[0]
+    if type_ is not None and type_.name in {"HyperLogLog", "P4HyperLogLog"}:
         return call_engine("trino_hll_cardinality", *call.arguments)
     return exp.cast(call_engine("cardinality", *call.arguments), "BIGINT")
 
@@ -254,8 +254,8 @@ def _sequence(call: Call) -> exp.Expr:
 
 
 def _sequenced(types: Types) -> Type | None:
-    kind = types[0]
-    return Type.array(BIGINT if kind is not None and kind.is_integer else kind) if kind is not None else None
+    type_ = types[0]
+    return Type.array(BIGINT if type_ is not None and type_.is_integer else type_) if type_ is not None else None
 
 
 _NO_ENTRIES = "result of sequence function must not have more than 10000 entries"
@@ -286,13 +286,13 @@ _DAYS = f"({_MICROS} // 86400000000)"
 _NOT_DAYS = fail(_INVALID, "sequence step must be a day interval if start and end values are dates", "BIGINT")
 
 
-def _temporal(kind: str, months: str, others: str, unit: str) -> str:
+def _temporal(type_: str, months: str, others: str, unit: str) -> str:
     """Return a macro's text: a sequence by months if the step has months, else by the length of the step."""
     by_months = _entries(f"(date_sub('month', a, b) // {_MONTHS} + 1)", _MONTHS, _rises(_MONTHS))
     by_time = _entries(f"({others} // {unit} + 1)", unit, _rises(unit))
     return (
         f"CASE WHEN {_MONTHS} <> 0 THEN list_transform({by_months}, lambda trino_i: "
-        f"CAST(a + to_months(CAST(trino_i * {_MONTHS} AS INTEGER)) AS {kind})) "
+        f"CAST(a + to_months(CAST(trino_i * {_MONTHS} AS INTEGER)) AS {type_})) "
         f"ELSE list_transform({by_time}, lambda trino_i: {months}) END"
     )
 

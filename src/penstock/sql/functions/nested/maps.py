@@ -17,24 +17,24 @@ __all__ = ["DEFINITIONS", "ROWS"]
 _INVALID = "INVALID_FUNCTION_ARGUMENT"
 
 
-def _key(kind: Type | None) -> Type | None:
-    return kind.inner[0] if kind is not None and kind.name == "map" else None
+def _key(type_: Type | None) -> Type | None:
+    return type_.inner[0] if type_ is not None and type_.name == "map" else None
 
 
-def _value(kind: Type | None) -> Type | None:
-    return kind.element if kind is not None and kind.name == "map" else None
+def _value(type_: Type | None) -> Type | None:
+    return type_.element if type_ is not None and type_.name == "map" else None
 
 
-def _entry(kind: Type | None) -> Sequence[Type | None]:
+def _entry(type_: Type | None) -> Sequence[Type | None]:
     """Return the types of key and value of an array of entries."""
-    row = kind.element if kind is not None and kind.name == "array" else None
+    row = type_.element if type_ is not None and type_.name == "array" else None
     return row.inner if row is not None and row.name == "row" and len(row.inner) == 2 else (None, None)
 
 
 def _made(types: Types) -> Type | None:
     if not types:
         return Type.map(Type("unknown"), Type("unknown"))
-    return Type.map(*(kind.element if kind is not None and kind.name == "array" else None for kind in types))
+    return Type.map(*(type_.element if type_ is not None and type_.name == "array" else None for type_ in types))
 
 
 def _map(call: Call) -> exp.Expr:

@@ -23,32 +23,32 @@ _WITH_NULL = {"row": "fields with null elements", "array": "arrays with null ele
 _ORDERED = {exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 
 
-def compared(call: Call, kind: Type) -> exp.Expr:
-    """Return a comparison operator between two values of the array, map or row type ``kind``."""
+def compared(call: Call, type_: Type) -> exp.Expr:
+    """Return a comparison operator between two values of the array, map or row type ``type_``."""
     node = call.node
-    if isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ) and kind.name != "map":
+    if isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ) and type_.name != "map":
         return node
     if isinstance(node, exp.EQ | exp.NEQ):
-        result = equal(kind, node.this, node.expression)
+        result = equal(type_, node.this, node.expression)
         return exp.Paren(this=exp.Not(this=result)) if isinstance(node, exp.NEQ) else result
-    if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE) and kind.name == "row":
-        return exp.paren(_ordered(kind, type(node), node.this, node.expression), copy=False)
-    if type(node) in _ORDERED and kind.name == "array":
+    if isinstance(node, exp.LT | exp.LTE | exp.GT | exp.GTE) and type_.name == "row":
+        return exp.paren(_ordered(type_, type(node), node.this, node.expression), copy=False)
+    if type(node) in _ORDERED and type_.name == "array":
         unknown = call_engine("trino_null_decides", node.this.copy(), node.expression.copy())
-        case = exp.Case(ifs=[exp.If(this=unknown, true=_not_ordered(kind))], default=node.copy())
+        case = exp.Case(ifs=[exp.If(this=unknown, true=_not_ordered(type_))], default=node.copy())
         return exp.Paren(this=case)
-    raise call.wrong(f"Cannot apply operator: {kind} {call.name} {kind}", code="TYPE_MISMATCH")
+    raise call.wrong(f"Cannot apply operator: {type_} {call.name} {type_}", code="TYPE_MISMATCH")
 
 
-def _ordered(kind: Type, sign: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+def _ordered(type_: Type, sign: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Compare the fields of two rows from the first to the first that differs; a NULL among them is an error."""
     absent = [exp.Is(this=exp.paren(each.copy()), expression=exp.Null()) for each in (left, right) if not _is_written(each)]
     ifs = [exp.If(this=exp.or_(*absent, copy=False), true=exp.Null())] if absent else []
     strict: type[exp.Binary] = _STRICT.get(sign, sign)
-    for inner, one, other in zip(kind.inner, _fields(kind, left), _fields(kind, right), strict=True):
+    for inner, one, other in zip(type_.inner, _fields(type_, left), _fields(type_, right), strict=True):
         differs: exp.Expr
         unknown = exp.or_(*(exp.Is(this=exp.paren(each.copy()), expression=exp.Null()) for each in (one, other)), copy=False)
-        ifs.append(exp.If(this=unknown, true=_not_ordered(kind)))
+        ifs.append(exp.If(this=unknown, true=_not_ordered(type_)))
         if inner is not None and inner.name == "row":
             differs, order = exp.Not(this=equal(inner, one, other)), _ordered(inner, strict, one, other)
         else:
@@ -65,49 +65,49 @@ def _is_written(value: exp.Expr) -> bool:
     return isinstance(value.unnest(), exp.Tuple)
 
 
-def _not_ordered(kind: Type) -> exp.Expr:
-    wrong = fail("NOT_SUPPORTED", f"{kind.name.upper()} comparison not supported for {_WITH_NULL[kind.name]}", "BOOLEAN")
+def _not_ordered(type_: Type) -> exp.Expr:
+    wrong = fail("NOT_SUPPORTED", f"{type_.name.upper()} comparison not supported for {_WITH_NULL[type_.name]}", "BOOLEAN")
     return exp.maybe_parse(wrong, dialect="duckdb")
 
 
-def is_in(kind: Type, node: exp.In) -> exp.Expr:
-    """Return ``value IN (values)`` for the array, map or row type ``kind``."""
-    equals = [equal(kind, node.this, each) for each in node.expressions]
+def is_in(type_: Type, node: exp.In) -> exp.Expr:
+    """Return ``value IN (values)`` for the array, map or row type ``type_``."""
+    equals = [equal(type_, node.this, each) for each in node.expressions]
     return exp.paren(exp.or_(*equals, copy=False), copy=False)
 
 
-def equal(kind: Type | None, left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """Return whether two values of type ``kind`` are equal: true, false or NULL."""
-    if kind is not None and kind.name == "row":
-        pairs = zip(_fields(kind, left), _fields(kind, right), strict=True)
-        equals = [equal(inner, one, other) for inner, (one, other) in zip(kind.inner, pairs, strict=True)]
+def equal(type_: Type | None, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Return whether two values of type ``type_`` are equal: true, false or NULL."""
+    if type_ is not None and type_.name == "row":
+        pairs = zip(_fields(type_, left), _fields(type_, right), strict=True)
+        equals = [equal(inner, one, other) for inner, (one, other) in zip(type_.inner, pairs, strict=True)]
         return exp.paren(exp.and_(*equals, copy=False), copy=False)
-    if kind is not None and kind.name == "array":
-        return _equal_arrays(kind, left, right)
-    if kind is not None and kind.name == "map":
-        return _equal_maps(kind, left, right)
-    if kind is not None and kind.name == "timestamp with time zone":
+    if type_ is not None and type_.name == "array":
+        return _equal_arrays(type_, left, right)
+    if type_ is not None and type_.name == "map":
+        return _equal_maps(type_, left, right)
+    if type_ is not None and type_.name == "timestamp with time zone":
         left, right = instant(left), instant(right)
     result = exp.EQ(this=exp.paren(left.copy()), expression=exp.paren(right.copy()))
-    if kind is not None and kind.is_floating:  # NaN is not equal to itself
+    if type_ is not None and type_.is_floating:  # NaN is not equal to itself
         beside_nan = call_engine("trino_nan_beside", left.copy(), right.copy())
         return exp.paren(exp.and_(result, exp.Not(this=beside_nan), copy=False), copy=False)
     return exp.paren(result, copy=False)
 
 
-def _equal_arrays(kind: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+def _equal_arrays(type_: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     name = fresh("pair", exp.Tuple(expressions=[left.copy(), right.copy()]))
-    inner = equal(kind.inner[0], *(_element(name, at) for at in (1, 2)))
+    inner = equal(type_.inner[0], *(_element(name, at) for at in (1, 2)))
     pairs = call_engine("trino_pairs", left.copy(), right.copy())
     all_equal = call_engine("trino_all_equal", call_engine("list_transform", pairs, function(name, inner)))
     same_length = call_engine("trino_same_length", left.copy(), right.copy())
     return exp.paren(exp.and_(same_length, all_equal, copy=False), copy=False)
 
 
-def _equal_maps(kind: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+def _equal_maps(type_: Type, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     name = fresh("key", exp.Tuple(expressions=[left.copy(), right.copy()]))
     key = exp.to_identifier(name)
-    inner = equal(kind.inner[1], *(call_engine("map_extract_value", each.copy(), key.copy()) for each in (left, right)))
+    inner = equal(type_.inner[1], *(call_engine("map_extract_value", each.copy(), key.copy()) for each in (left, right)))
     has_key = call_engine("list_contains", call_engine("map_keys", right.copy()), key.copy())
     keys = call_engine("map_keys", left.copy())
     both = exp.paren(exp.and_(has_key, inner, copy=False), copy=False)
@@ -120,10 +120,10 @@ def _element(name: str, number: int) -> exp.Expr:
     return call_engine("struct_extract_at", exp.to_identifier(name), exp.Literal.number(number))
 
 
-def _fields(kind: Type, value: exp.Expr) -> Sequence[exp.Expr]:
-    if isinstance(value, exp.Tuple) and len(value.expressions) == len(kind.inner):
+def _fields(type_: Type, value: exp.Expr) -> Sequence[exp.Expr]:
+    if isinstance(value, exp.Tuple) and len(value.expressions) == len(type_.inner):
         return [each.copy() for each in value.expressions]
-    return [call_engine("struct_extract_at", value.copy(), exp.Literal.number(at + 1)) for at in range(len(kind.inner))]
+    return [call_engine("struct_extract_at", value.copy(), exp.Literal.number(at + 1)) for at in range(len(type_.inner))]
 
 
 def _row_type(types: Types) -> Type:

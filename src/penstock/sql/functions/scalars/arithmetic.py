@@ -44,13 +44,13 @@ def _plain(call: Call, left: Type, right: Type) -> exp.Expr:
     if wider.is_integer:
         # The engine gives a literal the narrowest type that fits beside it.
         if {left.name, right.name} & {"tinyint", "smallint"}:
-            for key, operand, kind in (("this", call.arguments[0], left), ("expression", call.arguments[1], right)):
-                node.set(key, as_type(operand, kind) if isinstance(operand.unnest(), exp.Literal | exp.Neg) else operand)
+            for key, operand, type_ in (("this", call.arguments[0], left), ("expression", call.arguments[1], right)):
+                node.set(key, as_type(operand, type_) if isinstance(operand.unnest(), exp.Literal | exp.Neg) else operand)
         return node
-    for key, operand, kind in (("this", call.arguments[0], left), ("expression", call.arguments[1], right)):
-        if wider.name == "decimal" and kind.is_integer:
-            node.set(key, as_type(operand, decimal_of(kind)))
-        elif wider.name == "real" and kind.name != "real":
+    for key, operand, type_ in (("this", call.arguments[0], left), ("expression", call.arguments[1], right)):
+        if wider.name == "decimal" and type_.is_integer:
+            node.set(key, as_type(operand, decimal_of(type_)))
+        elif wider.name == "real" and type_.name != "real":
             node.set(key, cast_to(operand, "FLOAT"))
     return node
 
@@ -154,20 +154,22 @@ def modulus(call: Call, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     result = exp.Paren(this=exp.Mod(this=left, expression=right))
     if pair is None:
         return result
-    for key, operand, kind in (("this", left, pair[0]), ("expression", right, pair[1])):
-        result.this.set(key, exp.paren(as_type(operand, decimal_of(kind) if kind.name == "decimal" else kind), copy=False))
+    for key, operand, type_ in (("this", left, pair[0]), ("expression", right, pair[1])):
+        result.this.set(
+            key, exp.paren(as_type(operand, decimal_of(type_) if type_.name == "decimal" else type_), copy=False)
+        )
     return as_type(result, modulus_type(call.types))
 
 
 def _negated(call: Call) -> exp.Expr:
-    kind = call.types[0]
+    type_ = call.types[0]
     if isinstance(call.node.parent, exp.Interval):  # INTERVAL -'3' DAY
         return call.node
-    if kind is not None and not kind.is_number and kind.name != "unknown" and not kind.name.startswith("interval"):
-        raise call.wrong(f"Cannot negate {kind}", code="TYPE_MISMATCH")
-    if kind is not None and kind.is_integer and not isinstance(call.node.this.unnest(), exp.Literal):
+    if type_ is not None and not type_.is_number and type_.name != "unknown" and not type_.name.startswith("interval"):
+        raise call.wrong(f"Cannot negate {type_}", code="TYPE_MISMATCH")
+    if type_ is not None and type_.is_integer and not isinstance(call.node.this.unnest(), exp.Literal):
         # The engine takes a wider type for the opposite of the least value.
-        return as_type(exp.Neg(this=call.node.this), kind)
+        return as_type(exp.Neg(this=call.node.this), type_)
     return call.node
 
 
@@ -185,8 +187,8 @@ _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 _FLOATS = ("FLOAT", "DOUBLE")
 
 
-def _untyped(kind: str) -> str:
-    return fail("NOT_SUPPORTED", "The types of this division are not known. Cast its operands.", kind)
+def _untyped(type_: str) -> str:
+    return fail("NOT_SUPPORTED", "The types of this division are not known. Cast its operands.", type_)
 
 
 DEFINITIONS: Sequence[Definition] = [
@@ -194,9 +196,9 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_divide_typed",
         [
-            f"(a {kind}, b {kind}, kinds) AS CASE WHEN contains(kinds, 'DECIMAL') THEN {_untyped(kind)} "
-            f"ELSE a {'/' if kind in _FLOATS else '//'} b END"
-            for kind in (*_INTEGERS, *_FLOATS)
+            f"(a {type_}, b {type_}, kinds) AS CASE WHEN contains(kinds, 'DECIMAL') THEN {_untyped(type_)} "
+            f"ELSE a {'/' if type_ in _FLOATS else '//'} b END"
+            for type_ in (*_INTEGERS, *_FLOATS)
         ],
     ),
     Macro(

@@ -124,8 +124,8 @@ def _row(name: str, engine: str, parameters: Sequence[str], returns: Type) -> Ro
     expected = ", ".join({"BLOB": "varbinary", "FLOAT": "real"}.get(each, each.lower()) for each in parameters)
 
     def write(call: Call) -> exp.Expr:
-        for kind, parameter in zip(call.types, parameters, strict=True):
-            if kind is not None and kind.name != "unknown" and (kind.name == "varbinary") != (parameter == "BLOB"):
+        for type_, parameter in zip(call.types, parameters, strict=True):
+            if type_ is not None and type_.name != "unknown" and (type_.name == "varbinary") != (parameter == "BLOB"):
                 raise call.unexpected(f"{name}({expected})")
         return call_engine(engine, *call.arguments)
 
@@ -135,7 +135,7 @@ def _row(name: str, engine: str, parameters: Sequence[str], returns: Type) -> Ro
 _DIGESTS = ("md5", "sha1", "sha256")  # those that the engine has
 
 ROWS: Sequence[Row] = [
-    *(_row(name, f"trino_{name}", parameters, kind) for name, parameters, _, kind, _ in _FUNCTIONS),
+    *(_row(name, f"trino_{name}", parameters, type_) for name, parameters, _, type_, _ in _FUNCTIONS),
     *(_row(name, f"trino_{name}", ["BLOB"], VARBINARY) for name in _DIGESTS),
     _row("to_hex", "hex", ["BLOB"], VARCHAR),
     *refuse("spooky_hash_v2_32 spooky_hash_v2_64", "this hash is not implemented here", "Use xxhash64 or murmur3."),

@@ -30,8 +30,8 @@ _FAMILIES = (
 _NOT_COMPARED = frozenset({"Geometry", "SphericalGeography"})
 
 
-def _family(kind: Type) -> object:
-    return next((each for each in _FAMILIES if kind.name in each), kind.name)
+def _family(type_: Type) -> object:
+    return next((each for each in _FAMILIES if type_.name in each), type_.name)
 
 
 def check_comparable(call: Call, left: Type | None, right: Type | None, sign: str) -> None:
@@ -54,14 +54,14 @@ def _compared(call: Call) -> exp.Expr:
     first, *others = call.types
     for other in others:
         check_comparable(call, first, other, call.name)
-    nested = next((kind for kind in call.types if kind is not None and kind.name in NESTED), None)
+    nested = next((type_ for type_ in call.types if type_ is not None and type_.name in NESTED), None)
     if nested is not None:
         return _nested(call, nested)
-    if any(kind is not None and kind.name == "char" for kind in call.types):
+    if any(type_ is not None and type_.name == "char" for type_ in call.types):
         _without_padding(call)
-    if any(kind is not None and kind.name == "timestamp with time zone" for kind in call.types):
+    if any(type_ is not None and type_.name == "timestamp with time zone" for type_ in call.types):
         _as_instants(call)
-    if any(kind is not None and kind.is_floating for kind in call.types):
+    if any(type_ is not None and type_.is_floating for type_ in call.types):
         return _NAN_FORMS.get(type(call.node), without_nan)(call)
     return call.node
 
@@ -100,7 +100,7 @@ def without_nan(call: Call, is_nan_of: str = "trino_is_nan") -> exp.Expr:
     wrong = _NAN_SIDES.get(type(node))
     if wrong is None:
         return node
-    maybe = [key for key, kind in zip(_OTHER, call.types, strict=True) if _may_be_nan(node.args[key], kind)]
+    maybe = [key for key, type_ in zip(_OTHER, call.types, strict=True) if _may_be_nan(node.args[key], type_)]
     plain = [key for key in maybe if not _is_computed_once(node.args[key])]
     checked = plain
     for key in maybe:
@@ -117,8 +117,8 @@ def without_nan(call: Call, is_nan_of: str = "trino_is_nan") -> exp.Expr:
     return exp.Paren(this=result) if checked else node
 
 
-def _may_be_nan(value: exp.Expr, kind: Type | None) -> bool:
-    return kind is not None and kind.is_floating and not _is_number(value)
+def _may_be_nan(value: exp.Expr, type_: Type | None) -> bool:
+    return type_ is not None and type_.is_floating and not _is_number(value)
 
 
 def _is_number(value: exp.Expr) -> bool:
@@ -164,16 +164,16 @@ def _between(call: Call) -> exp.Expr:
         if not _is_number(low) and not _is_number(high):
             beside_nan = exp.Paren(this=_and_not(beside_nan, exp.paren(exp.and_(_is_null(low), _is_null(high)), copy=False)))
         result = _and_not(result, beside_nan)
-    for bound, kind in zip((low, high), call.types[1:], strict=True):
-        if _may_be_nan(bound, kind):
+    for bound, type_ in zip((low, high), call.types[1:], strict=True):
+        if _may_be_nan(bound, type_):
             result = _and_not(result, _nan_beside(bound, value, "trino_is_nan"))
     return exp.Paren(this=result) if result is not node else node
 
 
 def _in(call: Call) -> exp.Expr:
     """``x IN (…)``: NaN is equal to no item; the answer is NULL if one of them is."""
-    value, kind = call.node.this, call.types[0]
-    if not call.node.expressions or not _may_be_nan(value, kind):
+    value, type_ = call.node.this, call.types[0]
+    if not call.node.expressions or not _may_be_nan(value, type_):
         return call.node
     items = [each for each in call.node.expressions if not isinstance(each.unnest(), exp.Literal)]
     is_nan = call_engine("trino_is_nan", value.copy())
@@ -187,8 +187,8 @@ def _in(call: Call) -> exp.Expr:
 
 def _distinct(call: Call) -> exp.Expr:
     """``IS (NOT) DISTINCT FROM``: NaN is the same as NaN, as for the engine, but not by a file's statistics."""
-    for key, kind in zip(_OTHER, call.types, strict=True):
-        if _may_be_nan(call.node.args[key], kind):
+    for key, type_ in zip(_OTHER, call.types, strict=True):
+        if _may_be_nan(call.node.args[key], type_):
             call.node.set(key, call_engine("trino_as_read", call.node.args[key]))
     return call.node
 
@@ -201,17 +201,17 @@ _NAN_FORMS: Mapping[type[exp.Expr], Callable[[Call], exp.Expr]] = {
 }
 
 
-def _nested(call: Call, kind: Type) -> exp.Expr:
+def _nested(call: Call, type_: Type) -> exp.Expr:
     if isinstance(call.node, exp.In):
-        return is_in(kind, call.node) if call.node.expressions else call.node
+        return is_in(type_, call.node) if call.node.expressions else call.node
     if isinstance(call.node, exp.Between):
         value = call.node.this
         bounds = (
             exp.GTE(this=value, expression=call.node.args["low"]),
             exp.LTE(this=value, expression=call.node.args["high"]),
         )
-        return exp.paren(exp.and_(*(compared(replace(call, node=each), kind) for each in bounds), copy=False), copy=False)
-    return compared(call, kind)
+        return exp.paren(exp.and_(*(compared(replace(call, node=each), type_) for each in bounds), copy=False), copy=False)
+    return compared(call, type_)
 
 
 def _without_padding(call: Call) -> None:
@@ -233,9 +233,9 @@ def _as_instants(call: Call) -> None:
 
 
 def _conditions(call: Call) -> exp.Expr:
-    for kind in call.types:
-        if kind is not None and kind.name not in {"boolean", "unknown"}:
-            raise call.wrong(f"Logical expression term must evaluate to a boolean: {kind}", code="TYPE_MISMATCH")
+    for type_ in call.types:
+        if type_ is not None and type_.name not in {"boolean", "unknown"}:
+            raise call.wrong(f"Logical expression term must evaluate to a boolean: {type_}", code="TYPE_MISMATCH")
     return call.node
 
 

@@ -19,22 +19,24 @@ _ESCAPED = re.compile(r"\\(?:\\|\+([0-9A-Fa-f]{6})|([0-9A-Fa-f]{4}))")
 
 
 def _concat_type(types: Types) -> Type | None:
-    arrays = [kind for kind in types if kind is not None and kind.name == "array"]
+    arrays = [type_ for type_ in types if type_ is not None and type_.name == "array"]
     if arrays:
-        return common(kind if kind is not None and kind.name in {"array", "unknown"} else Type.array(kind) for kind in types)
-    known = [kind for kind in types if kind is not None and kind != UNKNOWN]
+        return common(
+            type_ if type_ is not None and type_.name in {"array", "unknown"} else Type.array(type_) for type_ in types
+        )
+    known = [type_ for type_ in types if type_ is not None and type_ != UNKNOWN]
     if not known:
         return None
     return VARBINARY if known[0].name == "varbinary" else VARCHAR
 
 
 def _concat(call: Call) -> exp.Expr:
-    arrays = [kind is not None and kind.name == "array" for kind in call.types]
+    arrays = [type_ is not None and type_.name == "array" for type_ in call.types]
     if any(arrays):
         return _concat_arrays(call, arrays)
-    families = {"text" if kind.is_text else kind.name for kind in call.types if kind is not None and kind != UNKNOWN}
+    families = {"text" if type_.is_text else type_.name for type_ in call.types if type_ is not None and type_ != UNKNOWN}
     if families - {"text", "varbinary"} or len(families) > 1:
-        types = ", ".join(str(kind or "unknown") for kind in call.types)
+        types = ", ".join(str(type_ or "unknown") for type_ in call.types)
         raise call.wrong(f"Unexpected parameters ({types}) for function concat", code="FUNCTION_NOT_FOUND")
     pairs = reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=False), call.arguments)
     return exp.Paren(this=pairs)
@@ -42,8 +44,8 @@ def _concat(call: Call) -> exp.Expr:
 
 def _concat_arrays(call: Call, arrays: Sequence[bool]) -> exp.Expr:
     result, is_array = call.arguments[0], arrays[0]
-    for value, array, kind in zip(call.arguments[1:], arrays[1:], call.types[1:], strict=True):
-        if is_array and (array or kind == UNKNOWN):
+    for value, array, type_ in zip(call.arguments[1:], arrays[1:], call.types[1:], strict=True):
+        if is_array and (array or type_ == UNKNOWN):
             result = call_engine("trino_array_concat", result, value)
         elif is_array:
             result = call_engine("trino_array_append", result, value)

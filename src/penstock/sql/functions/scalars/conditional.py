@@ -39,16 +39,16 @@ def _case_operand(node: exp.Expr) -> Sequence[exp.Expr]:
 
 def _case(call: Call) -> exp.Expr:
     """Give the results their common type, which the engine would choose otherwise for decimals."""
-    kind = common(call.types)
+    type_ = common(call.types)
     _check_results(call, call.types)
     if call.beside:
         _compare_operand(call)
     for branch in call.node.args["ifs"]:
-        if kind is not None and kind.name == "decimal":
-            branch.set("true", as_type(branch.args["true"], kind))
+        if type_ is not None and type_.name == "decimal":
+            branch.set("true", as_type(branch.args["true"], type_))
     default = call.node.args.get("default")
-    if default is not None and kind is not None and kind.name == "decimal":
-        call.node.set("default", as_type(default, kind))
+    if default is not None and type_ is not None and type_.name == "decimal":
+        call.node.set("default", as_type(default, type_))
     return call.node
 
 
@@ -57,17 +57,17 @@ def _compare_operand(call: Call) -> None:
     operand, *values = call.beside
     for value in values:
         check_comparable(call, operand, value, "=")
-    kinds = [kind for kind in call.beside if kind is not None]
-    nested = next((kind for kind in kinds if kind.name in NESTED), None)
+    types = [type_ for type_ in call.beside if type_ is not None]
+    nested = next((type_ for type_ in types if type_.name in NESTED), None)
     if nested is not None:
         raise call.wrong(
             f"CASE with an operand of type {nested} is not supported.",
             code="NOT_SUPPORTED",
             remedy="Write CASE WHEN operand = value THEN …",
         )
-    if any(kind.name == "timestamp with time zone" for kind in kinds):
+    if any(type_.name == "timestamp with time zone" for type_ in types):
         _change_operand(call.node, instant)
-    elif any(kind.name == "char" for kind in kinds):
+    elif any(type_.name == "char" for type_ in types):
         _change_operand(call.node, lambda each: call_engine("rtrim", each, text(" ")))
     elif operand is not None and operand.is_floating:
         # NaN is equal to nothing, like NULL.
@@ -93,17 +93,17 @@ def _if(call: Call) -> exp.Expr:
     return call.node
 
 
-def _check_results(call: Call, kinds: Types) -> None:
-    if common(kinds) is None and all(kind is not None and not kind.inner for kind in kinds):
-        types = ", ".join(str(kind) for kind in kinds)
+def _check_results(call: Call, types: Types) -> None:
+    if common(types) is None and all(type_ is not None and not type_.inner for type_ in types):
+        names = ", ".join(str(type_) for type_ in types)
         name = call.name.upper()
         raise call.wrong(
-            f"All {name} results must be the same type or coercible to a common type: {types}", code="TYPE_MISMATCH"
+            f"All {name} results must be the same type or coercible to a common type: {names}", code="TYPE_MISMATCH"
         )
 
 
 def _nullif(call: Call) -> exp.Expr:
-    if common(call.types) is None and all(kind is not None and not kind.inner for kind in call.types):
+    if common(call.types) is None and all(type_ is not None and not type_.inner for type_ in call.types):
         raise call.wrong(f"Types are not comparable with NULLIF: {call.types[0]} vs {call.types[1]}", code="TYPE_MISMATCH")
     if call.types[0] is not None and call.types[0].is_floating:
         return call_engine("trino_nullif_floating", *call.arguments)
@@ -115,17 +115,17 @@ def _unified(call: Call) -> exp.Expr:
     return _checked(call, common(call.types))
 
 
-def _checked(call: Call, kind: Type | None) -> exp.Expr:
-    if kind is None and all(each is not None and not each.inner for each in call.types):
+def _checked(call: Call, type_: Type | None) -> exp.Expr:
+    if type_ is None and all(each is not None and not each.inner for each in call.types):
         types = ", ".join(str(each) for each in call.types)
         raise call.wrong(
             f"All {call.name.upper()} operands must be the same type or coercible to a common type: {types}",
             code="TYPE_MISMATCH",
         )
     arguments = call.arguments
-    if kind is not None and kind.name in {"decimal", "double", "real", "bigint"}:
+    if type_ is not None and type_.name in {"decimal", "double", "real", "bigint"}:
         arguments = [
-            each if own == kind else as_type(each, kind) for each, own in zip(call.arguments, call.types, strict=True)
+            each if own == type_ else as_type(each, type_) for each, own in zip(call.arguments, call.types, strict=True)
         ]
     return call_engine(call.name, *arguments)
 
@@ -142,10 +142,10 @@ def _try(call: Call) -> exp.Expr:
 
 
 def _typeof(call: Call) -> exp.Expr:
-    kind = call.types[0]
-    if kind is None:
+    type_ = call.types[0]
+    if type_ is None:
         raise call.wrong("typeof: the type of this expression is not known.", code="NOT_SUPPORTED")
-    return text(str(kind))
+    return text(str(type_))
 
 
 def _first(types: Types) -> Type | None:

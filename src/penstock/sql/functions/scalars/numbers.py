@@ -39,10 +39,10 @@ def _first(types: Types) -> Type | None:
 
 
 def _number(call: Call, number: int = 0) -> Type | None:
-    kind = call.types[number]
-    if kind is not None and not kind.is_number and kind.name != "unknown":
+    type_ = call.types[number]
+    if type_ is not None and not type_.is_number and type_.name != "unknown":
         raise call.unexpected(f"{call.name}(number)")
-    return kind
+    return type_
 
 
 def _absolute(call: Call) -> exp.Expr:
@@ -50,29 +50,29 @@ def _absolute(call: Call) -> exp.Expr:
 
 
 def _whole_type(types: Types) -> Type | None:
-    kind = types[0]
-    if kind is None or kind.name != "decimal":
-        return kind
-    precision, scale = kind.numbers
+    type_ = types[0]
+    if type_ is None or type_.name != "decimal":
+        return type_
+    precision, scale = type_.numbers
     return Type.decimal(precision - scale + min(scale, 1), 0)
 
 
 def _whole(engine: str) -> Write:
     def write(call: Call) -> exp.Expr:
-        kind = _number(call)
+        type_ = _number(call)
         value = call.arguments[0]
-        if kind is not None and kind.is_integer:
-            return as_type(value, kind)
+        if type_ is not None and type_.is_integer:
+            return as_type(value, type_)
         return as_type(call_engine(engine, value), _whole_type(call.types))
 
     return write
 
 
 def _rounded_type(types: Types) -> Type | None:
-    kind = types[0]
-    if kind is None or kind.name != "decimal":
-        return kind
-    return _whole_type(types) if len(types) == 1 else Type.decimal(kind.numbers[0] + 1, kind.numbers[1])
+    type_ = types[0]
+    if type_ is None or type_.name != "decimal":
+        return type_
+    return _whole_type(types) if len(types) == 1 else Type.decimal(type_.numbers[0] + 1, type_.numbers[1])
 
 
 def _digits(call: Call) -> int | None:
@@ -86,48 +86,48 @@ def _digits(call: Call) -> int | None:
 
 
 def _round(call: Call) -> exp.Expr:
-    kind = _number(call)
+    type_ = _number(call)
     if len(call.arguments) == 1:
         return _whole("round")(call)
-    if kind is not None and kind.name == "decimal" and _digits(call) is None:
+    if type_ is not None and type_.name == "decimal" and _digits(call) is None:
         raise call.wrong("round of a decimal needs a literal number of digits.", code="NOT_SUPPORTED")
-    return as_type(call_engine("round", as_type(call.arguments[0], kind), call.arguments[1]), _rounded_type(call.types))
+    return as_type(call_engine("round", as_type(call.arguments[0], type_), call.arguments[1]), _rounded_type(call.types))
 
 
 def _truncated_type(types: Types) -> Type | None:
-    kind = types[0]
-    if kind is None or kind.name != "decimal" or len(types) == 2:
-        return kind
-    return Type.decimal(max(1, kind.numbers[0] - kind.numbers[1]), 0)
+    type_ = types[0]
+    if type_ is None or type_.name != "decimal" or len(types) == 2:
+        return type_
+    return Type.decimal(max(1, type_.numbers[0] - type_.numbers[1]), 0)
 
 
 def _truncate(call: Call) -> exp.Expr:
-    kind = _number(call)
+    type_ = _number(call)
     value = call.arguments[0]
     if len(call.arguments) == 1:
-        return as_type(call_engine("trunc", value), _truncated_type(call.types)) if kind != BIGINT else value
+        return as_type(call_engine("trunc", value), _truncated_type(call.types)) if type_ != BIGINT else value
     digits = _digits(call)
-    if kind is None or kind.name != "decimal" or digits is None:
+    if type_ is None or type_.name != "decimal" or digits is None:
         raise call.wrong("truncate(x, n) needs a decimal and a literal number of digits.", code="NOT_SUPPORTED")
-    if digits >= kind.numbers[1]:
-        return as_type(value, kind)
+    if digits >= type_.numbers[1]:
+        return as_type(value, type_)
     unit = f"1e{-digits}"
     step = cast_to(text(unit), f"DECIMAL({max(1, 1 - digits) + max(digits, 0)},{max(digits, 0)})")
-    value = as_type(value, kind)
+    value = as_type(value, type_)
     return as_type(
-        exp.Paren(this=exp.Sub(this=value, expression=exp.Paren(this=exp.Mod(this=value.copy(), expression=step)))), kind
+        exp.Paren(this=exp.Sub(this=value, expression=exp.Paren(this=exp.Mod(this=value.copy(), expression=step)))), type_
     )
 
 
 def _sign_type(types: Types) -> Type | None:
-    kind = types[0]
-    return Type.decimal(1, 0) if kind is not None and kind.name == "decimal" else kind
+    type_ = types[0]
+    return Type.decimal(1, 0) if type_ is not None and type_.name == "decimal" else type_
 
 
 def _sign(call: Call) -> exp.Expr:
-    kind = _number(call)
-    if kind is None or kind.is_floating:
-        return as_type(call_engine("trino_sign", call.arguments[0]), kind)
+    type_ = _number(call)
+    if type_ is None or type_.is_floating:
+        return as_type(call_engine("trino_sign", call.arguments[0]), type_)
     return as_type(call_engine("sign", call.arguments[0]), _sign_type(call.types))
 
 
@@ -145,7 +145,7 @@ def _double(name: str, engine: str | None = None, arity: int = 1) -> Row:
 def _random(call: Call) -> exp.Expr:
     if not call.arguments:
         return call_engine("random")
-    whole = call.types[-1] if all(kind is not None and kind.is_integer for kind in call.types) else None
+    whole = call.types[-1] if all(type_ is not None and type_.is_integer for type_ in call.types) else None
     if whole is None:
         raise call.wrong("random(m, n) is served for integers.", code="NOT_SUPPORTED")
     low, high = call.arguments if len(call.arguments) == 2 else (exp.Literal.number(0), call.arguments[0])
@@ -158,18 +158,18 @@ def _random_type(types: Types) -> Type | None:
 
 def _shift(name: str) -> Write:
     def write(call: Call) -> exp.Expr:
-        kind = call.types[0]
-        if kind is None or not kind.is_integer:
+        type_ = call.types[0]
+        if type_ is None or not type_.is_integer:
             raise call.unexpected(f"{call.name}(integer, integer)")
-        width = exp.Literal.number(_BITS[kind.name])
-        return as_type(call_engine(name, *(cast_to(each, "BIGINT") for each in (*call.arguments, width))), kind)
+        width = exp.Literal.number(_BITS[type_.name])
+        return as_type(call_engine(name, *(cast_to(each, "BIGINT") for each in (*call.arguments, width))), type_)
 
     return write
 
 
 def _bits(engine: str) -> Write:
     def write(call: Call) -> exp.Expr:
-        if any(kind is not None and not kind.is_integer and kind.name != "unknown" for kind in call.types):
+        if any(type_ is not None and not type_.is_integer and type_.name != "unknown" for type_ in call.types):
             raise call.unexpected(f"{call.name}({', '.join(['bigint'] * len(call.arguments))})")
         return call_engine(engine, *(cast_to(each, "BIGINT") for each in call.arguments))
 
@@ -255,8 +255,8 @@ def _wilson(sign: int) -> Callable[[int, int, float], float]:
 
 def _similarity(name: str) -> Write:
     def write(call: Call) -> exp.Expr:
-        kind = call.types[0]
-        if kind is not None and kind.name == "map":
+        type_ = call.types[0]
+        if type_ is not None and type_.name == "map":
             return call_engine(f"trino_{name}_maps", *call.arguments)
         return call_engine(f"trino_{name}", *(cast_to(each, "DOUBLE[]") for each in call.arguments))
 
@@ -334,8 +334,8 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_sign",
         [
-            f"(x {kind}) AS CASE WHEN trino_is_nan(x) OR x = 0 THEN x ELSE CAST(sign(x) AS {kind}) END"
-            for kind in ("FLOAT", "DOUBLE")
+            f"(x {type_}) AS CASE WHEN trino_is_nan(x) OR x = 0 THEN x ELSE CAST(sign(x) AS {type_}) END"
+            for type_ in ("FLOAT", "DOUBLE")
         ],
     ),
     Macro("trino_log", ["(b, x) AS ln(x) / ln(b)"]),

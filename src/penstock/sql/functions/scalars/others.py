@@ -58,20 +58,24 @@ def _literal(call: Call, piece: str, pieces: list[exp.Expr]) -> None:
 
 
 def _formatted(call: Call, match: re.Match[str], number: int) -> exp.Expr:
-    kind, value, letter = call.types[number], call.arguments[number], match[5]
-    if kind is None or letter not in "sSdxXofeEbBc":
+    type_, value, letter = call.types[number], call.arguments[number], match[5]
+    if type_ is None or letter not in "sSdxXofeEbBc":
         raise call.wrong(f"format: {match[0]} of this argument is not supported.", code="NOT_SUPPORTED")
     wanted = _KINDS.get(letter)
-    fits = {"integer": kind.is_integer, "number": kind.is_floating or kind.name == "decimal", "floating": kind.is_floating}
+    fits = {
+        "integer": type_.is_integer,
+        "number": type_.is_floating or type_.name == "decimal",
+        "floating": type_.is_floating,
+    }
     if wanted is not None and not fits[wanted]:
-        raise call.wrong(f"Invalid format string: {match[0]} (of {kind})")
-    if kind.inner or kind.name in {"varbinary", "json"}:
-        raise call.wrong(f"format: {kind} is not supported.", code="NOT_SUPPORTED")
+        raise call.wrong(f"Invalid format string: {match[0]} (of {type_})")
+    if type_.inner or type_.name in {"varbinary", "json"}:
+        raise call.wrong(f"format: {type_} is not supported.", code="NOT_SUPPORTED")
     # Java prints a double as Double.toString does; the cast to varchar has another form.
     shown = (
         cast_to(call_engine("trino_double_plain", value), "VARCHAR")
-        if kind.is_floating
-        else convert(call, value, kind, VARCHAR)
+        if type_.is_floating
+        else convert(call, value, type_, VARCHAR)
     )
     plain = f"%{match[2]}{match[3] or ''}{'.' + match[4] if match[4] else ''}{letter}"
     return call_engine("trino_format", text(plain), shown)
@@ -150,8 +154,8 @@ def _data_size(value: str) -> Decimal:
 
 
 def _number_text(call: Call) -> exp.Expr:
-    kind = call.types[0]
-    if kind is None or not kind.is_number:
+    type_ = call.types[0]
+    if type_ is None or not type_.is_number:
         raise call.unexpected("format_number(number)")
     return call_engine("trino_format_number", cast_to(call.arguments[0], "VARCHAR"))
 

@@ -126,8 +126,8 @@ def _is_python(pattern: str) -> bool:
 
 def _check(call: Call) -> str | None:
     """Return the pattern if it is a literal. Raises the error of types, or of a pattern that nobody can read."""
-    for kind in call.types[:2]:
-        if kind is not None and not kind.is_text and kind.name != "unknown":
+    for type_ in call.types[:2]:
+        if type_ is not None and not type_.is_text and type_.name != "unknown":
             raise call.unexpected(f"{call.name}(varchar, pattern)")
     pattern = call.text(1)
     if pattern is not None:

@@ -35,14 +35,14 @@ _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim", "BOTH": "trim", "": "trim"}
 _FORMS = {"NFC", "NFD", "NFKC", "NFKD"}
 
 
-def _is(kind: Type | None, name: str) -> bool:
-    return kind is not None and kind.name == name
+def _is(type_: Type | None, name: str) -> bool:
+    return type_ is not None and type_.name == name
 
 
 def _check_texts(call: Call, count: int) -> None:
     """Raise Trino's error if one of the first arguments is not text; the engine would cast it."""
-    for kind in call.types[:count]:
-        if kind is not None and not kind.is_text and kind.name != "unknown":
+    for type_ in call.types[:count]:
+        if type_ is not None and not type_.is_text and type_.name != "unknown":
             raise call.unexpected(f"{call.name}(varchar)")
 
 
@@ -77,10 +77,10 @@ def _same_text(types: Types) -> Type | None:
 
 def _as_char(call: Call, value: exp.Expr) -> exp.Expr:
     """Return ``value`` with the blanks of the first argument's type, if that is a char."""
-    kind = call.types[0]
-    if kind is None or kind.name != "char" or not kind.numbers:
+    type_ = call.types[0]
+    if type_ is None or type_.name != "char" or not type_.numbers:
         return value
-    return call_engine("rpad", value, integer(kind.numbers[0]), text(" "))
+    return call_engine("rpad", value, integer(type_.numbers[0]), text(" "))
 
 
 def _length(call: Call) -> exp.Expr:
@@ -165,10 +165,10 @@ def _reverse(call: Call) -> exp.Expr:
 
 
 def _like(call: Call) -> exp.Expr:
-    for kind in call.types[:2]:
-        if kind is not None and not kind.is_text and kind.name != "unknown":
+    for type_ in call.types[:2]:
+        if type_ is not None and not type_.is_text and type_.name != "unknown":
             raise call.wrong(
-                f"Left side of LIKE expression must evaluate to a varchar (actual: {kind})", code="TYPE_MISMATCH"
+                f"Left side of LIKE expression must evaluate to a varchar (actual: {type_})", code="TYPE_MISMATCH"
             )
     return call.node
 

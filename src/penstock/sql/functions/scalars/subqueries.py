@@ -40,23 +40,23 @@ def in_subquery(call: Call, value: exp.Expr, query: exp.Expr) -> exp.Expr:
 
     A row value is compared with as many columns, or with one column of rows.
     """
-    kind, rows = call.types
+    type_, rows = call.types
     constants = _constants(query)
-    if kind is None or rows is None or not ({kind.name, rows.name} & {*NESTED, "char", _ZONED}):
-        if constants and kind is not None and not kind.is_floating:
+    if type_ is None or rows is None or not ({type_.name, rows.name} & {*NESTED, "char", _ZONED}):
+        if constants and type_ is not None and not type_.is_floating:
             return exp.In(this=value, expressions=constants)  # by which partitions are chosen
         return exp.In(this=value, query=_in_brackets(query))
     is_plain = next(value.find_all(exp.Subquery, exp.Anonymous), None) is None  # it may stand there several times
-    if constants and kind.name == "row" and len(constants) <= _MANY and is_plain:
-        return is_in(kind, exp.In(this=value, expressions=constants))
+    if constants and type_.name == "row" and len(constants) <= _MANY and is_plain:
+        return is_in(type_, exp.In(this=value, expressions=constants))
     count = len(rows.inner) if rows.name == "row" and not _is_one_column(query) else 1
     if rows.name == "row" and not any(_is_nested(each) for each in rows.inner) and not _is_correlated(query):
-        return _fields_in(kind, value, rows, query, count)
+        return _fields_in(type_, value, rows, query, count)
     if rows.name in NESTED:
-        return _any_equal(kind, value, query, count)
+        return _any_equal(type_, value, query, count)
     columns = _columns(1)
     inside = _select(query, 1, _plain(rows, columns[0]))
-    return exp.In(this=_plain(kind, value), query=exp.Subquery(this=inside))
+    return exp.In(this=_plain(type_, value), query=exp.Subquery(this=inside))
 
 
 def quantified(call: Call, compare: Compare) -> exp.Expr:
@@ -77,7 +77,7 @@ def _bounded(
     call: Call, compare: Compare, sign: type[exp.Expr], value: exp.Expr, query: exp.Expr, *, every: bool
 ) -> exp.Expr:
     """Compare with the least or the greatest row, beside the empty set and NULL."""
-    kind, rows = call.types
+    type_, rows = call.types
     (column,) = _columns(1)
     if rows is not None and rows.name == "row" and not _is_one_column(query):
         query, column = exp.Subquery(this=as_records(query, len(rows.inner))), _columns(1)[0]
@@ -97,8 +97,8 @@ def _bounded(
 
     def compared(right: exp.Expr) -> exp.Expr:
         plain = sign(this=left.copy(), expression=right.copy())
-        kinds = [_as_instant(kind), _as_instant(rows)]
-        return compare(replace(call, node=plain, arguments=[plain.this, plain.expression], types=kinds))
+        types = [_as_instant(type_), _as_instant(rows)]
+        return compare(replace(call, node=plain, arguments=[plain.this, plain.expression], types=types))
 
     lowest = issubclass(sign, exp.LT | exp.LTE) == every
     result = compared(most if sign is exp.EQ or not lowest else least)
@@ -109,34 +109,34 @@ def _bounded(
     combined = (exp.and_ if every else exp.or_)(exp.paren(result, copy=False), others, copy=False)
     is_empty = exp.If(this=exp.EQ(this=count, expression=_number(0)), true=empty)
     case = exp.Case(ifs=[is_empty], default=combined)
-    given = call_engine("row", _plain(kind, value), exp.Subquery(this=_select(query, 1, bounds)))
+    given = call_engine("row", _plain(type_, value), exp.Subquery(this=_select(query, 1, bounds)))
     return applied(function(name, case), given)
 
 
-def _as_instant(kind: Type | None) -> Type | None:
+def _as_instant(type_: Type | None) -> Type | None:
     """Return the type of what :func:`_plain` makes of a value."""
-    return Type("timestamp") if kind is not None and kind.name == _ZONED else kind
+    return Type("timestamp") if type_ is not None and type_.name == _ZONED else type_
 
 
-def _fields_in(kind: Type, value: exp.Expr, rows: Type, query: exp.Expr, count: int) -> exp.Expr:
+def _fields_in(type_: Type, value: exp.Expr, rows: Type, query: exp.Expr, count: int) -> exp.Expr:
     """Compare field by field, which the engine does with Trino's NULLs; its comparison of records takes NULL for a value."""
     columns = _columns(count)
-    if count > 1 and not any(each is not None and each.name in {"char", _ZONED} for each in (*rows.inner, *kind.inner)):
-        return exp.In(this=exp.Tuple(expressions=list(_fields(kind, value))), query=_in_brackets(query))
+    if count > 1 and not any(each is not None and each.name in {"char", _ZONED} for each in (*rows.inner, *type_.inner)):
+        return exp.In(this=exp.Tuple(expressions=list(_fields(type_, value))), query=_in_brackets(query))
     if count == 1:
         columns = [call_engine("struct_extract_at", columns[0].copy(), _number(at + 1)) for at in range(len(rows.inner))]
     kept = [_plain(each, column) for each, column in zip(rows.inner, columns, strict=True)]
-    fields = [_plain(each, field) for each, field in zip(kind.inner, _fields(kind, value), strict=True)]
+    fields = [_plain(each, field) for each, field in zip(type_.inner, _fields(type_, value), strict=True)]
     if len(fields) == 1:
         return exp.In(this=fields[0], query=exp.Subquery(this=_select(query, count, *kept)))
     return exp.In(this=exp.Tuple(expressions=fields), query=exp.Subquery(this=_select(query, count, *kept)))
 
 
-def _any_equal(kind: Type, value: exp.Expr, query: exp.Expr, count: int) -> exp.Expr:
+def _any_equal(type_: Type, value: exp.Expr, query: exp.Expr, count: int) -> exp.Expr:
     """Compare with each row."""
     columns = _columns(count)
     right: exp.Expr = exp.Tuple(expressions=columns) if count > 1 else columns[0]
-    is_equal = equal(kind, value, right)
+    is_equal = equal(type_, value, right)
     unknown = exp.Is(this=exp.paren(is_equal.copy(), copy=False), expression=exp.Null())
     any_equal = exp.If(this=call_engine("bool_or", is_equal), true=exp.true())
     perhaps = exp.If(this=call_engine("bool_or", unknown), true=exp.Null())
@@ -144,24 +144,24 @@ def _any_equal(kind: Type, value: exp.Expr, query: exp.Expr, count: int) -> exp.
     return exp.Subquery(this=_select(query, count, case))
 
 
-def _fields(kind: Type, value: exp.Expr) -> Sequence[exp.Expr]:
+def _fields(type_: Type, value: exp.Expr) -> Sequence[exp.Expr]:
     inside = value.unnest()
-    if isinstance(inside, exp.Tuple) and len(inside.expressions) == len(kind.inner):
+    if isinstance(inside, exp.Tuple) and len(inside.expressions) == len(type_.inner):
         return [each.copy() for each in inside.expressions]
-    return [call_engine("struct_extract_at", value.copy(), _number(at + 1)) for at in range(len(kind.inner))]
+    return [call_engine("struct_extract_at", value.copy(), _number(at + 1)) for at in range(len(type_.inner))]
 
 
-def _plain(kind: Type | None, value: exp.Expr) -> exp.Expr:
+def _plain(type_: Type | None, value: exp.Expr) -> exp.Expr:
     """Return what the engine's own comparison of ``value`` is right for."""
-    if kind is not None and kind.name == _ZONED:
+    if type_ is not None and type_.name == _ZONED:
         return instant(value.copy())
-    if kind is not None and kind.name == "char":
+    if type_ is not None and type_.name == "char":
         return call_engine("rtrim", value.copy(), exp.Literal.string(" "))
     return value.copy()
 
 
-def _is_nested(kind: Type | None) -> bool:
-    return kind is None or kind.name in NESTED
+def _is_nested(type_: Type | None) -> bool:
+    return type_ is None or type_.name in NESTED
 
 
 def _is_one_column(query: exp.Expr) -> bool:

@@ -40,20 +40,20 @@ class Digest:
     counts: NDArray[np.float64]
 
 
-def of_values(values: NDArray[Any], kind: str) -> NDArray[np.int64]:
+def of_values(values: NDArray[Any], type_: str) -> NDArray[np.int64]:
     """Return ``bigint``, ``double`` or ``real`` values as integers in the same order."""
-    if kind == "double":
+    if type_ == "double":
         return _ordered(values.astype(np.float64).view(np.int64), 63)
-    if kind == "real":
+    if type_ == "real":
         return _ordered(values.astype(np.float32).view(np.int32).astype(np.int64), 31)
     return values.astype(np.int64)
 
 
-def as_values(encoded: NDArray[np.int64], kind: str) -> NDArray[Any]:
+def as_values(encoded: NDArray[np.int64], type_: str) -> NDArray[Any]:
     """Return the values that :func:`of_values` made integers of."""
-    if kind == "double":
+    if type_ == "double":
         return _ordered(encoded, 63).view(np.float64)
-    if kind == "real":
+    if type_ == "real":
         return _ordered(encoded, 31).astype(np.int32).view(np.float32)
     return encoded
 

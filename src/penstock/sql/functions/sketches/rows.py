@@ -23,21 +23,21 @@ _BITS = 12
 _IN_MEMORY = "Values and weights of a group are in memory at once."
 
 
-def _kind_of(kind: Type) -> str | None:
+def _kind_of(type_: Type) -> str | None:
     """Return the kind of a q-digest's values, None for another type."""
-    return kind.name.removeprefix("qdigest(").removesuffix(")") if kind in QDIGESTS else None
+    return type_.name.removeprefix("qdigest(").removesuffix(")") if type_ in QDIGESTS else None
 
 
 # HyperLogLog
 
 
 def _approx_set(call: Call) -> exp.Expr:
-    value, kind = call.arguments[0], call.known_type()
-    if kind.is_integer or kind.name == "unknown":
+    value, type_ = call.arguments[0], call.known_type()
+    if type_.is_integer or type_.name == "unknown":
         entry = call_engine("trino_hll_long", cast_to(value, "BIGINT"))
-    elif kind.is_number:
+    elif type_.is_number:
         entry = call_engine("trino_hll_double", cast_to(value, "DOUBLE"))
-    elif kind.is_text:
+    elif type_.is_text:
         entry = call_engine("trino_hll_bytes", call_engine("encode", value))
     else:
         raise call.unexpected("approx_set(bigint), approx_set(double), approx_set(varchar)")
@@ -66,40 +66,40 @@ def _tdigest_agg(call: Call) -> exp.Expr:
 
 
 def _qdigest_agg(call: Call) -> exp.Expr:
-    kind = _kind_of(_qdigest_type(call.types) or QDIGESTS[0]) or "bigint"
-    engine = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[kind]
+    type_ = _kind_of(_qdigest_type(call.types) or QDIGESTS[0]) or "bigint"
+    engine = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[type_]
     expected = [f"qdigest_agg({each}[, bigint[, double]])" for each in _KINDS]
-    return _of_pairs(call, f"qdigest_{kind}", engine, "BIGINT", expected)
+    return _of_pairs(call, f"qdigest_{type_}", engine, "BIGINT", expected)
 
 
 def _of_pairs(call: Call, name: str, value: str, weight: str, expected: Sequence[str]) -> exp.Expr:
-    kinds = [call.known_type(number) for number in range(len(call.types))]
-    whole = len(kinds) > 1 and weight == "BIGINT" and not (kinds[1].is_integer or kinds[1].name == "unknown")
-    if whole or not all(each.is_number or each.name == "unknown" for each in kinds):
+    types = [call.known_type(number) for number in range(len(call.types))]
+    whole = len(types) > 1 and weight == "BIGINT" and not (types[1].is_integer or types[1].name == "unknown")
+    if whole or not all(each.is_number or each.name == "unknown" for each in types):
         raise call.unexpected(", ".join(expected))
-    weighed = call.arguments[1] if len(kinds) > 1 else integer(1)
+    weighed = call.arguments[1] if len(types) > 1 else integer(1)
     pair = cast_to(call_engine("row", call.arguments[0], weighed), f"STRUCT(x {value}, w {weight})")
-    error = cast_to(call.arguments[2] if len(kinds) > 2 else exp.Literal.number("0.01"), "DOUBLE")
+    error = cast_to(call.arguments[2] if len(types) > 2 else exp.Literal.number("0.01"), "DOUBLE")
     # One value of a group: the accuracy is the same in all of its rows.
     last = call.engine("any_value", error)
     return call_engine(f"trino_{name}", call.engine("list", pair), last)
 
 
 def _qdigest_type(types: Types) -> Type | None:
-    kind = types[0]
-    if kind is None:
+    type_ = types[0]
+    if type_ is None:
         return None
-    name = "real" if kind.name == "real" else "bigint" if kind.is_integer or kind.name == "unknown" else "double"
+    name = "real" if type_.name == "real" else "bigint" if type_.is_integer or type_.name == "unknown" else "double"
     return Type(f"qdigest({name})")
 
 
 def _merge(call: Call) -> exp.Expr:
-    kind = call.known_type()
-    if kind.name in _SETS:
+    type_ = call.known_type()
+    if type_.name in _SETS:
         name = "hll"
-    elif kind == TDIGEST:
+    elif type_ == TDIGEST:
         name = "tdigest"
-    elif kind in QDIGESTS:
+    elif type_ in QDIGESTS:
         name = "qdigest"
     else:
         raise call.unexpected("merge(HyperLogLog), merge(tdigest), merge(qdigest(T))")
@@ -117,9 +117,9 @@ def _question(name: str, to_values: bool, many: bool) -> Row:
     """Return the row of a function that asks for values by their quantiles, or for quantiles by values."""
 
     def engine_of(call: Call) -> tuple[str, str]:
-        kind = call.known_type()
-        asked = _kind_of(kind)
-        if asked is None and kind != TDIGEST:
+        type_ = call.known_type()
+        asked = _kind_of(type_)
+        if asked is None and type_ != TDIGEST:
             raise call.unexpected(f"{name}(tdigest, {_listed(DOUBLE, many)}), {name}(qdigest(T), {_listed(DOUBLE, many)})")
         given = "double" if to_values or asked is None else asked
         return f"trino_{'tdigest' if asked is None else f'qdigest_{asked}'}", given
@@ -147,8 +147,8 @@ def _question(name: str, to_values: bool, many: bool) -> Row:
     return Row(name=name, arity=(2, 2), returns=returns, write=write)
 
 
-def _listed(kind: Type, many: bool) -> Type:
-    return Type.array(kind) if many else kind
+def _listed(type_: Type, many: bool) -> Type:
+    return Type.array(type_) if many else type_
 
 
 def _of_tdigest(name: str, engine: str, returns: Type, *others: str) -> Row:
@@ -158,7 +158,7 @@ def _of_tdigest(name: str, engine: str, returns: Type, *others: str) -> Row:
         wrong = [each for each in call.types[1:] if each is not None and not (each.is_number or each.name == "unknown")]
         if call.known_type() not in {TDIGEST, Type("unknown")} or wrong:
             raise call.unexpected(f"{name}({', '.join(['tdigest', *(each.lower() for each in others)])})")
-        further = [cast_to(each, kind) for each, kind in zip(call.arguments[1:], others, strict=True)]
+        further = [cast_to(each, type_) for each, type_ in zip(call.arguments[1:], others, strict=True)]
         return call_engine(engine, call.arguments[0], *further)
 
     return Row(name=name, arity=(1 + len(others), 1 + len(others)), returns=returns, write=write)

@@ -77,16 +77,16 @@ def _tdigest(values: Values, weights: Values, _: float) -> bytes:
     return tdigest.packed(tdigest.digest(values, weights))
 
 
-def _qdigest(kind: str) -> Callable[[Values, Values, float], bytes]:
-    return lambda values, weights, error: qdigest.packed(qdigest.digest(qdigest.of_values(values, kind), weights, error))
+def _qdigest(type_: str) -> Callable[[Values, Values, float], bytes]:
+    return lambda values, weights, error: qdigest.packed(qdigest.digest(qdigest.of_values(values, type_), weights, error))
 
 
-def _asked(kind: pa.DataType, ask: Callable[[bytes, list[Any]], list[Any]]) -> Callable[[Any, Any], pa.Array]:
+def _asked(type_: pa.DataType, ask: Callable[[bytes, list[Any]], list[Any]]) -> Callable[[Any, Any], pa.Array]:
     """Return the function that answers each row's list of questions to its sketch; NULL to one that is NULL."""
 
     def apply(sketches: Any, questions: Any) -> pa.Array:
         rows = zip(whole(sketches).to_pylist(), whole(questions).to_pylist(), strict=True)
-        return pa.array([_answers(data, asked, ask) for data, asked in rows], pa.list_(kind))
+        return pa.array([_answers(data, asked, ask) for data, asked in rows], pa.list_(type_))
 
     return apply
 
@@ -107,20 +107,20 @@ def _quantiles_of_tdigest(data: bytes, asked: list[float]) -> list[float | None]
     return [tdigest.quantile_at(digest, each) for each in asked]
 
 
-def _values_of_qdigest(kind: str) -> Callable[[bytes, list[float]], list[Any]]:
+def _values_of_qdigest(type_: str) -> Callable[[bytes, list[float]], list[Any]]:
     def ask(data: bytes, asked: list[float]) -> list[Any]:
         opened = qdigest.opened(data)
         quantiles = [qdigest.value_at(opened, each) for each in asked]
-        values = qdigest.as_values(np.array([each or 0 for each in quantiles], np.int64), kind).tolist()
+        values = qdigest.as_values(np.array([each or 0 for each in quantiles], np.int64), type_).tolist()
         return [None if each is None else value for each, value in zip(quantiles, values, strict=True)]
 
     return ask
 
 
-def _quantiles_of_qdigest(kind: str) -> Callable[[bytes, list[Any]], list[float | None]]:
+def _quantiles_of_qdigest(type_: str) -> Callable[[bytes, list[Any]], list[float | None]]:
     def ask(data: bytes, asked: list[Any]) -> list[float | None]:
         opened = qdigest.opened(data)
-        return [qdigest.quantile_at(opened, int(each)) for each in qdigest.of_values(np.array(asked), kind).tolist()]
+        return [qdigest.quantile_at(opened, int(each)) for each in qdigest.of_values(np.array(asked), type_).tolist()]
 
     return ask
 
@@ -150,15 +150,15 @@ def _trimmed(data: bytes, lower: float, upper: float) -> float | None:
     return tdigest.trimmed_mean(tdigest.opened(data), lower, upper)
 
 
-def _of_qdigest(kind: str) -> Sequence[Definition]:
-    engine, arrow = _ENGINE[kind], _ARROW[kind]
+def _of_qdigest(type_: str) -> Sequence[Definition]:
+    engine, arrow = _ENGINE[type_], _ARROW[type_]
     pairs = f"STRUCT(x {engine}, w BIGINT)[]"
-    values = _asked(arrow, _values_of_qdigest(kind))
-    quantiles = _asked(pa.float64(), _quantiles_of_qdigest(kind))
+    values = _asked(arrow, _values_of_qdigest(type_))
+    quantiles = _asked(pa.float64(), _quantiles_of_qdigest(type_))
     return [
-        ArrowFunction(f"trino_qdigest_{kind}", [pairs, "DOUBLE"], "BLOB", _pairs_by(_qdigest(kind))),
-        ArrowFunction(f"trino_qdigest_{kind}_values", ["BLOB", "DOUBLE[]"], f"{engine}[]", values),
-        ArrowFunction(f"trino_qdigest_{kind}_quantiles", ["BLOB", f"{engine}[]"], "DOUBLE[]", quantiles),
+        ArrowFunction(f"trino_qdigest_{type_}", [pairs, "DOUBLE"], "BLOB", _pairs_by(_qdigest(type_))),
+        ArrowFunction(f"trino_qdigest_{type_}_values", ["BLOB", "DOUBLE[]"], f"{engine}[]", values),
+        ArrowFunction(f"trino_qdigest_{type_}_quantiles", ["BLOB", f"{engine}[]"], "DOUBLE[]", quantiles),
     ]
 
 
@@ -184,5 +184,5 @@ DEFINITIONS: Sequence[Definition] = [
     ArrowFunction("trino_tdigest_trimmed", ["BLOB", "DOUBLE", "DOUBLE"], "DOUBLE", each_row("DOUBLE", _trimmed)),
     ArrowFunction("trino_tdigest_parts", ["BLOB"], _PARTS_ENGINE, _parts),
     ArrowFunction("trino_qdigest_merged", ["BLOB[]"], "BLOB", _merged(_merged_qdigests)),
-    *(definition for kind in _ENGINE for definition in _of_qdigest(kind)),
+    *(definition for type_ in _ENGINE for definition in _of_qdigest(type_)),
 ]

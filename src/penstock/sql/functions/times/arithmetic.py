@@ -24,7 +24,7 @@ _SIGNS: Mapping[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"
 
 def is_temporal(types: Types) -> bool:
     """Return whether an operand is a date, a time or an interval."""
-    return any(kind is not None and kind.name.startswith(_TEMPORAL) for kind in types)
+    return any(type_ is not None and type_.name.startswith(_TEMPORAL) for type_ in types)
 
 
 def result_type(types: Types) -> Type | None:
@@ -39,53 +39,53 @@ def result_type(types: Types) -> Type | None:
     return _DAYS
 
 
-def _moved_type(kind: Type, interval: Type) -> Type:
+def _moved_type(type_: Type, interval: Type) -> Type:
     """Return the type of a moment that an interval has moved; one of days has milliseconds."""
-    return Type(kind.name, (max(_MILLISECONDS, *kind.numbers),)) if kind.numbers and interval == _DAYS else kind
+    return Type(type_.name, (max(_MILLISECONDS, *type_.numbers),)) if type_.numbers and interval == _DAYS else type_
 
 
 def compute(call: Call) -> exp.Expr:
     """Return the engine's expression for an operator with a date, a time or an interval. Raises for one without meaning."""
     left, right = call.arguments[:2]
     operator = type(call.node)
-    kinds = [kind for kind in call.types[:2] if kind is not None]
-    if len(kinds) < 2:
+    types = [type_ for type_ in call.types[:2] if type_ is not None]
+    if len(types) < 2:
         raise call.wrong(
             "The type of an operand beside a date, a time or an interval is not known.",
             code="NOT_SUPPORTED",
             remedy="CAST it to its type.",
         )
-    if "unknown" in {kinds[0].name, kinds[1].name}:
+    if "unknown" in {types[0].name, types[1].name}:
         return exp.Null()
-    intervals = [_is_interval(kind) for kind in kinds]
-    if all(intervals) and kinds[0] == kinds[1] and operator in {exp.Add, exp.Sub}:
+    intervals = [_is_interval(type_) for type_ in types]
+    if all(intervals) and types[0] == types[1] and operator in {exp.Add, exp.Sub}:
         return exp.Paren(this=call.node.copy())
-    if any(intervals) and kinds[intervals.index(False) if False in intervals else 0].is_number:
+    if any(intervals) and types[intervals.index(False) if False in intervals else 0].is_number:
         return _scaled(call, operator)
-    if operator in {exp.Add, exp.Sub} and intervals[1] and kinds[0].name in _MOMENTS:
+    if operator in {exp.Add, exp.Sub} and intervals[1] and types[0].name in _MOMENTS:
         step = exp.Neg(this=exp.paren(right, copy=False)) if operator is exp.Sub else right
-        return _moved(call, step, left, kinds[1], kinds[0])
-    if operator is exp.Add and intervals[0] and kinds[1].name in _MOMENTS:
-        return _moved(call, left, right, kinds[0], kinds[1])
-    if operator is exp.Sub and _comparable(kinds[0], kinds[1]):
+        return _moved(call, step, left, types[1], types[0])
+    if operator is exp.Add and intervals[0] and types[1].name in _MOMENTS:
+        return _moved(call, left, right, types[0], types[1])
+    if operator is exp.Sub and _comparable(types[0], types[1]):
         return call_engine("trino_between", *(call_engine("trino_diff_moment", each) for each in (left, right)))
-    raise call.wrong(f"Cannot apply operator: {kinds[0]} {_SIGNS.get(operator, call.name)} {kinds[1]}", code="TYPE_MISMATCH")
+    raise call.wrong(f"Cannot apply operator: {types[0]} {_SIGNS.get(operator, call.name)} {types[1]}", code="TYPE_MISMATCH")
 
 
-def _is_interval(kind: Type | None) -> bool:
-    return kind is not None and kind.name.startswith("interval")
+def _is_interval(type_: Type | None) -> bool:
+    return type_ is not None and type_.name.startswith("interval")
 
 
 def _comparable(left: Type, right: Type) -> bool:
     return left.name == right.name or ("time" not in {left.name, right.name} and {left.name, right.name} <= _MOMENTS)
 
 
-def _moved(call: Call, step: exp.Expr, value: exp.Expr, interval: Type, kind: Type) -> exp.Expr:
-    if kind.name == "time" and interval == _MONTHS:
-        raise call.wrong(f"Cannot apply operator: {kind} + {interval}", code="TYPE_MISMATCH")
-    if kind.name == "date" and interval == _DAYS:
+def _moved(call: Call, step: exp.Expr, value: exp.Expr, interval: Type, type_: Type) -> exp.Expr:
+    if type_.name == "time" and interval == _MONTHS:
+        raise call.wrong(f"Cannot apply operator: {type_} + {interval}", code="TYPE_MISMATCH")
+    if type_.name == "date" and interval == _DAYS:
         step = call_engine("trino_whole_days", step)
-    return call_engine("trino_add_days" if interval == _MONTHS or kind.name == "date" else "trino_add_time", step, value)
+    return call_engine("trino_add_days" if interval == _MONTHS or type_.name == "date" else "trino_add_time", step, value)
 
 
 def _scaled(call: Call, operator: type[exp.Expr]) -> exp.Expr:
@@ -93,12 +93,12 @@ def _scaled(call: Call, operator: type[exp.Expr]) -> exp.Expr:
     left, right = call.arguments[:2]
     first = _is_interval(call.types[0])
     interval, number = (left, right) if first else (right, left)
-    kind = call.types[0 if first else 1]
+    type_ = call.types[0 if first else 1]
     if operator not in {exp.Mul, exp.Div} or (operator is exp.Div and not first):
         raise call.wrong(
             f"Cannot apply operator: {call.types[0]} {_SIGNS.get(operator, call.name)} {call.types[1]}", code="TYPE_MISMATCH"
         )
-    macro = "trino_scaled_months" if kind == _MONTHS else "trino_scaled_days"
+    macro = "trino_scaled_months" if type_ == _MONTHS else "trino_scaled_days"
     factor = exp.cast(number, "DOUBLE")
     return call_engine(
         macro, interval, exp.Div(this=exp.Literal.number("1e0"), expression=factor) if operator is exp.Div else factor

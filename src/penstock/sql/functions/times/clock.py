@@ -37,11 +37,11 @@ def _now(macro: str) -> Callable[[Call], exp.Expr]:
 
 
 def _clock(name: str, macro: str, returns: Type, node: type[exp.Expr] | None, most: int = 1) -> Sequence[Row]:
-    write, kind = _now(macro), _typed(returns.name)
-    plain = Row(name=name, arity=(0, most), node_type=kind, write=write, repeatable=False)
+    write, type_ = _now(macro), _typed(returns.name)
+    plain = Row(name=name, arity=(0, most), node_type=type_, write=write, repeatable=False)
     if node is None:
         return [plain]
-    return [plain, Row(name=f"{name} ", node_type=kind, write=write, repeatable=False, nodes=(node,))]
+    return [plain, Row(name=f"{name} ", node_type=type_, write=write, repeatable=False, nodes=(node,))]
 
 
 def _typed(name: str) -> Callable[[exp.Expr], Type]:
@@ -56,8 +56,8 @@ def _typed(name: str) -> Callable[[exp.Expr], Type]:
 
 
 def _from_unixtime(call: Call) -> exp.Expr:
-    kind = call.types[0]
-    if kind is not None and not kind.is_number and kind.name != "unknown":
+    type_ = call.types[0]
+    if type_ is not None and not type_.is_number and type_.name != "unknown":
         raise call.unexpected("from_unixtime(double), from_unixtime(double, varchar), from_unixtime(double, bigint, bigint)")
     seconds = call_engine("trino_from_unixtime", call.arguments[0])
     if len(call.arguments) == 1:

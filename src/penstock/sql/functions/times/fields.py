@@ -30,19 +30,19 @@ _ROUND = {"hour": 24, "minute": 60, "second": 60, "millisecond": 1_000}
 
 def moment(call: Call, number: int) -> exp.Expr:
     """Return an argument that is a date, a time or an interval; NULL gets the type timestamp."""
-    kind = call.types[number]
+    type_ = call.types[number]
     value = call.arguments[number]
-    if kind is not None and kind.name == "unknown":
+    if type_ is not None and type_.name == "unknown":
         return exp.cast(value, "TIMESTAMP")
-    if kind is not None and kind.name == "time with time zone":
+    if type_ is not None and type_.name == "time with time zone":
         raise call.wrong("The type time with time zone is not supported.", code="NOT_SUPPORTED")
     return value
 
 
 def _part(call: Call, name: str, number: int) -> exp.Expr:
-    kind = call.types[number]
-    if kind is not None and kind.name.startswith("interval"):
-        if name not in ({"year", "month"} if kind.name == _YEARS else _IN_MICROS):
+    type_ = call.types[number]
+    if type_ is not None and type_.name.startswith("interval"):
+        if name not in ({"year", "month"} if type_.name == _YEARS else _IN_MICROS):
             raise call.unexpected(f"{name}(date), {name}(timestamp(p))")
         return call_engine(f"trino_interval_{name}", call.arguments[number])
     return call_engine(f"trino_{name}", moment(call, number))
@@ -81,7 +81,7 @@ ROWS: Sequence[Row] = [
 def _macro(part: str) -> Macro:
     engine = _ENGINE.get(part, part)
     text = f"{engine}({{}}) % 1000" if part == "millisecond" else f"{engine}({{}})"
-    overloads = [f"(x {kind}) AS {text.format('x')}" for kind in ("DATE", "TIMESTAMP")]
+    overloads = [f"(x {type_}) AS {text.format('x')}" for type_ in ("DATE", "TIMESTAMP")]
     overloads.append(f"(x TIMESTAMPTZ) AS {text.format(_AT_UTC)}")
     overloads.append(f"(x {ZONED}) AS {text.format('trino_local(x)')}")
     if part in _OF_TIMES:

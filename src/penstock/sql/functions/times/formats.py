@@ -86,9 +86,9 @@ def _special(call: Call, piece: Piece, value: exp.Expr, local: exp.Expr) -> exp.
         milliseconds = call_engine("strftime", local.copy(), exp.Literal.string("%g"))
         return call_engine("left", milliseconds, exp.Literal.number(piece.width))
     if piece.field == "zone":
-        kind = call.types[0]
-        if kind is None or kind.name != "timestamp with time zone":
-            raise call.wrong(f"format_datetime for {kind} does not support the time zone's field 'Z'")
+        type_ = call.types[0]
+        if type_ is None or type_.name != "timestamp with time zone":
+            raise call.wrong(f"format_datetime for {type_} does not support the time zone's field 'Z'")
         if piece.width == 3:
             return call_engine("trino_shown_zone", value.copy())
         offset = call_engine("trino_offset", value.copy())
@@ -107,17 +107,17 @@ def _format_datetime(call: Call) -> exp.Expr:
 
 
 def _to_iso(call: Call) -> exp.Expr:
-    kind = call.types[0]
-    if kind is None or kind.name not in {"date", "timestamp", "timestamp with time zone", "unknown"}:
+    type_ = call.types[0]
+    if type_ is None or type_.name not in {"date", "timestamp", "timestamp with time zone", "unknown"}:
         raise call.unexpected("to_iso8601(date), to_iso8601(timestamp(p))")
-    if kind.name in {"date", "unknown"}:
+    if type_.name in {"date", "unknown"}:
         return exp.cast(call.arguments[0], "TEXT")
     local = call_engine("trino_local", call.arguments[0])
-    digits = exp.Literal.number(kind.numbers[0] if kind.numbers else 3)
+    digits = exp.Literal.number(type_.numbers[0] if type_.numbers else 3)
     written = call_engine(
         "replace", call_engine("trino_timestamp_text", local, digits), *map(exp.Literal.string, (" ", "T"))
     )
-    if kind.name == "timestamp":
+    if type_.name == "timestamp":
         return written
     zone = call_engine("trino_iso_zone", call_engine("trino_offset", call.arguments[0].copy()))
     return exp.Paren(this=exp.DPipe(this=written, expression=zone, safe=True))
@@ -164,13 +164,13 @@ def _joda_parser(pattern: str) -> Parse:
 _ZONED_TYPE = pa.struct([("$utc", pa.timestamp("us")), ("$zone", pa.string())])
 
 
-def _read(kind: pa.DataType, read: Callable[..., Any]) -> Callable[..., pa.Array]:
+def _read(type_: pa.DataType, read: Callable[..., Any]) -> Callable[..., pa.Array]:
     """Return ``read``, a function of texts, over arrays; NULL gives NULL."""
 
     def apply(*columns: pa.Array) -> pa.Array:
         rows = zip(*(column.to_pylist() for column in columns), strict=True)
         try:
-            return pa.array([None if None in row else read(*row) for row in rows], kind)
+            return pa.array([None if None in row else read(*row) for row in rows], type_)
         except ValueError as error:
             raise invalid(str(error)) from None
 

@@ -38,12 +38,12 @@ def zoned_literal(call: Call, text: str) -> exp.Expr:
     return in_zone(call, call_engine("trino_from_wall", wall, exp.Literal.string(shown)), exp.Literal.string(zone))
 
 
-def _text(kind: str) -> str:
+def _text(type_: str) -> str:
     """Return the overload for text: what Trino's parser refuses must not reach the engine's, which is more lenient."""
-    message = f"'TRINO[INVALID_CAST_ARGUMENT] Value cannot be cast to {kind.lower()}: ' || x"
+    message = f"'TRINO[INVALID_CAST_ARGUMENT] Value cannot be cast to {type_.lower()}: ' || x"
     return (
-        f"(x VARCHAR) AS CAST(CASE WHEN regexp_full_match(x, '{_PATTERNS[kind]}') THEN trim(x) "
-        f"WHEN x IS NOT NULL THEN CAST(CAST({message} AS INTEGER) AS VARCHAR) END AS {kind})"
+        f"(x VARCHAR) AS CAST(CASE WHEN regexp_full_match(x, '{_PATTERNS[type_]}') THEN trim(x) "
+        f"WHEN x IS NOT NULL THEN CAST(CAST({message} AS INTEGER) AS VARCHAR) END AS {type_})"
     )
 
 
@@ -98,7 +98,7 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_to_date",
         [
             _text("DATE"),
-            *(f"(x {kind}) AS CAST(x AS DATE)" for kind in ("DATE", "TIMESTAMP")),
+            *(f"(x {type_}) AS CAST(x AS DATE)" for type_ in ("DATE", "TIMESTAMP")),
             "(x TIMESTAMPTZ) AS CAST(timezone('UTC', x) AS DATE)",
             f"(x {ZONED}) AS CAST(trino_local(x) AS DATE)",
         ],
@@ -108,7 +108,7 @@ DEFINITIONS: Sequence[Definition] = [
         [
             _text("TIMESTAMP"),
             "(x TIME) AS CAST(now() AS DATE) + x",
-            *(f"(x {kind}) AS CAST(x AS TIMESTAMP)" for kind in ("DATE", "TIMESTAMP")),
+            *(f"(x {type_}) AS CAST(x AS TIMESTAMP)" for type_ in ("DATE", "TIMESTAMP")),
             "(x TIMESTAMPTZ) AS timezone('UTC', x)",
             f"(x {ZONED}) AS trino_local(x)",
         ],
@@ -117,7 +117,7 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_to_timestamptz",
         [
             f"(x VARCHAR) AS trino_zoned(trino_from_wall({_WALL}, {_ZONE}), {_ZONE})",
-            *(f"(x {kind}) AS timezone('UTC', CAST(x AS TIMESTAMP))" for kind in ("DATE", "TIMESTAMP")),
+            *(f"(x {type_}) AS timezone('UTC', CAST(x AS TIMESTAMP))" for type_ in ("DATE", "TIMESTAMP")),
             "(x TIMESTAMPTZ) AS x",
             f"(x {ZONED}) AS x",
         ],
@@ -126,7 +126,7 @@ DEFINITIONS: Sequence[Definition] = [
         "trino_to_time",
         [
             _text("TIME"),
-            *(f"(x {kind}) AS CAST(x AS TIME)" for kind in ("TIME", "TIMESTAMP")),
+            *(f"(x {type_}) AS CAST(x AS TIME)" for type_ in ("TIME", "TIMESTAMP")),
             "(x TIMESTAMPTZ) AS CAST(timezone('UTC', x) AS TIME)",
             f"(x {ZONED}) AS CAST(trino_local(x) AS TIME)",
         ],

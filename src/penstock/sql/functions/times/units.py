@@ -28,9 +28,9 @@ _DATE_UNITS = {
 }
 
 
-def _units(kind: Type | None) -> tuple[Sequence[str], str]:
+def _units(type_: Type | None) -> tuple[Sequence[str], str]:
     """Return the units of a type's fields, and what Trino's messages call it."""
-    name = kind.name if kind is not None else ""
+    name = type_.name if type_ is not None else ""
     if name.startswith("time") and not name.startswith("timestamp"):
         return list(_TIME_UNITS), "Time"
     return (list(_DATE_UNITS), "DATE") if name == "date" else ([*_TIME_UNITS, *_DATE_UNITS], "Timestamp")
@@ -65,9 +65,9 @@ def _add(call: Call, unit: str) -> exp.Expr:
     number = call.arguments[1]
     if unit in _TIME_UNITS:
         step = call_engine(_TIME_UNITS[unit], exp.cast(number, "BIGINT"))
-        moved, kind = call_engine("trino_add_time", step, moment(call, 2)), call.types[2]
-        if unit == "millisecond" and kind is not None and kind.numbers and kind.numbers[0] < _MILLISECONDS:
-            return call_engine("trino_to_precision", moved, exp.Literal.number(10 ** (_MICROSECONDS - kind.numbers[0])))
+        moved, type_ = call_engine("trino_add_time", step, moment(call, 2)), call.types[2]
+        if unit == "millisecond" and type_ is not None and type_.numbers and type_.numbers[0] < _MILLISECONDS:
+            return call_engine("trino_to_precision", moved, exp.Literal.number(10 ** (_MICROSECONDS - type_.numbers[0])))
         return moved
     engine, times = _DATE_UNITS[unit]
     count = exp.Mul(this=exp.paren(exp.cast(number, "BIGINT"), copy=False), expression=exp.Literal.number(times))
@@ -75,9 +75,9 @@ def _add(call: Call, unit: str) -> exp.Expr:
 
 
 def _diff_type(call: Call) -> Type | None:
-    names = [kind.name for kind in call.types[1:] if kind is not None]
+    names = [type_.name for type_ in call.types[1:] if type_ is not None]
     date = len(names) == 2 and set(names) == {"date"}
-    fits = (kind for kind in call.types[1:] if kind is not None and (date or kind.name not in {"date", "unknown"}))
+    fits = (type_ for type_ in call.types[1:] if type_ is not None and (date or type_.name not in {"date", "unknown"}))
     return next(fits, None)
 
 
@@ -176,7 +176,7 @@ DEFINITIONS: Sequence[Definition] = [
     Macro(
         "trino_diff_days",
         [
-            *(f"(unit, x {kind}, y TIMESTAMP) AS {_DIFFERENCE.format('trino_utc(x)', 'y')}" for kind in _PLAIN),
+            *(f"(unit, x {type_}, y TIMESTAMP) AS {_DIFFERENCE.format('trino_utc(x)', 'y')}" for type_ in _PLAIN),
             f"(unit, x {ZONED}, y TIMESTAMP) AS list_transform([x], lambda trino_x: {_DIFFERENCE.format(_OWN, _OTHER)})[1]",
         ],
     ),

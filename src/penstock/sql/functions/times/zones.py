@@ -58,9 +58,9 @@ def zone_name(text: str) -> str | None:
     return f"{offset[1]}{minutes // 60:02}:{minutes % 60:02}" if minutes else UTC
 
 
-def moment_type(kind: Type | None) -> Type | None:
+def moment_type(type_: Type | None) -> Type | None:
     """Return the timestamp with time zone of the same precision."""
-    return zoned_type(kind.numbers if kind is not None and kind.name != "date" else (3,))
+    return zoned_type(type_.numbers if type_ is not None and type_.name != "date" else (3,))
 
 
 def zoned_type(numbers: tuple[int, ...] = (3,)) -> Type:
@@ -87,20 +87,20 @@ def in_zone(call: Call, utc: exp.Expr, zone: exp.Expr) -> exp.Expr:
 
 def _at(call: Call) -> exp.Expr:
     value, zone = call.arguments[:2]
-    kind = call.types[0]
-    if kind is not None and kind.name.startswith("time") and not kind.name.startswith("timestamp"):
+    type_ = call.types[0]
+    if type_ is not None and type_.name.startswith("time") and not type_.name.startswith("timestamp"):
         raise call.wrong("AT TIME ZONE is not supported for the type time.", code="NOT_SUPPORTED")
-    if kind is not None and not (kind.name.startswith("timestamp") or kind.name == "unknown"):
+    if type_ is not None and not (type_.name.startswith("timestamp") or type_.name == "unknown"):
         raise call.wrong(
-            f"Type of value must be a time or timestamp with or without time zone (actual {kind})", code="TYPE_MISMATCH"
+            f"Type of value must be a time or timestamp with or without time zone (actual {type_})", code="TYPE_MISMATCH"
         )
     return in_zone(call, call_engine("trino_utc", value), zone)
 
 
 def _with(call: Call) -> exp.Expr:
     value, zone = call.arguments
-    kind = call.types[0]
-    if kind is not None and kind.name != "timestamp":
+    type_ = call.types[0]
+    if type_ is not None and type_.name != "timestamp":
         raise call.unexpected("with_timezone(timestamp(p), varchar)")
     if isinstance(zone, exp.Literal) and zone.is_string:
         name = zone_name(zone.name)
