@@ -26,8 +26,8 @@ def make_partition_table(
 ) -> None:
     """Make the table ``name(index, <partition keys in their types>)`` with one row for each of ``rows``.
 
-    ``name`` is quoted SQL, ``index_type`` the engine's type of the index. A value that is not of its key's type is NULL where
-    that is allowed (``lenient``), and otherwise raises :class:`StatementError`.
+    ``name`` is quoted SQL, ``index_type`` the engine's type of the index. A value that is not of its key's type is NULL
+    where that is allowed (``lenient``), and otherwise raises :class:`StatementError`.
     """
     columns: dict[str, pa.Array] = {"place": pa.array([at for at, _ in rows])}
     casts = [f"CAST(place AS {index_type}) AS {index}"]
