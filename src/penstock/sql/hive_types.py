@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from penstock.sql.errors import StatementError
 from penstock.types import duckdb, hive
-from penstock.types.model import Array, LakeType, Map, Scalar, TypeMissing, fold, replace_fields
+from penstock.types.model import LakeType, Scalar, TypeMissing, replace_scalars
 
 __all__ = ["parse_hive_type"]
 
@@ -16,7 +16,7 @@ def parse_hive_type(text: str) -> LakeType:
     Spark's ``timestamp_ntz`` is ``timestamp``, whose values have no zone in SQL.
     """
     try:
-        kind = fold(hive.parse(text), scalar=_without_ntz, array=Array, mapping=Map, struct=replace_fields)
+        kind = replace_scalars(hive.parse(text), _without_ntz)
         duckdb.render(kind)
     except (hive.TypeUnreadable, TypeMissing) as error:
         raise StatementError("HIVE_INVALID_METADATA", error.message, remedy=error.remedy) from None

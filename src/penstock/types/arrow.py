@@ -18,7 +18,7 @@ from penstock.types.model import (
     Struct,
     TypeMissing,
     fold,
-    replace_fields,
+    replace_scalars,
     scalar_of,
 )
 
@@ -107,7 +107,7 @@ def in_hive_table(kind: LakeType) -> LakeType:
 
     A time of day is its number of milli- or microseconds, a uuid its bytes; a column without values is a string.
     """
-    return fold(kind, scalar=_stored, array=Array, mapping=Map, struct=replace_fields)
+    return replace_scalars(kind, _stored)
 
 
 def _stored(kind: Scalar) -> LakeType:

@@ -2,7 +2,7 @@
 
 Grammar: Apache Hive language manual, "Types". Beside Hive's names it reads those that writers of Glue's catalog use for the
 same types: Spark's (``timestamp_ntz``, ``void``), Iceberg's GlueCatalog's (``unknown``, ``timestamp_nano``) and Glue's
-``long``; and those of the lake's types that Hive lacks (``uuid``, ``time``).
+``long``, ``short`` and ``byte``; and those of the lake's types that Hive lacks (``uuid``, ``time``).
 """
 
 import re
@@ -29,6 +29,8 @@ MAX_LENGTH = 131_072
 SYNONYMS = {
     "integer": "int",
     "long": "bigint",
+    "short": "smallint",
+    "byte": "tinyint",
     "real": "float",
     "double precision": "double",
     "numeric": "decimal",

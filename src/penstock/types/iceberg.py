@@ -16,7 +16,7 @@ from penstock.types.model import (
     Struct,
     TypeMissing,
     fold,
-    replace_fields,
+    replace_scalars,
 )
 
 __all__ = ["format_version", "in_glue", "parse", "render", "without_digits"]
@@ -144,7 +144,7 @@ def _struct(ids: Iterator[int]) -> Callable[[Struct, tuple[Any, ...]], Any]:
 
 def in_glue(kind: LakeType) -> LakeType:
     """Return the type that Iceberg's Java GlueCatalog writes to a table's column, for :func:`penstock.types.hive.render`."""
-    return fold(kind, scalar=_in_glue, array=Array, mapping=Map, struct=replace_fields)
+    return replace_scalars(kind, _in_glue)
 
 
 def _in_glue(kind: Scalar) -> LakeType:
@@ -154,7 +154,7 @@ def _in_glue(kind: Scalar) -> LakeType:
 
 def without_digits(kind: LakeType) -> LakeType:
     """Return the type without the digits of its times, as DDL has it."""
-    return fold(kind, scalar=_plain, array=Array, mapping=Map, struct=replace_fields)
+    return replace_scalars(kind, _plain)
 
 
 def _plain(kind: Scalar) -> LakeType:

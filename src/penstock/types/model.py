@@ -176,10 +176,7 @@ def replace_fields(struct: Struct, types: tuple[LakeType, ...]) -> LakeType:
 def replace_scalars(kind: LakeType, replacement: Callable[[Scalar], LakeType]) -> LakeType:
     """Return the type with each scalar in it replaced."""
 
-    def struct(outer: Struct, inner: tuple[LakeType, ...]) -> LakeType:
-        return Struct(tuple(replace(field, type=part) for field, part in zip(outer.fields, inner, strict=True)))
-
-    return fold(kind, scalar=replacement, array=Array, mapping=Map, struct=struct)
+    return fold(kind, scalar=replacement, array=Array, mapping=Map, struct=replace_fields)
 
 
 def scalar_of(names: Mapping[str, Any], kind: Scalar, system: str) -> Any:

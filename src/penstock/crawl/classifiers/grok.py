@@ -12,6 +12,7 @@ from penstock.crawl.classifiers.grok_patterns import BUILT_IN
 from penstock.crawl.formats.port import FileFormat, Recognized
 from penstock.crawl.formats.sample import Sample
 from penstock.errors import InvalidInput
+from penstock.types import hive
 from penstock.wildcards import linear_matcher
 
 __all__ = ["Grok"]
@@ -26,16 +27,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_TYPES: Mapping[str, str] = {
-    "byte": "tinyint",
-    "boolean": "boolean",
-    "double": "double",
-    "short": "smallint",
-    "int": "int",
-    "long": "bigint",
-    "float": "float",
-    "string": "string",
-}
+_TYPES = ("byte", "boolean", "double", "short", "int", "long", "float", "string")
 _UNWANTED = "unwanted"
 _MAX_LENGTH = 60_000  # characters of the whole expression
 _MAX_REFERENCES = 2_000
@@ -157,7 +149,7 @@ class _Expansion:
                 raise InvalidInput(
                     f"Field {field} of the grok pattern has the type {kind}.", remedy=f"Use {', '.join(_TYPES)}."
                 )
-            opening = self._column(field, _TYPES[kind.lower()] if kind else "string")
+            opening = self._column(field, hive.canonical(kind) if kind else "string")
         else:
             opening = "(?:"
         return f"{opening}{self.expand(self._patterns[name], (*within, name))})"

@@ -13,6 +13,7 @@ from penstock.crawl.formats.port import Recognized
 from penstock.crawl.formats.sample import Sample
 from penstock.errors import DataProblem, InvalidInput
 from penstock.statements.resources import AccountResource
+from penstock.types import hive
 
 __all__ = ["Classifier", "ClassifierKind", "Recognizer", "recognizer_of"]
 
@@ -20,19 +21,8 @@ ClassifierKind = Literal["grok", "xml", "json", "csv"]
 Recognizer: TypeAlias = Callable[[Sample, str], Recognized | None]
 """What a classifier does: it says what a sample of a text file is, or None."""
 
-_DATA_TYPES: Mapping[str, str] = {
-    "BINARY": "binary",
-    "BOOLEAN": "boolean",
-    "DATE": "date",
-    "DECIMAL": "decimal(38,18)",
-    "DOUBLE": "double",
-    "FLOAT": "float",
-    "INT": "int",
-    "LONG": "bigint",
-    "SHORT": "smallint",
-    "STRING": "string",
-    "TIMESTAMP": "timestamp",
-}
+_DATA_TYPES = ("BINARY", "BOOLEAN", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "LONG", "SHORT", "STRING", "TIMESTAMP")
+_DECIMAL = "decimal(38,18)"
 _MAX_COLUMNS = 10_000
 
 
@@ -91,7 +81,7 @@ def _csv(settings: Mapping[str, Any]) -> Recognizer:
         quote=quote,
         has_header={"PRESENT": True, "ABSENT": False}.get(settings.get("ContainsHeader") or "UNKNOWN"),
         header=header,
-        types=tuple(_DATA_TYPES[each.upper()] for each in named),
+        types=tuple(_DECIMAL if each.upper() == "DECIMAL" else hive.canonical(each) for each in named),
         single_column=bool(settings.get("AllowSingleColumn")),
         serde=None if settings.get("Serde") in {None, "None"} else settings["Serde"],
         trims=not settings.get("DisableValueTrimming"),

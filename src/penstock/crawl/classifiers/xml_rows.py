@@ -11,8 +11,9 @@ from xml.etree.ElementTree import ParseError, XMLParser
 
 from penstock.crawl.formats.port import FileFormat, Recognized
 from penstock.crawl.formats.sample import Sample
-from penstock.crawl.formats.shapes import Shape, columns_of, members_of, merged
+from penstock.crawl.formats.shapes import columns_of, members_of, merged
 from penstock.errors import DataProblem
+from penstock.types.model import VOID, LakeType
 
 __all__ = ["xml_rows"]
 
@@ -60,7 +61,7 @@ class _Rows:
         self._depth = 0
         self._open: list[_Node] = []
         self.count = 0
-        self.members: dict[str, Shape] = {}
+        self.members: dict[str, LakeType] = {}
 
     def doctype(self, *_: str | None) -> None:
         raise DataProblem("its XML has a document type (DTD), which is not read")
@@ -85,8 +86,8 @@ class _Rows:
         value = _value(node)
         if not self._open:
             self.count += 1
-            for name, shape in members_of(value if isinstance(value, dict) else {_TEXT: value}).items():
-                self.members[name] = merged(self.members.get(name, "null"), shape)
+            for name, kind in members_of(value if isinstance(value, dict) else {_TEXT: value}).items():
+                self.members[name] = merged(self.members.get(name, VOID), kind)
             return
         siblings = self._open[-1].members
         if node.name not in siblings:

@@ -7,8 +7,9 @@ from typing import Any
 
 from penstock.crawl.formats.port import FileFormat, Recognized
 from penstock.crawl.formats.sample import Sample
-from penstock.crawl.formats.shapes import Shape, columns_of, members_of, merged
+from penstock.crawl.formats.shapes import columns_of, members_of, merged
 from penstock.errors import DataProblem
+from penstock.types.model import VOID, LakeType
 
 __all__ = ["check_path", "json_records"]
 
@@ -25,7 +26,7 @@ def json_records(sample: Sample, text: str, path: str | None = None) -> Recogniz
     start = _behind_space(text, 0)
     if text[start : start + 1] not in {"{", "["}:
         return None
-    members: dict[str, Shape] = {}
+    members: dict[str, LakeType] = {}
     records, reached = 0, start
     array = text[start] == "[" and path is None
     for value, end in _values(text, start, sample.whole):
@@ -33,8 +34,8 @@ def json_records(sample: Sample, text: str, path: str | None = None) -> Recogniz
         for record in [value] if path is None else chosen(value, path):
             records += 1
             one = record if isinstance(record, dict) else {"array" if array else "value": record}
-            for name, shape in members_of(one).items():
-                members[name] = merged(members.get(name, "null"), shape)
+            for name, kind in members_of(one).items():
+                members[name] = merged(members.get(name, VOID), kind)
     if not members:
         return None
     made = FileFormat(

@@ -9,10 +9,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from penstock.catalog.inputs import TableInput
 from penstock.catalog.model import Column, StorageDescriptor, Table
 from penstock.client.databases.dynamodb import is_whole
-from penstock.crawl.formats.shapes import Shape, columns_of, merged
+from penstock.crawl.formats.shapes import columns_of, merged
 from penstock.crawl.model import DynamoTarget
 from penstock.crawl.targets.port import DescribedTable, Scope
 from penstock.errors import DataProblem, EnvironmentProblem
+from penstock.types.dynamodb import CODES
+from penstock.types.model import VOID, Array, Field, LakeType, Scalar, Struct
 
 __all__ = ["dynamodb_client", "dynamodb_table"]
 
@@ -21,8 +23,7 @@ _SAMPLE = 1_000
 _ALL = 100_000
 _PAGE = 250
 _MOST_DEPTH = 64
-_SCALARS: Mapping[str, Shape] = {"S": "string", "BOOL": "boolean", "NULL": "null", "B": "binary"}
-_SETS: Mapping[str, Shape] = {"SS": ("array", "string"), "BS": ("array", "binary")}
+_BIGINT, _DOUBLE = Scalar("bigint"), Scalar("double")
 
 
 def dynamodb_client(region: str) -> Any:
@@ -58,14 +59,14 @@ def dynamodb_table(
     for key in about["AttributeDefinitions"]:
         # Secondary indexes have such attributes, too, which an item need not have.
         members.setdefault(
-            key["AttributeName"].lower(), "bigint" if key["AttributeType"] == "N" else _SCALARS[key["AttributeType"]]
+            key["AttributeName"].lower(), _BIGINT if key["AttributeType"] == "N" else CODES[key["AttributeType"]]
         )
     columns = tuple(sorted(columns_of(members), key=lambda each: each.name))
     return [_described(about, columns)], [Scope(about["TableArn"])]
 
 
-def _members(client: Any, target: DynamoTarget, check: Callable[[], None]) -> dict[str, Shape]:
-    members: dict[str, Shape] = {}
+def _members(client: Any, target: DynamoTarget, check: Callable[[], None]) -> dict[str, LakeType]:
+    members: dict[str, LakeType] = {}
     left = _SAMPLE if target.scan_all is False else _ALL
     start: dict[str, Any] = {}
     while left > 0:
@@ -74,7 +75,7 @@ def _members(client: Any, target: DynamoTarget, check: Callable[[], None]) -> di
         for item in page["Items"]:
             for name, attribute in item.items():
                 key = name.lower()
-                members[key] = merged(members.get(key, "null"), _shape(attribute, 0))
+                members[key] = merged(members.get(key, VOID), _type(attribute, 0))
         left -= len(page["Items"])
         if "LastEvaluatedKey" not in page:
             break
@@ -82,22 +83,23 @@ def _members(client: Any, target: DynamoTarget, check: Callable[[], None]) -> di
     return members
 
 
-def _shape(attribute: Mapping[str, Any], depth: int) -> Shape:
+def _type(attribute: Mapping[str, Any], depth: int) -> LakeType:
     if depth > _MOST_DEPTH:
         raise DataProblem(f"An item is nested more than {_MOST_DEPTH} levels deep.")
-    ((kind, value),) = attribute.items()
-    if kind == "M":
-        return ("struct", {name.lower(): _shape(each, depth + 1) for name, each in value.items()})
-    if kind in {"L", "NS"}:
-        inner: Shape = "null"
+    ((code, value),) = attribute.items()
+    if code == "M":
+        members = {name.lower(): _type(each, depth + 1) for name, each in value.items()}
+        return Struct(tuple(Field(name, kind) for name, kind in members.items()))
+    if code in {"L", "NS"}:
+        element: LakeType = VOID
         for each in value:
-            inner = merged(inner, _shape(each, depth + 1) if kind == "L" else _number(each))
-        return ("array", inner)
-    return _number(value) if kind == "N" else _SCALARS.get(kind) or _SETS[kind]
+            element = merged(element, _type(each, depth + 1) if code == "L" else _number(each))
+        return Array(element)
+    return _number(value) if code == "N" else CODES[code]
 
 
-def _number(text: str) -> Shape:
-    return "bigint" if is_whole(text) else "double"
+def _number(text: str) -> LakeType:
+    return _BIGINT if is_whole(text) else _DOUBLE
 
 
 def _described(about: Mapping[str, Any], columns: Sequence[Column]) -> DescribedTable:
