@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.access.identities.accounts import account_arn
-from penstock.api.aws.authorization.other_resources import log_stream_resource
 from penstock.api.aws.authorization.resource_context import ResourceContext
+from penstock.api.aws.authorization.resource_lookups import log_stream_resource
 from penstock.api.aws.protocol.values import Request
 from penstock.names import arn
 from penstock.registry.identity import registry_resource, schema_resource

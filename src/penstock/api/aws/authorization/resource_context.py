@@ -7,7 +7,7 @@ from penstock.api.aws.protocol.values import Request
 from penstock.names import arn
 from penstock.registry.model import SchemaKey
 
-__all__ = ["EVERYTHING", "Builder", "Lookup", "ResourceContext", "each_by"]
+__all__ = ["EVERYTHING", "Builder", "Lookup", "ResourceContext"]
 
 EVERYTHING = ("*",)
 """The resource of actions without resource types."""
@@ -59,8 +59,3 @@ class ResourceContext:
 
 Builder = Callable[[Request, ResourceContext], Sequence[str]]
 """Returns the ARNs that an operation is authorized on."""
-
-
-def each_by(builder: Builder, *operations: str) -> dict[str, Builder]:
-    """Return ``builder`` for each of ``operations``."""
-    return dict.fromkeys(operations, builder)
