@@ -47,9 +47,8 @@ from penstock.statements.work_groups import PRIMARY, WorkGroups
 
 __all__ = ["QueryService", "StatementRequest"]
 
-# How many requests wait for a statement's end at a time: each holds a thread of the API. Seconds, from the submission and
-# of one wait.
-_PATIENT, _YOUNG, _MOMENT = 4, 2.0, 0.1
+_MAX_LONG_POLLS = 4  # each holds a thread of the API
+_LONG_POLL_AGE, _LONG_POLL_SECONDS = 2.0, 0.1  # of a statement, since its submission; of one request
 _STOPPED = "Query canceled by user"
 _LOST = "SERVER_RESTARTED: The server process that ran the statement ended before it was done. Run it again."
 
@@ -105,7 +104,7 @@ class QueryService:
         )
         self._lock = threading.Lock()
         self._lanes: Lanes[Run] = Lanes(settings.workers, self._work)
-        self._patient = threading.BoundedSemaphore(_PATIENT)
+        self._long_polls = threading.BoundedSemaphore(_MAX_LONG_POLLS)
         self._waiting = 0
         self._closed = False
         self._used = False
@@ -154,18 +153,18 @@ class QueryService:
         self._submit(statement, text, catalog, prepared, previous, cutoff=group.settings.bytes_cutoff)
         return statement.id
 
-    def get_soon(self, statement_id: str) -> Statement:
-        """Return one statement; of one that has just begun here, wait for its end for a moment.
+    def poll(self, statement_id: str) -> Statement:
+        """Return one statement. If it has just begun in this process, wait up to 0.1 s for its end first (long polling).
 
-        Most statements end sooner than their clients ask again: PyAthena and awswrangler ask at once, and then after a
-        quarter of a second or a whole one. Raises as :meth:`get`.
+        Most statements are done before their clients poll again: PyAthena and awswrangler poll at once, and then after
+        0.25 s or 1 s. Raises as :meth:`get`.
         """
         run = self._watch.find(StatementId(statement_id))
-        if run is not None and run.age < _YOUNG and self._patient.acquire(blocking=False):
+        if run is not None and run.age < _LONG_POLL_AGE and self._long_polls.acquire(blocking=False):
             try:
-                run.ended.wait(_MOMENT)
+                run.ended.wait(_LONG_POLL_SECONDS)
             finally:
-                self._patient.release()
+                self._long_polls.release()
         return self.get(statement_id)
 
     def get(self, statement_id: str) -> Statement:

@@ -7,7 +7,7 @@ from sqlglot.errors import SqlglotError
 
 from penstock.sql.errors import StatementError
 from penstock.sql.hive_types import parse_hive_type
-from penstock.sql.kinds import JSON, SKETCHES, UNKNOWN, Type
+from penstock.sql.trino_types import JSON, SKETCHES, UNKNOWN, Type
 from penstock.sql.types import ZONED_FIELDS
 from penstock.statements.model import ResultColumn
 from penstock.types import duckdb, hive

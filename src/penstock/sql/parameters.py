@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.sql.kinds import BIGINT, Type, common
 from penstock.sql.queries import parameter_places
+from penstock.sql.trino_types import BIGINT, Type, common
 
 __all__ = ["infer", "numbered", "parameter_types"]
 

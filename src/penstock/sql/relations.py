@@ -10,9 +10,9 @@ from sqlglot import exp
 from penstock.sql.errors import StatementError
 from penstock.sql.functions.rows import call_engine
 from penstock.sql.functions.scalars.subqueries import VALUES_ALIAS
-from penstock.sql.kinds import BIGINT, Type
 from penstock.sql.patterns.recognition import FAULT
 from penstock.sql.positions import position_of
+from penstock.sql.trino_types import BIGINT, Type
 
 __all__ = [
     "check_map_keys",

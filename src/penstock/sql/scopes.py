@@ -7,11 +7,11 @@ from sqlglot.optimizer.scope import Scope
 
 from penstock.sql.errors import StatementError
 from penstock.sql.functions.scalars.subqueries import CORRELATED
-from penstock.sql.kinds import Type, common
 from penstock.sql.names.resolution import Named, check_column
 from penstock.sql.patterns.recognition import REST
 from penstock.sql.positions import position_of
 from penstock.sql.relations import unnested_columns
+from penstock.sql.trino_types import Type, common
 
 __all__ = ["Columns", "Scopes", "field_type"]
 

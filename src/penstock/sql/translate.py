@@ -13,7 +13,6 @@ from penstock.sql.errors import StatementError
 from penstock.sql.functions.rows import Call, Row, Types, call_engine
 from penstock.sql.functions.scalars.subqueries import as_records
 from penstock.sql.functions.table import BY_NAME, row_of
-from penstock.sql.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
 from penstock.sql.names.clauses import check_clauses, with_output_names
 from penstock.sql.names.suggestions import did_you_mean
 from penstock.sql.once import Costly, has_rows_value, note_rows_value, tried, written_once
@@ -23,6 +22,7 @@ from penstock.sql.patterns.writing import matches_type
 from penstock.sql.positions import position_of
 from penstock.sql.relations import check_map_keys, check_relations, expand_rows, name_values, unnested, with_ties
 from penstock.sql.scopes import Columns, Scopes, field_type
+from penstock.sql.trino_types import BIGINT, BOOLEAN, DOUBLE, INTEGER, UNKNOWN, Type
 from penstock.sql.zone_keys import guard_zones
 
 __all__ = ["Translation", "to_engine"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from sqlglot import exp
 
 from penstock.sql.functions.rows import call_engine
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 
 __all__ = ["guard_zones"]
 

@@ -1,6 +1,6 @@
 """Names of Trino's types, and so of Athena's. Source: Trino documentation, "Data types", "Hive connector".
 
-The types themselves are values of :mod:`penstock.sql.kinds`, which has more of them than the lake.
+The types themselves are values of :mod:`penstock.sql.trino_types`, which has more of them than the lake.
 """
 
 from penstock.types.model import STRING, Scalar

@@ -29,15 +29,15 @@ def test_a_token_makes_a_start_idempotent(service: QueryService) -> None:
 
 
 def test_a_client_that_asks_at_once_gets_the_end_of_a_short_statement(service: QueryService) -> None:
-    service.get_soon(service.start(StatementRequest(sql="SELECT 1")))  # its process starts
+    service.poll(service.start(StatementRequest(sql="SELECT 1")))  # its process starts
     short, long = (service.start(StatementRequest(sql=sql)) for sql in ("SELECT 1", ENDLESS))
-    while (found := service.get_soon(short)).state == "RUNNING":
+    while (found := service.poll(short)).state == "RUNNING":
         assert found.submitted == service.get(short).submitted
     assert found.state == "SUCCEEDED"
-    assert service.get_soon(long).state == "RUNNING"
+    assert service.poll(long).state == "RUNNING"
     service.stop(long)
     assert finished(service, long).state == "CANCELLED"
-    assert service.get_soon(long).state == "CANCELLED"
+    assert service.poll(long).state == "CANCELLED"
 
 
 def test_a_statement_is_stopped_while_it_runs(service: QueryService) -> None:

@@ -7,10 +7,10 @@ from sqlglot import exp
 
 from penstock.query.sparksql.translate import to_spark
 from penstock.sql.errors import StatementError
-from penstock.sql.kinds import Type
 from penstock.sql.parse import parse
 from penstock.sql.statements.model import Select
 from penstock.sql.translate import to_engine
+from penstock.sql.trino_types import Type
 
 COLUMNS: Mapping[str, Type | None] = {
     name: Type.of_hive(kind)

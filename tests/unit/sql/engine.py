@@ -10,9 +10,9 @@ from penstock.query.engine.failures import translate_error
 from penstock.query.results.values import texts
 from penstock.sql.engine_types import result_column
 from penstock.sql.grammar import TrinoCalls
-from penstock.sql.kinds import Type
 from penstock.sql.library import install
 from penstock.sql.translate import to_engine
+from penstock.sql.trino_types import Type
 
 __all__ = ["Engine"]
 

@@ -8,9 +8,9 @@ import pytest
 from sqlglot import exp
 
 from penstock.sql.grammar import TrinoCalls
-from penstock.sql.kinds import Type
 from penstock.sql.library import install
 from penstock.sql.translate import to_engine
+from penstock.sql.trino_types import Type
 
 TABLES = {
     "item": {"i_id": "bigint", "i_brand": "string", "i_class": "string", "i_price": "decimal(7,2)"},

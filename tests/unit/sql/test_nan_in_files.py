@@ -11,9 +11,9 @@ import pytest
 from sqlglot import exp
 
 from penstock.sql.grammar import TrinoCalls
-from penstock.sql.kinds import Type
 from penstock.sql.library import install
 from penstock.sql.translate import to_engine
+from penstock.sql.trino_types import Type
 
 CONDITIONS: dict[str, Callable[[float], bool]] = {
     "d <= 5": lambda d: d <= 5,

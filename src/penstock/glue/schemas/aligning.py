@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.glue.schemas import gluetypes as g
-from penstock.glue.schemas.choices import choice_column, glue_type, is_sparse, member, null_column, spark_type
+from penstock.glue.schemas.choices import choice_column, glue_type, is_sparse, member, null_of, spark_type
 
 __all__ = ["aligned", "extended", "united"]
 
@@ -32,7 +32,7 @@ def _merged(frame: DataFrame, other: g.DataType) -> g.StructType:
 def _with_nulls_of(one: DataFrame, other: DataFrame) -> DataFrame:
     """Return ``one`` without the marks of sparse fields that ``other`` may have as null: a union has those of the first."""
     null = {field.name for field in other.schema.fields if not is_sparse(field)}
-    marked = {field.name: null_column(field) for field in one.schema.fields if is_sparse(field) and field.name in null}
+    marked = {field.name: null_of(field) for field in one.schema.fields if is_sparse(field) and field.name in null}
     return one.withColumns(marked) if marked else one
 
 

@@ -32,7 +32,7 @@ __all__ = [
     "is_sparse",
     "leaf_name",
     "member",
-    "null_column",
+    "null_of",
     "plain",
     "spark_type",
     "text_choice",
@@ -139,10 +139,10 @@ def _without_marks(field: s.StructField) -> Column:
     column = F.col(quoted(field.name))
     if has_choice(field.dataType):
         return column.cast(plain(field.dataType)).alias(field.name)
-    return null_column(field) if is_sparse(field) else column
+    return null_of(field) if is_sparse(field) else column
 
 
-def null_column(field: s.StructField) -> Column:
+def null_of(field: s.StructField) -> Column:
     """Return the column of a sparse field, in which a null is a null: no record lacks it."""
     rest = {name: value for name, value in field.metadata.items() if name not in SPARSE}
     return F.coalesce(F.col(quoted(field.name))).alias(field.name, metadata=rest)

@@ -11,7 +11,7 @@ from penstock.query.ddl.errors import semantic_error, table_of
 from penstock.query.ddl.partitions import check_values, create_partitions
 from penstock.query.ddl.requests import storage_request
 from penstock.query.engine.context import ExecutionContext
-from penstock.query.tables.kinds import is_iceberg
+from penstock.query.tables.lookup import is_iceberg
 from penstock.query.tables.views import VIEW_TYPE
 from penstock.query.task import Outcome
 from penstock.sql.errors import StatementError

@@ -12,9 +12,9 @@ from penstock.query.tables.views import VIEW_TYPE, StoredView, view_text
 from penstock.query.task import Outcome
 from penstock.sql.engine_types import hive_text
 from penstock.sql.errors import StatementError
-from penstock.sql.kinds import Type
 from penstock.sql.statements.model import CreateView, DropView, Select
 from penstock.sql.statements.names import TableName
+from penstock.sql.trino_types import Type
 
 __all__ = ["create_view", "drop_view"]
 

@@ -24,8 +24,8 @@ from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, Conditions
 from penstock.sql.engine_types import result_column, type_of_engine
 from penstock.sql.errors import Position, StatementError
-from penstock.sql.kinds import Type
 from penstock.sql.library import install
+from penstock.sql.trino_types import Type
 from penstock.sql.types import duckdb_type, quote_name
 
 __all__ = ["EngineSession", "QueryEngine"]

@@ -18,7 +18,7 @@ from penstock.query.task import ROWS, Task
 from penstock.sql.engine_types import result_column
 from penstock.sql.errors import StatementError
 from penstock.sql.functions.build import engine_type
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 
 __all__ = ["SparkSession"]
 

@@ -14,7 +14,7 @@ from penstock.query.planning.pruning import conditions_on, has_outer_join, narro
 from penstock.query.ports import CATALOG_NAME, StatementCatalog
 from penstock.query.sparksql.reads import VIEWS, RemoteQuery, check_versions, unread
 from penstock.query.sparksql.translate import to_spark
-from penstock.query.tables.kinds import find_source
+from penstock.query.tables.lookup import find_source
 from penstock.query.tables.port import (
     SCHEMA,
     Evaluator,
@@ -26,13 +26,13 @@ from penstock.query.tables.port import (
     hidden_columns,
 )
 from penstock.sql.errors import StatementError
-from penstock.sql.kinds import Type
 from penstock.sql.names.resolution import with_session
 from penstock.sql.positions import position_of
 from penstock.sql.scopes import Columns
 from penstock.sql.statements.model import Select
 from penstock.sql.statements.names import TableName
 from penstock.sql.translate import to_engine
+from penstock.sql.trino_types import Type
 
 __all__ = ["POSITIONS", "Plan", "Planner"]
 

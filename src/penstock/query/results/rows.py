@@ -19,7 +19,7 @@ from penstock.statements.model import ResultColumn
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from penstock.sql.kinds import Type
+    from penstock.sql.trino_types import Type
 
 __all__ = ["EngineResult", "ResultRows", "read_rows", "write_csv", "write_lines", "write_metadata"]
 

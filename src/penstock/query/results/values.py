@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from penstock.sql.functions.addresses import address_text
 from penstock.sql.functions.geo.shapes import texts as shape_texts
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 from penstock.sql.types import ZONED_FIELDS
 
 __all__ = ["csv_lines", "printed", "texts"]

@@ -8,7 +8,7 @@ from penstock.catalog.model import Column, Table
 from penstock.query.ddl.errors import semantic_error
 from penstock.query.engine.context import ExecutionContext
 from penstock.query.shows.result import ShowResult
-from penstock.query.tables.kinds import is_iceberg
+from penstock.query.tables.lookup import is_iceberg
 from penstock.query.tables.shown import visible_columns
 from penstock.query.tables.views import VIEW_TYPE, read_view
 from penstock.sql.errors import StatementError

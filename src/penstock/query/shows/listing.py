@@ -18,8 +18,8 @@ from penstock.query.tables.shown import shown_table
 from penstock.query.tables.views import VIEW_TYPE
 from penstock.sql.errors import StatementError
 from penstock.sql.functions.table import AREAS
-from penstock.sql.kinds import Type
 from penstock.sql.statements.model import Show
+from penstock.sql.trino_types import Type
 from penstock.wildcards import expression
 
 __all__ = ["show"]

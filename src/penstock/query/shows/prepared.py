@@ -14,7 +14,6 @@ from penstock.query.ports import CATALOG_NAME
 from penstock.query.shows.result import ShowResult
 from penstock.query.writing.iceberg.statements import changed_rows
 from penstock.sql.errors import InvalidRequest, StatementError
-from penstock.sql.kinds import BIGINT, Type
 from penstock.sql.parameters import numbered, parameter_types
 from penstock.sql.parse import parse_prepared
 from penstock.sql.statements.model import (
@@ -28,6 +27,7 @@ from penstock.sql.statements.model import (
     Unload,
     Update,
 )
+from penstock.sql.trino_types import BIGINT, Type
 
 __all__ = ["describe_prepared"]
 

@@ -12,8 +12,8 @@ import pyarrow as pa
 from penstock.query.engine.context import ExecutionContext
 from penstock.query.results.values import texts
 from penstock.query.task import Outcome
-from penstock.sql.kinds import Type
 from penstock.sql.statements.model import Select, ShowStats
+from penstock.sql.trino_types import Type
 from penstock.statements.model import ResultColumn
 
 __all__ = ["show_stats"]

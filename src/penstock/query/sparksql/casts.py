@@ -8,7 +8,7 @@ from sqlglot import exp
 from penstock.query.sparksql.types import cast_to, spark_type
 from penstock.sql.functions.build import integer
 from penstock.sql.functions.rows import call_engine
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 
 __all__ = ["convert"]
 

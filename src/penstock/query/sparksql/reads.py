@@ -7,7 +7,7 @@ from typing import Any
 from penstock.catalog.model import Column
 from penstock.query.sparksql.types import spark_type
 from penstock.sql.errors import StatementError
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 
 __all__ = ["VIEWS", "OutputColumn", "RemoteQuery", "check_versions", "spark_columns", "unread"]
 

@@ -15,7 +15,7 @@ from penstock.sql.errors import StatementError
 from penstock.sql.functions.build import integer, text
 from penstock.sql.functions.rows import Call, call_engine
 from penstock.sql.functions.scalars.comparison import without_nan
-from penstock.sql.kinds import Type, common, decimal_of
+from penstock.sql.trino_types import Type, common, decimal_of
 
 __all__ = ["BY_NAME", "BY_NODE", "Write", "refused"]
 

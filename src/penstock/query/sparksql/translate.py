@@ -10,13 +10,13 @@ from penstock.query.sparksql.rows import BY_NAME, BY_NODE, refused
 from penstock.query.sparksql.types import spark_type
 from penstock.sql.errors import StatementError
 from penstock.sql.functions.rows import Call, Row
-from penstock.sql.kinds import Type
 from penstock.sql.names.clauses import with_output_names
 from penstock.sql.patterns.recognition import RECOGNIZED
 from penstock.sql.positions import position_of
 from penstock.sql.relations import check_relations, name_values
 from penstock.sql.scopes import Columns
 from penstock.sql.translate import Translation
+from penstock.sql.trino_types import Type
 
 __all__ = ["to_spark"]
 

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 
 __all__ = ["cast_to", "spark_type"]
 

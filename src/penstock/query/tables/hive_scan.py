@@ -16,7 +16,7 @@ from penstock.catalog.model import Column, Partition, Table
 from penstock.lake.locations import LakeFolder
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION, partition_path
 from penstock.query.sparksql.reads import spark_columns, unread
-from penstock.query.tables.formats.casts import column_type, nothing
+from penstock.query.tables.formats.casts import column_type, null_of
 from penstock.query.tables.formats.layouts import file_format
 from penstock.query.tables.formats.parquet import ParquetFormat
 from penstock.query.tables.formats.port import FILE_COLUMN, FileFormat, NumberedFile, Relation
@@ -123,7 +123,7 @@ class HiveScan:
         ]
         if relations and self._with_files:
             self._make_file_table(engine)
-        selects = [self._select(relation) for relation in relations] or [self._nothing()]
+        selects = [self._select(relation) for relation in relations] or [self._no_rows()]
         engine.execute(f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS {' UNION ALL '.join(selects)}")
 
     @property
@@ -213,10 +213,10 @@ class HiveScan:
         """Return the SELECT of one relation, with all columns of the view in their order."""
         chosen = []
         for column in self._own:
-            text = relation.columns[column.name.lower()] if self._used(column) else nothing(column)
+            text = relation.columns[column.name.lower()] if self._used(column) else null_of(column)
             chosen.append(f"{text} AS {quote_name(column.name)}")
         for column in self.table.partition_keys:
-            text = self._key(column) if self._used(column) else nothing(column)
+            text = self._key(column) if self._used(column) else null_of(column)
             chosen.append(f"{text} AS {quote_name(column.name)}")
         chosen += [f"p.{quote_name(name)}" for name in self.hidden]
         query = f"SELECT {', '.join(chosen)} FROM {relation.source} AS f"  # noqa: S608 every name is quoted
@@ -234,7 +234,7 @@ class HiveScan:
         literal = "NULL" if value == HIVE_DEFAULT_PARTITION else quote_text(value)
         return f"CAST({literal} AS {column_type(column)})"
 
-    def _nothing(self) -> str:
-        columns = [f"{nothing(column)} AS {quote_name(column.name)}" for column in (*self._own, *self.table.partition_keys)]
+    def _no_rows(self) -> str:
+        columns = [f"{null_of(column)} AS {quote_name(column.name)}" for column in (*self._own, *self.table.partition_keys)]
         columns += [f"CAST(NULL AS {HIDDEN_COLUMNS[name]}) AS {quote_name(name)}" for name in self.hidden]
         return f"SELECT {', '.join(columns)} WHERE false"

@@ -32,7 +32,7 @@ Prune = Callable[[Table, Sequence[Partition]], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """The partitions that the query can need, judged by each key separately, and how many the properties describe."""
+    """The partitions that the query can need, decided for each key separately, and how many the properties describe."""
 
     partitions: Sequence[Partition]
     total: int

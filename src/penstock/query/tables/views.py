@@ -23,9 +23,9 @@ from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableRef
 from penstock.sql.engine_types import engine_type, type_of_engine, type_of_text
 from penstock.sql.errors import InvalidRequest, Position, StatementError
 from penstock.sql.functions.table import is_repeatable
-from penstock.sql.kinds import SKETCHES, Type, common
 from penstock.sql.parse import parse
 from penstock.sql.statements.model import Select
+from penstock.sql.trino_types import SKETCHES, Type, common
 from penstock.sql.types import quote_name
 
 __all__ = ["VIEW_TYPE", "StoredView", "read_view", "view_table", "view_text"]

@@ -8,7 +8,7 @@ from sqlglot import exp
 from penstock.catalog.model import Table
 from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.hive import check_readable
-from penstock.query.tables.kinds import find_table, is_delta
+from penstock.query.tables.lookup import find_table, is_delta
 from penstock.query.tables.projection import is_projected
 from penstock.query.task import Commit, Outcome
 from penstock.query.writing.commit import marked, outcome, placed

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from penstock.sql.errors import StatementError
 from penstock.sql.hive_types import parse_hive_type
-from penstock.sql.kinds import SKETCHES
+from penstock.sql.trino_types import SKETCHES
 from penstock.sql.types import ZONED_FIELDS
 from penstock.statements.model import ResultColumn
 from penstock.types import arrow, hive

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from penstock.sql.kinds import SKETCHES, Type
+from penstock.sql.trino_types import SKETCHES, Type
 
 __all__ = ["as_type", "cast_to", "engine_type", "integer", "text"]
 

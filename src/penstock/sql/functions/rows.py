@@ -10,8 +10,8 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from penstock.sql.errors import StatementError
-from penstock.sql.kinds import Type
 from penstock.sql.positions import position_of
+from penstock.sql.trino_types import Type
 
 __all__ = [
     "STAND_IN",

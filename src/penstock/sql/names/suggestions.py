@@ -1,4 +1,4 @@
-"""Names that a name which means nothing may have been."""
+"""Suggestions for a name that does not resolve: the known name that is nearest to it."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -52,7 +52,7 @@ class Conditions:
         self._label = ""
         self.columns: list[exp.Expr] = []
         """What is computed for each row."""
-        self.of_nothing: list[exp.Expr | None] = []
+        self.of_no_row: list[exp.Expr | None] = []
         """For each column, the expression whose value over NULLs it has where there is no row; None if that is NULL."""
         self.checks: list[exp.Expr] = []
         """Expressions with the types of whole conditions, which are never computed."""
@@ -117,9 +117,9 @@ class Conditions:
             return self._of_one_row(node, where)
         return self._operated(node)
 
-    def _value(self, computed: exp.Expr, where: Navigation | None, of_nothing: exp.Expr | None = None) -> Expression:
+    def _value(self, computed: exp.Expr, where: Navigation | None, of_no_row: exp.Expr | None = None) -> Expression:
         self.columns.append(computed)
-        self.of_nothing.append(of_nothing)
+        self.of_no_row.append(of_no_row)
         return ["value", len(self.columns) - 1, self._number(where)]
 
     def _number(self, where: Navigation | None) -> int | None:
@@ -130,14 +130,14 @@ class Conditions:
             return self._value(self._plain(node), where)
         if is_call(node, *_NAVIGATION):
             return self._value(self._plain(self._references.navigation(node)[1]), where)
-        return self._value(self._plain(node, at="row"), where, self._plain(node, at="nothing"))
+        return self._value(self._plain(node, at="row"), where, self._plain(node, at="no_row"))
 
     def _plain(
-        self, node: exp.Expr, *, at: Literal["", "row", "nothing"] = "", parameters: frozenset[str] = frozenset()
+        self, node: exp.Expr, *, at: Literal["", "row", "no_row"] = "", parameters: frozenset[str] = frozenset()
     ) -> exp.Expr:
         """Return ``node`` over the columns of the current row, or ``at`` the row that its navigations go to.
 
-        Where that is ``nothing``, the navigations are NULL.
+        Where that is ``no_row``, the navigations are NULL.
         """
         if without_children(node):
             return node.copy()
@@ -149,7 +149,7 @@ class Conditions:
         if is_call(node, *_NAVIGATION):
             navigation, inner = self._references.navigation(node)
             value = self._plain(inner, parameters=parameters)
-            if at == "nothing":
+            if at == "no_row":
                 return exp.Case(ifs=[exp.If(this=exp.false(), true=value)])
             return value if at or not navigation.physical else self._at_distance(value, navigation.physical)
         if isinstance(node, exp.Lambda):

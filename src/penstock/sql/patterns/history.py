@@ -32,8 +32,8 @@ class SeenRows(History):
     else makes histories differ.
     """
 
-    def __init__(self, specification: Mapping[str, Any], columns: Columns, nothing: Mapping[int, Any], kinds: Sequence[Any]):
-        self._columns, self._nothing, self._kinds = columns, nothing, kinds
+    def __init__(self, specification: Mapping[str, Any], columns: Columns, no_row: Mapping[int, Any], kinds: Sequence[Any]):
+        self._columns, self._no_row, self._kinds = columns, no_row, kinds
         self._size = len(columns[0]) if columns else 0
         self._places = [Place(frozenset(each[0]), *each[1:]) for each in specification["places"]]
         self._labels: Sequence[str] = specification["labels"]
@@ -117,14 +117,14 @@ class SeenRows(History):
         return aggregate
 
     def _value(self, column: int, place: int | None) -> Callable[[Any], Any]:
-        values, nothing = self._columns[column], self._nothing.get(column)
+        values, no_row = self._columns[column], self._no_row.get(column)
         if place is None:
             return lambda state: values[state[0]]
         find = self._finder(place)
 
         def value(state: Any) -> Any:
             row = find(state[1].history)
-            return nothing if row is None else values[row]
+            return no_row if row is None else values[row]
 
         return value
 
@@ -164,10 +164,10 @@ def _labels_of(test: Any) -> list[Any]:
 
 
 def history_of(
-    specification: Mapping[str, Any], columns: Columns, nothing: Mapping[int, Any], kinds: Sequence[Any]
+    specification: Mapping[str, Any], columns: Columns, no_row: Mapping[int, Any], kinds: Sequence[Any]
 ) -> History:
     """Return what the conditions of a partition see; ``kinds`` are the columns' types."""
     tests = specification["conditions"]
     if all(test is None or (test[0] == "value" and test[2] is None) for test in tests):
         return _OwnRows([None if test is None else columns[test[1]] for test in tests])
-    return SeenRows(specification, columns, nothing, kinds)
+    return SeenRows(specification, columns, no_row, kinds)

@@ -39,7 +39,7 @@ class Partition:
         self._matcher, self._seen, self._count = matcher, seen, count
         self._labels: Sequence[str] = specification["labels"]
         self._navigations = [Place(frozenset(each[0]), *each[1:]) for each in specification["navigations"]]
-        self._nothing: Sequence[None] = [None] * len(self._navigations)
+        self._no_places: Sequence[None] = [None] * len(self._navigations)
         self._rows: str = specification["rows"]
         self._all: bool = specification["all"]
         self._skip: str = specification["skip"][0]
@@ -72,7 +72,7 @@ class Partition:
     def _row(self, number: int | None, row: int) -> Row:
         """Return the row of an empty match, or an unmatched one."""
         self._sequence += 1
-        return number, row + 1, self._sequence, None, True, self._nothing, self._nothing
+        return number, row + 1, self._sequence, None, True, self._no_places, self._no_places
 
     def _matched(self, number: int, match: Match) -> Iterator[Row]:
         last = len(match.labels) - 1
@@ -124,10 +124,10 @@ def _match_rows(specifications: Any, places: Any, *values: Any) -> pa.Array:
     """Return the matches of each partition; see :meth:`penstock.sql.patterns.writing._Writer._specification`."""
     specification = json.loads(specifications[0].as_py()) if len(specifications) else {}
     columns = values[: specification.get("columns", 0)]
-    nothing = dict(zip(specification.get("nothing", ()), values[len(columns) :], strict=True))
+    no_row = dict(zip(specification.get("no_row", ()), values[len(columns) :], strict=True))
     types = [each.type.value_type for each in columns]
     answers = []
-    absent = {at: plain_values(each)[0] for at, each in nothing.items() if len(places)}  # the same in all partitions
+    absent = {at: plain_values(each)[0] for at, each in no_row.items() if len(places)}  # the same in all partitions
     for number in range(len(places)):
         lists = [plain_values(each[number].values) for each in columns]
         count = len(places[number])

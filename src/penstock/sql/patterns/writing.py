@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from penstock.sql.errors import StatementError
-from penstock.sql.kinds import BIGINT, BOOLEAN, VARCHAR, Type
 from penstock.sql.patterns.conditions import Conditions
 from penstock.sql.patterns.measures import (
     LABEL,
@@ -29,13 +28,14 @@ from penstock.sql.patterns.measures import (
 from penstock.sql.patterns.navigation import Navigation, References, wrong
 from penstock.sql.patterns.pattern import program
 from penstock.sql.patterns.recognition import FAULT, RECOGNIZED, REST, Labels, Recognition, Variables
+from penstock.sql.trino_types import BIGINT, BOOLEAN, VARCHAR, Type
 
 __all__ = ["matches_type", "recognized"]
 
 _MATCHER = "trino_match_rows"  # the engine's function, by patterns.matching
 _ROWS = "trino_rows"
 _PLACE, _SHOWN, _MATCHES, _ONE = "trino_place", "trino_shown", "trino_matches", "trino_one"
-_LISTS, _NOTHING, _VALUES = "trino_lists", "trino_nothing", "trino_values"
+_LISTS, _NO_ROW, _VALUES = "trino_lists", "trino_no_row", "trino_values"
 
 
 def matches_type() -> Type:
@@ -154,15 +154,15 @@ class _Writer:
     def _matched(self) -> exp.Select:
         """Return each partition's matches."""
         count = len(self._conditions.columns)
-        nothing = [number for number, each in enumerate(self._conditions.of_nothing) if each is not None]
+        no_row = [number for number, each in enumerate(self._conditions.of_no_row) if each is not None]
         values = [column(_nth(number), _LISTS) for number in range(count)]
         arguments = [exp.Literal.string(json.dumps(self._specification())), column(_PLACE, _LISTS), *values]
-        call = _call(_MATCHER, *arguments, *(column(_nth(number), _NOTHING) for number in nothing))
+        call = _call(_MATCHER, *arguments, *(column(_nth(number), _NO_ROW) for number in no_row))
         call.meta[RECOGNIZED] = True
         projections = [_as(column(PARTITION, _LISTS), PARTITION), _as(call, _MATCHES)]
         result = exp.Select(expressions=projections, from_=exp.From(this=_aliased(self._lists(), _LISTS)))
-        if nothing:
-            result.append("joins", exp.Join(this=_aliased(self._of_nothing(nothing), _NOTHING), kind="CROSS"))
+        if no_row:
+            result.append("joins", exp.Join(this=_aliased(self._of_no_row(no_row), _NO_ROW), kind="CROSS"))
         return result
 
     def _lists(self) -> exp.Select:
@@ -183,9 +183,9 @@ class _Writer:
         checks = [_as(each, f"trino_check_{number}") for number, each in enumerate(self._conditions.checks)]
         return exp.Select(expressions=[*plain, *values, *checks], from_=exp.From(this=_rows(_ROWS)))
 
-    def _of_nothing(self, numbers: Iterable[int]) -> exp.Select:
+    def _of_no_row(self, numbers: Iterable[int]) -> exp.Select:
         """Return one row with the values where there is no row."""
-        values = [(number, self._conditions.of_nothing[number]) for number in numbers]
+        values = [(number, self._conditions.of_no_row[number]) for number in numbers]
         one = exp.Select(expressions=[_as(exp.Literal.number(1), _ONE)])
         result = exp.Select(
             expressions=[_as(each, _nth(number)) for number, each in values if each is not None],
@@ -203,7 +203,7 @@ class _Writer:
             "labels": labels,
             "conditions": self._tests,
             "columns": len(self._conditions.columns),
-            "nothing": [number for number, each in enumerate(self._conditions.of_nothing) if each is not None],
+            "no_row": [number for number, each in enumerate(self._conditions.of_no_row) if each is not None],
             "places": [_described(each, labels) for each in self._conditions.places],
             "aggregates": [
                 [name, _numbers(members, labels), argument] for name, members, argument in self._conditions.aggregates

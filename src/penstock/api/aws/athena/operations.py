@@ -70,7 +70,7 @@ class _Statements:
         return {"QueryExecutionId": statement_id}
 
     def get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
-        return {"QueryExecution": _execution(self._service.get_soon(request["QueryExecutionId"]))}
+        return {"QueryExecution": _execution(self._service.poll(request["QueryExecutionId"]))}
 
     def batch_get(self, request: Mapping[str, Any], _context: RequestContext) -> Mapping[str, Any]:
         asked = list(dict.fromkeys(request["QueryExecutionIds"]))

@@ -9,7 +9,7 @@ from penstock.sql.errors import StatementError
 from penstock.sql.hive_types import parse_hive_type
 from penstock.sql.types import duckdb_type, quote_name
 
-__all__ = ["column_type", "converted", "nothing"]
+__all__ = ["column_type", "converted", "null_of"]
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT"}
 _NUMBERS = {*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL"}
@@ -24,7 +24,7 @@ def column_type(column: Column) -> str:
     return duckdb_type(column.type or "string")
 
 
-def nothing(column: Column) -> str:
+def null_of(column: Column) -> str:
     """Return NULL of the column's type."""
     return f"CAST(NULL AS {column_type(column)})"
 
@@ -33,7 +33,7 @@ def converted(column: Column, source: str, expression: str, *, where: str) -> st
     """Return ``expression``, of the engine's type ``source``, in the column's type. ``where`` names the files in errors."""
     wanted = column_type(column)
     if _NULL in (source, wanted):
-        return nothing(column)
+        return null_of(column)
     if _family(source) != _family(wanted):
         raise StatementError(
             "HIVE_BAD_DATA",

@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 
 from penstock.catalog.model import Column
-from penstock.query.tables.formats.casts import nothing
+from penstock.query.tables.formats.casts import null_of
 from penstock.query.tables.formats.faults import bad_data
 from penstock.query.tables.formats.json_values import Converter, JsonProblem, Number, converter
 from penstock.query.tables.formats.lines import LineOptions, read_lines
@@ -95,7 +95,7 @@ class JsonFormat:
                     yield pa.record_batch([*arrays, pa.array([file[0]] * count, pa.int32())], schema=schema)
 
         source = register_stream(engine, view, schema, batches)
-        columns = {column.name.lower(): nothing(column) for column in wanted}
+        columns = {column.name.lower(): null_of(column) for column in wanted}
         columns |= {column.name.lower(): f"f.{quote_name(column.name.lower())}" for column in mine}
         return [Relation(source, columns)]
 

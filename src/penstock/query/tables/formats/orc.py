@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import orc
 
 from penstock.catalog.model import Column
-from penstock.query.tables.formats.casts import converted, nothing
+from penstock.query.tables.formats.casts import converted, null_of
 from penstock.query.tables.formats.faults import bad_data
 from penstock.query.tables.formats.port import FILE_COLUMN, NumberedFile, Relation
 from penstock.query.tables.formats.streams import register_stream
@@ -55,7 +55,7 @@ class OrcFormat:
         for column in wanted:
             name = fields[column.name.lower()]
             columns[column.name.lower()] = (
-                nothing(column)
+                null_of(column)
                 if name is None
                 else converted(column, types[name], f"f.{quote_name(name)}", where=files[0][1].path)
             )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.catalog.model import Column
-from penstock.query.tables.formats.casts import converted, nothing
+from penstock.query.tables.formats.casts import converted, null_of
 from penstock.query.tables.formats.port import FILE_COLUMN, NumberedFile, Relation
 from penstock.sql.types import quote_name, quote_text
 
@@ -38,7 +38,7 @@ class ParquetFormat:
             name = column.name.lower()
             known = name in described
             columns[name] = (
-                converted(column, described[name], f"f.{quote_name(column.name)}", where=where) if known else nothing(column)
+                converted(column, described[name], f"f.{quote_name(column.name)}", where=where) if known else null_of(column)
             )
         return [Relation(parquet_source(paths, with_file=with_file), columns, by_path=True)]
 
@@ -53,7 +53,7 @@ class ParquetFormat:
             columns[name] = (
                 converted(column, described[at][1], f"f.{quote_name(described[at][0])}", where=path)
                 if at < len(described)
-                else nothing(column)
+                else null_of(column)
             )
         return Relation(parquet_source([path], with_file=with_file), columns, by_path=True)
 

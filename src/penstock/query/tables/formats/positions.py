@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import Column
-from penstock.query.tables.formats.casts import column_type, nothing
+from penstock.query.tables.formats.casts import column_type, null_of
 from penstock.query.tables.formats.lines import LineOptions, read_lines
 from penstock.query.tables.formats.port import FILE_COLUMN, Layout, NumberedFile, Relation
 from penstock.query.tables.formats.streams import register_stream
@@ -51,7 +51,7 @@ def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[L
     for column in wanted:
         name = column.name.lower()
         if name not in places:
-            placed[name] = nothing(column)
+            placed[name] = null_of(column)
             continue
         number, own = places[name]
         type_, target = parse_hive_type(own), parse_hive_type(column.type or "string")

@@ -13,7 +13,7 @@ from penstock.lake.iceberg.table_metadata import by_id, current_schema
 from penstock.query.ddl.requests import table_request
 from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.iceberg.state import IcebergState
-from penstock.query.tables.kinds import find_database
+from penstock.query.tables.lookup import find_database
 from penstock.query.task import Outcome
 from penstock.query.writing.iceberg.commits import TableChanges, Updates
 from penstock.query.writing.iceberg.definitions import iceberg_type, outcome

@@ -21,7 +21,7 @@ from penstock.lake.iceberg.updates import apply_updates
 from penstock.lake.locations import parse_uri
 from penstock.query.engine.context import ExecutionContext
 from penstock.query.tables.iceberg.lake_io import LakeIO
-from penstock.query.tables.kinds import find_database
+from penstock.query.tables.lookup import find_database
 from penstock.query.task import Outcome, milliseconds_since
 from penstock.query.writing.iceberg.commits import FOLDER, create
 from penstock.query.writing.iceberg.data_files import DataWriter

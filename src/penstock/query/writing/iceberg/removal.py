@@ -33,7 +33,7 @@ __all__ = ["drop_table", "vacuum"]
 _AGE = ("history.expire.max-snapshot-age-ms", 5 * 24 * 3_600_000)
 _KEPT = ("history.expire.min-snapshots-to-keep", 1)
 _REF_AGE = "history.expire.max-ref-age-ms"
-_YOUNG = 24 * 3_600.0  # seconds; who writes a file commits it within a day
+_ORPHAN_AGE = 24 * 3_600.0  # seconds; who writes a file commits it within a day
 _GRACE = 60.0  # seconds
 _FOLDERS = ("data", "metadata")
 
@@ -148,7 +148,7 @@ def _recently_current(metadata: TableMetadata, *, since: int) -> set[int]:
 def _orphans(context: ExecutionContext, state: IcebergState, live: set[Path]) -> set[str]:
     """Return old files in the table's folders that nothing refers to."""
     age = int(state.metadata.properties.get(_AGE[0], str(_AGE[1]))) / 1_000
-    before = time.time() - max(age, _YOUNG)
+    before = time.time() - max(age, _ORPHAN_AGE)
     opened, orphans = context.lake.of(state.table), set()
     for folder in _FOLDERS:
         root = opened.listable(f"{state.metadata.location.rstrip('/')}/{folder}")

@@ -8,7 +8,7 @@ from sqlglot import exp
 from penstock.catalog.model import Table
 from penstock.errors import NotFound
 from penstock.query.engine.context import ExecutionContext
-from penstock.query.tables.kinds import find_database, find_table, is_iceberg
+from penstock.query.tables.lookup import find_database, find_table, is_iceberg
 from penstock.query.task import Outcome
 from penstock.sql.errors import StatementError
 from penstock.sql.statements import model

@@ -17,7 +17,7 @@ from penstock.sql.functions.casts.nested import cast_nested
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine, fail
 from penstock.sql.functions.times.moments import zoned_literal
 from penstock.sql.functions.times.zones import ZONED
-from penstock.sql.kinds import DATE, JSON, SKETCHES, UNKNOWN, VARCHAR, Type
+from penstock.sql.trino_types import DATE, JSON, SKETCHES, UNKNOWN, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS", "convert"]
 

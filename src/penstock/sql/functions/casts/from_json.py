@@ -17,7 +17,7 @@ from penstock.sql.functions.java import java_double
 from penstock.sql.functions.json_documents import Number, parse, write
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, call_engine, fail
-from penstock.sql.kinds import VARCHAR, Type
+from penstock.sql.trino_types import VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "nested_from_json", "scalar_from_json"]
 

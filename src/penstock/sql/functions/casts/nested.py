@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from penstock.sql.functions.build import as_type, engine_type, integer
 from penstock.sql.functions.rows import call_engine
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 
 __all__ = ["cast_nested"]
 

@@ -6,11 +6,11 @@ Source: Trino's documentation, "Geospatial functions", "Constructors"; Trino's o
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.sql.functions.geo.kinds import LINE, POLYGON, only
+from penstock.sql.functions.geo.geometry_types import LINE, POLYGON, only
 from penstock.sql.functions.geo.shapes import called, of_text, of_wkb, shapely, wkt
 from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, Function, each
 from penstock.sql.functions.python import invalid
-from penstock.sql.kinds import DOUBLE, VARBINARY, VARCHAR
+from penstock.sql.trino_types import DOUBLE, VARBINARY, VARCHAR
 
 __all__ = ["FUNCTIONS"]
 

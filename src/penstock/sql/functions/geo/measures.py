@@ -8,11 +8,11 @@ from itertools import pairwise
 from math import dist, floor
 from typing import Any
 
-from penstock.sql.functions.geo.kinds import LINE, MULTI_LINE, only
+from penstock.sql.functions.geo.geometry_types import LINE, MULTI_LINE, only
 from penstock.sql.functions.geo.shapes import called, shapely
 from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, Function, each
 from penstock.sql.functions.python import invalid
-from penstock.sql.kinds import DOUBLE
+from penstock.sql.trino_types import DOUBLE
 
 __all__ = ["FUNCTIONS"]
 

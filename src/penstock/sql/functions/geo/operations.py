@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from math import isinf, isnan
 from typing import Any
 
-from penstock.sql.functions.geo.kinds import (
+from penstock.sql.functions.geo.geometry_types import (
     LINE,
     MULTI_LINE,
     MULTI_POINT,
@@ -20,7 +20,7 @@ from penstock.sql.functions.geo.kinds import (
 from penstock.sql.functions.geo.shapes import shapely
 from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, POINTS, Function, each
 from penstock.sql.functions.python import invalid
-from penstock.sql.kinds import DOUBLE
+from penstock.sql.trino_types import DOUBLE
 
 __all__ = ["FUNCTIONS", "hull_of", "union_of"]
 

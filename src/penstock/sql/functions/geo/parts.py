@@ -6,10 +6,10 @@ Source: Trino's documentation, "Geospatial functions", "Accessors"; Trino's own 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.sql.functions.geo.kinds import LINE, MULTI_LINE, POINT, POLYGON, only, parts
+from penstock.sql.functions.geo.geometry_types import LINE, MULTI_LINE, POINT, POLYGON, only, parts
 from penstock.sql.functions.geo.shapes import shapely
 from penstock.sql.functions.geo.signatures import GEOMETRY, GEOMETRY_ARRAY, TINYINT, Function, each
-from penstock.sql.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, Type
+from penstock.sql.trino_types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARCHAR, Type
 
 __all__ = ["FUNCTIONS"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from penstock.sql.functions.geo.shapes import called, shapely
 from penstock.sql.functions.geo.signatures import GEOMETRY, Function, each
 from penstock.sql.functions.python import invalid
-from penstock.sql.kinds import BOOLEAN, VARCHAR
+from penstock.sql.trino_types import BOOLEAN, VARCHAR
 
 __all__ = ["FUNCTIONS"]
 

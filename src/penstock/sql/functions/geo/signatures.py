@@ -18,7 +18,7 @@ from penstock.sql.functions.build import cast_to, engine_type
 from penstock.sql.functions.geo.shapes import geometries, shapely, stored
 from penstock.sql.functions.python import invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Row, Types, call_engine
-from penstock.sql.kinds import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARBINARY, VARCHAR, Type
+from penstock.sql.trino_types import BIGINT, BOOLEAN, DOUBLE, INTEGER, VARBINARY, VARCHAR, Type
 
 __all__ = ["GEOMETRY", "GEOMETRY_ARRAY", "POINTS", "SPHERE", "TINYINT", "Function", "definitions", "each", "rows"]
 

@@ -11,11 +11,11 @@ from itertools import pairwise
 from math import atan2, cos, fabs, isfinite, pi, radians, sin, sqrt, tan
 from typing import Any
 
-from penstock.sql.functions.geo.kinds import LINE, MULTI_LINE, MULTI_POLYGON, POINT, POLYGON, only_spherical
+from penstock.sql.functions.geo.geometry_types import LINE, MULTI_LINE, MULTI_POLYGON, POINT, POLYGON, only_spherical
 from penstock.sql.functions.geo.shapes import of_json, shapely
 from penstock.sql.functions.geo.signatures import GEOMETRY, SPHERE, Function, each
 from penstock.sql.functions.python import invalid
-from penstock.sql.kinds import DOUBLE, VARCHAR
+from penstock.sql.trino_types import DOUBLE, VARCHAR
 
 __all__ = ["FUNCTIONS"]
 

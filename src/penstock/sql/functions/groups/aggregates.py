@@ -11,7 +11,7 @@ from sqlglot import exp
 from penstock.sql.functions.build import as_type, cast_to, integer, text
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, refuse
 from penstock.sql.functions.times.zones import instant
-from penstock.sql.kinds import BIGINT, BOOLEAN, DOUBLE, Type, decimal_of
+from penstock.sql.trino_types import BIGINT, BOOLEAN, DOUBLE, Type, decimal_of
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

@@ -15,7 +15,7 @@ from penstock.sql.functions.build import cast_to, integer, text
 from penstock.sql.functions.hashes import xxhash64, xxhash64_of_longs
 from penstock.sql.functions.python import each_row
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Row, call_engine
-from penstock.sql.kinds import VARBINARY, Type
+from penstock.sql.trino_types import VARBINARY, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

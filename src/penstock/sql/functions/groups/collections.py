@@ -10,7 +10,7 @@ from sqlglot import exp
 from penstock.sql.functions.build import integer
 from penstock.sql.functions.nested.lambdas import lambda_of
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine
-from penstock.sql.kinds import BIGINT, Type
+from penstock.sql.trino_types import BIGINT, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from penstock.sql.functions.build import cast_to, text
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, Types, call_engine, fail
-from penstock.sql.kinds import BIGINT, DOUBLE, VARCHAR, Type
+from penstock.sql.trino_types import BIGINT, DOUBLE, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

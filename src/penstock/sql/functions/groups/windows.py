@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.sql.functions.build import integer
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail
-from penstock.sql.kinds import BIGINT, DOUBLE, Type
+from penstock.sql.trino_types import BIGINT, DOUBLE, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

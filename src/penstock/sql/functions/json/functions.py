@@ -31,7 +31,7 @@ from penstock.sql.functions.rows import (
     refuse,
     renamed,
 )
-from penstock.sql.kinds import BIGINT, BOOLEAN, JSON, VARCHAR
+from penstock.sql.trino_types import BIGINT, BOOLEAN, JSON, VARCHAR
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

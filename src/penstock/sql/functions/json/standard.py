@@ -17,7 +17,7 @@ from penstock.sql.functions.json.syntax import JsonOptions, options_of
 from penstock.sql.functions.json_documents import Number, parse, scalar_text, write
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, call_engine, fail
-from penstock.sql.kinds import BOOLEAN, JSON, VARCHAR, Type
+from penstock.sql.trino_types import BOOLEAN, JSON, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

@@ -22,7 +22,7 @@ from penstock.sql.functions.rows import (
     renamed,
     strict,
 )
-from penstock.sql.kinds import BIGINT, BOOLEAN, VARCHAR, Type, common
+from penstock.sql.trino_types import BIGINT, BOOLEAN, VARCHAR, Type, common
 
 __all__ = ["DEFINITIONS", "ROWS", "element"]
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from penstock.sql.functions.nested.lambdas import body, fresh, function, lambda_of
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, renamed
-from penstock.sql.kinds import Type, common
+from penstock.sql.trino_types import Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

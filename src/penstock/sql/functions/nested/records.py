@@ -12,7 +12,7 @@ from sqlglot import exp
 from penstock.sql.functions.nested.lambdas import fresh, function
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail
 from penstock.sql.functions.times.zones import instant
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 
 __all__ = ["DEFINITIONS", "NESTED", "ROWS", "compared", "equal", "is_in"]
 

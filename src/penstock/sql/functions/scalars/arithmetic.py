@@ -10,7 +10,7 @@ from sqlglot import exp
 from penstock.sql.functions.build import as_type, cast_to, text
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail
 from penstock.sql.functions.times.arithmetic import compute, is_temporal, result_type
-from penstock.sql.kinds import Type, common, decimal_of
+from penstock.sql.trino_types import Type, common, decimal_of
 
 __all__ = ["DEFINITIONS", "ROWS", "divided_type", "modulus", "modulus_type"]
 

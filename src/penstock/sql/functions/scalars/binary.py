@@ -16,7 +16,7 @@ from sqlglot import exp
 from penstock.sql.functions.hashes import murmur3, xxhash64
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, call_engine, refuse
-from penstock.sql.kinds import BIGINT, DOUBLE, INTEGER, REAL, VARBINARY, VARCHAR, Type
+from penstock.sql.trino_types import BIGINT, DOUBLE, INTEGER, REAL, VARBINARY, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

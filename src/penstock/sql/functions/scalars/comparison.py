@@ -14,7 +14,7 @@ from penstock.sql.functions.nested.records import NESTED, compared, is_in
 from penstock.sql.functions.rows import STAND_IN, Call, Definition, Macro, Row, Types, call_engine
 from penstock.sql.functions.scalars.subqueries import in_subquery, is_quantified, quantified
 from penstock.sql.functions.times.zones import instant
-from penstock.sql.kinds import BOOLEAN, Type
+from penstock.sql.trino_types import BOOLEAN, Type
 
 __all__ = ["DEFINITIONS", "ROWS", "check_comparable", "without_nan"]
 

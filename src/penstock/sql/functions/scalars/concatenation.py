@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from penstock.sql.functions.build import text
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine
-from penstock.sql.kinds import UNKNOWN, VARBINARY, VARCHAR, Type, common
+from penstock.sql.trino_types import UNKNOWN, VARBINARY, VARCHAR, Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

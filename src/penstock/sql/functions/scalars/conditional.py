@@ -12,7 +12,7 @@ from penstock.sql.functions.nested.records import NESTED
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine
 from penstock.sql.functions.scalars.comparison import check_comparable
 from penstock.sql.functions.times.zones import instant
-from penstock.sql.kinds import Type, common
+from penstock.sql.trino_types import Type, common
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

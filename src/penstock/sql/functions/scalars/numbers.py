@@ -27,7 +27,7 @@ from penstock.sql.functions.rows import (
     same,
     strict,
 )
-from penstock.sql.kinds import BIGINT, BOOLEAN, DOUBLE, VARCHAR, Type
+from penstock.sql.trino_types import BIGINT, BOOLEAN, DOUBLE, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

@@ -16,7 +16,7 @@ from penstock.sql.functions.casts.conversion import convert
 from penstock.sql.functions.java import java_text
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Row, call_engine, refuse, renamed, same
-from penstock.sql.kinds import VARCHAR, Type
+from penstock.sql.trino_types import VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

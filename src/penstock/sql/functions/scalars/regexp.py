@@ -21,8 +21,8 @@ from penstock.sql.functions.build import text
 from penstock.sql.functions.nested.lambdas import applied, body, fresh, function, lambda_of
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Call, Definition, Macro, Row, Write, call_engine
-from penstock.sql.kinds import BIGINT, BOOLEAN, INTEGER, VARCHAR, Type
 from penstock.sql.regular_expressions import Pattern, TooSlow
+from penstock.sql.trino_types import BIGINT, BOOLEAN, INTEGER, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

@@ -23,7 +23,7 @@ from penstock.sql.functions.rows import (
     strict,
 )
 from penstock.sql.functions.scalars import words
-from penstock.sql.kinds import BIGINT, BOOLEAN, INTEGER, VARBINARY, VARCHAR, Type
+from penstock.sql.trino_types import BIGINT, BOOLEAN, INTEGER, VARBINARY, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

@@ -13,7 +13,7 @@ from penstock.sql.functions.nested.lambdas import applied, fresh, function
 from penstock.sql.functions.nested.records import NESTED, equal, is_in
 from penstock.sql.functions.rows import Call, call_engine
 from penstock.sql.functions.times.zones import instant
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 
 __all__ = ["CORRELATED", "VALUES_ALIAS", "as_records", "in_subquery", "is_quantified", "quantified"]
 

@@ -9,7 +9,7 @@ from urllib.parse import quote_plus, unquote, unquote_plus
 
 from penstock.sql.functions.python import each_row, invalid
 from penstock.sql.functions.rows import ArrowFunction, Definition, Row, renamed
-from penstock.sql.kinds import BIGINT, VARCHAR
+from penstock.sql.trino_types import BIGINT, VARCHAR
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

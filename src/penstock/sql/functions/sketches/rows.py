@@ -11,7 +11,7 @@ from sqlglot import exp
 from penstock.sql.functions.build import cast_to, integer
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine
 from penstock.sql.functions.sketches import served
-from penstock.sql.kinds import BIGINT, DOUBLE, HYPERLOGLOG, INTEGER, QDIGESTS, REAL, TDIGEST, Type
+from penstock.sql.trino_types import BIGINT, DOUBLE, HYPERLOGLOG, INTEGER, QDIGESTS, REAL, TDIGEST, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail
-from penstock.sql.kinds import Type
+from penstock.sql.trino_types import Type
 
 __all__ = ["DEFINITIONS", "ROWS", "compute", "is_temporal", "result_type"]
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine, fail, refuse
 from penstock.sql.functions.times.zones import UTC, in_zone, zoned_type
-from penstock.sql.kinds import DATE, VARCHAR, Type
+from penstock.sql.trino_types import DATE, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

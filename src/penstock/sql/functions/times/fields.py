@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, call_engine, renamed
 from penstock.sql.functions.times.zones import ZONED, zone_part
-from penstock.sql.kinds import BIGINT, DATE, DOUBLE, Type
+from penstock.sql.trino_types import BIGINT, DATE, DOUBLE, Type
 
 __all__ = ["DEFINITIONS", "ROWS", "moment"]
 

@@ -22,7 +22,7 @@ from penstock.sql.functions.times.iso import iso_date, iso_timestamp
 from penstock.sql.functions.times.parsing import Parse, parser
 from penstock.sql.functions.times.patterns import Piece, joda_pieces, mysql_pieces
 from penstock.sql.functions.times.zones import UTC, ZONED, zoned_type
-from penstock.sql.kinds import DATE, VARCHAR, Type
+from penstock.sql.trino_types import DATE, VARCHAR, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

@@ -13,7 +13,7 @@ from penstock.sql.functions.build import text
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Write, call_engine
 from penstock.sql.functions.times.fields import moment
 from penstock.sql.functions.times.zones import ZONED
-from penstock.sql.kinds import BIGINT, Type
+from penstock.sql.trino_types import BIGINT, Type
 
 __all__ = ["DEFINITIONS", "ROWS"]
 

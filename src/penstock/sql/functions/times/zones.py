@@ -14,7 +14,7 @@ from functools import cache
 from sqlglot import exp
 
 from penstock.sql.functions.rows import Call, Definition, Macro, Row, Types, call_engine, fail, refuse
-from penstock.sql.kinds import BIGINT, Type
+from penstock.sql.trino_types import BIGINT, Type
 
 __all__ = [
     "DEFINITIONS",

@@ -154,6 +154,6 @@ def test_a_name_is_taken_only_from_who_may_read_it(made: Any, service: QueryServ
         with pytest.raises(AccessDenied, match=f"GetDataCatalog on {named}"):
             service.start(StatementRequest(sql="SELECT 1", catalog=name, catalog_access=_Denying()))
         started = service.start(StatementRequest(sql=f"SELECT 1 FROM {name}.flights_db.numbers", catalog_access=_Denying()))
-        while (found := service.get_soon(started)).state.value in {"QUEUED", "RUNNING"}:
+        while (found := service.poll(started)).state.value in {"QUEUED", "RUNNING"}:
             pass
         assert found.reason == f"PERMISSION_DENIED: not authorized to perform: athena:GetDataCatalog on {named}"
