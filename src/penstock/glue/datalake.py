@@ -35,12 +35,12 @@ _HADOOP_IO = "org.apache.iceberg.hadoop.HadoopFileIO"
 
 def datalake_formats(arguments: Sequence[str]) -> tuple[str, ...]:
     """Return the formats that a job's arguments name. Raises :class:`InvalidInput` for one that is not served."""
-    given = ""
+    value_given = ""
     for number, each in enumerate(arguments):
         name, equals, value = each.partition("=")
         if name == _ARGUMENT:
-            given = value if equals else "".join(arguments[number + 1 : number + 2])
-    formats = tuple(dict.fromkeys(text for each in given.split(",") if (text := each.strip().lower())))
+            value_given = value if equals else "".join(arguments[number + 1 : number + 2])
+    formats = tuple(dict.fromkeys(text for each in value_given.split(",") if (text := each.strip().lower())))
     unknown = [each for each in formats if each not in _GROUPS]
     if unknown:
         raise InvalidInput(

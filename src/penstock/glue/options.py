@@ -12,13 +12,13 @@ from types import FrameType
 from typing import Any
 
 from penstock.errors import InvalidInput
-from penstock.glue.library.options import PAGE, judged, row_of
+from penstock.glue.library.options import PAGE, outcome_of, row_of
 from penstock.spark.sources.options import Options as SourceOptions
 
 __all__ = ["Options"]
 
 _log = logging.getLogger("awsglue")
-_told: set[tuple[str, str, str]] = set()
+_warned: set[tuple[str, str, str]] = set()
 _OURS = ("penstock", "awsglue", "awsgluedq", "awsglueml")
 
 
@@ -29,63 +29,63 @@ class Options(SourceOptions):
     ``strict`` unknown ones are refused, too: where a mistake cannot be made good.
     """
 
-    def __init__(self, owner: str, given: Mapping[str, Any], *, strict: bool = False) -> None:
-        super().__init__(owner, given)
-        self._judge(strict=strict)
+    def __init__(self, owner: str, options: Mapping[str, Any], *, strict: bool = False) -> None:
+        super().__init__(owner, options)
+        self._check(strict=strict)
 
     def raw(self, name: str) -> Any:
         """Return the option as the script gives it, None without it or if it is not served."""
         row = row_of(self.owner, name)
         assert row is not None, f"{self.owner} reads {name}, which its table lacks"
-        return self._given.get(name) if row.status == "served" else None
+        return self._options.get(name) if row.status == "served" else None
 
     def rest(self, prefix: str) -> dict[str, str]:
         """Return every option whose name begins with ``prefix``."""
-        return {name: self.text(name) or "" for name in self._given if name.startswith(prefix)}
+        return {name: self.text(name) or "" for name in self._options if name.startswith(prefix)}
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> "Options":
         """Give options that the script has not given; None is none. Return these options."""
-        self._given = {**{name: value for name, value in defaults.items() if value is not None}, **self._given}
+        self._options = {**{name: value for name, value in defaults.items() if value is not None}, **self._options}
         return self
 
-    def _judge(self, *, strict: bool) -> None:
+    def _check(self, *, strict: bool) -> None:
         title = self.title
         without: dict[str, list[str]] = {}
         unknown: list[str] = []
-        place = _place()
-        for name in sorted(self._given):
-            outcome = judged(self.owner, name, self._given[name])
+        line = _script_line()
+        for name in sorted(self._options):
+            outcome = outcome_of(self.owner, name, self._options[name])
             if outcome.status == "refused":
                 raise InvalidInput(f"Option {name} of {self.owner} is not supported.", remedy=outcome.note)
             if outcome.status == "unknown" and strict:
                 raise InvalidInput(
                     f"{title} has no option {name!r}.", remedy=f"{outcome.note} {PAGE} lists the options.".strip()
                 )
-            if outcome.status == "served" or _said(self.owner, name, place):
+            if outcome.status == "served" or _was_warned(self.owner, name, line):
                 continue
             if outcome.status == "unknown":
                 hint = outcome.note[:1].lower() + outcome.note[1:].rstrip(".")
                 unknown.append(f"{name} ({hint})" if hint else name)
             else:
                 without.setdefault(outcome.note, []).append(name)
-        told = [f"{title} ignores {', '.join(unknown)}, as AWS does."] if unknown else []
+        sentences = [f"{title} ignores {', '.join(unknown)}, as AWS does."] if unknown else []
         for note, names in without.items():
-            told.append(f"{' and '.join(names)} {'have' if names[1:] else 'has'} no effect here: {note}")
-        if told:
+            sentences.append(f"{' and '.join(names)} {'have' if names[1:] else 'has'} no effect here: {note}")
+        if sentences:
             about = "" if unknown else f"{title}: "
-            _log.warning("%s%s%s %s lists the options.", place, about, " ".join(told), PAGE)
+            _log.warning("%s%s%s %s lists the options.", line, about, " ".join(sentences), PAGE)
 
 
-def _said(owner: str, name: str, place: str) -> bool:
+def _was_warned(owner: str, name: str, line: str) -> bool:
     """Return whether the same line of the script has said it: a stream writes every batch anew."""
-    known = (owner, name, place)
-    if place and known in _told:
+    known = (owner, name, line)
+    if line and known in _warned:
         return True
-    _told.add(known)
+    _warned.add(known)
     return False
 
 
-def _place() -> str:
+def _script_line() -> str:
     """Return the line of the script that is at work, such as ``job.py, line 3: ``; empty at a prompt."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:

@@ -81,26 +81,28 @@ class Payload:
 def payload_of(options: Options, source: str) -> Payload:
     """Return the payload's options, taken from ``options``. Raises :class:`InvalidInput` for contradictory ones."""
     classification = options.text("classification")
-    kind = classification.strip().lower() if classification else None
+    payload_format = classification.strip().lower() if classification else None
     schema = options.text("schema") or options.text("avroSchema")
     infer = options.flag("inferSchema")
     delimiter = options.text("delimiter")
-    if kind is not None and kind not in _FORMATS:
+    if payload_format is not None and payload_format not in _FORMATS:
         raise InvalidInput(
             f"Records of classification {classification} cannot be read from {source}.", remedy=f"Use one of {_known()}."
         )
-    if delimiter is not None and kind != "csv":
+    if delimiter is not None and payload_format != "csv":
         raise InvalidInput(
-            f"Option delimiter is for csv, and the records of {source} are {kind or 'without a classification'}.",
+            f"Option delimiter is for csv, and the records of {source} are {payload_format or 'without a classification'}.",
             remedy="Leave it out, or set classification to csv.",
         )
-    if kind in {"csv", "avro"} and schema is None:
-        raise InvalidInput(f"Records of classification {kind} from {source} need the option schema.", remedy=_SCHEMA)
+    if payload_format in {"csv", "avro"} and schema is None:
+        raise InvalidInput(
+            f"Records of classification {payload_format} from {source} need the option schema.", remedy=_SCHEMA
+        )
     if infer and schema is not None:
         raise InvalidInput("Options schema and inferSchema exclude each other.", remedy="Leave one of them out.")
     return Payload(
-        classification=kind,
-        schema=None if schema is None else _checked(schema, kind),
+        classification=payload_format,
+        schema=None if schema is None else _checked(schema, payload_format),
         infer=infer,
         delimiter=delimiter or ",",
     )
@@ -113,8 +115,8 @@ def _known() -> str:
     return f"{', '.join(_FORMATS[:-1])} and {_FORMATS[-1]}"
 
 
-def _checked(schema: str, kind: str | None) -> str:
-    if kind == "avro":
+def _checked(schema: str, payload_format: str | None) -> str:
+    if payload_format == "avro":
         return check_avro(schema)
     # AWS's own example writes names in single quotes, which Spark's DDL does not allow.
     ddl = re.sub(r"(^|,)\s*'([^']+)'", r"\1 `\2`", schema)

@@ -97,11 +97,11 @@ def check_settings(settings: Mapping[str, Any], *, with_script: bool = True) -> 
     The run of a session has no script.
     """
     command = settings.get("Command") or {}
-    kind = command.get("Name") or "glueetl"
-    if kind == "glueray":
+    job_type = command.get("Name") or "glueetl"
+    if job_type == "glueray":
         raise SettingNotServed("Jobs of the command glueray are not served.", remedy="Ray has no place here: use glueetl.")
-    if kind not in KINDS:
-        raise InvalidInput(f"'{kind[:60]}' is not a job's command.", remedy=f"Use {', '.join(KINDS)}.")
+    if job_type not in KINDS:
+        raise InvalidInput(f"'{job_type[:60]}' is not a job's command.", remedy=f"Use {', '.join(KINDS)}.")
     if with_script:
         _check_script(command.get("ScriptLocation") or "")
     python = str(command.get("PythonVersion") or "3")
@@ -110,7 +110,7 @@ def check_settings(settings: Mapping[str, Any], *, with_script: bool = True) -> 
     _check_number(settings, "MaxRetries", 0, _MAX_RETRIES)
     _check_number(settings, "Timeout", 1, _MAX_TIMEOUT)
     _check_number(settings.get("ExecutionProperty") or {}, "MaxConcurrentRuns", 1, 1_000)
-    _check_workers(settings, kind)
+    _check_workers(settings, job_type)
     for member in ("DefaultArguments", "NonOverridableArguments"):
         check_arguments(settings.get(member) or {})
 
@@ -148,7 +148,7 @@ def _check_number(settings: Mapping[str, Any], member: str, low: int, high: int)
         raise InvalidInput(f"{member} is {value}; it has to be from {low:,} to {high:,}.")
 
 
-def _check_workers(settings: Mapping[str, Any], kind: str) -> None:
+def _check_workers(settings: Mapping[str, Any], job_type: str) -> None:
     worker, count = settings.get("WorkerType"), settings.get("NumberOfWorkers")
     if worker is not None and worker not in WORKERS:
         raise SettingNotServed(f"Workers of the type {worker} are not served.", remedy=f"Use {', '.join(WORKERS)}.")
@@ -158,7 +158,7 @@ def _check_workers(settings: Mapping[str, Any], kind: str) -> None:
         raise InvalidInput(f"NumberOfWorkers is {count}; it has to be 1 or more.")
     if worker is not None and (settings.get("MaxCapacity") is not None or settings.get("AllocatedCapacity")):
         raise InvalidInput("MaxCapacity cannot be given with WorkerType.", remedy="Leave MaxCapacity out.")
-    if worker is not None and kind == "pythonshell":
+    if worker is not None and job_type == "pythonshell":
         raise InvalidInput("A pythonshell job has no workers.", remedy="Give MaxCapacity 0.0625 or 1.")
-    if kind == "pythonshell" and settings.get("MaxCapacity") not in {None, 0.0625, 1.0}:
+    if job_type == "pythonshell" and settings.get("MaxCapacity") not in {None, 0.0625, 1.0}:
         raise InvalidInput("MaxCapacity of a pythonshell job is 0.0625 or 1.")

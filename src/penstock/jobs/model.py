@@ -108,8 +108,8 @@ class JobRun:
     @property
     def all_arguments(self) -> Mapping[str, str]:
         """The arguments of its script: the job's defaults, the run's own, and those that a run cannot replace."""
-        fixed = self.settings.get("NonOverridableArguments") or {}
-        return {**(self.settings.get("DefaultArguments") or {}), **self.arguments, **fixed}
+        not_overridable = self.settings.get("NonOverridableArguments") or {}
+        return {**(self.settings.get("DefaultArguments") or {}), **self.arguments, **not_overridable}
 
     @property
     def seconds(self) -> int:

@@ -168,13 +168,13 @@ class RunService:
         self._wake()
 
 
-def _settings(job: Job, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _settings(job: Job, request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the job's settings with those of a run: a capacity replaces the job's, whichever way it is given."""
     settings = dict(job.settings)
-    if any(given.get(member) is not None for member in _CAPACITY):
+    if any(request.get(member) is not None for member in _CAPACITY):
         for member in _CAPACITY:
             settings.pop(member, None)
-    settings.update({member: value for member, value in given.items() if value is not None})
+    settings.update({member: value for member, value in request.items() if value is not None})
     if "Timeout" not in settings and job.kind != "gluestreaming":
         settings["Timeout"] = _DEFAULT_MINUTES
     return settings

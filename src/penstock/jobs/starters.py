@@ -54,9 +54,9 @@ def code_arguments(store: JobStore, job: str, arguments: Mapping[str, str]) -> S
     allowed = {each.strip() for each in own.get(STARTER_ARGUMENTS, "").split(",")} - {STARTER_ARGUMENTS}
     named = [
         name
-        for given, value in arguments.items()
-        if own.get(given) != value
-        for name in map(_code_argument, (given, value))
+        for argument, value in arguments.items()
+        if own.get(argument) != value
+        for name in map(_code_argument, (argument, value))
         if name is not None and name not in allowed
     ]
     return list(dict.fromkeys(named))

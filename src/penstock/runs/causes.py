@@ -55,7 +55,7 @@ _CATEGORIES = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Cause:
     """The error's name and message, the line of the script, and the place in a module of the script's own."""
 
     message: str
@@ -72,15 +72,15 @@ def failure_cause(error_lines: Sequence[str], status: int, script: str | None) -
     name = PurePath(script).name if script else None
     if status >= 128:
         return signal_cause(status - 128)
-    told = _of_traceback(lines, name) or _of_last_line(lines, status)
-    category = next((each for each, pattern in _CATEGORIES if pattern.search(told.message)), "UNCLASSIFIED_ERROR")
-    message = told.message
+    cause = _of_traceback(lines, name) or _of_last_line(lines, status)
+    category = next((each for each, pattern in _CATEGORIES if pattern.search(cause.message)), "UNCLASSIFIED_ERROR")
+    message = cause.message
     if message.startswith(_LAUNCH):
         category, message = "LAUNCH_ERROR", message.removeprefix(_LAUNCH)
     parts = [f"Error Category: {category}"]
-    if told.line is not None:
-        parts.append(f"Failed Line Number: {told.line}")
-    where = told.place or (name if told.line is not None else None)
+    if cause.line is not None:
+        parts.append(f"Failed Line Number: {cause.line}")
+    where = cause.place or (name if cause.line is not None else None)
     text = message if len(message) <= _MAX_MESSAGE else f"{message[: _MAX_MESSAGE - 1]}…"
     return "; ".join([*parts, f"{text} ({where})" if where else text])
 
@@ -97,7 +97,7 @@ def signal_cause(number: int) -> str:
     return f"Error Category: UNCLASSIFIED_ERROR; {said}"
 
 
-def _of_traceback(lines: Sequence[str], script: str | None) -> _Told | None:
+def _of_traceback(lines: Sequence[str], script: str | None) -> _Cause | None:
     """Return what the last traceback tells, None if there is none or other messages follow it."""
     try:
         begin = len(lines) - 1 - [*reversed(lines)].index(_BEGIN)
@@ -109,14 +109,14 @@ def _of_traceback(lines: Sequence[str], script: str | None) -> _Told | None:
     if at is None or head is None:
         return None
     rest = lines[at + 1 :]
-    kind, message = head[1].rpartition(".")[2], _first_sentence(head[2] or "", rest)
-    if kind in {"Py4JJavaError", "StreamingQueryException"}:
-        kind, message = _of_java(rest) or (kind, message)
+    error_class, message = head[1].rpartition(".")[2], _first_sentence(head[2] or "", rest)
+    if error_class in {"Py4JJavaError", "StreamingQueryException"}:
+        error_class, message = _of_java(rest) or (error_class, message)
     own = [line for path, line in frames if path.name == script]
-    if kind in _CUT_OFF and any("py4j" in path.parts for path, _ in frames):
-        return _Told(_lost_jvm(lines), own[-1] if own else None)
+    if error_class in _CUT_OFF and any("py4j" in path.parts for path, _ in frames):
+        return _Cause(_lost_jvm(lines), own[-1] if own else None)
     deepest = _deepest(frames, script)
-    return _Told(f"{kind}: {message}" if message else kind, own[-1] if own else None, deepest)
+    return _Cause(f"{error_class}: {message}" if message else error_class, own[-1] if own else None, deepest)
 
 
 def _lost_jvm(lines: Sequence[str]) -> str:
@@ -156,11 +156,11 @@ def _of_java(lines: Sequence[str]) -> tuple[str, str] | None:
         match = _JAVA.match(line)
         if match is None:
             continue
-        kind = match[1].rpartition(".")[2].rpartition("$")[2]
-        if kind == "PythonException":
-            return _of_python_inside(lines[at:]) or (kind, _first_sentence(match[2] or "", lines[at + 1 :]))
-        if cause is None or kind not in _WRAPPERS:
-            cause = (kind, _first_sentence(match[2] or "", lines[at + 1 :]))
+        error_class = match[1].rpartition(".")[2].rpartition("$")[2]
+        if error_class == "PythonException":
+            return _of_python_inside(lines[at:]) or (error_class, _first_sentence(match[2] or "", lines[at + 1 :]))
+        if cause is None or error_class not in _WRAPPERS:
+            cause = (error_class, _first_sentence(match[2] or "", lines[at + 1 :]))
     return cause
 
 
@@ -175,21 +175,21 @@ def _of_python_inside(lines: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def _of_last_line(lines: Sequence[str], status: int) -> _Told:
+def _of_last_line(lines: Sequence[str], status: int) -> _Cause:
     """Return what the last message says: one of Penstock's, or the text that the script gave to ``sys.exit``."""
-    told = [each for each in lines if each and not each[0].isspace() and not _NOISE.match(each)]
-    if not told:
-        return _Told(f"SystemExit: the script ended with exit code {status}")
+    printed = [each for each in lines if each and not each[0].isspace() and not _NOISE.match(each)]
+    if not printed:
+        return _Cause(f"SystemExit: the script ended with exit code {status}")
     at = next(
         (at for at in range(len(lines) - 1, -1, -1) if lines[at].startswith(_OURS) and not _NOISE.match(lines[at])), None
     )
     if at is not None:
         below = next(iter(lines[at + 1 :]), "")
         if lines[at].endswith(":") and (finding := _FINDING.match(below)):
-            return _Told(finding[2], int(finding[1]))
+            return _Cause(finding[2], int(finding[1]))
         ours = lines[at]
         place = _PLACE.search(ours)
         text = (ours[: place.start()] if place else ours).removeprefix(_OURS)
-        return _Told(text, int(place[2]) if place else None)
-    text = told[-1]
-    return _Told(f"SystemExit: {text}" if status == 1 else f"SystemExit: {status} ({text})")
+        return _Cause(text, int(place[2]) if place else None)
+    text = printed[-1]
+    return _Cause(f"SystemExit: {text}" if status == 1 else f"SystemExit: {status} ({text})")

@@ -51,7 +51,7 @@ _MOST_REPORT = 32 << 20
 _REPORT_VALUES = 1_000_000
 _REPORT_DEPTH = 50
 _TICK = 0.2
-_TOLD = 4_000  # bytes of pip's messages
+_MOST_MESSAGES = 4_000  # bytes of pip's messages
 _PORTS = {"http": 80, "https": 443}
 _PASSED = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 _FIXED = (
@@ -131,13 +131,13 @@ class Environments:
         return environment
 
     def _set_of(self, modules: PythonModules, wheels: Sequence[Path]) -> str:
-        asked = {
+        request = {
             "requirements": sorted(modules.requirements),
             "wheels": sorted(f"{each.name} {_sha256(each)}" for each in wheels),
             "index": hashlib.sha256((self._index or "").encode()).hexdigest(),
             "python": f"{sys.implementation.cache_tag} {sysconfig.get_platform()}",
         }
-        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
     def _held(self, record: Path) -> tuple[Path, int] | None:
         """Return the environment of a set, locked against its removal; None if it has to be made."""
@@ -180,17 +180,24 @@ class Environments:
         """Install the wheels that are ``known``, or those that the index has now; return them with their SHA-256."""
         folders = tuple({each.parent for each in wheels})
         online = self._index is not None
-        asked = [*modules.requirements, *map(str, wheels)]
+        packages = [*modules.requirements, *map(str, wheels)]
         if not online:
-            asked = ["--no-index", "--no-deps", *asked]
+            packages = ["--no-index", "--no-deps", *packages]
         elif known is not None:
-            given = {each.name: each for each in wheels}
-            lines = [f"{given.get(name, _pinned(name))} --hash=sha256:{digest}" for name, digest in known.items()]
+            by_name = {each.name: each for each in wheels}
+            lines = [f"{by_name.get(name, _pinned(name))} --hash=sha256:{digest}" for name, digest in known.items()]
             (making / "locked.txt").write_text("\n".join(lines))
-            asked = ["--no-deps", "--require-hashes", "--requirement", str(making / "locked.txt")]
+            packages = ["--no-deps", "--require-hashes", "--requirement", str(making / "locked.txt")]
         report = making / "report.json"
         self._pip(
-            "--target", str(making / "modules"), "--report", str(report), *asked, making=making, read=folders, online=online
+            "--target",
+            str(making / "modules"),
+            "--report",
+            str(report),
+            *packages,
+            making=making,
+            read=folders,
+            online=online,
         )
         infos = [each["download_info"] for each in _installed(report)]
         hashes = {unquote(urlsplit(each["url"]).path).rpartition("/")[2]: each for each in infos}
@@ -228,18 +235,18 @@ class Environments:
         connect: tuple[int, ...],
         environment: Mapping[str, str],
     ) -> None:
-        """Run a step within its bounds; raise with the last error that it told."""
+        """Run a step within its bounds; raise with the last error that it printed."""
         confinement = Confinement(
             read=needed(environment, *read), write=(write,), connect=connect, sandbox=self._reach.sandbox
         )
-        with tempfile.TemporaryFile() as told:
+        with tempfile.TemporaryFile() as messages:
             child = subprocess.Popen(
                 python_module("penstock.runs.confined_step"),
                 cwd=write,
                 env={**environment, **SAFE_PATH},
                 stdin=subprocess.PIPE,
-                stdout=told,
-                stderr=told,
+                stdout=messages,
+                stderr=messages,
             )
             try:
                 assert child.stdin is not None
@@ -251,9 +258,9 @@ class Environments:
                     child.kill()
                     child.wait()
             if child.returncode:
-                told.seek(max(0, told.seek(0, os.SEEK_END) - _TOLD))
+                messages.seek(max(0, messages.seek(0, os.SEEK_END) - _MOST_MESSAGES))
                 raise InvalidInput(
-                    f"The modules of {MODULES} cannot be installed: {_last_error(told.read().decode(errors='replace'))}",
+                    f"The modules of {MODULES} cannot be installed: {_last_error(messages.read().decode(errors='replace'))}",
                     remedy="Only wheels that fit this Python are installed.",
                 )
 

@@ -99,8 +99,8 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
     }
     modules = _modules(arguments, settings)
     prepare: list[str] = []
-    kind = run.settings["Command"].get("Name") or "glueetl"
-    if name is not None and kind == "pythonshell":
+    job_type = run.settings["Command"].get("Name") or "glueetl"
+    if name is not None and job_type == "pythonshell":
         command = {"script": str(work / name), "arguments": _command_line(arguments)}
     else:
         files = {
@@ -120,10 +120,10 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
             "--TempDir": f"s3://{settings.bucket}/glue-temporary/{run.job}/",
         }
         prepare = ["glue", "fetch", *_formats(arguments), *(["--with-s3"] if settings.lake is None else [])]
-        given = _command_line({**defaults, **arguments})
+        command_line = _command_line({**defaults, **arguments})
         # A session's own program takes the place of a script.
         program = ["session", *options, "--"] if name is None else ["run", *options, str(work / name)]
-        command = {"module": "penstock", "arguments": ["glue", *program, *given]}
+        command = {"module": "penstock", "arguments": ["glue", *program, *command_line]}
     timeout = run.settings.get("Timeout")
     return {
         "command": command,
@@ -135,8 +135,8 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
         "scratch": None if folder.scratch is None else str(folder.scratch),
         "seconds": None if timeout is None else timeout * 60,
         # The first request ends streams after their batch; a script that has none ends at the second.
-        "requests": 1 if kind == "gluestreaming" else 2,
-        "grace": 60 if kind == "gluestreaming" else 10,
+        "requests": 1 if job_type == "gluestreaming" else 2,
+        "grace": 60 if job_type == "gluestreaming" else 10,
     }
 
 

@@ -170,8 +170,8 @@ class JobRunner:
                 elif run.state == "WAITING":
                     self._promote(run, runs)
                 elif run.owner is None:
-                    kind = run.of_session
-                    taken[kind] += taken[kind] < self._settings.at_once and self._claim(run)
+                    entries = run.of_session
+                    taken[entries] += taken[entries] < self._settings.at_once and self._claim(run)
                 elif run.owner == self._owner or self._adopt(run):
                     self._attend(run)
             except PenstockError as error:

@@ -57,7 +57,7 @@ class _Supervisor:
         self._folder = folder
         self._plan = folder.plan()
         self._reason: str | None = None
-        self._asked: list[float] = []
+        self._requested: list[float] = []
         self._tail: deque[bytes] = deque(maxlen=_KEPT_LINES)
         self._rest = b""
         self._begun = datetime.now(UTC)
@@ -147,10 +147,10 @@ class _Supervisor:
         if self._reason is None:
             return
         now = time.monotonic()
-        if not self._asked or (len(self._asked) < self._plan["requests"] and now - self._asked[-1] > _AGAIN):
-            self._asked.append(now)
+        if not self._requested or (len(self._requested) < self._plan["requests"] and now - self._requested[-1] > _AGAIN):
+            self._requested.append(now)
             _signal_group(group, signal.SIGTERM)
-        elif now - self._asked[0] > self._plan["grace"]:
+        elif now - self._requested[0] > self._plan["grace"]:
             _signal_group(group, signal.SIGKILL)
 
     def _request_end(self, reason: str) -> None:

@@ -90,7 +90,7 @@ def sync_log(files: FileSystem, checkpoint: str, number: int, *, first: bool = T
     names = [*(["metadata", "sources/0/0"] if first else []), f"offsets/{number}"]
     names += [f"commits/{number - 1}"] if number else []
     # The file source's log, which names the files of a batch. After a crash it can be a number ahead of the batches.
-    names += [f"sources/0/{each}{kind}" for each in range(number, number + 3) for kind in ("", ".compact")]
+    names += [f"sources/0/{each}{suffix}" for each in range(number, number + 3) for suffix in ("", ".compact")]
     files.sync([f"{checkpoint}/{name}" for name in names], below=checkpoint)
 
 

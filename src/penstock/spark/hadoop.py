@@ -71,11 +71,11 @@ class HadoopFiles:
         """Return the folder that is the root of a path's file system; None if it is not one of :meth:`_raw`."""
         with _calls(path):
             files, _ = self._open(path)
-            kind = str(files.getClass().getName())
-            if kind == _RAW:
+            class_name = str(files.getClass().getName())
+            if class_name == _RAW:
                 return ""
             mounts = dict(self._configuration.getPropsWithPrefix(f"fs.viewfs.mounttable.{authority}."))
-            if kind != _VIEW or list(mounts) != ["linkFallback"]:
+            if class_name != _VIEW or list(mounts) != ["linkFallback"]:
                 return None
             target = self._jvm.org.apache.hadoop.fs.Path(mounts["linkFallback"])
             if str(target.getFileSystem(self._configuration).getClass().getName()) != _RAW:

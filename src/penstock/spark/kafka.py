@@ -91,11 +91,11 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _store(kind: str, location: str | None, password: str | None) -> dict[str, str]:
+def _store(store: str, location: str | None, password: str | None) -> dict[str, str]:
     """Return the options of a truststore or keystore. PEM text is passed as it is, so that executors need no file."""
     if location is None:
         return {}
-    prefix = f"kafka.ssl.{kind}"
+    prefix = f"kafka.ssl.{store}"
     text = _pem(Path(location))
     if text is None:
         jks = {f"{prefix}.location": location, f"{prefix}.password": password}
@@ -105,7 +105,7 @@ def _store(kind: str, location: str | None, password: str | None) -> dict[str, s
             jks[f"{prefix}.type"] = "PEM"
         return {name: value for name, value in jks.items() if value is not None}
     certificates = "\n".join(re.findall(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", text, re.DOTALL))
-    if kind == "truststore":
+    if store == "truststore":
         return {f"{prefix}.type": "PEM", f"{prefix}.certificates": certificates}
     key = re.search(
         r"-----BEGIN (?:ENCRYPTED )?PRIVATE KEY-----.*?-----END (?:ENCRYPTED )?PRIVATE KEY-----", text, re.DOTALL

@@ -145,13 +145,13 @@ def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> 
         )
     if _sql_state(error).startswith(_DATA_STATE):
         return _unfit_record(first, pipeline, log)
-    for pattern, kind, message, remedy in _PATTERNS:
+    for pattern, error_class, message, remedy in _PATTERNS:
         if re.search(pattern, text, re.IGNORECASE):
             source = pipeline.source
             filled = message.format(
                 brokers=source.brokers, topic=source.topic, name=pipeline.name, checkpoint=pipeline.checkpoint
             )
-            return kind(f"{filled}.", remedy=f"{remedy} Spark's log: {log}.")
+            return error_class(f"{filled}.", remedy=f"{remedy} Spark's log: {log}.")
     if _DATA.search(text):
         line = next(line.strip() for line in text.splitlines() if _DATA.search(line))
         return _unfit_record(line, pipeline, log)
@@ -161,10 +161,10 @@ def to_penstock_error(error: BaseException, pipeline: Pipeline, *, log: str) -> 
 def error_of_ours(text: str) -> PenstockError | None:
     """Return an error of ours that a source raised in Spark's Python process, of which Spark gives the traceback."""
     match = _OURS.search(text)
-    kind = getattr(errors, match.group(1), None) if match else None
-    if match is None or not (isinstance(kind, type) and issubclass(kind, PenstockError)):
+    error_class = getattr(errors, match.group(1), None) if match else None
+    if match is None or not (isinstance(error_class, type) and issubclass(error_class, PenstockError)):
         return None
-    return kind(match.group(2).strip())
+    return error_class(match.group(2).strip())
 
 
 def _unfit_record(what: str, pipeline: Pipeline, log: str) -> DataProblem:

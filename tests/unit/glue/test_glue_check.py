@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from penstock.api.aws.protocol.models import SERVICES
 from penstock.cli.streams.glue import command
 from penstock.errors import InvalidInput
-from penstock.glue.check.evaluation import BOTO3_SERVICES, Surroundings
+from penstock.glue.check.evaluation import BOTO3_SERVICES, ScriptModules
 from penstock.glue.check.findings import Report
 from penstock.glue.check.script import check_script, check_text, refuse_sure
 from penstock.glue.library import table
@@ -36,13 +36,13 @@ frame = glueContext.create_dynamic_frame.from_catalog(database="d", table_name="
 LINES = HEAD.count("\n")
 
 
-def check(text: str, *, head: str = HEAD, surroundings: Surroundings | None = None) -> Report:
-    return check_text((head + text).encode(), name="job.py", surroundings=surroundings)
+def check(text: str, *, head: str = HEAD, modules: ScriptModules | None = None) -> Report:
+    return check_text((head + text).encode(), name="job.py", modules=modules)
 
 
 def refused(text: str) -> dict[str, bool]:
     """Return the refused names of lines behind the head, and whether each is sure to be reached."""
-    return {each.name: each.sure for each in check(text).of_kind("refused")}
+    return {each.name: each.sure for each in check(text).of_status("refused")}
 
 
 @pytest.fixture(autouse=True)
@@ -164,16 +164,16 @@ def test_connections_services_and_packages(text: str, names: dict[str, bool]) ->
 def test_a_service_of_boto3_may_be_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     script = "boto3.resource('dynamodb')\nboto3.client('stepfunctions')"
     monkeypatch.delenv("AWS_ENDPOINT_URL_DYNAMODB", raising=False)
-    assert [each.name for each in check(script).of_kind("refused")] == ['boto3 "dynamodb"', 'boto3 "stepfunctions"']
+    assert [each.name for each in check(script).of_status("refused")] == ['boto3 "dynamodb"', 'boto3 "stepfunctions"']
     monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
-    (left,) = check(script).of_kind("refused")
+    (left,) = check(script).of_status("refused")
     assert left.name == 'boto3 "stepfunctions"'
     assert "AWS_ENDPOINT_URL_SFN," in left.note
 
 
 def test_glue_studio_s_methods_are_told_by_their_modules() -> None:
     found = check("import gs_now, gs_lookup\nmade = frame.gs_now()\nmade.gs_lookup()\nframe.gs_nothing()\n")
-    names = {each.name: (each.kind, each.line - LINES, each.sure) for each in found.findings if "gs_" in each.name}
+    names = {each.name: (each.status, each.line - LINES, each.sure) for each in found.findings if "gs_" in each.name}
     assert names == {
         "DynamicFrame.gs_now": ("served", 2, False),
         "DynamicFrame.gs_lookup": ("refused", 3, True),
@@ -193,7 +193,7 @@ def test_types_of_entities_are_told_at_the_call() -> None:
         head=head,
     )
     lines = head.count("\n")
-    assert [(each.line - lines, each.note.partition(" cannot")[0], each.sure) for each in found.of_kind("refused")] == [
+    assert [(each.line - lines, each.note.partition(" cannot")[0], each.sure) for each in found.of_status("refused")] == [
         (1, "Entities of type PERSON_NAME", True),
         (3, "Entities of type USA_DRIVING_LICENSE", True),
         (4, "Entities of type JAPAN_MY_NUMBER", True),
@@ -205,8 +205,8 @@ def test_modules_beside_the_script_and_of_the_job_are_there(tmp_path: Path) -> N
     (tmp_path / "package").mkdir()
     script = tmp_path / "job.py"
     script.write_text("import helpers\nimport package.inner\nimport of_the_job\nimport json\n")
-    assert [each.line for each in check_script(script).of_kind("refused")] == [3]
-    assert check_script(script, extra_files=["s3://bucket/code/of_the_job.py"]).of_kind("refused") == []
+    assert [each.line for each in check_script(script).of_status("refused")] == [3]
+    assert check_script(script, extra_files=["s3://bucket/code/of_the_job.py"]).of_status("refused") == []
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_modules_beside_the_script_and_of_the_job_are_there(tmp_path: Path) -> N
 )
 def test_what_is_no_python_3_is_told_at_its_line(text: str, line: int, name: str) -> None:
     [found] = check(text, head="").findings
-    assert (found.line, found.name, found.kind, found.sure) == (line, name, "refused", True)
+    assert (found.line, found.name, found.status, found.sure) == (line, name, "refused", True)
 
 
 def test_a_run_is_refused_for_what_is_sure_with_each_line() -> None:
@@ -244,8 +244,8 @@ def test_a_run_is_refused_for_what_is_sure_with_each_line() -> None:
 
 def test_a_frames_unknown_name_is_not_aws_s_either() -> None:
     report = check("frame.select('a')\nglueContext.sql('SELECT 1')\nframe._jdf\nEvaluateDataQuality().other(frame).keys()")
-    assert [each.name for each in report.of_kind("unknown")] == ["DynamicFrame.select"]
-    assert report.of_kind("refused") == []
+    assert [each.name for each in report.of_status("unknown")] == ["DynamicFrame.select"]
+    assert report.of_status("refused") == []
 
 
 def test_the_services_are_those_that_are_served() -> None:
@@ -259,7 +259,7 @@ def test_nothing_of_spark_is_needed(tmp_path: Path) -> None:
         "import sys; sys.modules['pyspark'] = None\n"
         "from pathlib import Path\n"
         "from penstock.glue.check.script import check_script\n"
-        f"print([each.name for each in check_script(Path({str(script)!r})).of_kind('refused')])\n"
+        f"print([each.name for each in check_script(Path({str(script)!r})).of_status('refused')])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == """['connection_type="x"']\n"""
@@ -321,7 +321,7 @@ def test_rules_are_read_before_the_start(call: str) -> None:
         f"{call}(frame=frame, ruleset='Rules = [ ColumnCount > 0 ]')\n"
         f"{call}(frame=frame, ruleset=frame.name)\n"
     )
-    (finding,) = check(text).of_kind("refused")
+    (finding,) = check(text).of_status("refused")
     assert (finding.line - LINES, finding.sure) == (5, True)
     assert finding.note.startswith("Ruleset, line 2, column 5: DetectAnomalies is not supported: anomalies are found")
 
@@ -339,7 +339,7 @@ def test_rules_are_read_before_the_start(call: str) -> None:
 )
 def test_types_of_connections_say_what_to_write_instead(kind: str, writes: bool, wanted: str) -> None:
     method = "write_dynamic_frame.from_options(frame, " if writes else "create_dynamic_frame.from_options("
-    (found,) = check(f"glueContext.{method}'{kind}', {{}})").of_kind("refused")
+    (found,) = check(f"glueContext.{method}'{kind}', {{}})").of_status("refused")
     assert re.search(wanted, found.note)
 
 
@@ -360,11 +360,11 @@ def test_a_notebook_is_checked_by_its_cells(tmp_path: Path) -> None:
         "import nothing_like_it\n",
     )
     report = check_script(notebook)
-    assert {each.name for each in report.of_kind("refused")} == {"GlueContext.purge_s3_path", "import nothing_like_it"}
+    assert {each.name for each in report.of_status("refused")} == {"GlueContext.purge_s3_path", "import nothing_like_it"}
     places = {each["name"]: (each["cell"], each["line"]) for each in report.document()["refused"]}
     assert places == {"GlueContext.purge_s3_path": (5, 6), "import nothing_like_it": (7, 1)}
     assert "cell 5, line 6: GlueContext.purge_s3_path" in report.text()
-    magics = {each.name for each in report.of_kind("ignored")}
+    magics = {each.name for each in report.of_status("ignored")}
     assert magics >= {"%idle_timeout", "%extra_py_files", "%%configure", "!ls", "%%sql"}
     assert CliRunner().invoke(command, ["check", str(notebook)]).exit_code == 1
     ran = CliRunner().invoke(command, ["run", str(notebook)])
@@ -388,12 +388,12 @@ def test_modules_beside_the_script_in_archives_and_in_its_project_are_found(tmp_
     script = project / "jobs/job.py"
     script.write_text("import beside, inside, packed, single\nimport common\nimport outside\n")
     report = check_script(script, extra_files=["libs.zip"])
-    assert [(each.name, each.sure) for each in report.of_kind("refused")] == [("import outside", True)]
-    (found,) = report.of_kind("differs")
+    assert [(each.name, each.sure) for each in report.of_status("refused")] == [("import outside", True)]
+    (found,) = report.of_status("differs")
     assert (found.name, str(project) in found.note) == ("import common", True)
     # What is in an archive of the lake is not known here.
     report = check_script(script, extra_files=["s3://lake/libs.zip"])
-    assert {each.name: each.sure for each in report.of_kind("refused")} == {
+    assert {each.name: each.sure for each in report.of_status("refused")} == {
         "import packed": False, "import single": False, "import outside": False
     }  # fmt: skip
 
@@ -403,12 +403,12 @@ def test_a_refused_name_in_a_function_that_nothing_calls_is_a_warning(tmp_path: 
     never = "def old(frame):\n    return frame.relationalize('x', 's3://a/')\ndef older(frame):\n    return old(frame)\n"
     script.write_text(HEAD + never)
     report = check_script(script)
-    assert [(each.called, each.sure) for each in report.of_kind("refused")] == [(False, False)]
+    assert [(each.called, each.sure) for each in report.of_status("refused")] == [(False, False)]
     assert "Refused, in functions that nothing calls:" in report.text()
     assert report.document()["refused"][0]["called"] is False
     assert CliRunner().invoke(command, ["check", str(script)]).exit_code == 0
     refuse_sure(report, [])
     for call in ("older(frame)\n", "steps = [older]\n", "getattr(sys.modules[__name__], 'older')(frame)\n"):
         script.write_text(HEAD + never + call)
-        assert [each.called for each in check_script(script).of_kind("refused")] == [True]
+        assert [each.called for each in check_script(script).of_status("refused")] == [True]
         assert CliRunner().invoke(command, ["check", str(script)]).exit_code == 1

@@ -19,11 +19,11 @@ def check(text: str) -> Report:
 
 def refused(text: str) -> dict[str, bool]:
     """Return the refused options, and whether every run is sure to be refused."""
-    return {each.name: each.sure for each in check(text).of_kind("refused")}
+    return {each.name: each.sure for each in check(text).of_status("refused")}
 
 
 def ignored(text: str) -> dict[str, str]:
-    return {each.name: each.note for each in check(text).of_kind("ignored")}
+    return {each.name: each.note for each in check(text).of_status("ignored")}
 
 
 UNKNOWN = "AWS does not document it, and ignores it, too."
@@ -49,7 +49,7 @@ def test_an_option_that_aws_ignores_is_said(text: str, expected: dict[str, str])
 
 def test_the_line_is_that_of_the_option_and_names_what_was_meant() -> None:
     text = "g.create_dynamic_frame.from_options(\n    's3',\n    {'paths': []},\n    'csv',\n    {\n  'withheader': True})"
-    (found,) = check(text).of_kind("ignored")
+    (found,) = check(text).of_status("ignored")
     assert (found.line, found.name) == (LINES + 6, 'option "withheader" of the format csv')
     assert found.note == f"{UNKNOWN} Did you mean withHeader?"
     assert f"\nIgnored:\n  line {LINES + 6}: option" in check(text).text()

@@ -15,7 +15,7 @@ from penstock.glue.connections.databases import ANY, KINDS
 from penstock.glue.context.purge import purge_path
 from penstock.glue.context.streaming import batch_options
 from penstock.glue.library.connection_options import READS, WRITES
-from penstock.glue.library.options import OPTIONS, judged
+from penstock.glue.library.options import OPTIONS, outcome_of
 from penstock.glue.options import Options
 from penstock.glue.sinks import kinds as sinks
 from penstock.glue.sinks.formats import output
@@ -79,13 +79,13 @@ def test_every_served_option_is_read_and_no_other(asked: dict[str, set[str]]) ->
     for kind, given in NEEDED.items():
         owners = {name for name, _ in (READS[kind], *([WRITES[kind]] if kind in WRITES else []))}
         of_kind = {name: value for name, value in given.items() if any(name in OPTIONS[owner] for owner in owners)}
-        read = Read(session=nothing, kind=kind, options=of_kind)
+        read = Read(session=nothing, connection_type=kind, options=of_kind)
         with contextlib.suppress(Exception):
             _ = sources.read_stream(read) or sources.read(replace(read, format=kind if kind in FORMATS else "csv"))
         if kind in WRITES:
             form = kind if kind in FORMATS and kind in WRITES else "json"
             with contextlib.suppress(Exception):
-                sinks.write(Write(session=nothing, kind=kind, options=of_kind, format=form), nothing)
+                sinks.write(Write(session=nothing, connection_type=kind, options=of_kind, format=form), nothing)
     for form in FORMATS:
         formats.FORMATS[form](Options(f"the format {form}", NEEDED_BY.get(form, {})))
         formats_owner = Options(f"the format {form}", {})
@@ -94,9 +94,9 @@ def test_every_served_option_is_read_and_no_other(asked: dict[str, set[str]]) ->
             output(form, {}, compression=None)
     for table in tables():
         with contextlib.suppress(Exception):
-            sources.read_table(Read(session=nothing, kind="catalog"), table)
+            sources.read_table(Read(session=nothing, connection_type="catalog"), table)
         with contextlib.suppress(Exception):
-            sinks.write_table(Write(session=nothing, kind="catalog", database="d", table="t"), MagicMock())
+            sinks.write_table(Write(session=nothing, connection_type="catalog", database="d", table="t"), MagicMock())
     batch_options({"windowSize": "1 s", "checkpointLocation": "s3://b/c"})
     with contextlib.suppress(Exception):
         purge_path(nothing, "s3://b/x", {})
@@ -152,9 +152,9 @@ def test_an_option_that_changes_no_row_is_said_to_have_no_effect(caplog: pytest.
 def test_an_option_that_would_change_rows_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"Option withSchema of the format json is not supported. Leave it out"):
         Options("the format json", {"withSchema": "{}"})
-    assert judged("the delta sink", "partitionOverwriteMode", "static").status == "served"
-    assert judged("the delta sink", "partitionOverwriteMode", "dynamic").status == "refused"
-    assert judged("the delta sink", "partitionOverwriteMode").status == "refused"
+    assert outcome_of("the delta sink", "partitionOverwriteMode", "static").status == "served"
+    assert outcome_of("the delta sink", "partitionOverwriteMode", "dynamic").status == "refused"
+    assert outcome_of("the delta sink", "partitionOverwriteMode").status == "refused"
     # A purge deletes: what it does not know may name what to keep.
     with pytest.raises(
         InvalidInput, match=r"The purge has no option 'retentionperiod'. Did you mean retentionPeriod\? docs/"

@@ -20,7 +20,7 @@ from penstock.glue.library.table import ROWS, row
 from penstock.glue.quality.parsing import parse
 from penstock.glue.quality.rulesets import RulesetError
 
-__all__ = ["BOTO3_SERVICES", "Surroundings", "find_outcomes"]
+__all__ = ["BOTO3_SERVICES", "ScriptModules", "find_outcomes"]
 
 BOTO3_SERVICES = frozenset(
     {
@@ -41,7 +41,7 @@ BOTO3_SERVICES = frozenset(
 
 _LIBRARIES = frozenset({each.module.partition(".")[0] for each in ROWS})
 # Of these the table has all public names. A GlueContext has Spark's names besides.
-_TOLD = {(each.module, each.owner) for each in ROWS} - {("awsglue.context", "GlueContext")}
+_COMPLETE = {(each.module, each.owner) for each in ROWS} - {("awsglue.context", "GlueContext")}
 _HUDI = "Hudi's connector does not resolve here: use an Iceberg or a Delta table."
 _FILES = {"s3", "file"}
 _ARCHIVES = {".zip", ".egg", ".whl"}
@@ -59,18 +59,20 @@ _ABSENT_SOURCES = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What a run of the script finds: ``folder`` is the script's, ``modules`` are the names of further files of Python.
+class ScriptModules:
+    """The modules that a run of the script can import, besides those that are installed.
+
+    ``folder`` is the script's; ``further`` are the names of other modules that it gets.
 
     ``unknown`` says that there are archives whose modules are not known, because they lie elsewhere.
     """
 
     folder: Path | None = None
-    modules: Collection[str] = ()
+    further: Collection[str] = ()
     unknown: bool = False
 
     @classmethod
-    def of(cls, folder: Path, files: Iterable[str], *, packages: Iterable[str] = ()) -> "Surroundings":
+    def of(cls, folder: Path, files: Iterable[str], *, packages: Iterable[str] = ()) -> "ScriptModules":
         """Return those of a script with the ``files`` of ``--extra-py-files``, also archives, and ``packages`` of pip."""
         modules = {re.split(r"[^\w.-]", each.strip())[0].replace("-", "_") for each in packages}
         unknown = False
@@ -81,7 +83,7 @@ class Surroundings:
                 inside = _modules_of(folder / each.removeprefix("file://"))
                 unknown = unknown or inside is None
                 modules |= inside or set()
-        return cls(folder=folder, modules=modules, unknown=unknown)
+        return cls(folder=folder, further=modules, unknown=unknown)
 
     def above(self, name: str) -> Path | None:
         """Return the folder above the script's, in its project, that has a top-level module."""
@@ -94,7 +96,7 @@ class Surroundings:
 
     def has_module(self, name: str) -> bool:
         """Return whether a top-level module can be imported; imports nothing."""
-        if name in self.modules:
+        if name in self.further:
             return True
         if self.folder is not None and _has(self.folder, name):
             return True
@@ -118,11 +120,11 @@ def _modules_of(archive: Path) -> set[str] | None:
     return {each.parts[0] if len(each.parts) > 1 else each.stem for each in names if each.suffix in {".py", ".so"}}
 
 
-def find_outcomes(uses: Uses, reached: Collection[int], surroundings: Surroundings) -> list[Finding]:
+def find_outcomes(uses: Uses, reached: Collection[int], modules: ScriptModules) -> list[Finding]:
     """Return the findings, by line. ``reached`` are the nodes that every run evaluates."""
     findings = [
         *(each for use in uses.names.values() for each in _name(use, sure=use.certain and use.node in reached)),
-        *_packages(uses, reached, surroundings),
+        *_packages(uses, reached, modules),
         *(each for call in uses.calls.values() for each in _call(call, sure=call.node in reached)),
         *_entities(uses, reached),
         *_formats(uses, reached),
@@ -140,28 +142,28 @@ def _name(use: Use, *, sure: bool) -> Iterator[Finding]:
         shown = known.shown
     if known is not None:
         note = known.note if use.certain or known.status == "served" else f"{known.note} (If it is a {use.owner}.)"
-        yield Finding(line=use.line, kind=known.status, name=shown, note=note, sure=sure and known.status == "refused")
-    elif (use.module, use.owner) in _TOLD and use.certain and not use.name.startswith("_"):
+        yield Finding(line=use.line, status=known.status, name=shown, note=note, sure=sure and known.status == "refused")
+    elif (use.module, use.owner) in _COMPLETE and use.certain and not use.name.startswith("_"):
         yield Finding(
-            line=use.line, kind="unknown", name=shown, note="AWS's library has no such name in its public documents."
+            line=use.line, status="unknown", name=shown, note="AWS's library has no such name in its public documents."
         )
 
 
-def _packages(uses: Uses, reached: Collection[int], surroundings: Surroundings) -> Iterator[Finding]:
+def _packages(uses: Uses, reached: Collection[int], modules: ScriptModules) -> Iterator[Finding]:
     for name, line, node in uses.imports:
-        if name in _LIBRARIES or name == "pyspark" or surroundings.has_module(name):
+        if name in _LIBRARIES or name == "pyspark" or modules.has_module(name):
             continue
-        near = surroundings.above(name)
+        near = modules.above(name)
         if near is not None:
             note = f"It is in {near}, where a job does not look: give it as --extra-py-files."
-            yield Finding(line=line, kind="differs", name=f"import {name}", note=note)
+            yield Finding(line=line, status="differs", name=f"import {name}", note=note)
         else:
             note = (
                 "There is no such module: install it for this Python, name it in --additional-python-modules, "
                 "or put its file beside the script (--extra-py-files)."
             )
-            sure = node in reached and not surroundings.unknown
-            yield Finding(line=line, kind="refused", name=f"import {name}", note=note, sure=sure)
+            sure = node in reached and not modules.unknown
+            yield Finding(line=line, status="refused", name=f"import {name}", note=note, sure=sure)
 
 
 def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
@@ -173,19 +175,21 @@ def _call(call: Call, *, sure: bool) -> Iterator[Finding]:
         if service is not None and service not in BOTO3_SERVICES and not _has_endpoint(call, service):
             variable = _endpoint_variable(service)
             note = f"Penstock does not serve it: set {variable}, or give the client the endpoint_url of one that does."
-            yield Finding(line=call.line, kind="refused", name=f'boto3 "{service}"', note=note)
+            yield Finding(line=call.line, status="refused", name=f'boto3 "{service}"', note=note)
         return
     types = WRITES if is_write(call) else READS
     formats = [each for each in FORMATS if each in types]
     doing = "writing" if is_write(call) else "reading"
-    kind = call.text("connection_type")
-    if kind is not None and kind.lower() not in types:
-        note = f"It is not supported for {doing}. {type_remedy(kind, types, writes=is_write(call))}"
-        yield Finding(line=call.line, kind="refused", name=f'connection_type="{kind}"', note=note, sure=sure)
+    connection_type = call.text("connection_type")
+    if connection_type is not None and connection_type.lower() not in types:
+        note = f"It is not supported for {doing}. {type_remedy(connection_type, types, writes=is_write(call))}"
+        yield Finding(line=call.line, status="refused", name=f'connection_type="{connection_type}"', note=note, sure=sure)
     form = call.text("format")
-    if form is not None and (kind is None or kind.lower() in _FILES) and form.lower() not in formats:
+    if form is not None and (connection_type is None or connection_type.lower() in _FILES) and form.lower() not in formats:
         note = f"It is not supported for {doing}. Use one of {', '.join(sorted(formats))}."
-        yield Finding(line=call.line, kind="refused", name=f'format="{form}"', note=note, sure=sure and kind is not None)
+        yield Finding(
+            line=call.line, status="refused", name=f'format="{form}"', note=note, sure=sure and connection_type is not None
+        )
     yield from option_findings(call, sure=sure)
 
 
@@ -210,7 +214,7 @@ def _ruleset(call: Call, *, sure: bool) -> Iterator[Finding]:
     try:
         parse(ruleset or "Rules = []")
     except RulesetError as error:
-        yield Finding(line=call.line, kind="refused", name="EvaluateDataQuality", note=str(error), sure=sure)
+        yield Finding(line=call.line, status="refused", name="EvaluateDataQuality", note=str(error), sure=sure)
 
 
 def _entities(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
@@ -218,7 +222,7 @@ def _entities(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
         try:
             check_types(names)
         except InvalidInput as error:
-            yield Finding(line=line, kind="refused", name="EntityDetector", note=str(error), sure=node in reached)
+            yield Finding(line=line, status="refused", name="EntityDetector", note=str(error), sure=node in reached)
 
 
 def _formats(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
@@ -227,10 +231,10 @@ def _formats(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
             note = "Spark has no such source here: add its jar, --conf spark.jars=FILE.jar."
             hudi = text.lower() == "hudi"
             sure = node in reached and hudi
-            yield Finding(line=line, kind="refused", name=f'format("{text}")', note=_HUDI if hudi else note, sure=sure)
+            yield Finding(line=line, status="refused", name=f'format("{text}")', note=_HUDI if hudi else note, sure=sure)
     # The first one says it.
     for line, node in uses.hudi[:1]:
-        yield Finding(line=line, kind="refused", name="Hudi", note=_HUDI, sure=node in reached)
+        yield Finding(line=line, status="refused", name="Hudi", note=_HUDI, sure=node in reached)
 
 
 def _jvm(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
@@ -241,4 +245,4 @@ def _jvm(uses: Uses, reached: Collection[int]) -> Iterator[Finding]:
         of_aws = "amazonaws" in chain or ".glue." in chain
         note = "It is an object of AWS's own JVM classes; use the Python names of Glue's library." if of_aws else ""
         sure = of_aws and node in reached
-        yield Finding(line=line, kind="refused" if of_aws else "served", name=chain, note=note, sure=sure)
+        yield Finding(line=line, status="refused" if of_aws else "served", name=chain, note=note, sure=sure)

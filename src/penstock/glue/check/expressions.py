@@ -264,8 +264,8 @@ class Expressions(ABC):
 
     def _glue_call(self, name: str, node: ast.Call, positional: Sequence[Values], named: Mapping[str, Values]) -> None:
         if name == "forEachBatch":
-            for given in (*positional[1:2], *(named[each] for each in ("batch_function",) if each in named)):
-                for each in given:
+            for functions in (*positional[1:2], *(named[each] for each in ("batch_function",) if each in named)):
+                for each in functions:
                     if isinstance(each, Function):
                         self.call(each.number, [frozenset({Instance("DataFrame")}), _ANYTHING], {})
         signature = class_of("GlueContext").methods.get(name)
@@ -310,11 +310,11 @@ def _listed_texts(node: ast.Call, name: str, scope: Scope) -> list[str]:
     return [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
 
 
-def _entries(given: Sequence[tuple[str | None, ast.expr, Values]]) -> Values:
+def _entries(pairs: Sequence[tuple[str | None, ast.expr, Values]]) -> Values:
     """Return a dictionary by its keys, their expressions and values; what is under None is unpacked."""
     items: list[tuple[str, str | None, int]] = []
     literal = True
-    for key, node, known in given:
+    for key, node, known in pairs:
         if key is not None:
             items.append((key, _literal(node, known), node.lineno))
             continue

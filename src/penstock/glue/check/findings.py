@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 __all__ = ["Finding", "Report"]
 
-Kind = Literal["served", "differs", "refused", "ignored", "unknown"]
+Status = Literal["served", "differs", "refused", "ignored", "unknown"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class Finding:
     """
 
     line: int
-    kind: Kind
+    status: Status
     name: str
     note: str = ""
     sure: bool = False
@@ -39,7 +39,7 @@ class Report:
     @property
     def failing(self) -> Sequence[Finding]:
         """The refused uses that a run may reach."""
-        return [each for each in self.of_kind("refused") if each.called]
+        return [each for each in self.of_status("refused") if each.called]
 
     def where(self, line: int) -> str:
         """Return how people find a line."""
@@ -48,26 +48,26 @@ class Report:
         cell, inside = self.place(line)
         return f"cell {cell}, line {inside}"
 
-    def of_kind(self, kind: Kind) -> Sequence[Finding]:
-        """Return the findings of one kind."""
-        return [each for each in self.findings if each.kind == kind]
+    def of_status(self, status: Status) -> Sequence[Finding]:
+        """Return the findings of one status."""
+        return [each for each in self.findings if each.status == status]
 
     @property
     def stops(self) -> Sequence[Finding]:
         """The uses by which every run fails."""
-        return [each for each in self.of_kind("refused") if each.sure]
+        return [each for each in self.of_status("refused") if each.sure]
 
     def document(self) -> dict[str, Any]:
-        """Return the report as JSON: lists of uses by kind, and the arguments."""
-        kinds: tuple[Kind, ...] = ("refused", "differs", "ignored", "unknown", "served")
-        uses: dict[str, Any] = {kind: [self._document(each) for each in self.of_kind(kind)] for kind in kinds}
+        """Return the report as JSON: lists of uses by status, and the arguments."""
+        statuses: tuple[Status, ...] = ("refused", "differs", "ignored", "unknown", "served")
+        uses: dict[str, Any] = {status: [self._document(each) for each in self.of_status(status)] for status in statuses}
         return {"script": self.script, **uses, "arguments": [{"name": name, "line": line} for name, line in self.arguments]}
 
     def text(self) -> str:
         """Return the report for people: what is refused first."""
-        refused, differing = self.failing, self.of_kind("differs")
-        uncalled = [each for each in self.of_kind("refused") if not each.called]
-        ignored, unknown, served = self.of_kind("ignored"), self.of_kind("unknown"), self.of_kind("served")
+        refused, differing = self.failing, self.of_status("differs")
+        uncalled = [each for each in self.of_status("refused") if not each.called]
+        ignored, unknown, served = self.of_status("ignored"), self.of_status("unknown"), self.of_status("served")
         lines = [f"{self.script}: {len(refused)} refused, {len(differing)} different from AWS, {len(served)} served"]
         parts = {
             "Refused": refused,
@@ -95,7 +95,7 @@ class Report:
             entry["cell"], entry["line"] = self.place(finding.line)
         if finding.note:
             entry["note"] = finding.note
-        if finding.kind == "refused":
+        if finding.status == "refused":
             entry["sure"] = finding.sure
             if not finding.called:
                 entry["called"] = False

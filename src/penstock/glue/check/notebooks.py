@@ -75,7 +75,7 @@ def _code(notebook: Notebook, lines: Sequence[str], first: int) -> list[str]:
             code.append(line)
             continue
         notebook.magics.append((f"{magic[1]}{magic[2]}", first + at))
-        _told(notebook, magic[2], magic[3])
+        _add_setting(notebook, magic[2], magic[3])
         # What is indented is a statement of a block.
         indent = line[: len(line) - len(line.lstrip())]
         code.append(f"{indent}pass" if indent else "")
@@ -84,14 +84,14 @@ def _code(notebook: Notebook, lines: Sequence[str], first: int) -> list[str]:
 
 def _configure(notebook: Notebook, text: str) -> None:
     try:
-        given = json.loads(text)
+        settings = json.loads(text)
     except ValueError:
         return
-    for name, value in given.items() if isinstance(given, dict) else ():
-        _told(notebook, str(name), str(value))
+    for name, value in settings.items() if isinstance(settings, dict) else ():
+        _add_setting(notebook, str(name), str(value))
 
 
-def _told(notebook: Notebook, name: str, value: str) -> None:
+def _add_setting(notebook: Notebook, name: str, value: str) -> None:
     listed = [each.strip().strip("'\"") for each in value.split(",") if each.strip()]
     if name in _FILES:
         notebook.extra_files += listed

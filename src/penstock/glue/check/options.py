@@ -7,7 +7,7 @@ from penstock.glue.check.uses import Call
 from penstock.glue.check.values import Entries
 from penstock.glue.library.connection_options import READS, TABLE_READS, TABLE_WRITES, WRITES
 from penstock.glue.library.format_options import FORMATS
-from penstock.glue.library.options import judged, row_of
+from penstock.glue.library.options import outcome_of, row_of
 
 __all__ = ["is_write", "option_findings"]
 
@@ -34,12 +34,12 @@ def option_findings(call: Call, *, sure: bool) -> Iterator[Finding]:
 def _owners(call: Call) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the arguments that have options, and whose they may be: one owner where the script's text tells it."""
     types = WRITES if is_write(call) else READS
-    kind = (call.text("connection_type") or "").strip().lower()
-    if kind in types:
-        yield "connection_options", [types[kind][0]]
+    connection_type = (call.text("connection_type") or "").strip().lower()
+    if connection_type in types:
+        yield "connection_options", [types[connection_type][0]]
         if call.name.startswith("get"):
-            yield "options", [types[kind][0]]
-    form = (call.text("format") or kind).strip().lower()
+            yield "options", [types[connection_type][0]]
+    form = (call.text("format") or connection_type).strip().lower()
     if form in FORMATS:
         yield "format_options", [f"the format {form}"]
         if call.name.endswith(".setFormat"):
@@ -57,7 +57,7 @@ def _owners(call: Call) -> Iterator[tuple[str, Sequence[str]]]:
 
 def _finding(owners: Sequence[str], name: str, value: str | None, line: int, *, sure: bool) -> Iterator[Finding]:
     """Yield what the owners agree on: an option that one of them serves may be meant for it."""
-    outcomes = {owner: judged(owner, name, value) for owner in owners}
+    outcomes = {owner: outcome_of(owner, name, value) for owner in owners}
     by_status = {each.status: (owner, each) for owner, each in reversed(outcomes.items())}
     owner, outcome = next(by_status[each] for each in ("served", "no effect", "refused", "unknown") if each in by_status)
     alone = len(owners) == 1
@@ -66,9 +66,9 @@ def _finding(owners: Sequence[str], name: str, value: str | None, line: int, *, 
         row = row_of(owner, name)
         known = value is not None or row is None or not row.harmless
         note = outcome.note or "It does not have this option."
-        yield Finding(line=line, kind="refused", name=shown, note=note, sure=sure and known and alone)
+        yield Finding(line=line, status="refused", name=shown, note=note, sure=sure and known and alone)
     elif outcome.status == "unknown":
         note = f"AWS does not document it, and ignores it, too. {outcome.note}".strip()
-        yield Finding(line=line, kind="ignored", name=shown, note=note)
+        yield Finding(line=line, status="ignored", name=shown, note=note)
     elif outcome.status == "no effect" and alone:
-        yield Finding(line=line, kind="ignored", name=shown, note=f"It has no effect here: {outcome.note}")
+        yield Finding(line=line, status="ignored", name=shown, note=f"It has no effect here: {outcome.note}")

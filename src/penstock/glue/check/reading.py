@@ -55,10 +55,10 @@ class _Reader(Expressions):
         names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
         if names[:1] in (["self"], ["cls"]) and len(positional) < len(names):
             positional = [frozenset(), *positional]
-        given = {**dict(zip(names, positional, strict=False)), **named}
+        arguments = {**dict(zip(names, positional, strict=False)), **named}
         scope = Scope(defined)
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-            scope.names[argument.arg] = given.get(argument.arg) or _annotated(argument.annotation)
+            scope.names[argument.arg] = arguments.get(argument.arg) or _annotated(argument.annotation)
         self._active.append(number)
         self._returned.append(set())
         self.statements(node.body, scope)

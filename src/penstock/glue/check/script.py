@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.errors import InvalidInput
-from penstock.glue.check.evaluation import Surroundings, find_outcomes
+from penstock.glue.check.evaluation import ScriptModules, find_outcomes
 from penstock.glue.check.findings import Finding, Report
 from penstock.glue.check.notebooks import read_notebook
 from penstock.glue.check.reading import read
@@ -36,17 +36,17 @@ def check_script(path: Path, *, extra_files: Sequence[str] = ()) -> Report:
         raise InvalidInput(f"The script {path} cannot be read: {error.strerror}.") from None
     folder = path.absolute().parent
     if path.suffix.lower() != ".ipynb":
-        return check_text(source, name=str(path), surroundings=Surroundings.of(folder, extra_files))
+        return check_text(source, name=str(path), modules=ScriptModules.of(folder, extra_files))
     _check_size(source, str(path))
     notebook = read_notebook(source, str(path))
-    around = Surroundings.of(folder, [*extra_files, *notebook.extra_files], packages=notebook.packages)
-    report = check_text(notebook.text.encode(), name=str(path), surroundings=around)
-    magics = [Finding(line=line, kind="ignored", name=name, note=_MAGIC) for name, line in notebook.magics]
+    modules = ScriptModules.of(folder, [*extra_files, *notebook.extra_files], packages=notebook.packages)
+    report = check_text(notebook.text.encode(), name=str(path), modules=modules)
+    magics = [Finding(line=line, status="ignored", name=name, note=_MAGIC) for name, line in notebook.magics]
     findings = sorted([*report.findings, *magics], key=lambda each: each.line)
     return replace(report, findings=findings, place=notebook.place)
 
 
-def check_text(source: bytes, *, name: str, surroundings: Surroundings | None = None) -> Report:
+def check_text(source: bytes, *, name: str, modules: ScriptModules | None = None) -> Report:
     """Return what a script uses, by its text. Raises :class:`InvalidInput` for one that is too large or too deep."""
     _check_size(source, name)
     try:
@@ -62,7 +62,7 @@ def check_text(source: bytes, *, name: str, surroundings: Surroundings | None = 
     except ValueError as error:
         raise InvalidInput(f"The script {name} is not Python: {error}.") from None
     arguments = [(argument, line) for argument, (line, node) in uses.arguments.items() if node in certain]
-    findings = find_outcomes(uses, certain, surroundings or Surroundings())
+    findings = find_outcomes(uses, certain, modules or ScriptModules())
     return Report(
         script=name,
         findings=[replace(each, called=False, sure=False) if each.line in uncalled else each for each in findings],
@@ -77,9 +77,9 @@ def _check_size(source: bytes, name: str) -> None:
 
 def refuse_sure(report: Report, arguments: Sequence[str]) -> None:
     """Raise :class:`InvalidInput` if every run of the script with these ``arguments`` fails, with each cause's line."""
-    given = {each[2:].partition("=")[0] for each in arguments if each.startswith("--")}
+    passed = {each[2:].partition("=")[0] for each in arguments if each.startswith("--")}
     # A name may be abbreviated.
-    lacking = [(name, line) for name, line in report.arguments if not any(each and name.startswith(each) for each in given)]
+    lacking = [(name, line) for name, line in report.arguments if not any(each and name.startswith(each) for each in passed)]
     causes = [
         *(f"line {each.line}: {each.name}: {each.note}" for each in report.stops),
         *(f"line {line}: the script needs the argument --{name}." for name, line in lacking),
@@ -99,7 +99,7 @@ def _unparsed(error: SyntaxError) -> Finding:
         what, note = "Python 2", f"Glue has Python 3 alone since its version 2.0. {_sentence(error.msg)}"
     else:
         what, note = "a syntax error", _sentence(error.msg)
-    return Finding(line=line, kind="refused", name=what, note=note, sure=True)
+    return Finding(line=line, status="refused", name=what, note=note, sure=True)
 
 
 def _sentence(text: str) -> str:

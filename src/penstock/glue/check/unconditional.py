@@ -121,8 +121,8 @@ def _called(node: ast.AST) -> Iterator[str]:
     if isinstance(node.func, ast.Name):
         yield node.func.id
     if isinstance(node.func, ast.Attribute) and node.func.attr == _BATCH:
-        given = [*node.args, *(each.value for each in node.keywords)]
-        yield from (each.id for each in given if isinstance(each, ast.Name))
+        passed = [*node.args, *(each.value for each in node.keywords)]
+        yield from (each.id for each in passed if isinstance(each, ast.Name))
 
 
 def _is_main(test: ast.expr) -> bool:

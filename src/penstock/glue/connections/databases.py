@@ -74,7 +74,7 @@ class Target:
         return {name: value for name, value in login.items() if value is not None}
 
 
-def database_target(session: GlueSession, kind: str, options: Options) -> Target:
+def database_target(session: GlueSession, engine: str, options: Options) -> Target:
     """Return the database and the table that ``options`` of a connection of type ``kind`` name.
 
     Raises :class:`InvalidInput` for options that are missing or not served, NotFound for a connection.
@@ -90,11 +90,11 @@ def database_target(session: GlueSession, kind: str, options: Options) -> Target
     if name is not None and url is None:
         target = _of_connection(session.connection(name))
     elif url is not None and name is None:
-        target = _of_url(kind, url)
+        target = _of_url(engine, url)
     else:
-        raise InvalidInput(f"The {kind} connection needs connectionName or url, and one of them only.")
-    if kind not in {ANY, target.dialect}:
-        raise InvalidInput(f"The connection is of {target.dialect}, and connection_type is {kind}.")
+        raise InvalidInput(f"The {engine} connection needs connectionName or url, and one of them only.")
+    if engine not in {ANY, target.dialect}:
+        raise InvalidInput(f"The connection is of {target.dialect}, and connection_type is {engine}.")
     if user is not None:
         target = replace(target, user=user, password=password)
     own = _own_driver(options.text, "customJdbcDriverS3Path", "customJdbcDriverClassName")
@@ -114,22 +114,22 @@ def jdbc_configuration(connection: GlueConnection) -> dict[str, str | None]:
     """Return what ``extract_jdbc_conf`` does: AWS's keys, of which ``url`` has no database and ``fullUrl`` has."""
     target = _of_connection(connection)
     place = _DATABASE.fullmatch(target.url)
-    given = connection.properties
+    properties = connection.properties
     return {
-        "fullUrl": given.get("JDBC_CONNECTION_URL", target.url),
+        "fullUrl": properties.get("JDBC_CONNECTION_URL", target.url),
         "url": place["place"] if place else target.url,
         "user": target.user,
         "password": target.password,
         "vendor": target.dialect,
-        "enforceSSL": given.get("JDBC_ENFORCE_SSL", "false"),
-        "customJDBCCert": given.get("CUSTOM_JDBC_CERT", ""),
-        "skipCustomJDBCCertValidation": given.get("SKIP_CUSTOM_JDBC_CERT_VALIDATION", "false"),
-        "customJDBCCertString": given.get("CUSTOM_JDBC_CERT_STRING", ""),
+        "enforceSSL": properties.get("JDBC_ENFORCE_SSL", "false"),
+        "customJDBCCert": properties.get("CUSTOM_JDBC_CERT", ""),
+        "skipCustomJDBCCertValidation": properties.get("SKIP_CUSTOM_JDBC_CERT_VALIDATION", "false"),
+        "customJDBCCertString": properties.get("CUSTOM_JDBC_CERT_STRING", ""),
     }
 
 
-def _own_driver(given: Callable[[str], str | None], jar_option: str, name_option: str) -> OwnDriver | None:
-    jar, name = given(jar_option), given(name_option)
+def _own_driver(option: Callable[[str], str | None], jar_option: str, name_option: str) -> OwnDriver | None:
+    jar, name = option(jar_option), option(name_option)
     if not jar and not name:
         return None
     if not jar or not name:
@@ -143,28 +143,28 @@ def _own_driver(given: Callable[[str], str | None], jar_option: str, name_option
 
 
 def _of_connection(connection: GlueConnection) -> Target:
-    given = connection.properties
-    url = given.get("JDBC_CONNECTION_URL", "")
+    properties = connection.properties
+    url = properties.get("JDBC_CONNECTION_URL", "")
     if not _URL.fullmatch(url):
         raise InvalidInput(f"Connection {connection.name} has no JDBC_CONNECTION_URL of {', '.join(KINDS)}.")
     dialect = _dialect(url)
     if dialect in {"postgresql", "redshift"}:
-        address, secret = glue_address(connection.name, connection.type, given)
+        address, secret = glue_address(connection.name, connection.type, properties)
         made = _of_address(dialect, address)
     else:
-        secret = given.get("SECRET_ID") or None
-        made = Target(dialect=dialect, url=url, user=given.get("USERNAME"), password=given.get("PASSWORD"))
-    made = replace(made, driver=_own_driver(given.get, "JDBC_DRIVER_JAR_URI", "JDBC_DRIVER_CLASS_NAME"))
+        secret = properties.get("SECRET_ID") or None
+        made = Target(dialect=dialect, url=url, user=properties.get("USERNAME"), password=properties.get("PASSWORD"))
+    made = replace(made, driver=_own_driver(properties.get, "JDBC_DRIVER_JAR_URI", "JDBC_DRIVER_CLASS_NAME"))
     if secret is None:
         return made
     login = broker_credentials(secret)
     return replace(made, user=login.username, password=login.password)
 
 
-def _of_url(kind: str, url: str) -> Target:
+def _of_url(engine: str, url: str) -> Target:
     if not _URL.fullmatch(url):
         raise InvalidInput(
-            f"The url of the {kind} connection is not of {', '.join(KINDS)}.", remedy="Write jdbc:...://HOST/."
+            f"The url of the {engine} connection is not of {', '.join(KINDS)}.", remedy="Write jdbc:...://HOST/."
         )
     dialect = _dialect(url)
     if dialect in {"postgresql", "redshift"}:

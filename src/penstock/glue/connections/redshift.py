@@ -115,9 +115,9 @@ class TempDir:
         return by_keys(keys.access_key or "", keys.secret_key or "", keys.token)
 
 
-def check_copy_options(given: str) -> None:
+def check_copy_options(text: str) -> None:
     """Raise :class:`InvalidInput` for options of COPY where rows go to the database by INSERT."""
-    if given:
+    if text:
         raise InvalidInput(
             "Option extracopyoptions is for rows that Redshift copies from S3, and these are inserted.",
             remedy="Set redshiftTmpDir to a folder in AWS's S3; or change the columns' types or values before.",

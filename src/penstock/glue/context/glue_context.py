@@ -292,7 +292,7 @@ class GlueContext:
             raise InvalidInput("Parameter table_name is missing.", remedy="Give database and table_name.")
         request = Write(
             session=self._session,
-            kind="catalog",
+            connection_type="catalog",
             options=additional_options or {},
             transformation_ctx=transformation_ctx,
             database=database_of(database, name_space),
@@ -320,9 +320,9 @@ class GlueContext:
 
         Raises :class:`penstock.errors.NotFound` for the connection, and :class:`InvalidInput` for the options.
         """
-        kind = jdbc_configuration(self._session.connection(catalog_connection))["vendor"] or ""
-        given = {**(connection_options or {}), "useConnectionProperties": True, "connectionName": catalog_connection}
-        request = replace(self._write(kind, given, None, {}, transformation_ctx), temporary=redshift_tmp_dir)
+        vendor = jdbc_configuration(self._session.connection(catalog_connection))["vendor"] or ""
+        options = {**(connection_options or {}), "useConnectionProperties": True, "connectionName": catalog_connection}
+        request = replace(self._write(vendor, options, None, {}, transformation_ctx), temporary=redshift_tmp_dir)
         for each in spark_frames(frame):
             write(request, each)
         return frame
@@ -389,7 +389,7 @@ class GlueContext:
 
     def _read(  # noqa: PLR0917
         self,
-        kind: str,
+        connection_type: str,
         options: Options,
         form: str | None,
         format_options: Options,
@@ -398,7 +398,7 @@ class GlueContext:
     ) -> Read:
         return Read(
             session=self._session,
-            kind=kind.strip().lower(),
+            connection_type=connection_type.strip().lower(),
             options=options or {},
             format=form,
             format_options=format_options or {},
@@ -407,11 +407,11 @@ class GlueContext:
         )
 
     def _write(
-        self, kind: str, options: Options, form: str | None, format_options: Options, transformation_ctx: str
+        self, connection_type: str, options: Options, form: str | None, format_options: Options, transformation_ctx: str
     ) -> Write:
         return Write(
             session=self._session,
-            kind=kind.strip().lower(),
+            connection_type=connection_type.strip().lower(),
             options=options or {},
             format=form,
             format_options=format_options or {},

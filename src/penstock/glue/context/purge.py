@@ -34,24 +34,26 @@ class _Purge:
     predicate: str
 
 
-def purge_path(session: GlueSession, path: str, given: Mapping[str, Any], transformation_ctx: str = "") -> None:
+def purge_path(session: GlueSession, path: str, options: Mapping[str, Any], transformation_ctx: str = "") -> None:
     """Delete the files below ``path`` that are older than ``retentionPeriod`` hours (168), but no hidden ones.
 
     Raises :class:`InvalidInput` for options that are unknown or wrong, and NotFound for a bucket that does not exist.
     """
-    wanted = _options(session, given, path)
+    wanted = _options(session, options, path)
     if wanted.predicate:
         raise InvalidInput("Option partitionPredicate is for tables.", remedy="Use purge_table.")
     _delete(session, _old(session, [path], wanted), wanted, transformation_ctx)
 
 
-def purge_table(session: GlueSession, table: Table, given: Mapping[str, Any], transformation_ctx: str = "") -> None:
+def purge_table(session: GlueSession, table: Table, options: Mapping[str, Any], transformation_ctx: str = "") -> None:
     """Delete a table's old files, and from the catalog the partitions that have none left; see :func:`purge_path`.
 
     With ``partitionPredicate``, only those of the partitions for which it holds.
     """
-    wanted = _options(session, given, table["StorageDescriptor"]["Location"])
-    places = partitions_of(Read(session=session, kind="catalog"), table, expression=None, predicate=wanted.predicate)
+    wanted = _options(session, options, table["StorageDescriptor"]["Location"])
+    places = partitions_of(
+        Read(session=session, connection_type="catalog"), table, expression=None, predicate=wanted.predicate
+    )
     before = {file.root for file in list_files(session.spark, list(places), recurse=True)}
     _delete(session, _old(session, list(places), wanted), wanted, transformation_ctx)
     if not table.get("PartitionKeys"):
@@ -61,9 +63,9 @@ def purge_table(session: GlueSession, table: Table, given: Mapping[str, Any], tr
     session.catalog(None).drop_partitions(table["DatabaseName"], table["Name"], gone)
 
 
-def _options(session: GlueSession, given: Mapping[str, Any], path: str) -> _Purge:
+def _options(session: GlueSession, script_options: Mapping[str, Any], path: str) -> _Purge:
     # A name that is passed over would delete other files than those that are meant.
-    options = Options("the purge", given, strict=True)
+    options = Options("the purge", script_options, strict=True)
     excluded = options.raw("excludeStorageClasses") or []
     if isinstance(excluded, str) or not all(isinstance(each, str) for each in excluded):
         raise InvalidInput(f"excludeStorageClasses is {excluded!r}.", remedy='Write it like ["GLACIER"].')

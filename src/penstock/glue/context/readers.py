@@ -106,7 +106,7 @@ def table_frame(
 ) -> DataFrame:
     """Return the rows, or the stream, of a table of the catalog, of JSON as text. Raises as :func:`catalog_table` does."""
     table = catalog_table(session, database, table_name, catalog_id=catalog_id)
-    return read_table(Read(session=session, kind="catalog", catalog_id=catalog_id, **request), table)
+    return read_table(Read(session=session, connection_type="catalog", catalog_id=catalog_id, **request), table)
 
 
 def database_of(database: str | None, name_space: str | None) -> str:

@@ -49,9 +49,9 @@ class BatchOptions:
     retries: int
 
 
-def batch_options(given: Mapping[str, Any]) -> BatchOptions:
+def batch_options(script_options: Mapping[str, Any]) -> BatchOptions:
     """Return the options of ``forEachBatch``. Raises :class:`InvalidInput` for missing, unknown or wrong ones."""
-    options = Options("forEachBatch", given)
+    options = Options("forEachBatch", script_options)
     window, checkpoint = options.text("windowSize"), options.text("checkpointLocation")
     for name, value in (("windowSize", window), ("checkpointLocation", checkpoint)):
         if not value:

@@ -22,7 +22,7 @@ class DataSink:
     """What ``getSink`` returns: a write whose format and table of the catalog may be given later."""
 
     def __init__(self, request: Write) -> None:
-        check_kind(request.kind)
+        check_kind(request.connection_type)
         self._request = request
 
     def setFormat(self, format: str, **options: Any) -> None:  # noqa: N802

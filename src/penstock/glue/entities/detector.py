@@ -143,7 +143,7 @@ def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str)
     columns = list(tasks)
     kinds = {field.name: field.dataType for field in data.schema.fields}
     changing = {name for name, each in tasks.items() if any(task.action.name != DETECT for task in each)}
-    fixed = {name: kinds[name].simpleString() for name in changing if not isinstance(kinds[name], _TEXTS)}
+    unchangeable = {name: kinds[name].simpleString() for name in changing if not isinstance(kinds[name], _TEXTS)}
 
     def search(texts: Sequence[str | None]) -> tuple[list[str | None], dict[str, list[tuple[str, str, int, int]]]]:
         results: list[str | None] = []
@@ -152,10 +152,10 @@ def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str)
             matches = find_all(text, tasks[name]) if text is not None else []
             if matches:
                 entities[name] = [(each.task.entity, each.task.action.name, each.start, each.end) for each in matches]
-            acted = next((each.task for each in matches if name in fixed and each.task.action.name != DETECT), None)
+            acted = next((each.task for each in matches if name in unchangeable and each.task.action.name != DETECT), None)
             if acted is not None:
                 raise InvalidInput(
-                    f"Column {name} ({fixed[name]}) has a {acted.entity}, which {acted.action.name} cannot change.",
+                    f"Column {name} ({unchangeable[name]}) has a {acted.entity}, which {acted.action.name} cannot change.",
                     remedy="Cast the column to string first, or name it in sourceColumnsToExclude.",
                 )
             results.append(changed(text, matches) if text is not None and name in changing else text)
@@ -165,7 +165,7 @@ def _detected(data: DataFrame, tasks: Mapping[str, Sequence[Task]], output: str)
         return data.withColumn(output, F.create_map().cast(_RESULT["entities"].dataType))
     result = "__penstock_entities"
     searched = data.withColumn(result, F.udf(search, _RESULT, useArrow=False).asNondeterministic()(_texts(columns)))
-    places = {name: columns.index(name) for name in changing - set(fixed)}
+    places = {name: columns.index(name) for name in changing - set(unchangeable)}
     return searched.select(
         *(
             F.col(result)["texts"][places[name]].alias(name) if name in places else F.col(quoted(name))

@@ -74,8 +74,8 @@ def mapped(frame: DataFrame, function: Function, info: str) -> tuple[Callable[[]
     def checked(record: Any) -> dict[str, Any]:
         result = function(record)
         if not isinstance(result, Mapping) or not result:
-            kind = "None" if result is None else "nothing" if result == {} else f"a {type(result).__name__}"
-            raise TypeError(f"the function returned {kind} instead of a record")
+            shown = "None" if result is None else "nothing" if result == {} else f"a {type(result).__name__}"
+            raise TypeError(f"the function returned {shown} instead of a record")
         return normalised(result)  # type: ignore[no-any-return]
 
     def tried(rows: Iterable[Any]) -> Iterator[Attempt]:
@@ -117,14 +117,14 @@ def _inferred(frame: DataFrame, results: Any) -> DataFrame:
             seen.add(record)
         yield seen.type(), seen.null_fields()
 
-    kind: g.DataType = g.UnknownType()
+    data_type: g.DataType = g.UnknownType()
     null: set[str] = set()
     for each, names in results.mapPartitions(kinds).collect():
-        kind = g.mergeDataTypes(kind, each)
+        data_type = g.mergeDataTypes(data_type, each)
         null |= names
-    if not isinstance(kind, g.StructType):
+    if not isinstance(data_type, g.StructType):
         return frame.limit(0)
-    made = spark_type(_completed(kind, hint))
+    made = spark_type(_completed(data_type, hint))
     assert isinstance(made, StructType)
     wide = {field.name for field in frame.schema.fields if WIDE.items() <= field.metadata.items()}
     schema = StructType()
@@ -135,19 +135,19 @@ def _inferred(frame: DataFrame, results: Any) -> DataFrame:
     return _frame(frame, results.map(write), schema)
 
 
-def _completed(kind: g.DataType, hint: g.DataType | None) -> g.DataType:
+def _completed(data_type: g.DataType, hint: g.DataType | None) -> g.DataType:
     """Give nulls the type that their field had, and integers of both sizes the larger one."""
-    if isinstance(kind, g.NullType | g.UnknownType):
-        return hint or kind
-    if isinstance(kind, g.StructType):
+    if isinstance(data_type, g.NullType | g.UnknownType):
+        return hint or data_type
+    if isinstance(data_type, g.StructType):
         known = {each.name: each.dataType for each in hint} if isinstance(hint, g.StructType) else {}
-        return g.StructType([g.Field(each.name, _completed(each.dataType, known.get(each.name))) for each in kind])
-    if isinstance(kind, g.ArrayType):
-        return g.ArrayType(_completed(kind.elementType, hint.elementType if isinstance(hint, g.ArrayType) else None))
-    if isinstance(kind, g.ChoiceType):
-        rest = [each for name, each in kind.choices.items() if name != "int" or "long" not in kind.choices]
+        return g.StructType([g.Field(each.name, _completed(each.dataType, known.get(each.name))) for each in data_type])
+    if isinstance(data_type, g.ArrayType):
+        return g.ArrayType(_completed(data_type.elementType, hint.elementType if isinstance(hint, g.ArrayType) else None))
+    if isinstance(data_type, g.ChoiceType):
+        rest = [each for name, each in data_type.choices.items() if name != "int" or "long" not in data_type.choices]
         return rest[0] if len(rest) == 1 else g.ChoiceType(rest)
-    return kind
+    return data_type
 
 
 def _errors(name: str, info: str, frame: DataFrame, tried: Callable[[Iterable[Any]], Iterator[Attempt]]) -> ErrorStage:

@@ -33,7 +33,7 @@ from penstock.glue.frames.resolving import (
 )
 from penstock.glue.frames.unboxing import unboxed
 from penstock.glue.payload import TEXT_COLUMN, is_of_files, with_inferred_columns
-from penstock.glue.schemas.aligning import extended, united
+from penstock.glue.schemas.aligning import extended, union_of
 from penstock.glue.schemas.choices import glue_type, spark_type, without_marks
 from penstock.glue.schemas.gluetypes import StructType
 from penstock.glue.schemas.tree import schema_tree
@@ -229,8 +229,8 @@ class DynamicFrame:
             )
         default: Action | None = action_of(choice) if choice else None
         one = isinstance(specs, tuple) and all(isinstance(each, str) for each in specs)
-        given: Sequence[Any] = [specs] if one else (specs or [])
-        actions = {resolve_path(path): action_of(action) for path, action in given}
+        pairs: Sequence[Any] = [specs] if one else (specs or [])
+        actions = {resolve_path(path): action_of(action) for path, action in pairs}
         return self._with(lambda: resolved(self._frame, actions, default), stage, named)
 
     def join(
@@ -250,7 +250,7 @@ class DynamicFrame:
 
     def union(self, frame2: "DynamicFrame", *stage: Any, **named: Any) -> "DynamicFrame":
         """Return the rows of both frames; fields that a frame lacks are null in its rows, types that differ are choices."""
-        return self._with(lambda: united(self._frame, frame2._frame), stage, named, others=frame2._stages)
+        return self._with(lambda: union_of(self._frame, frame2._frame), stage, named, others=frame2._stages)
 
     def mergeDynamicFrame(  # noqa: N802
         self,
@@ -319,8 +319,8 @@ class DynamicFrame:
 
     def spigot(self, path: str, options: Mapping[str, Any] | None = None, *stage: Any, **named: Any) -> "DynamicFrame":
         """Write records to ``path`` as JSON now, and return the frame: ``topk`` (100) of those taken with ``prob`` (1)."""
-        given = dict(options or {})
-        topk, prob = int(given.get("topk", 100)), float(given.get("prob", 1))
+        settings = dict(options or {})
+        topk, prob = int(settings.get("topk", 100)), float(settings.get("prob", 1))
         frame = self.toDF()
         sample = frame if prob >= 1 else frame.sample(prob)
         sample.limit(topk).write.mode("append").json(path)

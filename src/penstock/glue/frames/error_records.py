@@ -32,11 +32,11 @@ class StageOptions:
     total_threshold: int = 0
 
     @classmethod
-    def of(cls, given: Sequence[Any], named: dict[str, Any]) -> "StageOptions":
+    def of(cls, positional: Sequence[Any], named: dict[str, Any]) -> "StageOptions":
         """Return the arguments, by position or by name. Raises TypeError for others."""
-        if len(given) > len(_NAMES):
-            raise TypeError(f"{len(given) - len(_NAMES)} arguments too many: the last are {', '.join(_NAMES)}.")
-        options = dict(zip(_NAMES, given, strict=False))
+        if len(positional) > len(_NAMES):
+            raise TypeError(f"{len(positional) - len(_NAMES)} arguments too many: the last are {', '.join(_NAMES)}.")
+        options = dict(zip(_NAMES, positional, strict=False))
         for name, value in named.items():
             if name not in _NAMES or name in options:
                 raise TypeError(f"{name!r} is not an argument here, or is given twice.")
@@ -73,10 +73,10 @@ def union_of_errors(stages: Sequence[ErrorStage], spark: Any) -> DataFrame:
     """Return the error records of all stages."""
     if stages:
         return reduce(DataFrame.unionByName, (stage.frame for stage in stages))
-    kind = (
+    data_type = (
         "error STRUCT<callsite: STRUCT<site: STRING, info: STRING>, msg: STRING, stackTrace: ARRAY<STRING>, input: STRING>"
     )
-    empty: DataFrame = spark.createDataFrame([], kind)
+    empty: DataFrame = spark.createDataFrame([], data_type)
     return empty
 
 

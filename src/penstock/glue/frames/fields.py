@@ -21,9 +21,9 @@ __all__ = [
     "columns_of",
     "dropped",
     "field_type",
-    "found",
+    "find_path",
     "null_fields",
-    "placed",
+    "place_column",
     "quoted",
     "renamed",
     "selected",
@@ -68,21 +68,21 @@ def applied(frame: DataFrame, fields: Iterable[Field], *, case_sensitive: bool =
     """Return the existing fields, each at its target."""
     tree: dict[str, object] = {}
     for field in fields:
-        path = found(frame.schema, field.source, case_sensitive=case_sensitive)
+        path = find_path(frame.schema, field.source, case_sensitive=case_sensitive)
         if path is not None:
-            placed(tree, field.target, F.col(quoted(path)))
+            place_column(tree, field.target, F.col(quoted(path)))
     return frame.select(*columns_of(tree))
 
 
 def selected(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
     """Return the fields at ``paths``, within their structs."""
-    wanted = [found(frame.schema, split(path)) for path in paths]
+    wanted = [find_path(frame.schema, split(path)) for path in paths]
     return applied(frame, [Field(source=path, target=path) for path in wanted if path is not None])
 
 
 def dropped(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
     """Return all fields except those at ``paths``; a struct that loses its last field is dropped, too."""
-    gone = {path for path in (found(frame.schema, split(each)) for each in paths) if path is not None}
+    gone = {path for path in (find_path(frame.schema, split(each)) for each in paths) if path is not None}
     if not gone:
         return frame
     return _keeping(frame, [path for path in _leaves(frame.schema, gone) if path not in gone])
@@ -90,7 +90,7 @@ def dropped(frame: DataFrame, paths: Iterable[str]) -> DataFrame:
 
 def renamed(frame: DataFrame, old: str, new: str) -> DataFrame:
     """Move the field at ``old`` with its nested fields to ``new``. Raises :class:`InvalidInput` if it does not exist."""
-    path = found(frame.schema, split(old))
+    path = find_path(frame.schema, split(old))
     if path is None:
         raise InvalidInput(f"There is no field {old} to rename.", remedy=f"The columns are {', '.join(frame.columns)}.")
     fields = [Field(source=each, target=split(new) if each == path else each) for each in _leaves(frame.schema, {path})]
@@ -121,31 +121,31 @@ def _leaves(schema: StructType, open_at: set[Path], prefix: Path = ()) -> list[P
 
 def field_type(schema: StructType, path: Path) -> DataType:
     """Return the type of the field at ``path``, which exists."""
-    kind: DataType = schema
+    data_type: DataType = schema
     for name in path:
-        assert isinstance(kind, StructType)
-        kind = kind[name].dataType
-    return kind
+        assert isinstance(data_type, StructType)
+        data_type = data_type[name].dataType
+    return data_type
 
 
-def found(schema: StructType, path: Path, *, case_sensitive: bool = False) -> Path | None:
+def find_path(schema: StructType, path: Path, *, case_sensitive: bool = False) -> Path | None:
     """Return the path in the schema's spelling, None if there is no such field; nothing is within a choice."""
-    kind: DataType = schema
+    data_type: DataType = schema
     spelled: list[str] = []
     for name in path:
-        if not isinstance(kind, StructType) or is_choice(kind):
+        if not isinstance(data_type, StructType) or is_choice(data_type):
             return None
-        same = [each for each in kind.fields if each.name == name]
+        same = [each for each in data_type.fields if each.name == name]
         if not same and not case_sensitive:
-            same = [each for each in kind.fields if each.name.lower() == name.lower()]
+            same = [each for each in data_type.fields if each.name.lower() == name.lower()]
         if not same:
             return None
         spelled.append(same[0].name)
-        kind = same[0].dataType
+        data_type = same[0].dataType
     return tuple(spelled)
 
 
-def placed(tree: dict[str, object], path: Path, column: Column) -> None:
+def place_column(tree: dict[str, object], path: Path, column: Column) -> None:
     """Put ``column`` at ``path`` of a tree of structs. Raises :class:`InvalidInput` if a part of it is not a struct."""
     *outer, name = path
     for each in outer:
@@ -157,7 +157,7 @@ def placed(tree: dict[str, object], path: Path, column: Column) -> None:
 
 
 def columns_of(tree: dict[str, object]) -> list[Column]:
-    """Return the columns of a tree that :func:`placed` made: a struct of each inner tree."""
+    """Return the columns of a tree that :func:`place_column` made: a struct of each inner tree."""
     return [
         (F.struct(*columns_of(each)) if isinstance(each, dict) else each).alias(name)  # type: ignore[attr-defined]
         for name, each in tree.items()

@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.errors import InvalidInput
-from penstock.glue.frames.fields import Path, found, quoted, split
-from penstock.glue.schemas.aligning import united
+from penstock.glue.frames.fields import Path, find_path, quoted, split
+from penstock.glue.schemas.aligning import union_of
 
 __all__ = ["joined", "merged_frames", "split_condition"]
 
@@ -49,7 +49,7 @@ def joined(one: DataFrame, other: DataFrame, keys1: Sequence[str], keys2: Sequen
 
 
 def _key(frame: DataFrame, text: str) -> Path:
-    path = found(frame.schema, split(text))
+    path = find_path(frame.schema, split(text))
     if path is None:
         raise InvalidInput(f"There is no field {text} to join by.", remedy=f"The columns are {', '.join(frame.columns)}.")
     return path
@@ -64,7 +64,7 @@ def merged_frames(frame: DataFrame, staged: DataFrame, keys: Sequence[str]) -> D
     )
     equal = [F.col(f"old.{quoted(path)}") == F.col(f"new.k{place}") for place, path in enumerate(paths)]
     kept = frame.alias("old").join(new, reduce(and_, equal), "left_anti")
-    return united(kept, staged)
+    return union_of(kept, staged)
 
 
 def split_condition(frame: DataFrame, comparisons: Mapping[str, Mapping[str, Any]]) -> Column:

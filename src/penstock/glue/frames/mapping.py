@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
 from penstock.errors import InvalidInput
-from penstock.glue.frames.fields import Path, columns_of, field_type, found, placed, quoted, split
+from penstock.glue.frames.fields import Path, columns_of, field_type, find_path, place_column, quoted, split
 from penstock.glue.schemas.choices import (
     SPARSE,
     WIDE,
@@ -81,7 +81,7 @@ def applied_mapping(frame: DataFrame, specs: Sequence[MappingSpec], *, case_sens
     """Return the existing fields, each at its target and cast to its type."""
     tree: dict[str, object] = {}
     for spec in specs:
-        path = found(frame.schema, spec.source, case_sensitive=case_sensitive)
+        path = find_path(frame.schema, spec.source, case_sensitive=case_sensitive)
         if path is not None:
             outer = frame.schema[path[0]]
             wide = WIDE.items() <= outer.metadata.items()
@@ -89,7 +89,7 @@ def applied_mapping(frame: DataFrame, specs: Sequence[MappingSpec], *, case_sens
             if len(path) == 1 and is_sparse(outer):
                 # A record still lacks the field, also if its type is another one now; only without one it stays WIDE.
                 column = column.alias(path[0], metadata=dict(outer.metadata if spec.target_type is None else SPARSE))
-            placed(tree, spec.target, column)
+            place_column(tree, spec.target, column)
     return frame.select(*columns_of(tree))
 
 

@@ -36,17 +36,17 @@ class DynamicRecord(dict[str, Any]):
         self.pop(name, None)
 
 
-def record_reader(kind: s.DataType) -> Convert | None:
+def record_reader(data_type: s.DataType) -> Convert | None:
     """Return the function from Spark's value of ``kind`` to a record's, None if the value stays as it is."""
-    if isinstance(kind, s.StructType):
-        readers = [(each.name, record_reader(each.dataType)) for each in kind.fields]
-        lacking = frozenset(each.name for each in kind.fields if is_sparse(each))
-        return _member(readers) if is_choice(kind) else _struct(readers, lacking)
-    if isinstance(kind, s.ArrayType):
-        element = record_reader(kind.elementType)
+    if isinstance(data_type, s.StructType):
+        readers = [(each.name, record_reader(each.dataType)) for each in data_type.fields]
+        lacking = frozenset(each.name for each in data_type.fields if is_sparse(each))
+        return _member(readers) if is_choice(data_type) else _struct(readers, lacking)
+    if isinstance(data_type, s.ArrayType):
+        element = record_reader(data_type.elementType)
         return None if element is None else lambda value: value and [element(each) for each in value]
-    if isinstance(kind, s.MapType):
-        inner = record_reader(kind.valueType)
+    if isinstance(data_type, s.MapType):
+        inner = record_reader(data_type.valueType)
         return None if inner is None else lambda value: value and {key: inner(each) for key, each in value.items()}
     return None
 
@@ -75,18 +75,18 @@ def _member(readers: list[tuple[str, Convert | None]]) -> Convert:
     return read
 
 
-def row_writer(kind: s.DataType) -> Convert | None:
+def row_writer(data_type: s.DataType) -> Convert | None:
     """Return the function from a record's value to Spark's of ``kind``, None if the value stays as it is."""
-    if isinstance(kind, s.StructType):
-        writers = [(each.name, row_writer(each.dataType)) for each in kind.fields]
-        return _written_choice(writers) if is_choice(kind) else _written_struct(writers)
-    if isinstance(kind, s.ArrayType):
-        element = row_writer(kind.elementType) or _same
+    if isinstance(data_type, s.StructType):
+        writers = [(each.name, row_writer(each.dataType)) for each in data_type.fields]
+        return _written_choice(writers) if is_choice(data_type) else _written_struct(writers)
+    if isinstance(data_type, s.ArrayType):
+        element = row_writer(data_type.elementType) or _same
         return lambda value: None if value is None else [element(each) for each in value]
-    if isinstance(kind, s.MapType):
-        inner = row_writer(kind.valueType) or _same
+    if isinstance(data_type, s.MapType):
+        inner = row_writer(data_type.valueType) or _same
         return lambda value: None if value is None else {str(key): inner(each) for key, each in value.items()}
-    return _float if isinstance(kind, s.DoubleType | s.FloatType) else None
+    return _float if isinstance(data_type, s.DoubleType | s.FloatType) else None
 
 
 def _same(value: Any) -> Any:

@@ -33,14 +33,14 @@ def flat_columns(
 
 
 def _leaves(
-    name: str, column: Column, kind: s.DataType, separator: str, levels: int | None
+    name: str, column: Column, data_type: s.DataType, separator: str, levels: int | None
 ) -> Iterator[tuple[str, Column, s.DataType]]:
-    if levels != 0 and isinstance(kind, s.StructType) and kind.fields and not is_choice(kind):
+    if levels != 0 and isinstance(data_type, s.StructType) and data_type.fields and not is_choice(data_type):
         deeper = None if levels is None else levels - 1
-        for field in kind.fields:
+        for field in data_type.fields:
             yield from _leaves(f"{name}{separator}{field.name}", column[field.name], field.dataType, separator, deeper)
     else:
-        yield name, column, kind
+        yield name, column, data_type
 
 
 def relationalized(frame: DataFrame, root: str, staging: str) -> dict[str, DataFrame]:
@@ -56,7 +56,7 @@ def relationalized(frame: DataFrame, root: str, staging: str) -> dict[str, DataF
 
 def _add(tables: dict[str, DataFrame], name: str, root: str, frame: DataFrame, staging: str) -> None:
     flat = list(flat_columns(frame))
-    arrays = [(path, kind) for path, _, kind in flat if isinstance(kind, s.ArrayType)]
+    arrays = [(path, data_type) for path, _, data_type in flat if isinstance(data_type, s.ArrayType)]
     plain = frame.select(*(column.alias(path) for path, column, _ in flat))
     if not arrays:
         tables[name] = plain

@@ -39,13 +39,13 @@ class Action:
 
 def action_of(text: str) -> Action:
     """Return the action that ``text`` names. Raises :class:`InvalidInput` for others."""
-    name, _, kind = text.strip().partition(":")
+    name, _, type_name = text.strip().partition(":")
     name = name.strip().lower()
-    if name in _PLAIN and not kind:
+    if name in _PLAIN and not type_name:
         return Action("make_struct" if name == "keepasstruct" else name)
-    if name in {"cast", "project"} and kind.strip():
-        named_type(kind)
-        return Action(name, kind.strip())
+    if name in {"cast", "project"} and type_name.strip():
+        named_type(type_name)
+        return Action(name, type_name.strip())
     raise InvalidInput(f"{text!r} is not an action of ResolveChoice.", remedy=_HELP)
 
 
@@ -96,17 +96,17 @@ def _shown(path: Path) -> str:
     return ".".join(path).replace(f".{ELEMENT}", ELEMENT)
 
 
-def _exists(kind: s.DataType, path: Path) -> bool:
+def _exists(data_type: s.DataType, path: Path) -> bool:
     if not path:
         return True
-    if isinstance(kind, s.ArrayType):
-        return path[0] == ELEMENT and _exists(kind.elementType, path[1:])
-    if not isinstance(kind, s.StructType):
+    if isinstance(data_type, s.ArrayType):
+        return path[0] == ELEMENT and _exists(data_type.elementType, path[1:])
+    if not isinstance(data_type, s.StructType):
         return False
-    if is_choice(kind):
+    if is_choice(data_type):
         # A struct or an array among the alternatives has no name of its own in a path.
-        return any(_exists(each.dataType, path) for each in kind.fields)
-    return path[0] in kind.names and _exists(kind[path[0]].dataType, path[1:])
+        return any(_exists(each.dataType, path) for each in data_type.fields)
+    return path[0] in data_type.names and _exists(data_type[path[0]].dataType, path[1:])
 
 
 def catalog_actions(
@@ -142,63 +142,65 @@ class _Plan:
         self._actions = actions
         self._default = default
 
-    def fields(self, column: Column, name: str, kind: s.DataType, path: Path) -> Sequence[Column]:
+    def fields(self, column: Column, name: str, data_type: s.DataType, path: Path) -> Sequence[Column]:
         """Return what the field at ``path`` becomes: one column, or with make_cols one for each type."""
-        action = self._action(path, kind)
-        if action is not None and action.name == "make_cols" and is_choice(kind):
-            assert isinstance(kind, s.StructType)
+        action = self._action(path, data_type)
+        if action is not None and action.name == "make_cols" and is_choice(data_type):
+            assert isinstance(data_type, s.StructType)
             return [
                 self._value(member(column, each.name), each.dataType, path, inner=True).alias(f"{name}_{each.name}")
-                for each in kind.fields
+                for each in data_type.fields
             ]
-        return [self._value(column, kind, path).alias(name)]
+        return [self._value(column, data_type, path).alias(name)]
 
-    def _action(self, path: Path, kind: s.DataType) -> Action | None:
-        return self._actions.get(path) or (self._default if is_choice(kind) else None)
+    def _action(self, path: Path, data_type: s.DataType) -> Action | None:
+        return self._actions.get(path) or (self._default if is_choice(data_type) else None)
 
-    def _touches(self, kind: s.DataType, path: Path) -> bool:
+    def _touches(self, data_type: s.DataType, path: Path) -> bool:
         below = any(each[: len(path)] == path for each in self._actions)
-        return below or (self._default is not None and has_choice(kind))
+        return below or (self._default is not None and has_choice(data_type))
 
-    def _value(self, column: Column, kind: s.DataType, path: Path, *, inner: bool = False) -> Column:
-        if not self._touches(kind, path):
+    def _value(self, column: Column, data_type: s.DataType, path: Path, *, inner: bool = False) -> Column:
+        if not self._touches(data_type, path):
             return column
-        action = None if inner else self._action(path, kind)
+        action = None if inner else self._action(path, data_type)
         if action is not None:
-            return self._acted(column, kind, path, action)
-        if is_choice(kind):
-            assert isinstance(kind, s.StructType)
-            return choice_column(self._members(column, kind, path))
-        if isinstance(kind, s.StructType):
+            return self._acted(column, data_type, path, action)
+        if is_choice(data_type):
+            assert isinstance(data_type, s.StructType)
+            return choice_column(self._members(column, data_type, path))
+        if isinstance(data_type, s.StructType):
             parts = [
                 part
-                for each in kind.fields
+                for each in data_type.fields
                 for part in self.fields(column[each.name], each.name, each.dataType, (*path, each.name))
             ]
             return F.when(column.isNotNull(), F.struct(*parts))
-        if isinstance(kind, s.ArrayType):
-            element = kind.elementType
+        if isinstance(data_type, s.ArrayType):
+            element = data_type.elementType
             return F.transform(column, lambda each: self._value(each, element, (*path, ELEMENT)))
         return column
 
-    def _members(self, column: Column, kind: s.StructType, path: Path) -> dict[str, Column]:
-        return {each.name: self._value(member(column, each.name), each.dataType, path, inner=True) for each in kind.fields}
+    def _members(self, column: Column, data_type: s.StructType, path: Path) -> dict[str, Column]:
+        return {
+            each.name: self._value(member(column, each.name), each.dataType, path, inner=True) for each in data_type.fields
+        }
 
-    def _acted(self, column: Column, kind: s.DataType, path: Path, action: Action) -> Column:
+    def _acted(self, column: Column, data_type: s.DataType, path: Path, action: Action) -> Column:
         if action.name == "cast":
-            return cast_to(column, kind, action.type)
-        if not is_choice(kind):
+            return cast_to(column, data_type, action.type)
+        if not is_choice(data_type):
             return column
-        assert isinstance(kind, s.StructType)
+        assert isinstance(data_type, s.StructType)
         if action.name == "make_struct":
-            members = self._members(column, kind, path)
+            members = self._members(column, data_type, path)
             return F.when(column.isNotNull(), F.struct(*(each.alias(name) for name, each in members.items())))
         if action.name == "make_cols":
             raise InvalidInput(
                 f"The elements of {_shown(path)} cannot become columns.", remedy="Use make_struct, cast or project for them."
             )
         wanted = type_name(action.type)
-        if wanted not in kind.names:
+        if wanted not in data_type.names:
             target = named_type(action.type)
             return F.lit(None).cast(target or s.StringType())
-        return self._value(member(column, wanted), kind[wanted].dataType, path, inner=True)
+        return self._value(member(column, wanted), data_type[wanted].dataType, path, inner=True)

@@ -64,8 +64,8 @@ def gs_concat(frame: DataFrame, colName: str, colList: Sequence[str], spacer: st
 def gs_explode(frame: DataFrame, colName: str, newCol: str, outer: bool = False) -> DataFrame:  # noqa: N803
     """Return a row for each element of an array, or for each key and value of a map, which is a struct of both."""
     column = F.col(colName)
-    kind = frame.select(column).schema[0].dataType
-    values = F.map_entries(column) if isinstance(kind, s.MapType) else column
+    data_type = frame.select(column).schema[0].dataType
+    values = F.map_entries(column) if isinstance(data_type, s.MapType) else column
     return frame.withColumn(_bare(newCol), F.explode_outer(values) if outer else F.explode(values))
 
 
@@ -130,18 +130,18 @@ def gs_to_timestamp(
     newColName: str | None = None,  # noqa: N803
 ) -> DataFrame:
     """Read text or numbers as times: ``iso``, ``seconds``, ``milliseconds``, or ``autodetect``. Null for others."""
-    kind = colType.strip().lower()
-    if kind not in _TIMES:
+    unit = colType.strip().lower()
+    if unit not in _TIMES:
         raise InvalidInput(f"colType is {colType!r}.", remedy=f"Use one of {', '.join(_TIMES)}.")
-    return frame.withColumn(_bare(newColName or colName), _time(F.col(colName), kind))
+    return frame.withColumn(_bare(newColName or colName), _time(F.col(colName), unit))
 
 
-def _time(column: Column, kind: str) -> Column:
+def _time(column: Column, unit: str) -> Column:
     number = column.cast("string").try_cast("decimal(38,9)")
     seconds, milliseconds = (F.timestamp_micros((number * scale).cast("long")) for scale in (1_000_000, 1_000))
     iso = column.try_cast("timestamp")
-    if kind != "autodetect":
-        return {"iso": iso, "seconds": seconds, "milliseconds": milliseconds}[kind]
+    if unit != "autodetect":
+        return {"iso": iso, "seconds": seconds, "milliseconds": milliseconds}[unit]
     small = F.abs(number) < _MILLISECONDS_FROM
     return F.when(number.isNull(), F.to_timestamp(column.cast("string"))).when(small, seconds).otherwise(milliseconds)
 
@@ -251,8 +251,8 @@ def attach() -> None:
         setattr(DynamicFrame, name, _method(function))
     for row in ROWS:
         if row.module.startswith("gs_") and row.status == "refused":
-            for kind in (DataFrame, DynamicFrame):
-                setattr(kind, row.module, _refusing(row))
+            for owner in (DataFrame, DynamicFrame):
+                setattr(owner, row.module, _refusing(row))
 
 
 def _refusing(row: Row) -> Callable[..., NoReturn]:

@@ -72,8 +72,8 @@ class GlueTransform:
     @classmethod
     def describeReturn(cls) -> dict[str, Any]:  # noqa: N802
         """Return type and description of the result."""
-        kind = inspect.signature(cls.__call__).return_annotation
-        return {"type": getattr(kind, "__name__", str(kind)), "description": f"What {cls.__name__} returns"}
+        annotation = inspect.signature(cls.__call__).return_annotation
+        return {"type": getattr(annotation, "__name__", str(annotation)), "description": f"What {cls.__name__} returns"}
 
     @classmethod
     def describeTransform(cls) -> str:  # noqa: N802

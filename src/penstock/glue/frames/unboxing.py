@@ -10,7 +10,7 @@ from pyspark.sql import types as s
 
 from penstock.errors import InvalidInput
 from penstock.glue.frames.error_records import ErrorStage
-from penstock.glue.frames.fields import found, quoted, split
+from penstock.glue.frames.fields import find_path, quoted, split
 from penstock.glue.schemas import gluetypes as g
 from penstock.glue.schemas.inference import Seen
 from penstock.glue.schemas.json_records import reading_type, with_choices
@@ -30,7 +30,7 @@ def unboxed(
     ``form`` is ``json``, or ``csv`` with the option ``withSchema``, the JSON of a StructType. Raises
     :class:`InvalidInput` for other formats and options, and if there is no such field.
     """
-    where = found(frame.schema, split(path))
+    where = find_path(frame.schema, split(path))
     if where is None:
         raise InvalidInput(f"There is no field {path} to unbox.", remedy=f"The columns are {', '.join(frame.columns)}.")
     unknown = options.keys() - _KNOWN

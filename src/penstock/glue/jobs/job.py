@@ -57,15 +57,16 @@ class Job:
         With ``job-bookmark-enable`` and ``job-bookmark-pause`` the bookmark is read. Raises
         :class:`penstock.errors.InvalidInput` for one of job_bookmark_from and job_bookmark_to without the other.
         """
-        given = dict(args or {})
+        arguments = dict(args or {})
         self._name = job_name
-        option = given.get("job_bookmark_option") or _DISABLE
+        option = arguments.get("job_bookmark_option") or _DISABLE
         if option == _DISABLE:
             return
-        store = bookmark_store(job_name, given.get("JOB_RUN_ID"))
-        bounds = {"after": given.get("job_bookmark_from"), "upto": given.get("job_bookmark_to")} if option == _PAUSE else {}
+        store = bookmark_store(job_name, arguments.get("JOB_RUN_ID"))
+        paused = option == _PAUSE
+        bounds = {"after": arguments.get("job_bookmark_from"), "upto": arguments.get("job_bookmark_to")} if paused else {}
         self._bookmarks = self.glue_context._session.bookmarks
-        self._bookmarks.begin(store, **bounds, paused=option == _PAUSE)
+        self._bookmarks.begin(store, **bounds, paused=paused)
 
     def isInitialized(self) -> bool:  # noqa: N802
         """Return whether :meth:`init` was called."""

@@ -69,8 +69,8 @@ class Namespace:
         if error is None:
             return output
         frames = traceback.format_exception(type(error), error, _own_frames(error.__traceback__))
-        told = {"ErrorName": type(error).__name__, "ErrorValue": str(error)[:10_000], "Traceback": frames[-20:]}
-        return {**output, **told}
+        failure = {"ErrorName": type(error).__name__, "ErrorValue": str(error)[:10_000], "Traceback": frames[-20:]}
+        return {**output, **failure}
 
     def _execute(self, code: str) -> None:
         tree = ast.parse(code, "<statement>")
@@ -145,26 +145,28 @@ def serve(namespace: Namespace, environment: Mapping[str, str], *, idle_seconds:
         if "code" not in wanted:
             time.sleep(_PAUSE)
             continue
-        done, asked = threading.Event(), threading.Event()
+        done, cancel_requested = threading.Event(), threading.Event()
         number = int(wanted["id"])
         cancel = partial(jobs.cancel, number)
-        watch = threading.Thread(target=_watch, args=(_Server(environment), done, asked, cancel), daemon=True)
+        watch = threading.Thread(target=_watch, args=(_Server(environment), done, cancel_requested, cancel), daemon=True)
         jobs.begin(number)
         watch.start()
         output = namespace.run(wanted["code"])
         done.set()
         watch.join()
         # The error of a cancelled statement is that of its Spark job, or the interrupt, whichever came first.
-        cancelled = asked.is_set() and "ErrorName" in output
+        cancelled = cancel_requested.is_set() and "ErrorName" in output
         server.ask("PUT", {"id": number, "output": output, "cancelled": cancelled})
         used = time.monotonic()
 
 
-def _watch(server: _Server, done: threading.Event, asked: threading.Event, cancel_jobs: Callable[[], None]) -> None:
-    """Interrupt the statement that runs if it is cancelled, and set ``asked`` before."""
+def _watch(
+    server: _Server, done: threading.Event, cancel_requested: threading.Event, cancel_jobs: Callable[[], None]
+) -> None:
+    """Interrupt the statement that runs if it is cancelled, and set ``cancel_requested`` before."""
     while not done.wait(_PAUSE * 2):
         if server.ask("GET").get("cancel"):
-            asked.set()
+            cancel_requested.set()
             cancel_jobs()
             # Unlike _thread.interrupt_main, it also ends a wait for the kernel.
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)

@@ -146,9 +146,9 @@ _DATABASES = ("postgresql", "mysql", "sqlserver", "oracle", "jdbc", "redshift")
 _FILES = ("s3", "file")
 
 
-def _database(kind: str, rows: list[OptionRow]) -> Rows:
-    before = _REDSHIFT if kind == "redshift" else ()
-    behind = _REDSHIFT_WRITE if rows is _ROWS_WRITTEN and kind in {"redshift", "jdbc"} else ()
+def _database(engine: str, rows: list[OptionRow]) -> Rows:
+    before = _REDSHIFT if engine == "redshift" else ()
+    behind = _REDSHIFT_WRITE if rows is _ROWS_WRITTEN and engine in {"redshift", "jdbc"} else ()
     return by_name(before, _DATABASE, rows, _ANY_DATABASE, _DRIVER, behind)
 
 

@@ -25,10 +25,10 @@ _HUDI = "No release of Hudi's connector for this Spark resolves: use a table of 
 _MARKET = "Connectors of AWS's marketplace run at AWS alone: start the job with the connector's file by --extra-jars"
 
 
-def type_remedy(kind: str, served: Collection[str], *, writes: bool) -> str:
+def type_remedy(connection_type: str, served: Collection[str], *, writes: bool) -> str:
     """Return what to write in the place of the connection type ``kind``; ``served`` are those that there are."""
     verb = "frame.toDF().write" if writes else "spark.read"
-    name = kind.strip().lower()
+    name = connection_type.strip().lower()
     if name == "hudi":
         return _HUDI
     if name in _OWN:

@@ -9,7 +9,7 @@ from penstock.glue.library.connection_options import BATCHES, PURGE, READS, TABL
 from penstock.glue.library.format_options import ATTACHED, FORMATS
 from penstock.glue.library.option_rows import OptionRow, by_name
 
-__all__ = ["OPTIONS", "PAGE", "Outcome", "judged", "row_of"]
+__all__ = ["OPTIONS", "PAGE", "Outcome", "outcome_of", "row_of"]
 
 PAGE = "docs/pipelines/glue-options.md"
 """The page that lists all options."""
@@ -42,7 +42,7 @@ def row_of(owner: str, name: str) -> OptionRow | None:
     return next((row for row in rows.values() if row.name.endswith(".*") and name.startswith(row.name[:-1])), None)
 
 
-def judged(owner: str, name: str, value: Any = None) -> Outcome:
+def outcome_of(owner: str, name: str, value: Any = None) -> Outcome:
     """Return what becomes of option ``name`` of ``owner``; ``value`` is None if it is not known."""
     row = row_of(owner, name)
     if row is None:

@@ -48,9 +48,9 @@ def _guarded(original: Any) -> Any:
 
     @wraps(original)
     def write(self: DataFrameWriter, *args: Any, **kwargs: Any) -> None:
-        given = signature.bind(self, *args, **kwargs)
-        path = given.arguments.get("path")
-        mode = given.arguments.get("mode") or getattr(self, _MODE)
+        call = signature.bind(self, *args, **kwargs)
+        path = call.arguments.get("path")
+        mode = call.arguments.get("mode") or getattr(self, _MODE)
         files = HadoopFiles(self._df.sparkSession)
         own = _own_files(self, path, files) if path is not None and str(mode).lower() == "overwrite" else []
         if path is None or not own:
@@ -59,8 +59,8 @@ def _guarded(original: Any) -> Any:
         target = path.rstrip("/")
         # Readers skip names that begin with a dot.
         folder, _, name = target.rpartition("/")
-        staged = given.arguments["path"] = f"{folder}/.{name}.{uuid.uuid4().hex}"
-        original(*given.args, **given.kwargs)
+        staged = call.arguments["path"] = f"{folder}/.{name}.{uuid.uuid4().hex}"
+        original(*call.args, **call.kwargs)
         moved = {file: target + file.removeprefix(staged) for file in files.walk(staged)}
         files.sync(moved, below=staged)
         for file, final in moved.items():

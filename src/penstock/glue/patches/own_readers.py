@@ -94,35 +94,35 @@ def _remembering_option(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _remembering_options(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
-    def options(self: Any, **given: Any) -> Any:
-        _remember(self, given.items())
-        return original(self, **given)
+    def options(self: Any, **pairs: Any) -> Any:
+        _remember(self, pairs.items())
+        return original(self, **pairs)
 
     return options
 
 
 def _naming_driver(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
-    def end(self: Any, path: Any = None, format: Any = None, *args: Any, **given: Any) -> Any:
-        _remember(self, given.items())
+    def end(self: Any, path: Any = None, format: Any = None, *args: Any, **options: Any) -> Any:
+        _remember(self, options.items())
         known = getattr(self, _DRIVER)
         if str(format or getattr(self, _FORM) or "").lower() == "jdbc" and "driver" not in known and "url" in known:
             name = driver_class(_session(self), str(known["url"]))
             if name is not None:
-                given["driver"] = name
-        return original(self, path, format, *args, **given)
+                options["driver"] = name
+        return original(self, path, format, *args, **options)
 
     return end
 
 
 def _naming_in_properties(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
-    def jdbc(self: Any, url: str, *args: Any, **given: Any) -> DataFrame:
-        properties = dict(given.get("properties") or {})
+    def jdbc(self: Any, url: str, *args: Any, **named: Any) -> DataFrame:
+        properties = dict(named.get("properties") or {})
         name = None if "driver" in properties else driver_class(_session(self), url)
         if name is not None and all(not isinstance(each, dict) for each in args):
-            given["properties"] = {**properties, "driver": name}
-        result: DataFrame = original(self, url, *args, **given)
+            named["properties"] = {**properties, "driver": name}
+        result: DataFrame = original(self, url, *args, **named)
         return result
 
     return jdbc
@@ -132,10 +132,10 @@ def _beside_raw_files(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``textFile``, for whose call alone the local files are those with checksums; the lake's stay as they are."""
 
     @wraps(original)
-    def text_file(self: Any, name: str, *args: Any, **given: Any) -> Any:
+    def text_file(self: Any, name: str, *args: Any, **named: Any) -> Any:
         configuration = self._jsc.hadoopConfiguration()
         if (configuration.get(_LOCAL_KEY) or _LOCAL) == _LOCAL:
-            return original(self, name, *args, **given)
+            return original(self, name, *args, **named)
         # Hadoop's older listing of a bucket's root fails, and that of a pattern does not.
         names = ",".join(f"{each.rstrip('/')}/*" if _ROOT.fullmatch(each) else each for each in name.split(","))
         hadoop = self._jvm.org.apache.hadoop
@@ -146,7 +146,7 @@ def _beside_raw_files(original: Callable[..., Any]) -> Callable[..., Any]:
         hadoop.fs.FileSystem.get(root, configuration).close()
         checked = hadoop.fs.FileSystem.getLocal(local)
         try:
-            return original(self, names, *args, **given)
+            return original(self, names, *args, **named)
         finally:
             checked.close()
 

@@ -11,7 +11,6 @@ from pyspark.sql import Column, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.glue.quality import predicates
-from penstock.glue.quality.judging import Outcome, holds, judged
 from penstock.glue.quality.measuring import (
     ALL,
     Context,
@@ -27,6 +26,7 @@ from penstock.glue.quality.measuring import (
     selected,
     share_of,
 )
+from penstock.glue.quality.outcomes import Outcome, holds, outcome_of
 from penstock.glue.quality.predicates import column_of
 from penstock.glue.quality.rulesets import Rule
 
@@ -38,14 +38,14 @@ __all__ = ["PLANS"]
 
 def _row_count(rule: Rule, _: Context) -> Plan:
     def conclude(values: Values) -> Outcome:
-        return judged(rule, values.count("rows"), {"Dataset.*.RowCount": float(values.count("rows"))})
+        return outcome_of(rule, values.count("rows"), {"Dataset.*.RowCount": float(values.count("rows"))})
 
     return Plan(conclude=conclude, aggregates={"rows": counted(rule)})
 
 
 def _column_count(rule: Rule, context: Context) -> Plan:
     count = len(context.frame.columns)
-    return Plan(conclude=lambda _: judged(rule, float(count), {"Dataset.*.ColumnCount": float(count)}))
+    return Plan(conclude=lambda _: outcome_of(rule, float(count), {"Dataset.*.ColumnCount": float(count)}))
 
 
 def _column_exists(rule: Rule, context: Context) -> Plan:
@@ -78,7 +78,9 @@ def _statistic(measure: Callable[..., Column], metric: str) -> Callable[[Rule, C
         def conclude(values: Values) -> Outcome:
             value = values.aggregates["value"]
             return (
-                judged(rule, float(value), {f"{entity(rule)}.{metric}": float(value)}) if value is not None else empty(rule)
+                outcome_of(rule, float(value), {f"{entity(rule)}.{metric}": float(value)})
+                if value is not None
+                else empty(rule)
             )
 
         return Plan(conclude=conclude, aggregates={"value": measure(*columns)})
@@ -95,7 +97,7 @@ def _completeness(rule: Rule, context: Context) -> Plan:
         if rows == 0:
             return empty(rule)
         share = values.count("present") / rows
-        return judged(rule, share, {f"{entity(rule)}.Completeness": share}, rule.condition or ALL)
+        return outcome_of(rule, share, {f"{entity(rule)}.Completeness": share}, rule.condition or ALL)
 
     aggregates = {"rows": counted(rule), "present": counted(rule, present)}
     return Plan(conclude=conclude, aggregates=aggregates, row=selected(rule, present))
@@ -110,7 +112,7 @@ def _grouped(value: Callable[[Grouped], float], metric: str, *, rows: bool = Fal
             values_of_group = values.groups[group]
             if values_of_group.rows == 0:
                 return empty(rule)
-            return judged(
+            return outcome_of(
                 rule, value(values_of_group), {f"{entity(rule)}.{metric}": value(values_of_group)}, rule.condition or ALL
             )
 
@@ -141,7 +143,7 @@ def _primary_key(rule: Rule, context: Context) -> Plan:
         metrics = {f"{entity(rule)}.Uniqueness": unique}
         metrics |= {f"Column.{name}.Completeness": share for name, share in zip(rule.parameters, shares, strict=True)}
         worst = next((each for each in (unique, *shares) if each != 1.0), 1.0)
-        return judged(rule, worst, metrics, ALL)
+        return outcome_of(rule, worst, metrics, ALL)
 
     aggregates = {"rows": counted(rule), **{name: counted(rule, each) for name, each in present.items()}}
     whole = F.lit(True)
@@ -209,7 +211,7 @@ def _extremes(rule: Rule, row: Column, ends: Sequence[str]) -> Plan:
         if wrong is None and values.count("passing") < values.count("rows"):
             reason = "Value: NULL does not meet the constraint requirement!"
             return Outcome(rule=rule.text, passed=False, reason=reason, metrics=metrics, evaluated=rule.text)
-        return judged(rule, next(iter(metrics.values())) if wrong is None else wrong, metrics)
+        return outcome_of(rule, next(iter(metrics.values())) if wrong is None else wrong, metrics)
 
     aggregates = {
         "rows": counted(rule),

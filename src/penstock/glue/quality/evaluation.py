@@ -12,8 +12,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.glue.quality import columns, references
-from penstock.glue.quality.judging import NoHistory, Outcome, combined, evaluated_text, failed, fixed
 from penstock.glue.quality.measuring import Context, Group, Grouped, Membership, Plan, Unmeasurable, Values, check_where
+from penstock.glue.quality.outcomes import NoHistory, Outcome, combined, evaluated_text, failed, with_numbers
 from penstock.glue.quality.predicates import column_of
 from penstock.glue.quality.rulesets import Composite, Rule, Ruleset, RulesetError
 
@@ -89,7 +89,7 @@ def _leaves(rules: Sequence[Rule | Composite]) -> Iterator[Rule]:
 
 def _entry(rule: Rule, context: Context, last: Last) -> _Entry:
     try:
-        condition = fixed(rule.condition, lambda count: last(rule, count)) if rule.condition is not None else None
+        condition = with_numbers(rule.condition, lambda count: last(rule, count)) if rule.condition is not None else None
         made = _plan(replace(rule, condition=condition), context)
     except ValueError as error:
         raise RulesetError(str(error), rule.line, rule.column) from None
@@ -113,9 +113,9 @@ def _marked(frame: DataFrame, membership: Membership) -> DataFrame:
     same = F.lit(True)
     for at, (mine, _) in enumerate(membership.pairs):
         own, theirs = column_of(mine), F.col(f"{name}_{at}")
-        kind = next(each.dataType for each in frame.schema if each.name.lower() == mine.lower())
-        if other.schema[f"{name}_{at}"].dataType != kind:  # a cast of Spark's own would fail for some values
-            theirs = theirs.try_cast(kind)
+        data_type = next(each.dataType for each in frame.schema if each.name.lower() == mine.lower())
+        if other.schema[f"{name}_{at}"].dataType != data_type:  # a cast of Spark's own would fail for some values
+            theirs = theirs.try_cast(data_type)
         same = same & (own.eqNullSafe(theirs) if membership.null_safe else own == theirs)
     joined = frame.join(other, same, "left").withColumn(name, F.col(name).isNotNull())
     return joined.drop(*(f"{name}_{at}" for at in range(len(membership.pairs))))

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import NumericType
 
-from penstock.glue.quality.judging import Outcome, failed, judged
+from penstock.glue.quality.outcomes import Outcome, failed, outcome_of
 from penstock.glue.quality.rulesets import Condition, Number, Rule
 
 __all__ = [
@@ -111,11 +111,13 @@ def check_where(where: str, context: Context) -> None:
 def check_columns(rule: Rule, context: Context, *, numeric: bool = False) -> None:
     kinds = {each.name.lower(): each.dataType for each in context.frame.schema}
     for name in rule.parameters:
-        kind = kinds.get(name.lower())
-        if kind is None:
+        data_type = kinds.get(name.lower())
+        if data_type is None:
             raise Unmeasurable(f"Input data does not include column {name}!")
-        if numeric and not isinstance(kind, NumericType):
-            raise Unmeasurable(f"Expected type of column {name} to be numeric, but found {type(kind).__name__} instead!")
+        if numeric and not isinstance(data_type, NumericType):
+            raise Unmeasurable(
+                f"Expected type of column {name} to be numeric, but found {type(data_type).__name__} instead!"
+            )
 
 
 def source_of(name: str, context: Context) -> DataFrame:
@@ -143,8 +145,8 @@ def selected(rule: Rule, value: Column) -> Column:
 
 
 def entity(rule: Rule) -> str:
-    kind = "Column" if len(rule.parameters) == 1 else "Multicolumn"
-    return f"{kind}.{','.join(rule.parameters)}"
+    scope = "Column" if len(rule.parameters) == 1 else "Multicolumn"
+    return f"{scope}.{','.join(rule.parameters)}"
 
 
 def share_of(rule: Rule, metric: str, row: Column | Membership, reason: Callable[[float], str] | None = None) -> Plan:
@@ -156,7 +158,7 @@ def share_of(rule: Rule, metric: str, row: Column | Membership, reason: Callable
         if rows == 0:
             return empty(rule)
         share = values.count("passing") / rows
-        outcome = judged(rule, share, {metric: share}, rule.threshold or ALL)
+        outcome = outcome_of(rule, share, {metric: share}, rule.threshold or ALL)
         if reason is None or outcome.passed or rule.threshold is not None:
             return outcome
         return Outcome(rule=rule.text, passed=False, reason=reason(share), metrics=outcome.metrics, evaluated=rule.text)

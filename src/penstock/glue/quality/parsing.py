@@ -128,7 +128,7 @@ class _Parser:
         if self._count > _MAX_RULES:
             raise self._wrong(f"there are more than {_MAX_RULES} rules")
         first, begin = self._next, self._at
-        kind = self._type()
+        rule_type = self._type()
         parameters = self._parameters()
         subject = written(self._parts[begin : self._at])
         condition = self._condition(0) if self._at_condition() else None
@@ -149,7 +149,7 @@ class _Parser:
                 self._expect("=")
                 tags.append((tag, self._take("text", "a text").value))
         rule = Rule(
-            type=kind.name,
+            type=rule_type.name,
             parameters=parameters,
             condition=condition,
             threshold=threshold,
@@ -160,7 +160,7 @@ class _Parser:
             line=first.line,
             column=first.column,
         )
-        self._check(rule, kind, first)
+        self._check(rule, rule_type, first)
         return rule
 
     def _type(self) -> RuleType:
@@ -186,24 +186,24 @@ class _Parser:
             self._at += 1
         return tuple(parameters)
 
-    def _check(self, rule: Rule, kind: RuleType, first: Token) -> None:
-        least, most = kind.parameters
+    def _check(self, rule: Rule, rule_type: RuleType, first: Token) -> None:
+        least, most = rule_type.parameters
         if not least <= len(rule.parameters) <= most:
             count = str(least) if least == most else f"{least} to {most}"
-            raise self._wrong(f"{kind.name} takes {count} parameters, not {len(rule.parameters)}", first)
+            raise self._wrong(f"{rule_type.name} takes {count} parameters, not {len(rule.parameters)}", first)
         if rule.condition is None:
-            if kind.kinds and not kind.optional:
-                raise self._wrong(f"{kind.name} needs a condition", first, f"Write {rule.text} > 0.")
-        elif not kind.kinds:
-            raise self._wrong(f"{kind.name} takes no condition", first)
-        elif rule.condition.kind not in kind.kinds:
-            raise self._wrong(f"{kind.name} is not compared with a {rule.condition.kind}", first)
-        if rule.threshold is not None and not kind.threshold:
-            raise self._wrong(f"{kind.name} takes no threshold", first)
-        if rule.where is not None and not kind.where:
-            raise self._wrong(f"{kind.name} takes no where clause", first)
-        if rule.tags and (kind.name != "ColumnDataType" or any(name != "format" for name, _ in rule.tags)):
-            raise self._wrong(f'{kind.name} takes no with "{rule.tags[0][0][:60]}"', first)
+            if rule_type.kinds and not rule_type.optional:
+                raise self._wrong(f"{rule_type.name} needs a condition", first, f"Write {rule.text} > 0.")
+        elif not rule_type.kinds:
+            raise self._wrong(f"{rule_type.name} takes no condition", first)
+        elif rule.condition.kind not in rule_type.kinds:
+            raise self._wrong(f"{rule_type.name} is not compared with a {rule.condition.kind}", first)
+        if rule.threshold is not None and not rule_type.threshold:
+            raise self._wrong(f"{rule_type.name} takes no threshold", first)
+        if rule.where is not None and not rule_type.where:
+            raise self._wrong(f"{rule_type.name} takes no where clause", first)
+        if rule.tags and (rule_type.name != "ColumnDataType" or any(name != "format" for name, _ in rule.tags)):
+            raise self._wrong(f'{rule_type.name} takes no with "{rule.tags[0][0][:60]}"', first)
 
     def _analyzer(self) -> Analyzer:
         first, begin = self._next, self._at
@@ -333,9 +333,9 @@ class _Parser:
         if not self._accept(raw):
             raise self._wrong(f"{shown or repr(raw)} is expected, not {self._shown()}")
 
-    def _take(self, kind: str, shown: str) -> Token:
+    def _take(self, token_type: str, shown: str) -> Token:
         token = self._next
-        if token.kind != kind:
+        if token.kind != token_type:
             raise self._wrong(f"{shown} is expected, not {self._shown()}")
         self._at += 1
         return token

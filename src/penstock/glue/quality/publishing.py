@@ -17,7 +17,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from penstock.errors import InvalidInput
-from penstock.glue.quality.judging import Outcome
+from penstock.glue.quality.outcomes import Outcome
 
 __all__ = ["Options", "earlier_values", "publish", "read_options"]
 

@@ -7,7 +7,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from penstock.glue.quality.judging import Outcome, judged
 from penstock.glue.quality.measuring import (
     ALL,
     Context,
@@ -20,6 +19,7 @@ from penstock.glue.quality.measuring import (
     share_of,
     source_of,
 )
+from penstock.glue.quality.outcomes import Outcome, outcome_of
 from penstock.glue.quality.predicates import column_of
 from penstock.glue.quality.rulesets import Rule
 
@@ -27,7 +27,7 @@ __all__ = ["PLANS"]
 
 
 def _compare(rule: Rule, metric: str, share: float) -> Plan:
-    return Plan(conclude=lambda _: judged(rule, share, {metric: share}))
+    return Plan(conclude=lambda _: outcome_of(rule, share, {metric: share}))
 
 
 def _row_count_match(rule: Rule, context: Context) -> Plan:
@@ -36,7 +36,7 @@ def _row_count_match(rule: Rule, context: Context) -> Plan:
     def conclude(values: Values) -> Outcome:
         rows = values.count("rows")
         ratio = rows / other if other else 1.0 if rows == 0 else float("inf")
-        return judged(rule, ratio, {f"Dataset.{rule.parameters[0]}.RowCountMatch": ratio})
+        return outcome_of(rule, ratio, {f"Dataset.{rule.parameters[0]}.RowCountMatch": ratio})
 
     return Plan(conclude=conclude, aggregates={"rows": counted(rule)})
 
@@ -46,7 +46,7 @@ def _schema_match(rule: Rule, context: Context) -> Plan:
     mine, others = ({each.name: each.dataType.typeName() for each in frame.schema} for frame in (context.frame, other))
     if len(mine) != len(others):
         raise Unmeasurable("Column counts do not match")
-    share = sum(others.get(name) == kind for name, kind in mine.items()) / max(len(mine), 1)
+    share = sum(others.get(name) == type_name for name, type_name in mine.items()) / max(len(mine), 1)
     return _compare(rule, f"Dataset.{rule.parameters[0]}.SchemaMatch", share)
 
 
@@ -79,7 +79,7 @@ def _judge_share(rule: Rule, metric: str, membership: Membership) -> Plan:
         if rows == 0:
             return empty(rule)
         share = values.count("passing") / rows
-        return judged(rule, share, {metric: share}, rule.condition or rule.threshold or ALL)
+        return outcome_of(rule, share, {metric: share}, rule.condition or rule.threshold or ALL)
 
     return Plan(conclude=conclude, aggregates=whole.aggregates, row=membership)
 
@@ -133,7 +133,7 @@ def _custom_sql(rule: Rule, context: Context) -> Plan:
         value = rows[0][0] if len(rows) == 1 and len(queried.columns) == 1 else None
         if isinstance(value, bool) or value is None or not _is_number(value):
             raise Unmeasurable("Custom SQL did not return exactly 1 value, a number")
-        outcome = judged(rule, float(value), {"Dataset.*.CustomSQL": float(value)})
+        outcome = outcome_of(rule, float(value), {"Dataset.*.CustomSQL": float(value)})
         if not outcome.passed:
             outcome = Outcome(
                 rule=rule.text,

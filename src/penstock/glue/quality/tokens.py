@@ -52,9 +52,9 @@ def _tokens(source: str) -> Iterator[Token]:
         if match is None:
             what = "a text without an end" if source[at] == '"' else f"the character {source[at]!r} is not expected"
             raise RulesetError(what, line, column)
-        kind, raw = str(match.lastgroup), match[0]
-        if kind != "blank":
-            yield Token(kind, raw, line, column)
+        token_type, raw = str(match.lastgroup), match[0]
+        if token_type != "blank":
+            yield Token(token_type, raw, line, column)
         lines = raw.count("\n")
         if lines:
             line += lines

@@ -14,7 +14,7 @@ from penstock.errors import InvalidInput
 from penstock.glue.frames.dynamic_frame import DynamicFrame, DynamicFrameCollection
 from penstock.glue.frames.transforms import GlueTransform
 from penstock.glue.quality.evaluation import Evaluation, evaluate
-from penstock.glue.quality.judging import Outcome
+from penstock.glue.quality.outcomes import Outcome
 from penstock.glue.quality.parsing import parse
 from penstock.glue.quality.publishing import earlier_values, publish, read_options
 from penstock.glue.quality.rulesets import Analyzer, Condition, Number, Rule, Ruleset

@@ -9,17 +9,17 @@ from pyspark.sql import functions as F  # noqa: N812
 from penstock.glue.schemas import gluetypes as g
 from penstock.glue.schemas.choices import choice_column, glue_type, is_sparse, member, null_of, spark_type
 
-__all__ = ["aligned", "extended", "united"]
+__all__ = ["aligned", "extended", "union_of"]
 
 
-def united(one: DataFrame, other: DataFrame) -> DataFrame:
+def union_of(one: DataFrame, other: DataFrame) -> DataFrame:
     """Return the rows of both frames: fields that a frame lacks are null, those whose types differ are choices."""
     kind = _merged(one, glue_type(other.schema))
     return _as(_with_nulls_of(one, other), kind).union(_as(other, kind))
 
 
 def extended(frame: DataFrame, wanted: g.DataType) -> DataFrame:
-    """Return the frame with the fields of the struct ``wanted``, too, as :func:`united` makes them."""
+    """Return the frame with the fields of the struct ``wanted``, too, as :func:`union_of` makes them."""
     return _as(frame, _merged(frame, wanted))
 
 

@@ -78,10 +78,10 @@ def to_table(request: Write, table: Mapping[str, Any], frame: DataFrame) -> None
     _save(request.session, frame, _Target(path=path, keys=keys, made=made, update=known))
 
 
-def _format_options(options: Options, form: str | None, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _format_options(options: Options, form: str | None, format_options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the options of the format, of which one may be among those of the connection."""
     whole = options.flag("useGlueParquetWriter") and (form or "").lower() == "parquet"
-    return {"useGlueParquetWriter": True, **given} if whole else given
+    return {"useGlueParquetWriter": True, **format_options} if whole else format_options
 
 
 def _csv_details(options: Mapping[str, str]) -> dict[str, str]:
@@ -92,18 +92,18 @@ def _csv_details(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kind_as_format(request: Write) -> str | None:
-    return None if request.kind in {"s3", "file", "catalog"} else request.kind
+    return None if request.connection_type in {"s3", "file", "catalog"} else request.connection_type
 
 
-def _keys(given: Any) -> list[str]:
-    keys = given
-    if isinstance(given, str):
+def _keys(value: Any) -> list[str]:
+    keys = value
+    if isinstance(value, str):
         try:
-            keys = json.loads(given) if given.strip().startswith("[") else [given]
+            keys = json.loads(value) if value.strip().startswith("[") else [value]
         except ValueError:
             keys = None
     if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(each, str) for each in keys)):
-        raise InvalidInput(f"partitionKeys is {given!r}.", remedy='Write it like ["year", "month"].')
+        raise InvalidInput(f"partitionKeys is {value!r}.", remedy='Write it like ["year", "month"].')
     return list(keys or [])
 
 
@@ -115,7 +115,7 @@ class _Update:
 
     def after(self, frame: DataFrame, folders: Sequence[str]) -> None:
         """Create or extend the table, and add its new partitions."""
-        columns = {name.lower(): kind for name, kind in hive_columns(frame.schema).items()}
+        columns = {name.lower(): type_name for name, type_name in hive_columns(frame.schema).items()}
         if not self._log:
             self.table.sync(columns, folders)
             return

@@ -42,7 +42,7 @@ class Output:
     prepare: Callable[[DataFrame], DataFrame] = lambda frame: frame
 
 
-def output(form: str | None, given: Mapping[str, Any], *, compression: str | None) -> Output:
+def output(form: str | None, format_options: Mapping[str, Any], *, compression: str | None) -> Output:
     """Return how to write ``form`` by its options.
 
     Raises :class:`InvalidInput` for a format that cannot be written, and for options that are unknown or wrong.
@@ -52,7 +52,7 @@ def output(form: str | None, given: Mapping[str, Any], *, compression: str | Non
         known = f"Use one of {', '.join(FORMATS)}."
         remedy = next((text for absent, text in _ABSENT.items() if absent.lower() == name), known)
         raise InvalidInput(f"Format {form!r} is not supported for writing.", remedy=remedy)
-    details = FORMATS[name](Options(f"the format {name}", given))
+    details = FORMATS[name](Options(f"the format {name}", format_options))
     if compression is None or compression.lower() in {"", "none", "uncompressed"}:
         return details
     return Output(
@@ -66,9 +66,9 @@ def output(form: str | None, given: Mapping[str, Any], *, compression: str | Non
 def _parquet(details: Options) -> Output:
     options = {}
     for name, spark_name in (("blockSize", "parquet.block.size"), ("pageSize", "parquet.page.size")):
-        given = details.text(name)
-        if given is not None:
-            options[spark_name] = str(_bytes(name, given))
+        value = details.text(name)
+        if value is not None:
+            options[spark_name] = str(_bytes(name, value))
     compression = details.text("compression")
     if compression:
         options["compression"] = compression

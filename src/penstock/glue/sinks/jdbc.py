@@ -29,8 +29,8 @@ __all__ = ["to_table", "write"]
 
 def write(write: Write, frame: DataFrame) -> None:
     """Append the rows to ``dbtable``, which is created if it does not exist. Raises :class:`InvalidInput`."""
-    options = Options(f"the {write.kind} sink", write.options)
-    _write(write, database_target(write.session, write.kind, options), options, frame)
+    options = Options(f"the {write.connection_type} sink", write.options)
+    _write(write, database_target(write.session, write.connection_type, options), options, frame)
 
 
 def to_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
@@ -52,7 +52,7 @@ def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> 
         _by_driver(write, target, frame)
         return
     sink = JdbcSink(
-        name=write.kind,
+        name=write.connection_type,
         url=target.url,
         table=target.table,
         username=target.user,
@@ -60,15 +60,15 @@ def _write(write: Write, target: Target, options: Options, frame: DataFrame) -> 
         dialect=target.address.dialect,
     )
     writer = JdbcWriter(sink, secret_login, load_files=None if folder is None else folder.copy)
-    with in_utc(frame) as rows, persisted_batch(rows, write.kind) as batch:
+    with in_utc(frame) as rows, persisted_batch(rows, write.connection_type) as batch:
         writer.load(batch, before=before, after=after)
 
 
 def _by_driver(write: Write, target: Target, frame: DataFrame) -> None:
     driver = driver_of(write.session.spark, target)
-    given = {**target.properties, "driver": driver}
+    properties = {**target.properties, "driver": driver}
     writer = frame.repartition(1).write.format("jdbc").mode("append")
     try:
-        writer.options(url=driver_url(target, driver), dbtable=target.table, **given).save()
+        writer.options(url=driver_url(target, driver), dbtable=target.table, **properties).save()
     except (PySparkException, Py4JJavaError) as error:
         raise database_problem(target, error, "written") from None

@@ -45,19 +45,19 @@ _TABLES: tuple[tuple[Callable[[Mapping[str, Any]], bool], TableSink], ...] = (
 """By what a table is; the first that matches."""
 
 
-def check_kind(kind: str) -> None:
+def check_kind(connection_type: str) -> None:
     """Raise :class:`InvalidInput` for a connection type that is not supported."""
-    if kind not in _SINKS:
+    if connection_type not in _SINKS:
         raise InvalidInput(
-            f"Connection type {kind!r} is not supported for writing.",
-            remedy=type_remedy(kind, _SINKS.keys(), writes=True),
+            f"Connection type {connection_type!r} is not supported for writing.",
+            remedy=type_remedy(connection_type, _SINKS.keys(), writes=True),
         )
 
 
 def write(request: Write, frame: DataFrame) -> None:
     """Write ``frame`` to the connection. Raises :class:`InvalidInput` for a type that is not supported."""
-    check_kind(request.kind)
-    _SINKS[request.kind](request, frame)
+    check_kind(request.connection_type)
+    _SINKS[request.connection_type](request, frame)
 
 
 def write_table(request: Write, frame: DataFrame) -> None:

@@ -15,12 +15,12 @@ __all__ = ["Sink", "TableSink", "Write"]
 class Write:
     """One write of a script, under Glue's names.
 
-    ``kind`` is the connection type in lower case; ``options`` are the connection_options or additional_options. ``database``
+    ``connection_type`` is in lower case; ``options`` are the connection_options or additional_options. ``database``
     and ``table`` are those of ``setCatalogInfo``, or of write_dynamic_frame.from_catalog.
     """
 
     session: GlueSession
-    kind: str
+    connection_type: str
     options: Mapping[str, Any] = field(default_factory=dict)
     format: str | None = None
     format_options: Mapping[str, Any] = field(default_factory=dict)

@@ -37,9 +37,11 @@ _FORMATS = ("json", "csv", "avro")
 
 def to_table(write: Write, table: Mapping[str, Any], frame: DataFrame) -> None:
     """Write a record for each row to the topic or stream that a table of the catalog describes."""
-    kind, options = stream_options(table, write.options)
-    given = {name: value for name, value in options.items() if name != "schema"}
-    {"kafka": write_kafka, "kinesis": write_kinesis}[kind](replace(write, kind=kind, options=given), frame)
+    connection_type, options = stream_options(table, write.options)
+    stream_only = {name: value for name, value in options.items() if name != "schema"}
+    {"kafka": write_kafka, "kinesis": write_kinesis}[connection_type](
+        replace(write, connection_type=connection_type, options=stream_only), frame
+    )
 
 
 def write_kafka(write: Write, frame: DataFrame) -> None:
@@ -88,16 +90,18 @@ def write_kinesis(write: Write, frame: DataFrame) -> None:
 
 
 def _value(options: Options, frame: DataFrame) -> Column:
-    kind = (options.text("classification") or "json").strip().lower()
+    payload_format = (options.text("classification") or "json").strip().lower()
     delimiter, schema = options.text("delimiter"), options.text("avroSchema")
-    if kind not in _FORMATS:
-        raise InvalidInput(f"Records of classification {kind[:100]} cannot be written.", remedy="Use json, csv or avro.")
-    if (delimiter is not None and kind != "csv") or (schema is not None and kind != "avro"):
+    if payload_format not in _FORMATS:
+        raise InvalidInput(
+            f"Records of classification {payload_format[:100]} cannot be written.", remedy="Use json, csv or avro."
+        )
+    if (delimiter is not None and payload_format != "csv") or (schema is not None and payload_format != "avro"):
         raise InvalidInput("Option delimiter is for csv, and avroSchema for avro.", remedy="Leave it out.")
     body = F.struct(*(F.col(quoted(name)) for name in frame.columns))
-    if kind == "avro":
+    if payload_format == "avro":
         return to_avro(body) if schema is None else to_avro(body, check_avro(schema, "avroSchema"))
-    text = F.to_json(body, JSON) if kind == "json" else F.to_csv(body, {"sep": delimiter or ","})
+    text = F.to_json(body, JSON) if payload_format == "json" else F.to_csv(body, {"sep": delimiter or ","})
     return text.cast("binary")
 
 

@@ -202,15 +202,15 @@ def _item(item: Mapping[str, Any], number: Callable[[str], Any]) -> dict[str, An
 
 
 def _tagged(attribute: Mapping[str, Any], number: Callable[[str], Any]) -> dict[str, Any]:
-    ((kind, value),) = attribute.items()
-    if kind in {"M", "L"}:
-        inner = value.items() if kind == "M" else enumerate(value)
+    ((tag, value),) = attribute.items()
+    if tag in {"M", "L"}:
+        inner = value.items() if tag == "M" else enumerate(value)
         tagged = {name: _tagged(each, number) for name, each in inner}
-        return {kind: tagged if kind == "M" else list(tagged.values())}
-    if kind not in {"B", "BS", "N", "NS"}:
-        return {kind: value}
-    scalar: Callable[[Any], Any] = _base64 if kind.startswith("B") else number
-    return {kind: [scalar(each) for each in value] if kind in {"BS", "NS"} else scalar(value)}
+        return {tag: tagged if tag == "M" else list(tagged.values())}
+    if tag not in {"B", "BS", "N", "NS"}:
+        return {tag: value}
+    scalar: Callable[[Any], Any] = _base64 if tag.startswith("B") else number
+    return {tag: [scalar(each) for each in value] if tag in {"BS", "NS"} else scalar(value)}
 
 
 def _number(text: str) -> int | float:

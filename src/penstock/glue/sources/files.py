@@ -62,7 +62,7 @@ def file_options(options: Options, *, excluded: Any = None) -> FileOptions:
 
 def read(read: Read) -> DataFrame:
     """Return the rows of the files below ``paths``. Raises :class:`InvalidInput`, and NotFound for a bucket."""
-    form = check_format(read.format or (read.kind if read.kind in FORMATS else None))
+    form = check_format(read.format or (read.connection_type if read.connection_type in FORMATS else None))
     options = Options(_OWNER, read.options)
     paths, wanted = _paths(options.raw("paths") or options.raw("path")), file_options(options)
     details = Options(f"the format {form}", read.format_options)
@@ -131,8 +131,8 @@ def attached_columns(details: Options) -> dict[str, str]:
     return {name: source for source, name in wanted.items() if name}
 
 
-def _paths(given: Any) -> list[str]:
-    paths = [given] if isinstance(given, str) else list(given or [])
+def _paths(value: Any) -> list[str]:
+    paths = [value] if isinstance(value, str) else list(value or [])
     if not paths or not all(isinstance(each, str) and each for each in paths):
         raise InvalidInput(
             "The s3 source does not name its paths.", remedy='Give connection_options={"paths": ["s3://BUCKET/folder/"]}.'

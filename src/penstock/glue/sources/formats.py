@@ -105,8 +105,8 @@ def _avro(_: Options) -> Reader:
 def _json(options: Options) -> Reader:
     path = options.text("jsonPath")
     whole = options.flag("multiLine", default=options.flag("multiline"))
-    asked = None if path is None else _json_path(path)
-    return lambda scan: read_json(scan, path=asked, whole=whole)
+    json_path = None if path is None else _json_path(path)
+    return lambda scan: read_json(scan, path=json_path, whole=whole)
 
 
 def read_json(scan: Scan, *, path: str | None = None, whole: bool = False) -> DataFrame:
@@ -183,13 +183,13 @@ def _taken_apart(
         yield batch.set_column(place, batch.schema.field(place), pyarrow.array(texts, pyarrow.string()))
 
 
-def _typed(text: str, kind: str) -> str | int | float | bool:
+def _typed(text: str, type_name: str) -> str | int | float | bool:
     """Return a field's value of the type that the pattern gives it, or its text if it is no such value."""
-    if kind == "boolean":
+    if type_name == "boolean":
         return {"true": True, "false": False}.get(text.lower(), text)
-    if kind in {"tinyint", "smallint", "int", "bigint"}:
+    if type_name in {"tinyint", "smallint", "int", "bigint"}:
         return int(text) if _WHOLE.fullmatch(text) else text
-    if kind in {"float", "double"}:
+    if type_name in {"float", "double"}:
         return float(text) if _NUMBER.fullmatch(text) else text
     return text
 
@@ -218,9 +218,9 @@ def csv_options(options: Options) -> tuple[dict[str, str], bool, bool]:
     quote, escaper = options.text("quoteChar", '"'), options.text("escaper", "none")
     assert quote is not None
     assert escaper is not None
-    for name, given, none in (("quoteChar", quote, "-1"), ("escaper", escaper, "none")):
-        if len(_spelled(given)) > 1 and given.lower() != none:
-            raise InvalidInput(f"Option {name} is {given[:100]!r}.", remedy="Use one character.")
+    for name, character, none in (("quoteChar", quote, "-1"), ("escaper", escaper, "none")):
+        if len(_spelled(character)) > 1 and character.lower() != none:
+            raise InvalidInput(f"Option {name} is {character[:100]!r}.", remedy="Use one character.")
     off = quote in {"-1", ""}
     csv = {
         "sep": options.text("separator") or ",",

@@ -29,8 +29,8 @@ _MARIADB = "org.mariadb.jdbc.Driver"
 
 def read(read: Read) -> DataFrame:
     """Return the rows of ``dbtable``, or of a query. Raises :class:`InvalidInput`, EnvironmentProblem."""
-    options = Options(f"the {read.kind} source", read.options)
-    return _read(read, database_target(read.session, read.kind, options), options)
+    options = Options(f"the {read.connection_type} source", read.options)
+    return _read(read, database_target(read.session, read.connection_type, options), options)
 
 
 def is_database_table(table: Table) -> bool:
@@ -78,11 +78,11 @@ def _by_driver(read: Read, target: Target, source: str, predicates: list[str] | 
     spark = read.session.spark
     driver = driver_of(spark, target)
     url = driver_url(target, driver)
-    given = {**target.properties, "driver": driver, "fetchsize": str(fetch)}
+    properties = {**target.properties, "driver": driver, "fetchsize": str(fetch)}
     try:
         if predicates is not None:
-            return spark.read.jdbc(url, source, predicates=predicates, properties=given)
-        return spark.read.format("jdbc").options(url=url, dbtable=source, **given).load()
+            return spark.read.jdbc(url, source, predicates=predicates, properties=properties)
+        return spark.read.format("jdbc").options(url=url, dbtable=source, **properties).load()
     except (PySparkException, Py4JJavaError) as error:
         raise database_problem(target, error, "read") from None
 

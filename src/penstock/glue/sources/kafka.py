@@ -80,10 +80,10 @@ def _text_header(header: Any) -> Any:
 
 
 def kafka_reads(
-    given: Mapping[str, Any], connection: Connections, *, batch: bool = False
+    script_options: Mapping[str, Any], connection: Connections, *, batch: bool = False
 ) -> tuple[KafkaReads, Payload, bool]:
     """Return what is read, how payloads are read, and whether to add timestamps; of a stream, or of what is there."""
-    options = Options("the kafka source", given)
+    options = Options("the kafka source", script_options)
     login = broker_options(options, connection)
     topics = _topics(options)
     offsets, moment = _starts(options, batch=batch)

@@ -62,25 +62,25 @@ def unread_rows(read: Read, frame: DataFrame, options: Options) -> DataFrame:
     return left.where(known & ~_behind(left, keys, end, order))
 
 
-def _keys(given: Any) -> list[str]:
-    keys = given
-    if isinstance(given, str):
-        text = given.strip()
+def _keys(value: Any) -> list[str]:
+    keys = value
+    if isinstance(value, str):
+        text = value.strip()
         try:
             keys = json.loads(text) if text.startswith("[") else [each.strip() for each in text.split(",") if each.strip()]
         except ValueError:
             keys = None
     if keys is not None and not (isinstance(keys, (list, tuple)) and all(isinstance(each, str) for each in keys)):
-        raise InvalidInput(f"jobBookmarkKeys is {given!r}.", remedy='Write it like ["id"].')
+        raise InvalidInput(f"jobBookmarkKeys is {value!r}.", remedy='Write it like ["id"].')
     return list(keys or [])
 
 
 def _order(options: Options) -> str:
     # AWS's pages spell it in two ways.
-    given = (options.text("jobBookmarkKeysSortOrder") or options.text("jobBookmarksKeysSortOrder") or "asc").lower()
-    if given not in {"asc", "desc"}:
-        raise InvalidInput(f"jobBookmarkKeysSortOrder is {given!r}.", remedy="Use asc or desc.")
-    return given
+    text = (options.text("jobBookmarkKeysSortOrder") or options.text("jobBookmarksKeysSortOrder") or "asc").lower()
+    if text not in {"asc", "desc"}:
+        raise InvalidInput(f"jobBookmarkKeysSortOrder is {text!r}.", remedy="Use asc or desc.")
+    return text
 
 
 def _last(state: State | None, keys: Sequence[str], order: str) -> list[str] | None:

@@ -47,7 +47,7 @@ _TABLES: tuple[tuple[Callable[[Table], bool], TableSource], ...] = (
 
 def read_stream(read: Read) -> DataFrame | None:
     """Return the stream of ``read``, None if its type of connection has none."""
-    opener = _STREAMS.get(read.kind)
+    opener = _STREAMS.get(read.connection_type)
     if opener is None:
         return None
     if read.format is not None or read.format_options:
@@ -60,16 +60,16 @@ def read_stream(read: Read) -> DataFrame | None:
 
 def read(request: Read) -> DataFrame:
     """Return what the connection has now. Raises :class:`InvalidInput` for a type that is not supported."""
-    reader = _BATCHES.get(request.kind)
-    if reader is None and request.kind in _STREAMS:
+    reader = _BATCHES.get(request.connection_type)
+    if reader is None and request.connection_type in _STREAMS:
         raise InvalidInput(
-            f"Connection type {request.kind!r} is read as a stream.",
+            f"Connection type {request.connection_type!r} is read as a stream.",
             remedy="Read it with create_data_frame.from_options, and give the stream to forEachBatch.",
         )
     if reader is None:
         raise InvalidInput(
-            f"Connection type {request.kind!r} is not supported for reading.",
-            remedy=type_remedy(request.kind, {*_STREAMS, *_BATCHES}, writes=False),
+            f"Connection type {request.connection_type!r} is not supported for reading.",
+            remedy=type_remedy(request.connection_type, {*_STREAMS, *_BATCHES}, writes=False),
         )
     return reader(request)
 

@@ -39,36 +39,38 @@ class GlueKinesis(KinesisDataSource):
 
     def streamReader(self, schema: StructType) -> KinesisReader:  # noqa: N802 - Spark's
         """Return the stream's planner."""
-        given = {
+        options_given = {
             _RENAMED.get(name.lower(), name): value
             for name, value in self.options.items()
             if name.lower() not in _WITHOUT_EFFECT
         }
-        self.options = redirected(given)
+        self.options = redirected(options_given)
         return super().streamReader(schema)
 
 
-def redirected(given: Mapping[str, Any]) -> dict[str, Any]:
+def redirected(script_options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options without an ``endpointUrl`` of AWS where AWS_ENDPOINT_URL_KINESIS says that Kinesis is elsewhere.
 
     Scripts, and the tables that AWS's console makes, name AWS's own endpoint. Its region stays.
     """
-    name = next((each for each in given if each.lower() == "endpointurl"), None)
-    match = _AWS.fullmatch(str(given[name])) if name is not None and os.environ.get("AWS_ENDPOINT_URL_KINESIS") else None
+    name = next((each for each in script_options if each.lower() == "endpointurl"), None)
+    if name is None or not os.environ.get("AWS_ENDPOINT_URL_KINESIS"):
+        return dict(script_options)
+    match = _AWS.fullmatch(str(script_options[name]))
     if match is None:
-        return dict(given)
-    regions = {} if any(each.lower() in {"region", "streamarn"} for each in given) else {"region": match["region"]}
-    return {**{each: value for each, value in given.items() if each != name}, **regions}
+        return dict(script_options)
+    regions = {} if any(each.lower() in {"region", "streamarn"} for each in script_options) else {"region": match["region"]}
+    return {**{each: value for each, value in script_options.items() if each != name}, **regions}
 
 
 def stream(read: Read) -> DataFrame:
     """Return the stream that the options describe. Raises :class:`InvalidInput`."""
-    given = redirected(read.options)
-    options = Options("the kinesis source", given)
+    script_options = redirected(read.options)
+    options = Options("the kinesis source", script_options)
     kinesis_options(options)
     arrived = options.flag("addRecordTimestamp")
     payload = payload_of(options, "Kinesis")
-    source = {name: given[name] for name in OPTION_NAMES if given.get(name) is not None}
+    source = {name: script_options[name] for name in OPTION_NAMES if script_options.get(name) is not None}
     spark = read.session.spark
     spark.dataSource.register(KinesisDataSource)
     records = spark.readStream.format(FORMAT).options(**source).load()

@@ -72,7 +72,7 @@ def _iceberg(read: Read, name: str, options: Options) -> DataFrame:
     if (moment := options.number("as-of-timestamp")) is not None:
         at = datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="milliseconds")
         reader = reader.option("timestampAsOf", at)
-    frame = _found(lambda: reader.table(name), name)
+    frame = _readable(lambda: reader.table(name), name)
     return frame.where(read.push_down_predicate) if read.push_down_predicate else frame
 
 
@@ -97,7 +97,7 @@ def _delta(read: Read, path: str, options: Options) -> DataFrame:
     for travel in ("versionAsOf", "timestampAsOf"):
         if (value := options.text(travel)) is not None:
             reader = reader.option(travel, value)
-    frame = _found(lambda: reader.load(path), path)
+    frame = _readable(lambda: reader.load(path), path)
     return frame.where(read.push_down_predicate) if read.push_down_predicate else frame
 
 
@@ -147,7 +147,7 @@ def check_class(spark: SparkSession, form: str) -> None:
         ) from None
 
 
-def _found(read: Any, what: str) -> DataFrame:
+def _readable(read: Any, what: str) -> DataFrame:
     try:
         frame: DataFrame = read()
         _ = frame.schema

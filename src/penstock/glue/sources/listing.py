@@ -130,16 +130,16 @@ def _missing(bucket: str, path: str) -> NotFound:
     )
 
 
-def named_patterns(given: Any) -> list[str]:
+def named_patterns(value: Any) -> list[str]:
     """Return ``exclusions``: a list, or a list as JSON. Raises :class:`InvalidInput` for anything else."""
-    patterns = given
-    if isinstance(given, str):
+    patterns = value
+    if isinstance(value, str):
         try:
-            patterns = json.loads(given)
+            patterns = json.loads(value)
         except ValueError:
             patterns = None
     if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
-        raise InvalidInput(f"Option exclusions is {str(given)[:100]!r}.", remedy='Write it like ["**.pdf", "**/old/**"].')
+        raise InvalidInput(f"Option exclusions is {str(value)[:100]!r}.", remedy='Write it like ["**.pdf", "**/old/**"].')
     return patterns
 
 

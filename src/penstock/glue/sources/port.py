@@ -18,12 +18,12 @@ Table = Mapping[str, Any]
 class Read:
     """One read of a script, under Glue's names.
 
-    ``kind`` is the connection type in lower case; ``options`` are the connection_options or additional_options of the
+    ``connection_type`` is in lower case; ``options`` are the connection_options or additional_options of the
     script, ``transformation_ctx`` names the read in the job's bookmarks and is empty for one without.
     """
 
     session: GlueSession
-    kind: str
+    connection_type: str
     options: Mapping[str, Any] = field(default_factory=dict)
     format: str | None = None
     format_options: Mapping[str, Any] = field(default_factory=dict)

@@ -34,13 +34,13 @@ def is_stream(table: Table) -> bool:
     """Return whether the table describes a stream."""
     storage = table.get("StorageDescriptor", {})
     kinds = (each.get("Parameters", {}).get("typeOfData", "") for each in (table, storage))
-    return any(kind.lower() in _STREAMS for kind in kinds)
+    return any(connection_type.lower() in _STREAMS for connection_type in kinds)
 
 
 def stream(read: Read, table: Table) -> DataFrame:
     """Return the stream that ``table`` describes; the script's options of the source override the table's."""
-    kind, options = stream_options(table, read.options)
-    return _STREAMS[kind](replace(read, kind=kind, options=options))
+    connection_type, options = stream_options(table, read.options)
+    return _STREAMS[connection_type](replace(read, connection_type=connection_type, options=options))
 
 
 def stream_options(table: Table, more: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -52,15 +52,17 @@ def stream_options(table: Table, more: Mapping[str, Any]) -> tuple[str, dict[str
     storage = table.get("StorageDescriptor", {})
     parameters = {**table.get("Parameters", {}), **storage.get("Parameters", {})}
     name = f"{table.get('DatabaseName', '')}.{table.get('Name', '')}"
-    kind = str(parameters.get("typeOfData", "")).lower()
-    if kind not in _KEYS:
+    connection_type = str(parameters.get("typeOfData", "")).lower()
+    if connection_type not in _KEYS:
         raise InvalidInput(f"Table {name} is not a stream.", remedy="Its parameter typeOfData must be kafka or kinesis.")
     if storage.get("SchemaReference"):
         raise not_supported(_REFERENCE, f"Table {name}", "SchemaReference")
-    options = {key: parameters[key] for key in (*_KEYS[kind], "classification", "delimiter") if parameters.get(key)}
-    if kind == "kafka" and not options.keys() & {"topicName"} and storage.get("Location"):
+    options = {
+        key: parameters[key] for key in (*_KEYS[connection_type], "classification", "delimiter") if parameters.get(key)
+    }
+    if connection_type == "kafka" and not options.keys() & {"topicName"} and storage.get("Location"):
         options["topicName"] = storage["Location"]
-    if kind == "kinesis" and not options.keys() & {"streamARN", "streamName"} and storage.get("Location"):
+    if connection_type == "kinesis" and not options.keys() & {"streamARN", "streamName"} and storage.get("Location"):
         options["streamName"] = storage["Location"]
     separator = storage.get("SerdeInfo", {}).get("Parameters", {}).get("separatorChar")
     if separator and str(parameters.get("classification", "")).lower() == "csv":
@@ -68,7 +70,7 @@ def stream_options(table: Table, more: Mapping[str, Any]) -> tuple[str, dict[str
     columns = storage.get("Columns", [])
     if columns and str(more.get("inferSchema", "false")).lower() != "true":
         options["schema"] = _ddl(columns)
-    return kind, {**options, **more}
+    return connection_type, {**options, **more}
 
 
 def _ddl(columns: Sequence[Mapping[str, str]]) -> str:

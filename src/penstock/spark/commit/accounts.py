@@ -78,7 +78,7 @@ class AccountsTable:
         """
         day = datetime.fromtimestamp(manifest.facts["staged_at"], UTC).date().isoformat()
         folder = f"date={day}"
-        rows = [self._row(manifest, metrics, name, kind, sinks.get(name, {})) for name, kind in self._kinds()]
+        rows = [self._row(manifest, metrics, name, sink_type, sinks.get(name, {})) for name, sink_type in self._kinds()]
         buffer = io.BytesIO()
         pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), buffer)
         name = f"accounts-{metrics.query}-{manifest.batch.id:010d}.parquet"
@@ -89,7 +89,7 @@ class AccountsTable:
         return [(sink.name, sink.kind) for sink in self._pipeline.sinks]
 
     def _row(
-        self, manifest: Manifest, metrics: BatchMetrics, name: str, kind: str, did: Mapping[str, Any]
+        self, manifest: Manifest, metrics: BatchMetrics, name: str, sink_type: str, did: Mapping[str, Any]
     ) -> dict[str, Any]:
         facts, batch = manifest.facts, manifest.batch
         return {
@@ -97,7 +97,7 @@ class AccountsTable:
             "query": metrics.query,
             "batch_id": batch.id,
             "sink": name,
-            "kind": kind,
+            "kind": sink_type,
             "start_offsets": _text(batch.start),
             "end_offsets": _text(batch.end),
             "consumed": facts["records"],

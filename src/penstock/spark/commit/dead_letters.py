@@ -56,7 +56,7 @@ def dead_letters(bad: DataFrame, *, batch: int, pipeline: str, now: datetime) ->
     for name in OPTIONAL_COLUMNS:
         if name not in bad.columns:
             values[name] = F.lit(None)
-    return bad.select(*(values.get(name, F.col(name)).cast(kind).alias(name) for name, kind in COLUMNS.items()))
+    return bad.select(*(values.get(name, F.col(name)).cast(type_name).alias(name) for name, type_name in COLUMNS.items()))
 
 
 def unknown_versions(spark: SparkSession, folder: str, limit: int = 1000) -> list[SchemaPrefix]:

@@ -32,12 +32,12 @@ class FileCounts:
         folders = {name.lower() for name in apart}
         flat = {field.name for field in schema.fields if isinstance(field.dataType, AtomicType)}
         nullable = [name for name in columns if name not in never]
-        told = [name for name in nullable if name in flat - self._silent and name.lower() not in folders]
+        in_footers = [name for name in nullable if name in flat - self._silent and name.lower() not in folders]
         return Counting(
             files=self._files,
             columns=tuple(columns),
-            told=tuple(told),
-            counted=tuple(name for name in nullable if name not in told),
+            in_footers=tuple(in_footers),
+            counted=tuple(name for name in nullable if name not in in_footers),
             silent=self._silent,
             _seen=Observation(),
         )
@@ -45,11 +45,11 @@ class FileCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """One batch: nulls of ``told`` columns are in the footers, those of ``counted`` are counted as the rows are written."""
+    """One batch: nulls of ``in_footers`` are read there, those of ``counted`` as the rows are written."""
 
     files: FileSystem
     columns: tuple[str, ...]
-    told: tuple[str, ...]
+    in_footers: tuple[str, ...]
     counted: tuple[str, ...]
     silent: set[str]
     _seen: Observation
@@ -61,7 +61,7 @@ class Counting:
     def read(self, folder: str, spark: SparkSession) -> tuple[int, dict[str, int]]:
         """Return the number of rows below ``folder``, and the nulls of each column."""
         paths = [path for path in self.files.walk(folder) if path.endswith(".parquet")]
-        counts = read_counts(self.files, paths, self.told)
+        counts = read_counts(self.files, paths, self.in_footers)
         nulls = dict.fromkeys(self.columns, 0) | dict(counts.nulls)
         if self.counted:
             nulls |= _by_name(self.counted, dict(self._seen.get))

@@ -68,9 +68,9 @@ class CommitContext:
 
 def complete_prepared(context: CommitContext, spark: SparkSession, ledger: Ledger) -> list[int]:
     """Roll forward what an ended run left prepared in an open ledger, as :meth:`Ledger.finish`; return the batches."""
-    nothing = Batch(-1, "{}", "{}")
-    metrics = BatchMetrics(pipeline=context.pipeline.name, query=ledger.query, batch=nothing.id)
-    return ledger.finish(BatchCommit(context, spark, batch=nothing, ledger=ledger, metrics=metrics))
+    no_batch = Batch(-1, "{}", "{}")
+    metrics = BatchMetrics(pipeline=context.pipeline.name, query=ledger.query, batch=no_batch.id)
+    return ledger.finish(BatchCommit(context, spark, batch=no_batch, ledger=ledger, metrics=metrics))
 
 
 class BatchCommit(CommitHooks):

@@ -40,10 +40,10 @@ def decoded_frames(records: DataFrame, plan: DecodePlan, *, branches: int, zlib:
 def _with_keys(rows: DataFrame, plan: DecodePlan, prefix: str) -> DataFrame:
     """Return ``rows`` with ``_key_row``, the key's columns with their names. A bad key makes the record a dead letter."""
     decoded = decoded_frames(rows, plan, branches=MAX_BRANCHES, zlib=plan.zlib, site=KEY)
-    kind = decoded.select("_key_row.body").schema[0].dataType
+    data_type = decoded.select("_key_row.body").schema[0].dataType
     body = F.col("_key_row.body")
-    if isinstance(kind, StructType):
-        columns = [body.getField(name).alias(prefix + name) for name in kind.names]
+    if isinstance(data_type, StructType):
+        columns = [body.getField(name).alias(prefix + name) for name in data_type.names]
     else:
         columns = [body.alias(prefix.rstrip("_") or "key")]
     reason = F.col("_key_reason")

@@ -68,16 +68,16 @@ class DirectDecode:
         counted as they are written, or the batch is read again.
         """
         others = counts["others"] or 0
-        asked = {"UNKNOWN_VERSION": _UNKNOWN, "NEEDS_INFLATE": _COMPRESSED, "NEEDS_FRAMES": _OTHER_FRAME}
+        bits = {"UNKNOWN_VERSION": _UNKNOWN, "NEEDS_INFLATE": _COMPRESSED, "NEEDS_FRAMES": _OTHER_FRAME}
         return {
             **counts,
             "TOMBSTONE": counts["records"] - counts["values"],
-            **{reason: int(bool(others & -kind)) for reason, kind in asked.items()},
+            **{reason: int(bool(others & -bit)) for reason, bit in bits.items()},
         }
 
     def _prepare(self, records: DataFrame) -> _Prepared:
         metadata = shown_metadata(records)
-        kind = self._kind(records)
+        outcome = self._kind(records)
         decoded = (
             *(F.col(name) for name in metadata if name != _VERSION),
             F.substring("value", 1, HEADER).alias("_head"),
@@ -93,7 +93,7 @@ class DirectDecode:
         names: list[str] | None = getattr(body, "names", None)
         row = F.col("_row.body")
         fields = [row.alias("value")] if names is None else [row.getField(name).alias(name) for name in names]
-        return _Prepared(counts=self._counts(kind), decoded=decoded, good=good, shown=(*fields, *shown))
+        return _Prepared(counts=self._counts(outcome), decoded=decoded, good=good, shown=(*fields, *shown))
 
     def _struct(self) -> Column:
         writers, reader = [version.definition for version in self._plan.writers], self._plan.reader_definition
@@ -131,12 +131,12 @@ class DirectDecode:
         )
         return self._case(F.substring("value", 1, HEADER), [F.lit(each.number) for each in self._plan.writers], other)
 
-    def _counts(self, kind: Column) -> tuple[Column, ...]:
+    def _counts(self, outcome: Column) -> tuple[Column, ...]:
         """Return as few counts as tell the next step: each costs a fiftieth of a decoding."""
         return (
             F.count(F.lit(1)).alias("records"),
             F.unix_millis(F.min("timestamp")).alias("oldest"),
             F.count("value").alias("values"),
-            F.bit_or(F.when(kind < 0, kind * -1).otherwise(0)).alias("others"),
-            *(F.count(F.when(kind == each.number, 1)).alias(f"v{each.number}") for each in self._plan.writers),
+            F.bit_or(F.when(outcome < 0, outcome * -1).otherwise(0)).alias("others"),
+            *(F.count(F.when(outcome == each.number, 1)).alias(f"v{each.number}") for each in self._plan.writers),
         )

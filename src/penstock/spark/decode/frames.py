@@ -166,9 +166,9 @@ def _numbers(prefix: Column, versions: Mapping[bytes, int]) -> Column:
     return _case([(prefix.isin(each), F.lit(number)) for number, each in by_number.items()], "int")
 
 
-def _case(branches: Sequence[tuple[Column, Column]], kind: str) -> Column:
+def _case(branches: Sequence[tuple[Column, Column]], type_name: str) -> Column:
     if not branches:
-        return F.lit(None).cast(kind)
+        return F.lit(None).cast(type_name)
     return reduce(lambda case, branch: case.when(*branch), branches[1:], F.when(*branches[0]))
 
 

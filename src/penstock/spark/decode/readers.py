@@ -59,7 +59,7 @@ def reader_definition(definition: str, writers: Sequence[str]) -> str:
     """
     reader = by_reference(_parsed(definition))
     read_from = _writers_of_records(reader, [_parsed(writer) for writer in writers])
-    relaxed = {name: _relaxed(kind, read_from.get(name, ())) for name, kind in reader.names.items()}
+    relaxed = {name: _relaxed(named, read_from.get(name, ())) for name, named in reader.names.items()}
     if relaxed == reader.names:
         return definition
     return canonical_text(AvroSchema(root=reader.root, names=relaxed))
@@ -80,26 +80,26 @@ def _writers_of_records(reader: AvroSchema, writers: Sequence[AvroSchema]) -> di
     while todo:
         ours, index, theirs = todo.pop()
         choices = _branches(theirs, writers[index])
-        for kind in _branches(ours, reader):
-            match kind:
+        for branch in _branches(ours, reader):
+            match branch:
                 case RecordType():
-                    for peer in _peers(kind, choices):
-                        if (kind.name, index, peer.name) not in seen:
-                            seen.add((kind.name, index, peer.name))
-                            by_name.setdefault(kind.name, []).append(peer)
-                            todo.extend((item.type, index, source.type) for item, source in _read_fields(kind, peer))
+                    for peer in _peers(branch, choices):
+                        if (branch.name, index, peer.name) not in seen:
+                            seen.add((branch.name, index, peer.name))
+                            by_name.setdefault(branch.name, []).append(peer)
+                            todo.extend((item.type, index, source.type) for item, source in _read_fields(branch, peer))
                 case ArrayType():
-                    todo.extend((kind.items, index, each.items) for each in choices if isinstance(each, ArrayType))
+                    todo.extend((branch.items, index, each.items) for each in choices if isinstance(each, ArrayType))
                 case MapType():
-                    todo.extend((kind.values, index, each.values) for each in choices if isinstance(each, MapType))
+                    todo.extend((branch.values, index, each.values) for each in choices if isinstance(each, MapType))
                 case _:
                     pass
     return by_name
 
 
-def _branches(kind: AvroType, schema: AvroSchema) -> list[AvroType]:
+def _branches(avro_type: AvroType, schema: AvroSchema) -> list[AvroType]:
     """Return the branches of a union, or the type itself, with references resolved."""
-    target = schema.resolve(kind)
+    target = schema.resolve(avro_type)
     return [schema.resolve(branch) for branch in target.branches] if isinstance(target, UnionType) else [target]
 
 
@@ -121,15 +121,15 @@ def _read_fields(reader: RecordType, writer: RecordType) -> Iterator[tuple[AvroF
             yield item, source
 
 
-def _relaxed(kind: NamedType, writers: Sequence[RecordType]) -> NamedType:
-    if not isinstance(kind, RecordType):
-        return kind
-    read = [{item.name for item, _ in _read_fields(kind, writer)} for writer in writers]
+def _relaxed(named: NamedType, writers: Sequence[RecordType]) -> NamedType:
+    if not isinstance(named, RecordType):
+        return named
+    read = [{item.name for item, _ in _read_fields(named, writer)} for writer in writers]
     return replace(
-        kind,
+        named,
         fields=tuple(
             item if item.has_default or all(item.name in names for names in read) else _optional(item)
-            for item in kind.fields
+            for item in named.fields
         ),
     )
 
@@ -146,8 +146,10 @@ def field_paths(definition: str) -> dict[str, frozenset[str]]:
     return dict(_paths(schema, schema.root, "", ()))
 
 
-def _paths(schema: AvroSchema, kind: AvroType, prefix: str, inside: tuple[str, ...]) -> Iterator[tuple[str, frozenset[str]]]:
-    for branch in _branches(kind, schema):
+def _paths(
+    schema: AvroSchema, avro_type: AvroType, prefix: str, inside: tuple[str, ...]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    for branch in _branches(avro_type, schema):
         match branch:
             case RecordType() if branch.name not in inside and len(inside) < MAX_TYPE_DEPTH:
                 for item in branch.fields:

@@ -56,8 +56,8 @@ def reader_of_union(reader: str, definitions: Sequence[str]) -> str:
     schema = by_reference(_parsed(reader))
     writers = [set(_parsed(text).names) for text in definitions]
     names = {
-        name: replace(kind, aliases=(*kind.aliases, *_moved_names((name, *kind.aliases), writers)))
-        for name, kind in schema.names.items()
+        name: replace(named, aliases=(*named.aliases, *_moved_names((name, *named.aliases), writers)))
+        for name, named in schema.names.items()
     }
     body = canonical_text(AvroSchema(root=schema.root, names=names))
     return json.dumps(_record("PenstockFrame", [{"name": "body", "type": json.loads(body)}]))
@@ -71,8 +71,8 @@ def never_null(reader: str) -> frozenset[str]:
     return frozenset(item.name for item in schema.root.fields if not _may_be_null(schema.resolve(item.type)))
 
 
-def _may_be_null(kind: AvroType) -> bool:
-    branches = kind.branches if isinstance(kind, UnionType) else (kind,)
+def _may_be_null(avro_type: AvroType) -> bool:
+    branches = avro_type.branches if isinstance(avro_type, UnionType) else (avro_type,)
     return any(isinstance(branch, PrimitiveType) and branch.name == "null" for branch in branches)
 
 
@@ -103,12 +103,12 @@ def _moved_names(names: Sequence[str], writers: Sequence[set[str]]) -> list[str]
 def _moved(schema: AvroSchema, number: int) -> AvroSchema:
     """Return the schema with its named types in the namespace of ``number``."""
     apart = by_reference(schema)
-    names = {_moved_name(name, number): _renamed(kind, number) for name, kind in apart.names.items()}
+    names = {_moved_name(name, number): _renamed(named, number) for name, named in apart.names.items()}
     return AvroSchema(root=_referring(apart.root, number), names=names)
 
 
-def _renamed(kind: NamedType, number: int) -> NamedType:
-    moved = replace(kind, name=_moved_name(kind.name, number), aliases=())
+def _renamed(named: NamedType, number: int) -> NamedType:
+    moved = replace(named, name=_moved_name(named.name, number), aliases=())
     if isinstance(moved, RecordType):
         # A default is of use to readers only.
         fields = (
@@ -118,15 +118,15 @@ def _renamed(kind: NamedType, number: int) -> NamedType:
     return moved
 
 
-def _referring(kind: AvroType, number: int) -> AvroType:
-    match kind:
+def _referring(avro_type: AvroType, number: int) -> AvroType:
+    match avro_type:
         case Reference():
-            return Reference(name=_moved_name(kind.name, number))
+            return Reference(name=_moved_name(avro_type.name, number))
         case ArrayType():
-            return replace(kind, items=_referring(kind.items, number))
+            return replace(avro_type, items=_referring(avro_type.items, number))
         case MapType():
-            return replace(kind, values=_referring(kind.values, number))
+            return replace(avro_type, values=_referring(avro_type.values, number))
         case UnionType():
-            return replace(kind, branches=tuple(_referring(branch, number) for branch in kind.branches))
+            return replace(avro_type, branches=tuple(_referring(branch, number) for branch in avro_type.branches))
         case _:
-            return kind
+            return avro_type

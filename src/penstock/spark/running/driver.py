@@ -23,12 +23,12 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("pipeline", type=Path)
     parser.add_argument("--once", action="store_true")
     parser.add_argument("--resume-from-ledger", action="store_true")
-    given = parser.parse_args(arguments)
+    parsed = parser.parse_args(arguments)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    options = RunOptions(once=given.once, resume_from_ledger=given.resume_from_ledger, stop=stop, on_batch=_show)
+    options = RunOptions(once=parsed.once, resume_from_ledger=parsed.resume_from_ledger, stop=stop, on_batch=_show)
     try:
-        pipeline = read_pipeline(given.pipeline)
+        pipeline = read_pipeline(parsed.pipeline)
         report = run(pipeline, SparkSession.builder.getOrCreate(), options)
     except PenstockError as error:
         _say(f"penstock: {error}")

@@ -24,7 +24,7 @@ class PipelineJob:
         self.pipeline = pipeline
         self._report: RunReport | None = None
         self._options = replace(options, on_batch=self._on_batch)
-        self._told = options.on_batch
+        self._forward = options.on_batch
         self._run = run
         self._pooled = pooled
         self._last: tuple[str, int] | None = None
@@ -60,7 +60,7 @@ class PipelineJob:
             self._batches += 1
             self._rows += metrics.rows
             self._dead += metrics.dead
-        self._told(metrics)
+        self._forward(metrics)
 
 
 def run_alone(pipeline: Pipeline, options: RunOptions, run: RunInSession, session: SessionSettings) -> RunReport:

@@ -145,12 +145,12 @@ class KinesisWriter:
             raise
         except Exception as error:
             text = str(error)
-            for pattern, kind, what, remedy in PROBLEMS:
+            for pattern, error_class, what, remedy in PROBLEMS:
                 # The last cause is the most specific one.
                 matching = [each.strip() for each in text.splitlines() if re.search(pattern, each)]
                 if matching:
                     where, line = f"Sink {self._sink.name}: stream {self._sink.topic}", matching[-1].partition("Exception: ")
-                    raise kind(f"{where} {what}: {(line[2] or line[0])[:300].rstrip('.')}.", remedy=remedy) from error
+                    raise error_class(f"{where} {what}: {(line[2] or line[0])[:300].rstrip('.')}.", remedy=remedy) from error
             raise
 
     def _opened(self) -> Any:

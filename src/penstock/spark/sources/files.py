@@ -82,10 +82,10 @@ class FileStream:
     def _rows(self, reader: DataStreamReader) -> DataFrame:
         """Return the records that are rows of files; columns that a file lacks are null."""
         source = self._source
-        columns = {name: kind for name, kind in RECORD_COLUMNS.items() if name not in {"key", "value"}}
+        columns = {name: type_name for name, type_name in RECORD_COLUMNS.items() if name not in {"key", "value"}}
         columns |= {source.key: "binary", source.value: "binary", "kafka_timestamp": "timestamp"}
         columns |= {"headers": OPTIONAL_COLUMNS["headers"]}
-        schema = ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
+        schema = ", ".join(f"`{name}` {type_name}" for name, type_name in columns.items())
         rows = reader.schema(schema).format(source.format).load(source.location)
         moment = F.coalesce("timestamp", "kafka_timestamp", "_metadata.file_modification_time")
         return _records(

@@ -14,13 +14,13 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0", "")
 class Options:
     """The options given to ``owner``, such as ``the kafka source``. Those that are None count as not given."""
 
-    def __init__(self, owner: str, given: Mapping[str, Any]) -> None:
+    def __init__(self, owner: str, options: Mapping[str, Any]) -> None:
         self.owner = owner
-        self._given = {str(name): value for name, value in given.items() if value is not None}
+        self._options = {str(name): value for name, value in options.items() if value is not None}
 
     def raw(self, name: str) -> Any:
         """Return the option as it is given, None without it."""
-        return self._given.get(name)
+        return self._options.get(name)
 
     @property
     def title(self) -> str:

@@ -109,8 +109,8 @@ def _sentence(change: Change, table: str, version: int | None) -> str:
     by = "the batch" if version is None else f"schema version {version}"
     match change:
         case AddColumn():
-            kind = change.type.simpleString()
-            return f"{by} has field '{dotted(change.path)}' ({kind}), which table {table} lacks"
+            type_name = change.type.simpleString()
+            return f"{by} has field '{dotted(change.path)}' ({type_name}), which table {table} lacks"
         case WidenType():
             kinds = f"{change.old.simpleString()} to {change.new.simpleString()}"
             return f"{by} widens field '{dotted(change.path)}' of table {table} from {kinds}"

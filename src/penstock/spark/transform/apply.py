@@ -162,14 +162,14 @@ class Transformer:
         views, rows = {"records": records}, records
         before = self._state(context.previous)
         for step in self._transform.steps:
-            given = views[step.source] if not isinstance(step, SqlStep) and step.source else rows
+            input_rows = views[step.source] if not isinstance(step, SqlStep) and step.source else rows
             match step:
                 case SqlStep():
                     rows = spark.sql(self._tables.bound(spark, step.sql))
                 case PythonStep():
-                    rows = self._call(step, given, context)
+                    rows = self._call(step, input_rows, context)
                 case DeduplicateStep() | WindowStep():
-                    rows = self._stateful(step, given, before, done, late)
+                    rows = self._stateful(step, input_rows, before, done, late)
             rows.createOrReplaceTempView(step.name)
             views[step.name] = rows
         return rows
@@ -181,8 +181,8 @@ class Transformer:
             database, _, table_name = name.partition(".")
             return self._tables.frame(spark, database, table_name)
 
-        given = StepContext(pipeline=context.pipeline, batch=context.batch, now=context.now, spark=spark, table=table)
-        result = self._functions[step.name](rows, given)
+        step_context = StepContext(pipeline=context.pipeline, batch=context.batch, now=context.now, spark=spark, table=table)
+        result = self._functions[step.name](rows, step_context)
         if not isinstance(result, DataFrame):
             raise InvalidInput(f"Step {step.name}: {step.function} returned {type(result).__name__}, not a DataFrame.")
         return result

@@ -142,30 +142,30 @@ def masked(rows: DataFrame, actions: Mapping[str, MaskAction], key: bytes | None
     return rows
 
 
-def _inside(column: Column, kind: DataType, path: list[str], masking: _Masking) -> Column:
-    if isinstance(kind, ArrayType):
-        element = kind.elementType
+def _inside(column: Column, data_type: DataType, path: list[str], masking: _Masking) -> Column:
+    if isinstance(data_type, ArrayType):
+        element = data_type.elementType
         return F.transform(column, lambda each: _inside(each, element, path, masking))
-    if isinstance(kind, MapType):
-        value = kind.valueType
+    if isinstance(data_type, MapType):
+        value = data_type.valueType
         return F.transform_values(column, lambda _, each: _inside(each, value, path, masking))
     if not path:
-        return _value(column, kind, masking)
-    if not isinstance(kind, StructType) or path[0] not in kind.names:
+        return _value(column, data_type, masking)
+    if not isinstance(data_type, StructType) or path[0] not in data_type.names:
         return column
-    changed = _inside(column.getField(path[0]), kind[path[0]].dataType, path[1:], masking)
+    changed = _inside(column.getField(path[0]), data_type[path[0]].dataType, path[1:], masking)
     return F.when(column.isNotNull(), column.withField(f"`{path[0]}`", changed))
 
 
-def _value(column: Column, kind: DataType, masking: _Masking) -> Column:
+def _value(column: Column, data_type: DataType, masking: _Masking) -> Column:
     if masking.action == "null":
-        return F.lit(None).cast(kind)
-    if masking.action == "hash" and masking.key is not None and not isinstance(kind, StructType):
-        message = column if isinstance(kind, BinaryType) else F.encode(column.cast("string"), "UTF-8")
+        return F.lit(None).cast(data_type)
+    if masking.action == "hash" and masking.key is not None and not isinstance(data_type, StructType):
+        message = column if isinstance(data_type, BinaryType) else F.encode(column.cast("string"), "UTF-8")
         return _hmac(message, masking.key)
-    if not isinstance(kind, StringType):
+    if not isinstance(data_type, StringType):
         raise InvalidInput(
-            f"Field {masking.path} cannot be masked with '{masking.action}': it is {kind.simpleString()}, not a text.",
+            f"Field {masking.path} cannot be masked with '{masking.action}': it is {data_type.simpleString()}, not a text.",
             remedy="Use null for it, or hash, which makes a text of any plain value.",
         )
     if masking.action == "redact":

@@ -44,10 +44,10 @@ class Stepped:
 
 def _time(rows: DataFrame, name: str, step: str) -> Column:
     """Return the event time. Raises :class:`InvalidInput` if the column is not a time."""
-    kind = rows.select(F.expr(name)).schema[0].dataType
-    if not isinstance(kind, TimestampType | TimestampNTZType | DateType):
+    data_type = rows.select(F.expr(name)).schema[0].dataType
+    if not isinstance(data_type, TimestampType | TimestampNTZType | DateType):
         raise InvalidInput(
-            f"Step {step}: 'time' is {name}, which is {kind.simpleString()}, not a timestamp.",
+            f"Step {step}: 'time' is {name}, which is {data_type.simpleString()}, not a timestamp.",
             remedy="Name a timestamp, or make one, such as timestamp_millis(created_at).",
         )
     return F.expr(name).cast("timestamp")

@@ -114,8 +114,10 @@ class CatalogTables:
         frames = [_files(spark, [*columns, *keys], below, base=location)] if below else []
         for place, values in elsewhere:
             mount_bucket(spark, place)
-            fixed = [F.lit(value).cast(key["Type"]).alias(key["Name"]) for key, value in zip(keys, values, strict=True)]
-            frames.append(_files(spark, columns, [place]).select("*", *fixed))
+            key_columns = [
+                F.lit(value).cast(key["Type"]).alias(key["Name"]) for key, value in zip(keys, values, strict=True)
+            ]
+            frames.append(_files(spark, columns, [place]).select("*", *key_columns))
         first, *rest = frames
         for frame in rest:
             first = first.unionByName(frame)

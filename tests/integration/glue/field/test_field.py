@@ -78,7 +78,7 @@ def _run(folder: Path, server: RunningServer, environment: dict[str, str], jobs:
     for name, *arguments in jobs:
         script = folder / f"{name}.py"
         script.write_text((JOBS / f"{name}.txt").read_text())
-        assert not check_script(script).of_kind("refused"), script
+        assert not check_script(script).of_status("refused"), script
         given = ["--JOB_NAME", name, "--TempDir", "s3://field/temp", "--job-bookmark-option", "job-bookmark-enable"]
         plan.append([str(script), *given, *arguments])
     plan.insert(-1, ["arrive", str(server.lake / "field" / "later"), str(server.lake / "field" / "in" / "sales")])

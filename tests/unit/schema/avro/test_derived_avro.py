@@ -278,11 +278,11 @@ def test_what_producers_added_at_once_is_united() -> None:
     texts = [
         extended(base, {"id": "1", **more}) for more in ({"z": {"b": 1}}, {"z": {"a": 1}, "h": 2}, {"list": [{"n": 1}]})
     ]
-    united = unite_avro(base, texts)
-    assert united is not None
-    assert united == unite_avro(base, texts[::-1]) == unite_avro(base, [united])
-    assert [item["name"] for item in json.loads(united)["fields"]] == ["id", "h", "list", "z"]
-    assert all(unite_avro(united, [text]) is None for text in (base, *texts))
+    union_of = unite_avro(base, texts)
+    assert union_of is not None
+    assert union_of == unite_avro(base, texts[::-1]) == unite_avro(base, [union_of])
+    assert [item["name"] for item in json.loads(union_of)["fields"]] == ["id", "h", "list", "z"]
+    assert all(unite_avro(union_of, [text]) is None for text in (base, *texts))
     conflicting = extended(base, {"h": "text"})
     with pytest.raises(TypeConflict, match="union of null, string, another's union of null, long"):
         unite_avro(conflicting, [texts[1]])

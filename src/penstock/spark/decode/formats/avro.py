@@ -50,9 +50,9 @@ class AvroPayloads:
 def _check_finite(definition: str) -> None:
     """Raise :class:`DataProblem` for a record that contains itself: Spark's columns are finite."""
     schema = parse_registered(json.loads(definition))
-    records = [kind for kind in types_within(schema, schema.root) if isinstance(kind, RecordType)]
+    records = [record for record in types_within(schema, schema.root) if isinstance(record, RecordType)]
     try:
-        TopologicalSorter({kind.name: _records_in(schema, kind) for kind in records}).prepare()
+        TopologicalSorter({record.name: _records_in(schema, record) for record in records}).prepare()
     except CycleError as error:
         raise DataProblem(
             f"A schema version cannot be used for decoding. Record {error.args[1][0]} contains itself, and columns "

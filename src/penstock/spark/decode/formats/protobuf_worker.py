@@ -117,57 +117,59 @@ class _Parser:
 
 
 def _result(messages: list[Any], task: MessageTask, descriptor: Any) -> pa.Array:
-    kind = task.kind.field("body").type
+    data_type = task.kind.field("body").type
     try:
-        body = _struct(messages, descriptor, kind)
+        body = _struct(messages, descriptor, data_type)
     except (ValueError, TypeError, OverflowError, pa.ArrowException):
         # One value that Arrow cannot hold, such as text that is not UTF-8: find whose it is.
-        messages = [each if _fits(each, descriptor, kind) else None for each in messages]
-        body = _struct(messages, descriptor, kind)
+        messages = [each if _fits(each, descriptor, data_type) else None for each in messages]
+        body = _struct(messages, descriptor, data_type)
     tails = pa.array((None if each is None else task.good for each in messages), pa.float64())
     return pa.StructArray.from_arrays([body, tails], fields=list(task.kind))
 
 
-def _fits(message: Any, descriptor: Any, kind: pa.DataType) -> bool:
+def _fits(message: Any, descriptor: Any, data_type: pa.DataType) -> bool:
     try:
-        _struct([message], descriptor, kind)
+        _struct([message], descriptor, data_type)
     except (ValueError, TypeError, OverflowError, pa.ArrowException):
         return False
     return True
 
 
-def _struct(messages: Sequence[Any], descriptor: Any, kind: pa.StructType) -> pa.Array:
+def _struct(messages: Sequence[Any], descriptor: Any, data_type: pa.StructType) -> pa.Array:
     """Return messages, None for a null, as an array of structs."""
     missing = [each is None for each in messages]
-    fields = [_field(messages, descriptor.fields_by_name[item.name], item.type) for item in kind]
-    return pa.StructArray.from_arrays(fields, fields=list(kind), mask=pa.array(missing, pa.bool_()))
+    fields = [_field(messages, descriptor.fields_by_name[item.name], item.type) for item in data_type]
+    return pa.StructArray.from_arrays(fields, fields=list(data_type), mask=pa.array(missing, pa.bool_()))
 
 
-def _field(messages: Sequence[Any], field: Any, kind: pa.DataType) -> pa.Array:
+def _field(messages: Sequence[Any], field: Any, data_type: pa.DataType) -> pa.Array:
     get = attrgetter(field.name)
     if _is_map(field):
-        return _map(messages, get, field, kind)
+        return _map(messages, get, field, data_type)
     if field.is_repeated:
         offsets, items = _flat([None if each is None else get(each) for each in messages])
-        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), _values(items, field, kind.value_type), type=kind)
+        return pa.ListArray.from_arrays(
+            pa.array(offsets, pa.int32()), _values(items, field, data_type.value_type), type=data_type
+        )
     if field.has_presence:
         name = field.name
         values = [get(each) if each is not None and each.HasField(name) else None for each in messages]
     else:
         values = [None if each is None else get(each) for each in messages]
-    return _values(values, field, kind)
+    return _values(values, field, data_type)
 
 
-def _map(messages: Sequence[Any], get: Callable[[Any], Any], field: Any, kind: pa.MapType) -> pa.Array:
+def _map(messages: Sequence[Any], get: Callable[[Any], Any], field: Any, data_type: pa.MapType) -> pa.Array:
     entry = field.message_type.fields_by_name
     maps = [None if each is None else get(each) for each in messages]
     offsets, keys = _flat(maps)
     values = [each[key] for each in maps if each is not None for key in each]
     return pa.MapArray.from_arrays(
         pa.array(offsets, pa.int32()),
-        _values(keys, entry["key"], kind.key_type),
-        _values(values, entry["value"], kind.item_type),
-    ).cast(kind)
+        _values(keys, entry["key"], data_type.key_type),
+        _values(values, entry["value"], data_type.item_type),
+    ).cast(data_type)
 
 
 def _flat(lists: Iterable[Any]) -> tuple[list[int | None], list[Any]]:
@@ -181,21 +183,21 @@ def _flat(lists: Iterable[Any]) -> tuple[list[int | None], list[Any]]:
     return [*offsets, len(items)], items
 
 
-def _values(values: list[Any], field: Any, kind: pa.DataType) -> pa.Array:
+def _values(values: list[Any], field: Any, data_type: pa.DataType) -> pa.Array:
     """Return single values of a field's type, None for a null."""
     message = field.message_type
     if message is None:
         if field.enum_type is not None:
             names = {number: each.name for number, each in field.enum_type.values_by_number.items()}
             # An enum may be open: a number that this schema has no name for stays visible.
-            return pa.array([None if each is None else names.get(each, str(each)) for each in values], kind)
-        return pa.array(values, kind)
+            return pa.array([None if each is None else names.get(each, str(each)) for each in values], data_type)
+        return pa.array(values, data_type)
     if message.full_name == _TIMESTAMP:
         micros = [None if each is None else each.seconds * 1_000_000 + each.nanos // 1000 for each in values]
-        return pa.array(micros, pa.int64()).cast(kind)
-    if not pa.types.is_struct(kind) and message.full_name.startswith(_WRAPPERS):
-        return pa.array([None if each is None else each.value for each in values], kind)
-    return _struct(values, message, kind)
+        return pa.array(micros, pa.int64()).cast(data_type)
+    if not pa.types.is_struct(data_type) and message.full_name.startswith(_WRAPPERS):
+        return pa.array([None if each is None else each.value for each in values], data_type)
+    return _struct(values, message, data_type)
 
 
 def _is_map(field: Any) -> bool:

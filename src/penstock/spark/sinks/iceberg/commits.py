@@ -68,9 +68,9 @@ class BatchBranch:
         """
         self._table.refresh()
         ancestors = _Ancestors(self._table)
-        told = self._table.properties().get(property_name(self._batch.pipeline, self._batch.sink))
-        if told is not None and told.split(" ")[0] == self._batch.query:
-            _, number, snapshot = told.split(" ")
+        marker = self._table.properties().get(property_name(self._batch.pipeline, self._batch.sink))
+        if marker is not None and marker.split(" ")[0] == self._batch.query:
+            _, number, snapshot = marker.split(" ")
             gone = self._table.snapshot(int(snapshot)) is None
             if gone or ancestors.have(int(snapshot)):
                 return snapshot if int(number) >= self._batch.number else None

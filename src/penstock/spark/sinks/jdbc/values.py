@@ -85,11 +85,11 @@ def _groups(lines: Iterable[str], full: Callable[[int, int], bool]) -> Iterator[
 
 
 def _copied(field: StructField, remove_nul: bool) -> Column:
-    kind = field.dataType
-    if isinstance(kind, BinaryType):
+    data_type = field.dataType
+    if isinstance(data_type, BinaryType):
         return F.concat(F.lit("\\\\x"), F.hex(_column(field)))
     text = _text(field, remove_nul)
-    if not isinstance(kind, (*_TEXTS, *NESTED)):
+    if not isinstance(data_type, (*_TEXTS, *NESTED)):
         return text
     for plain, escaped in (("\\", "\\\\"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
         text = F.replace(text, F.lit(plain), F.lit(escaped))
@@ -102,36 +102,36 @@ def _quoted(field: StructField) -> Column:
 
 
 def _literal(field: StructField, remove_nul: bool, double_backslashes: bool) -> Column:
-    kind = field.dataType
-    if isinstance(kind, BinaryType):
+    data_type = field.dataType
+    if isinstance(data_type, BinaryType):
         literal = F.concat(F.lit("FROM_HEX('"), F.hex(_column(field)), F.lit("')"))
         return F.coalesce(literal, F.lit("NULL"))
     text = F.replace(_text(field, remove_nul), F.lit("'"), F.lit("''"))
     if double_backslashes:
         text = F.replace(text, F.lit("\\"), F.lit("\\\\"))
-    before, after = ("JSON_PARSE('", "')") if isinstance(kind, NESTED) else ("'", "'")
+    before, after = ("JSON_PARSE('", "')") if isinstance(data_type, NESTED) else ("'", "'")
     return F.coalesce(F.concat(F.lit(before), text, F.lit(after)), F.lit("NULL"))
 
 
 def _text(field: StructField, remove_nul: bool) -> Column:
     """Return the value as the database reads it; null for null."""
-    kind, column = field.dataType, _column(field)
-    if isinstance(kind, NullType):
+    data_type, column = field.dataType, _column(field)
+    if isinstance(data_type, NullType):
         return F.lit(None).cast("string")
-    if isinstance(kind, NESTED):
+    if isinstance(data_type, NESTED):
         text = F.to_json(column, _JSON)
         return F.regexp_replace(text, _NUL_IN_JSON, "$1") if remove_nul else text
     text = column.cast("string")
-    if isinstance(kind, _TEXTS):
+    if isinstance(data_type, _TEXTS):
         return F.replace(text, F.lit("\0"), F.lit("")) if remove_nul else text
-    return _moment(text, kind)
+    return _moment(text, data_type)
 
 
-def _moment(text: Column, kind: DataType) -> Column:
+def _moment(text: Column, data_type: DataType) -> Column:
     """Return ``text`` with the zone of a timestamp; Spark writes years of more than four digits with a plus."""
-    if isinstance(kind, DateType | TimestampType | TimestampNTZType):
+    if isinstance(data_type, DateType | TimestampType | TimestampNTZType):
         text = F.regexp_replace(text, r"^\+", "")
-    return F.concat(text, F.lit("+00")) if isinstance(kind, TimestampType) else text
+    return F.concat(text, F.lit("+00")) if isinstance(data_type, TimestampType) else text
 
 
 def _column(field: StructField) -> Column:

@@ -167,10 +167,10 @@ def kafka_errors(where: str) -> Iterator[None]:
         raise
     except Exception as error:
         text = str(error)
-        for pattern, kind, what, remedy in _PATTERNS:
+        for pattern, error_class, what, remedy in _PATTERNS:
             if re.search(pattern, text):
                 line = next((each.strip() for each in text.splitlines() if re.search(pattern, each)), "")
-                raise kind(f"{where} {what}: {line[:300].rstrip('.')}.", remedy=remedy) from error
+                raise error_class(f"{where} {what}: {line[:300].rstrip('.')}.", remedy=remedy) from error
         causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
         cause = (causes or [line for line in text.splitlines() if line.strip()] or [type(error).__name__])[
             -1 if causes else 0

@@ -109,13 +109,13 @@ def kinesis_options(options: Options) -> KinesisOptions:
     )
 
 
-def plain_options(given: Mapping[str, str]) -> KinesisOptions:
+def plain_options(options_of_source: Mapping[str, str]) -> KinesisOptions:
     """Return the options of ``spark.readStream``, whose names Spark may have in lower case.
 
     Raises :class:`InvalidInput` for missing, unknown or wrong ones.
     """
     names = {name.lower(): name for name in OPTION_NAMES}
-    spelled = {names.get(name.lower(), name): value for name, value in given.items()}
+    spelled = {names.get(name.lower(), name): value for name, value in options_of_source.items()}
     for name in spelled:
         if name not in OPTION_NAMES:
             near = difflib.get_close_matches(name, OPTION_NAMES, n=1)

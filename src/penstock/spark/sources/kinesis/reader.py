@@ -39,9 +39,9 @@ Offset = dict[str, dict[str, Any]]
 class KinesisReader(DataSourceStreamReader):
     """Lives in Spark's planner for as long as the query runs; tasks get a :class:`.tasks.PartitionReader` instead."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = dict(given)
-        self._options: KinesisOptions = plain_options(given)
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._given = dict(options)
+        self._options: KinesisOptions = plain_options(options)
         self._client: Any = None
         self._consumer: str | None = None
         self._feeds: dict[str, ShardFeed] = {}

@@ -77,7 +77,9 @@ class KinesisStream:
         parts = F.concat_ws("/", "sequenceNumber", F.lpad(index.cast("string"), 6, "0"))
         sequence = F.when(index.isNull(), F.col("sequenceNumber")).otherwise(parts)
         kinds = RECORD_COLUMNS.items()
-        return records.select(*(columns[name].cast(kind).alias(name) for name, kind in kinds), sequence.alias("sequence"))
+        return records.select(
+            *(columns[name].cast(type_name).alias(name) for name, type_name in kinds), sequence.alias("sequence")
+        )
 
     def open_lag(self, spark: SparkSession) -> LagMeter:  # noqa: ARG002 - the port's
         """See :class:`~penstock.spark.sources.port.MeasuresLag`."""

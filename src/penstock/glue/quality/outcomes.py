@@ -11,7 +11,7 @@ from typing import Literal
 
 from penstock.glue.quality.rulesets import COMPARISONS, Call, Condition, Expression, Number, Operand, Operation, Rule
 
-__all__ = ["NoHistory", "Outcome", "combined", "evaluated_text", "failed", "fixed", "holds", "judged", "shown"]
+__all__ = ["NoHistory", "Outcome", "combined", "evaluated_text", "failed", "holds", "outcome_of", "shown", "with_numbers"]
 
 Last = Callable[[int], Sequence[float]]
 """Returns the newest values of a rule's metric, as many as are asked for at most."""
@@ -43,7 +43,7 @@ def failed(rule: Rule, reason: str) -> Outcome:
     return Outcome(rule=rule.text, passed=False, reason=reason, evaluated=rule.text)
 
 
-def judged(rule: Rule, value: float, metrics: Mapping[str, float], condition: Condition | None = None) -> Outcome:
+def outcome_of(rule: Rule, value: float, metrics: Mapping[str, float], condition: Condition | None = None) -> Outcome:
     """Return the outcome of a rule whose metric has ``value``; ``condition`` instead of the rule's own."""
     used = condition or rule.condition
     assert used is not None
@@ -77,14 +77,14 @@ def holds(condition: Condition, value: float) -> bool:
     return result is not condition.negated
 
 
-def fixed(condition: Condition, last: Last) -> Condition:
+def with_numbers(condition: Condition, last: Last) -> Condition:
     """Return the condition with numbers instead of expressions. Raises :class:`NoHistory`, ``ValueError``."""
     if not condition.is_dynamic:
         return condition
-    return Condition(condition.operator, tuple(_fixed(each, last) for each in condition.operands), condition.negated)
+    return Condition(condition.operator, tuple(_with_number(each, last) for each in condition.operands), condition.negated)
 
 
-def _fixed(operand: Operand, last: Last) -> Operand:
+def _with_number(operand: Operand, last: Last) -> Operand:
     return Number(_number(operand, last)) if isinstance(operand, Call | Operation) else operand
 
 

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from penstock.glue.quality.judging import NoHistory, Outcome, combined, evaluated_text, fixed, holds, judged, shown
+from penstock.glue.quality.outcomes import (
+    NoHistory,
+    Outcome,
+    combined,
+    evaluated_text,
+    holds,
+    outcome_of,
+    shown,
+    with_numbers,
+)
 from penstock.glue.quality.parsing import parse
 from penstock.glue.quality.rulesets import Condition, Number, Rule
 
@@ -43,10 +52,10 @@ def test_numbers_fulfil_conditions(text: str, fulfil: Sequence[float], others: S
 
 
 def test_a_failure_has_deequs_words() -> None:
-    failed = judged(rule('Completeness "a" > 0.9'), 0.75, {"Column.a.Completeness": 0.75})
+    failed = outcome_of(rule('Completeness "a" > 0.9'), 0.75, {"Column.a.Completeness": 0.75})
     assert (failed.status, failed.reason) == ("Failed", "Value: 0.75 does not meet the constraint requirement!")
-    assert judged(rule("RowCount > 5"), 3, {}).reason == "Value: 3 does not meet the constraint requirement!"
-    assert judged(rule("RowCount > 5"), 6, {}).reason is None
+    assert outcome_of(rule("RowCount > 5"), 3, {}).reason == "Value: 3 does not meet the constraint requirement!"
+    assert outcome_of(rule("RowCount > 5"), 6, {}).reason is None
 
 
 @pytest.mark.parametrize(
@@ -90,7 +99,7 @@ def test_composites_have_the_reasons_and_metrics_of_all() -> None:
 )
 def test_earlier_values_make_numbers(text: str, number: float) -> None:
     history = [5.0, 4.0, 3.0]
-    assert fixed(condition(text), lambda count: history[:count]).operands == (Number(number),)
+    assert with_numbers(condition(text), lambda count: history[:count]).operands == (Number(number),)
 
 
 @pytest.mark.parametrize(
@@ -98,17 +107,17 @@ def test_earlier_values_make_numbers(text: str, number: float) -> None:
 )
 def test_expressions_that_cannot_be_are_errors(text: str) -> None:
     with pytest.raises(ValueError, match=r"last\(\)|earlier values|divides by zero"):
-        fixed(condition(text), lambda _: [1.0, 2.0])
+        with_numbers(condition(text), lambda _: [1.0, 2.0])
 
 
 def test_without_earlier_values_there_is_no_number() -> None:
     for text in ("> avg(last(3))", "> index(last(3), 2)"):
         with pytest.raises(NoHistory):
-            fixed(condition(text), lambda _: [])
+            with_numbers(condition(text), lambda _: [])
 
 
 def test_a_dynamic_rule_is_evaluated_with_its_numbers() -> None:
     found = rule('RowCount between 0.5 * avg(last(2)) and 10 where "a > 1"')
     assert found.condition is not None
-    known = fixed(found.condition, lambda _: [4.0, 6.0])
+    known = with_numbers(found.condition, lambda _: [4.0, 6.0])
     assert evaluated_text(found, known) == 'RowCount between 2.5 and 10.0 where "a > 1"'
