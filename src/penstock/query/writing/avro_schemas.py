@@ -1,66 +1,37 @@
 """Avro's schema of Hive columns, each of which may be null, and values as fastavro writes them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import fastavro
 
 from penstock.sql.errors import StatementError
-from penstock.types.model import LakeType, Struct
+from penstock.types.avro import record
+from penstock.types.model import LakeType, Struct, TypeMissing
 
 __all__ = ["avro_schema", "avro_value"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SIMPLE: dict[str, Any] = {
-    "boolean": "boolean",
-    "tinyint": "int",
-    "smallint": "int",
-    "int": "int",
-    "bigint": "long",
-    "float": "float",
-    "double": "double",
-    "string": "string",
-    "varchar": "string",
-    "char": "string",
-    "binary": "bytes",
-    "date": {"type": "int", "logicalType": "date"},
-    "timestamp": {"type": "long", "logicalType": "timestamp-micros"},
-    "timestamptz": {"type": "long", "logicalType": "timestamp-micros"},
-    "void": "null",
-}
 
 
 def avro_schema(columns: Sequence[tuple[str, LakeType]]) -> Any:
     """Return the parsed schema. Raises :class:`StatementError` for a column that Avro cannot have."""
-    return fastavro.parse_schema(_record("row", columns))
+    for column, kind in columns:
+        for name in (column, *_names(kind)):
+            if not _NAME.fullmatch(name):
+                raise StatementError("NOT_SUPPORTED", f"'{name}' is not a name that Avro has.", remedy="Rename the column.")
+    try:
+        return fastavro.parse_schema(record("row", columns))
+    except TypeMissing as error:
+        raise StatementError("NOT_SUPPORTED", error.message, remedy=error.remedy) from None
 
 
-def _record(name: str, columns: Sequence[tuple[str, LakeType]]) -> Any:
-    fields = []
-    for column, type_ in columns:
-        if not _NAME.fullmatch(column):
-            raise StatementError("NOT_SUPPORTED", f"'{column}' is not a name that Avro has.", remedy="Rename the column.")
-        fields.append({"name": column, "type": _nullable(_type(f"{name}_{column}", type_)), "default": None})
-    return {"type": "record", "name": name, "fields": fields}
-
-
-def _nullable(type_: Any) -> Any:
-    return type_ if type_ == "null" else ["null", type_]
-
-
-def _type(name: str, type_: LakeType) -> Any:
-    if type_.name == "array":
-        return {"type": "array", "items": _nullable(_type(f"{name}_item", type_.inner[0]))}
-    if type_.name == "map":
-        if type_.inner[0].name not in {"string", "varchar", "char"}:
-            raise StatementError("NOT_SUPPORTED", "Avro's maps have texts as keys.", remedy="CAST the keys to varchar.")
-        return {"type": "map", "values": _nullable(_type(f"{name}_value", type_.inner[1]))}
-    if isinstance(type_, Struct):
-        return _record(name, [(field.name, field.type) for field in type_.fields])
-    if type_.name == "decimal":
-        return {"type": "bytes", "logicalType": "decimal", "precision": type_.numbers[0], "scale": type_.numbers[1]}
-    return _SIMPLE[type_.name]
+def _names(kind: LakeType) -> Iterator[str]:
+    if isinstance(kind, Struct):
+        yield from (field.name for field in kind)
+    for inner in kind.inner:
+        yield from _names(inner)
 
 
 def avro_value(type_: LakeType) -> Callable[[Any], Any]:

@@ -24,25 +24,10 @@ from penstock.schema.avro.model import (
 )
 from penstock.schema.columns import HiveColumn, check_depth, hive_column
 from penstock.schema.errors import NoColumns
-from penstock.types.model import MAX_DEPTH, MAX_PRECISION, STRING, VOID, Array, Field, LakeType, Map, Scalar, Struct, decimal
+from penstock.types.avro import of_branches, of_primitive
+from penstock.types.model import MAX_DEPTH, MAX_PRECISION, STRING, Array, Field, LakeType, Map, Scalar, Struct, decimal
 
 __all__ = ["columns"]
-
-_PLAIN: dict[str, LakeType] = {
-    "null": VOID,
-    "boolean": Scalar("boolean"),
-    "int": Scalar("int"),
-    "long": Scalar("bigint"),
-    "float": Scalar("float"),
-    "double": Scalar("double"),
-    "bytes": Scalar("binary"),
-    "string": STRING,
-}
-_LOGICAL = {
-    ("int", "date"): Scalar("date"),
-    **{("long", f"{zone}timestamp-{unit}"): Scalar("timestamp") for zone in ("", "local-") for unit in ("millis", "micros")},
-}
-_WIDER = (({"int", "long"}, Scalar("bigint")), ({"float", "double"}, Scalar("double")))
 
 
 def columns(tree: AvroSchema) -> tuple[HiveColumn, ...]:
@@ -70,8 +55,7 @@ class _LakeTypes(Fold[LakeType]):
     max_depth = MAX_DEPTH
 
     def primitive(self, kind: PrimitiveType) -> LakeType:
-        plain = _LOGICAL.get((kind.name, logical_type(kind) or ""), _PLAIN[kind.name])
-        return _decimal(kind) or plain
+        return _decimal(kind) or of_primitive(kind.name, logical_type(kind))
 
     def fixed(self, kind: FixedType) -> LakeType:
         return _decimal(kind) or Scalar("binary")
@@ -86,12 +70,8 @@ class _LakeTypes(Fold[LakeType]):
         return Map(STRING, values)
 
     def union(self, kind: UnionType, branches: Sequence[LakeType]) -> LakeType:
-        known = [(branch, made) for branch, made in zip(kind.branches, branches, strict=True) if not _is_null(branch)]
-        if len(known) < 2:
-            return known[0][1] if known else VOID
-        names = {branch.name if isinstance(branch, PrimitiveType) else "" for branch, _ in known}
-        wider = next((wider for both, wider in _WIDER if names == both), None)
-        return wider or Struct(tuple(Field(f"member{index}", made) for index, (_, made) in enumerate(known)))
+        pairs = zip(kind.branches, branches, strict=True)
+        return of_branches([(_primitive_name(branch), made) for branch, made in pairs if _primitive_name(branch) != "null"])
 
     def record(self, kind: RecordType, fields: Sequence[LakeType]) -> LakeType:
         if not fields and self.path:
@@ -109,8 +89,8 @@ class _LakeTypes(Fold[LakeType]):
         raise AssertionError
 
 
-def _is_null(kind: AvroType) -> bool:
-    return isinstance(kind, PrimitiveType) and kind.name == "null"
+def _primitive_name(kind: AvroType) -> str:
+    return kind.name if isinstance(kind, PrimitiveType) else ""
 
 
 def _decimal(kind: PrimitiveType | FixedType) -> LakeType | None:
