@@ -18,7 +18,7 @@ from penstock.bounded_json import read_json
 from penstock.errors import DataProblem
 from penstock.types.hive import stored
 from penstock.types.model import TypeMissing
-from penstock.types.spark_json import of_json
+from penstock.types.spark import of_json
 
 __all__ = ["DeltaDamaged", "DeltaRefused", "DeltaState", "read_log"]
 

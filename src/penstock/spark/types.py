@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 )
 
 from penstock.errors import DataProblem
-from penstock.spark.quoting import quoted
+from penstock.types import spark
 from penstock.types.hive import TypeUnreadable, parse, render, stored
 from penstock.types.model import Array, Field, LakeType, Map, Scalar, Struct, TypeMissing, scalar_of
 
@@ -70,7 +70,7 @@ def hive_type(kind: DataType) -> str:
 
     A timestamp without a zone is ``timestamp`` there, too. What the lake has no type for has Spark's own name.
     """
-    return stored(_lake_type(kind, lambda other: Scalar(other.simpleString())))
+    return stored(_lake_type(kind, _named))
 
 
 def spark_columns(columns: Mapping[str, str]) -> StructType:
@@ -94,17 +94,7 @@ def spark_type(kind: LakeType | str) -> DataType:
 
 def ddl(kind: DataType) -> str:
     """Return the type as Spark SQL writes it, with all names of fields quoted; every field can be null."""
-    match kind:
-        case StructType():
-            return f"STRUCT<{', '.join(f'{quoted(field.name)}: {ddl(field.dataType)}' for field in kind.fields)}>"
-        case ArrayType():
-            return f"ARRAY<{ddl(kind.elementType)}>"
-        case MapType():
-            return f"MAP<{ddl(kind.keyType)}, {ddl(kind.valueType)}>"
-        case StringType():
-            return "STRING"
-        case _:
-            return kind.simpleString().upper()
+    return spark.ddl(_lake_type(kind, _named))
 
 
 def _spark_type(kind: LakeType) -> DataType:
@@ -139,6 +129,10 @@ def _lake_type(kind: DataType, missing: Callable[[DataType], Scalar]) -> LakeTyp
             return Scalar("varchar" if isinstance(kind, VarcharType) else "char", (kind.length,))
     name = _NAMES.get(type(kind))
     return missing(kind) if name is None else Scalar(name)
+
+
+def _named(kind: DataType) -> Scalar:
+    return Scalar(kind.simpleString())
 
 
 def _missing(kind: DataType) -> Scalar:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from penstock.types import dynamodb, postgresql
+from penstock.types import avro, dynamodb, postgresql
 from penstock.types.hive import parse, render, stored
 from penstock.types.model import LakeType, Scalar, TypeMissing
-from penstock.types.spark_json import of_json
+from penstock.types.spark import ddl, of_json
 
 # The lake's type, that of a new column in PostgreSQL and in Redshift, DynamoDB's code.
 SCALARS = {
@@ -140,3 +140,50 @@ def test_sparks_json_names_types_whose_texts_are_read(kind: Any, text: str) -> N
 def test_what_is_no_type_in_sparks_json_is_refused(kind: Any) -> None:
     with pytest.raises(TypeMissing):
         of_json(kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("bigint", "BIGINT"),
+        ("decimal(10,2)", "DECIMAL(10,2)"),
+        ("timestamptz", "TIMESTAMP"),
+        ("timestamp_ntz", "TIMESTAMP_NTZ"),
+        ("varchar(3)", "VARCHAR(3)"),
+        ("uuid", "STRING"),
+        ("map<string,array<void>>", "MAP<STRING, ARRAY<VOID>>"),
+        ("struct<`a:b`:int,`c``d`:struct<e f:date>>", "STRUCT<`a:b`: INT, `c``d`: STRUCT<`e f`: DATE>>"),
+    ],
+)
+def test_spark_sql_reads_a_types_text(text: str, words: str) -> None:
+    assert ddl(parse(text)) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("tinyint", ["null", "int"]),
+        ("bigint", ["null", "long"]),
+        ("void", "null"),
+        ("char(3)", ["null", "string"]),
+        ("timestamp", ["null", {"type": "long", "logicalType": "timestamp-micros"}]),
+        ("timestamp_ntz", ["null", {"type": "long", "logicalType": "local-timestamp-micros"}]),
+        ("decimal(9,2)", ["null", {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}]),
+        ("map<varchar(3),void>", ["null", {"type": "map", "values": "null"}]),
+    ],
+)
+def test_avro_has_a_type_that_may_be_null(text: str, kind: Any) -> None:
+    assert avro.record("row", [("c", parse(text))])["fields"] == [{"name": "c", "type": kind, "default": None}]
+
+
+def test_avro_refuses_keys_that_are_no_texts_and_types_that_it_lacks() -> None:
+    for text in ("map<int,int>", "variant"):
+        with pytest.raises(TypeMissing):
+            avro.record("row", [("c", parse(text))])
+
+
+def test_records_inside_have_names_of_their_own() -> None:
+    kind = parse("array<struct<a:struct<b:int>>>")
+    ((_, items), *_) = (avro.record("row", [("c", kind)])["fields"][0]["type"],)
+    outer = items["items"][1]
+    assert (outer["name"], outer["fields"][0]["type"][1]["name"]) == ("row_c_item", "row_c_item_a")

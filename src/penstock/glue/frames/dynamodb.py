@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as s
 
-from penstock.glue.schemas.choices import choice_column
+from penstock.glue.schemas.choices import choice_column, glue_type
 
 __all__ = ["plain_items", "simplified", "unnested_items"]
 
@@ -77,19 +77,13 @@ def _one_of(values: dict[str, Column], kind: s.StructType, *, binary: bool) -> C
     """Return the value of an attribute that has several codes in different items: a choice if their types differ."""
     members: dict[str, list[Column]] = {}
     for code, column in values.items():
-        members.setdefault("binary" if binary and code == "B" else _name(code, kind[code].dataType), []).append(column)
+        name = "binary" if binary and code == "B" else glue_type(kind[code].dataType).typeName()
+        members.setdefault(name, []).append(column)
     columns = {
         name: candidates[0] if len(candidates) == 1 else F.coalesce(*candidates) for name, candidates in members.items()
     }
     return next(iter(columns.values())) if len(columns) == 1 else choice_column(columns)
 
-
-def _name(code: str, kind: s.DataType) -> str:
-    """Return what a choice calls the values of a code."""
-    return kind.typeName() if code == "N" else _NAMES.get(code, kind.typeName())
-
-
-_NAMES = {"S": "string", "B": "string", "BOOL": "boolean", "M": "struct", "L": "array"}
 
 _DECODED: Mapping[str, Callable[[Column], Column]] = {
     "B": F.unbase64,

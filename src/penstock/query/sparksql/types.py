@@ -3,38 +3,41 @@
 from sqlglot import exp
 
 from penstock.sql.trino_types import Type
+from penstock.types.model import Array, Field, LakeType, Map, Scalar, Struct
+from penstock.types.spark import ddl
+from penstock.types.trino import lake_scalar
 
 __all__ = ["cast_to", "spark_type"]
 
-_NAMES = {
-    "boolean": "BOOLEAN",
-    "tinyint": "TINYINT",
-    "smallint": "SMALLINT",
-    "integer": "INT",
-    "bigint": "BIGINT",
-    "real": "FLOAT",
-    "double": "DOUBLE",
-    "varchar": "STRING",
-    "varbinary": "BINARY",
-    "date": "DATE",
-    # Spark's TIMESTAMP is an instant; Trino's has no time zone.
-    "timestamp": "TIMESTAMP_NTZ",
-}
+_SCALARS = frozenset(
+    {
+        *("boolean", "tinyint", "smallint", "integer", "bigint", "real", "double", "decimal"),
+        *("varchar", "varbinary", "date"),
+    }
+)
+"""Trino's types whose values Spark has, too, under the lake's names."""
 
 
 def spark_type(type_: Type) -> str | None:
     """Return Spark's type for Trino's, None if it has none of the same values or a type inside it is not known."""
-    if type_.name == "decimal":
-        return f"DECIMAL({type_.numbers[0]},{type_.numbers[1]})"
-    if not type_.inner:
-        return _NAMES.get(type_.name)
-    inner = [spark_type(each) if each is not None else None for each in type_.inner]
-    if None in inner or (type_.name == "row" and None in type_.fields):
+    kind = _lake_type(type_)
+    return None if kind is None else ddl(kind)
+
+
+def _lake_type(type_: Type | None) -> LakeType | None:
+    if type_ is None:
+        return None
+    if type_.name == "timestamp":
+        return Scalar("timestamp_ntz")  # Spark's TIMESTAMP is an instant; Trino's has no time zone
+    if type_.name in _SCALARS:
+        return lake_scalar(type_.name, type_.numbers if type_.name == "decimal" else ())
+    known = [kind for kind in map(_lake_type, type_.inner) if kind is not None]
+    if type_.name not in {"row", "array", "map"} or not known or len(known) < len(type_.inner):
         return None
     if type_.name == "row":
-        fields = (f"`{str(name).replace('`', '``')}`: {each}" for name, each in zip(type_.fields, inner, strict=True))
-        return f"STRUCT<{', '.join(fields)}>"
-    return f"{type_.name.upper()}<{', '.join(map(str, inner))}>"
+        fields = [Field(name, kind) for name, kind in zip(type_.fields, known, strict=True) if name is not None]
+        return Struct(tuple(fields)) if len(fields) == len(known) else None
+    return Array(*known) if type_.name == "array" else Map(*known)
 
 
 def cast_to(value: exp.Expr, spark: str) -> exp.Expr:

@@ -17,6 +17,8 @@ from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Manifest
 from penstock.pipelines.model import Pipeline
 from penstock.spark.metrics import BatchMetrics
+from penstock.types import arrow
+from penstock.types.hive import render
 
 __all__ = ["COLUMNS", "PARTITION_KEYS", "AccountsTable"]
 
@@ -48,13 +50,8 @@ _SCHEMA = pa.schema(
     ]
 )
 
-_HIVE = {pa.string(): "string", pa.int64(): "bigint", pa.int32(): "int", pa.timestamp("us", tz="UTC"): "timestamp"}
-
 COLUMNS: Mapping[str, str] = {
-    **{
-        field.name: _HIVE.get(field.type) or ("map<string,bigint>" if field.type == _COUNTS else "map<string,double>")
-        for field in _SCHEMA
-    },
+    **{field.name: render(arrow.in_hive_table(arrow.parse(field.type))) for field in _SCHEMA},
     "date": "string",
 }
 """Names and Hive types; ``date`` is the day (UTC) on which the batch was accounted for."""

@@ -1,6 +1,7 @@
-"""Spark's schemas as JSON, as Delta's log and Spark's own parameters of tables have them.
+"""Texts of Spark's types: in its SQL, and in JSON, as Delta's log has them.
 
-Source: Delta transaction log protocol, "Schema Serialization Format".
+Sources: Spark SQL reference, "Data Types"; Delta transaction log protocol, "Schema Serialization Format". Spark's own
+objects are the lake's types in :mod:`penstock.spark.types`.
 """
 
 import re
@@ -8,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.types.hive import TypeUnreadable, parse
-from penstock.types.model import Array, Field, LakeType, Map, Scalar, Struct, TypeMissing
+from penstock.types.model import Array, Field, LakeType, Map, Scalar, Struct, TypeMissing, fold
 
-__all__ = ["of_json"]
+__all__ = ["ddl", "of_json"]
 
 _NAMES: Mapping[str, str] = {
     "string": "string",
@@ -26,7 +27,25 @@ _NAMES: Mapping[str, str] = {
     "timestamp": "timestamp",
     "timestamp_ntz": "timestamp_ntz",
 }
+_WORDS: Mapping[str, str] = {"timestamptz": "timestamp", "uuid": "string"}
+"""What Spark SQL has under another name than the lake."""
+
 _DECIMAL = re.compile(r"decimal\(\d+,-?\d+\)")
+
+
+def ddl(kind: LakeType) -> str:
+    """Return the type as Spark SQL writes it, with all names of fields quoted; every field can be null."""
+    return fold(kind, scalar=_word, array="ARRAY<{}>".format, mapping="MAP<{}, {}>".format, struct=_struct)
+
+
+def _word(kind: Scalar) -> str:
+    numbers = f"({','.join(map(str, kind.numbers))})" if kind.numbers and not kind.name.startswith("timestamp") else ""
+    return f"{_WORDS.get(kind.name, kind.name)}{numbers}".upper()
+
+
+def _struct(kind: Struct, types: tuple[str, ...]) -> str:
+    names = (field.name.replace("`", "``") for field in kind)
+    return f"STRUCT<{', '.join(f'`{name}`: {text}' for name, text in zip(names, types, strict=True))}>"
 
 
 def of_json(kind: Any) -> LakeType:
