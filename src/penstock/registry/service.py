@@ -14,10 +14,9 @@ from penstock.registry.model import AVAILABLE, RegistryLimits, SchemaKey, Versio
 from penstock.registry.policies.resources import ResourcePolicies
 from penstock.registry.policies.scopes import ScopeConfigs
 from penstock.registry.registries import Registries
-from penstock.registry.resources import Resources
+from penstock.registry.resources import Resources, Tags
 from penstock.registry.schemas import Schemas
 from penstock.registry.store import RegistryStore
-from penstock.registry.tags import Tags
 from penstock.registry.versions.definitions import Definitions
 from penstock.registry.versions.deletion import Deletions
 from penstock.registry.versions.difference import syntax_diff

@@ -26,8 +26,7 @@ from penstock.api.limits import Limits
 from penstock.errors import AccessDenied, PenstockError
 from penstock.server.auditing import open_audit
 from penstock.server.iceberg import build_iceberg
-from penstock.server.observe import AccessLog, Metrics
-from penstock.server.registry_metrics import registry_metrics
+from penstock.server.observe import AccessLog, Metrics, registry_metrics
 from penstock.server.run_requests import RUN_PATH, run_routes
 from penstock.server.wiring import Services, wire
 from penstock.settings.server import ServerSettings

@@ -7,7 +7,7 @@ prometheus_client is first imported, so the parent process sets it before it sta
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from penstock.api.observer import CompletedRequest
 
-__all__ = ["AccessLog", "Metrics"]
+__all__ = ["AccessLog", "Metrics", "registry_metrics"]
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 _FLUSH_LINES = 100
@@ -141,3 +141,30 @@ class Metrics:
         everyone = CollectorRegistry()
         multiprocess.MultiProcessCollector(everyone, path=str(self._folder))  # type: ignore[no-untyped-call]
         return everyone
+
+
+_FORMATS = {"AVRO": "avro", "JSON": "json", "PROTOBUF": "protobuf"}
+
+
+def registry_metrics(versions: Mapping[tuple[str, bool], int], *, succeeded: float, failed: float) -> bytes:
+    """Return the lines for Prometheus.
+
+    ``versions`` are counts by format and whether they are soft-deleted, ``succeeded`` and ``failed`` requests answered.
+    """
+    made = {each: sum(count for (known, _), count in versions.items() if known == each) for each in _FORMATS}
+    gone = {each: versions.get((each, True), 0) for each in _FORMATS}
+    values: dict[str, tuple[str, float]] = {
+        "registered_count": ("Schema versions registered, soft-deleted ones included.", sum(made.values())),
+        "deleted_count": ("Schema versions that are soft-deleted.", sum(gone.values())),
+        "api_success_count": ("Requests of the registry's API that were answered.", succeeded),
+        "api_failure_count": ("Requests of the registry's API that were refused or failed.", failed),
+        "master_slave_role": ("1: each server takes writes.", 1),
+    }
+    for data_format, name in _FORMATS.items():
+        values[f"{name}_schemas_created"] = (f"{data_format} versions registered.", made[data_format])
+        values[f"{name}_schemas_deleted"] = (f"{data_format} versions that are soft-deleted.", gone[data_format])
+    lines = []
+    for name, (text, value) in values.items():
+        full = f"kafka_schema_registry_{name}"
+        lines += [f"# HELP {full} {text}", f"# TYPE {full} gauge", f"{full} {value:g}"]
+    return ("\n".join(lines) + "\n").encode()

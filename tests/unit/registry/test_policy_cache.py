@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from penstock.registry.model import ResourcePolicy
-from penstock.registry.policies.cache import CATALOG, PolicyCache
+from penstock.registry.policies.resources import CATALOG, PolicyCache
 from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.testing.sqlite import new_database
 

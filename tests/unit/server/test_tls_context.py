@@ -11,7 +11,7 @@ import pytest
 from cryptography import x509
 
 from penstock.errors import EnvironmentProblem
-from penstock.server.http import loop
+from penstock.server.http import serving
 from penstock.server.http.tls import ReloadingContext, server_context
 from penstock.settings.tls import TlsFiles
 from penstock.testing.certificates import TestAuthority
@@ -178,7 +178,7 @@ def test_files_that_do_not_work_are_named(
 
 
 def test_a_handshake_that_does_not_come_is_given_up(authority: TestAuthority, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "HANDSHAKE_SECONDS", 0.1)
+    monkeypatch.setattr(serving, "HANDSHAKE_SECONDS", 0.1)
     certificate, key = authority.issue("server")
 
     async def run() -> bytes:
@@ -191,5 +191,5 @@ def test_a_handshake_that_does_not_come_is_given_up(authority: TestAuthority, mo
             writer.close()
             listener.close()
 
-    with asyncio.Runner(loop_factory=loop.ServerLoop) as runner:
+    with asyncio.Runner(loop_factory=serving.ServerLoop) as runner:
         assert runner.run(asyncio.wait_for(run(), 30)) == b""

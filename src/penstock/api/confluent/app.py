@@ -15,7 +15,7 @@ from penstock.access.authenticate import Caller, KeyCache
 from penstock.access.context_keys import Origin
 from penstock.api.access_checker import AccessChecker
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, read_body
-from penstock.api.confluent import policies, schemas, subjects
+from penstock.api.confluent import configs, schemas, subjects
 from penstock.api.confluent.auth import BasicLogin, check_private
 from penstock.api.confluent.authorize import UNRESTRICTED, Permissions
 from penstock.api.confluent.errors import NotAcceptable, Rendered, Unauthenticated, code_of, render
@@ -114,7 +114,7 @@ class _RegistryApi:
         routes = [
             *schemas.routes(SubjectIds(service), shapes),
             *subjects.routes(under, SubjectRegistration(service, under), shapes),
-            *policies.routes(under.configs),
+            *configs.routes(under.configs),
         ]
         return cls(router=Router(routes), permissions=permissions)
 

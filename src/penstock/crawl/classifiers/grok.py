@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from penstock.catalog.model import Column
 from penstock.crawl.classifiers.grok_patterns import BUILT_IN
-from penstock.crawl.formats.port import FileFormat, Recognized
-from penstock.crawl.formats.sample import Sample
+from penstock.crawl.formats.sample import FileFormat, Recognized, Sample
 from penstock.errors import InvalidInput
 from penstock.types import hive
 from penstock.wildcards import linear_matcher

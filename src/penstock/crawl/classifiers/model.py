@@ -9,8 +9,7 @@ from penstock.crawl.classifiers.grok import Grok
 from penstock.crawl.classifiers.xml_rows import xml_rows
 from penstock.crawl.formats.delimited import CsvRules, delimited
 from penstock.crawl.formats.json_records import check_path, json_records
-from penstock.crawl.formats.port import Recognized
-from penstock.crawl.formats.sample import Sample
+from penstock.crawl.formats.sample import Recognized, Sample
 from penstock.errors import DataProblem, InvalidInput
 from penstock.statements.resources import AccountResource
 from penstock.types import hive

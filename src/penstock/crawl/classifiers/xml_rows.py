@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.etree.ElementTree import ParseError, XMLParser
 
-from penstock.crawl.formats.port import FileFormat, Recognized
-from penstock.crawl.formats.sample import Sample
+from penstock.crawl.formats.sample import FileFormat, Recognized, Sample
 from penstock.crawl.formats.shapes import columns_of, members_of, merged
 from penstock.errors import DataProblem
 from penstock.types.model import VOID, LakeType

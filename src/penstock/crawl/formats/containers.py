@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Column
-from penstock.crawl.formats.port import PARQUET, FileFormat, Recognized
+from penstock.crawl.formats.sample import PARQUET, FileFormat, Recognized
 from penstock.crawl.types import hive_type
 from penstock.errors import DataProblem, PenstockError
 from penstock.lake.avro_blocks import AvroBlocks, AvroFileError

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from penstock.catalog.model import Column
-from penstock.crawl.formats.port import FileFormat, Recognized
-from penstock.crawl.formats.sample import Sample
+from penstock.crawl.formats.sample import FileFormat, Recognized, Sample
 from penstock.errors import DataProblem
 
 __all__ = ["CsvRules", "delimited"]

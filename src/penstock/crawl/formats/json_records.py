@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.crawl.formats.port import FileFormat, Recognized
-from penstock.crawl.formats.sample import Sample
+from penstock.crawl.formats.sample import FileFormat, Recognized, Sample
 from penstock.crawl.formats.shapes import columns_of, members_of, merged
 from penstock.errors import DataProblem
 from penstock.types.model import VOID, LakeType

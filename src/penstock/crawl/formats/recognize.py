@@ -6,8 +6,7 @@ from pathlib import Path
 from penstock.crawl.formats.containers import container
 from penstock.crawl.formats.delimited import delimited
 from penstock.crawl.formats.json_records import json_records
-from penstock.crawl.formats.port import Recognized
-from penstock.crawl.formats.sample import Sample, read_sample
+from penstock.crawl.formats.sample import Recognized, Sample, read_sample
 from penstock.errors import DataProblem
 
 __all__ = ["recognize"]

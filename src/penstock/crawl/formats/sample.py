@@ -1,12 +1,15 @@
 """The beginning of a file, decompressed: as much as a classifier may read of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from penstock.catalog.model import Column
+from penstock.crawl.model import PARQUET, FileFormat
 from penstock.errors import DataProblem
 from penstock.lake.packed import BROKEN, open_packed
 
-__all__ = ["Sample", "read_sample"]
+__all__ = ["PARQUET", "FileFormat", "Recognized", "Sample", "read_sample"]
 
 _MOST = 1 << 20  # bytes; a file of text has its first records there
 _UNREAD = {b"\xff\x06\x00\x00sN": "snappy's frames", b"PK\x03\x04": "zip", b"\xfd7zXZ\x00": "xz"}
@@ -76,3 +79,12 @@ def _beginning(path: Path, ending: str) -> bytes:
             parts.append(part)
             left -= len(part)
     return b"".join(parts)[: _MOST + 1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recognized:
+    """A file's format, its columns, and its rows: counted where the format has their number, else estimated."""
+
+    format: FileFormat
+    columns: Sequence[Column]
+    rows: int

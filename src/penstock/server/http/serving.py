@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import uvicorn
+import uvloop
 
 from penstock.errors import EnvironmentProblem
 from penstock.server.http.hosts import host_rule
@@ -17,9 +18,20 @@ from penstock.server.http.tls import server_context
 from penstock.settings.addresses import check_plain
 from penstock.settings.tls import TlsFiles
 
-__all__ = ["GRACE_SECONDS", "Listening", "check_listening", "listen", "serve_app", "url_of"]
+__all__ = [
+    "GRACE_SECONDS",
+    "HANDSHAKE_SECONDS",
+    "Listening",
+    "ServerLoop",
+    "check_listening",
+    "listen",
+    "serve_app",
+    "url_of",
+]
 
 _BACKLOG = 2048
+HANDSHAKE_SECONDS = 10.0
+_GOODBYE_SECONDS = 2.0  # a pooled client does not answer close_notify; RFC 8446 section 6.1 requires no wait
 # Longer than AWS's clients keep an idle connection (60 s in the Java SDK), so that the server never closes it during a
 # request.
 _IDLE_SECONDS = 75
@@ -116,7 +128,7 @@ def serve_app(
     config = uvicorn.Config(
         build,
         factory=True,
-        loop="penstock.server.http.loop:ServerLoop",
+        loop=f"{ServerLoop.__module__}:{ServerLoop.__name__}",
         http=http,
         ssl_context_factory=None if tls is None else lambda _config, _default: server_context(tls),
         log_level="warning",
@@ -137,3 +149,14 @@ def leave(_signal: int, _frame: object) -> NoReturn:
     """Exit the process with status 0, as after a requested stop."""
     _leaving.set()
     sys.exit(0)
+
+
+class ServerLoop(uvloop.Loop):
+    """Sets the deadlines that uvicorn does not pass to the listeners that it starts."""
+
+    async def create_server(self, *arguments: Any, **named: Any) -> Any:
+        """Return a listener; with TLS, each handshake has :data:`HANDSHAKE_SECONDS`."""
+        if named.get("ssl") is not None:
+            named.setdefault("ssl_handshake_timeout", HANDSHAKE_SECONDS)
+            named.setdefault("ssl_shutdown_timeout", _GOODBYE_SECONDS)
+        return await super().create_server(*arguments, **named)

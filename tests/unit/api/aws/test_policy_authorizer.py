@@ -16,7 +16,7 @@ from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer
 from penstock.api.aws.protocol.operations import Handler, RequestContext, RunOnThread
 from penstock.api.tenants import Tenant
-from penstock.registry.policies.cache import PolicyCache
+from penstock.registry.policies.resources import PolicyCache
 from penstock.registry.schemas import NewSchema
 from penstock.registry.service import RegistryService
 from penstock.store.sql.access import SqlAccessStore

@@ -23,7 +23,7 @@ class Tagged(Protocol):
 
 
 class NamedTags:
-    """A :class:`~penstock.api.aws.registry.tags.TagOwner` of one kind: ``database``, ``connection`` or ``crawler``."""
+    """A :class:`~penstock.api.aws.registry.resources.TagOwner` of one kind: ``database``, ``connection`` or ``crawler``."""
 
     def __init__(self, kind: str, things: Tagged, *, region: str, account: str) -> None:
         self._prefix = f"{kind}/"

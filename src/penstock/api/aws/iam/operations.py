@@ -19,11 +19,10 @@ from penstock.api.aws.iam.groups import group_handlers
 from penstock.api.aws.iam.identities import identity_handlers
 from penstock.api.aws.iam.instance_profiles import instance_profile_handlers
 from penstock.api.aws.iam.oidc import oidc_handlers
-from penstock.api.aws.iam.other_credentials import other_credential_handlers
 from penstock.api.aws.iam.policies import policy_handlers
 from penstock.api.aws.iam.roles import role_handlers
 from penstock.api.aws.iam.simulation import simulation_handlers
-from penstock.api.aws.iam.users import user_handlers
+from penstock.api.aws.iam.users import other_credential_handlers, user_handlers
 from penstock.api.aws.protocol.operations import Handler, OperationSet
 
 __all__ = ["Administration", "operations"]

@@ -1,9 +1,10 @@
 """IAM's operations on users and access keys."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.access.identities.accounts import Accounts
-from penstock.access.identities.entities import User
+from penstock.access.identities.entities import NoSuchEntity, User
 from penstock.access.identities.users import Users
 from penstock.access.keys import AccessKey
 from penstock.api.aws.iam.shapes import boundary_shape, named, paged, tags_of, tags_shape
@@ -11,7 +12,7 @@ from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present
 from penstock.errors import InvalidInput
 
-__all__ = ["resolve_user", "user_handlers"]
+__all__ = ["other_credential_handlers", "resolve_user", "user_handlers"]
 
 
 class NeedsUserName(InvalidInput):
@@ -114,3 +115,46 @@ def _key(key: AccessKey) -> dict[str, Any]:
     name = key.principal.rpartition("/")[2] if "/" in key.principal else None
     status = "Active" if key.active else "Inactive"
     return present(UserName=name, AccessKeyId=key.access_key_id, Status=status, CreateDate=key.created)
+
+
+_LISTS: Mapping[str, str] = {
+    "ListMFADevices": "MFADevices",
+    "ListServiceSpecificCredentials": "ServiceSpecificCredentials",
+    "ListSigningCertificates": "Certificates",
+    "ListSSHPublicKeys": "SSHPublicKeys",
+}
+
+
+def other_credential_handlers(users: Users) -> dict[str, Handler]:
+    """Return the handlers by operation name; each raises :class:`NoSuchEntity` if the user does not exist."""
+
+    def checked(request: Request, context: RequestContext) -> str:
+        name = resolve_user(request, context)
+        return "root" if name is None else users.get(context.account, name).name
+
+    def none_of(member: str) -> Handler:
+        def listed(request: Request, context: RequestContext) -> Request:
+            checked(request, context)
+            return _nothing(request, member)
+
+        return listed
+
+    def no_password(request: Request, context: RequestContext) -> Request:
+        raise NoSuchEntity(f"Login Profile for User {checked(request, context)} cannot be found.")
+
+    def no_devices(request: Request, _context: RequestContext) -> Request:
+        # There are no assigned and no unassigned devices: the answer is the same for each status.
+        request.get("AssignmentStatus")
+        return _nothing(request, "VirtualMFADevices")
+
+    return {
+        **{operation: none_of(member) for operation, member in _LISTS.items()},
+        "ListVirtualMFADevices": no_devices,
+        "GetLoginProfile": no_password,
+        "DeleteLoginProfile": no_password,
+    }
+
+
+def _nothing(request: Request, member: str) -> Request:
+    none: list[str] = []
+    return paged(request, member, member, none, key=str, shape=str)

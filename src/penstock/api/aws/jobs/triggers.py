@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.api.aws.jobs.authors import check_author
-from penstock.api.aws.jobs.shapes import PAGE, paged, wanted
+from penstock.api.aws.jobs.shapes import PAGE, check_author, paged, wanted
 from penstock.api.aws.protocol.operations import Handler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, Response, present
 from penstock.errors import NotFound

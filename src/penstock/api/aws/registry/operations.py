@@ -4,9 +4,8 @@ from typing import Any
 
 from penstock.api.aws.protocol.operations import AnyHandler, OperationSet, RequestContext
 from penstock.api.aws.protocol.values import Request, present
-from penstock.api.aws.registry.policies import policy_handlers
+from penstock.api.aws.registry.resources import TagOwner, policy_handlers, tag_handlers
 from penstock.api.aws.registry.shapes import number_of, registry_of, schema_of, timestamp
-from penstock.api.aws.registry.tags import TagOwner, tag_handlers
 from penstock.api.aws.registry.versions import version_handlers
 from penstock.registry.identity import DEFAULT_REGISTRY
 from penstock.registry.model import AVAILABLE, Registry, Schema, SchemaKey
