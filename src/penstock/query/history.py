@@ -38,7 +38,7 @@ class History:
         self._forget(lambda: self._store.finished(workgroup=work_group, limit=_CHUNK))
 
     def trim_hourly(self) -> None:
-        """Call :meth:`trim` if the last call is an hour ago. Does nothing while another thread is at it."""
+        """Call :meth:`trim` if the last call is an hour ago. Does nothing while another thread is trimming."""
         if not self._lock.acquire(blocking=False):
             return
         try:

@@ -146,7 +146,7 @@ def permitted_name(find: Callable[[str], str | None], name: str, access: Catalog
         return CATALOG_NAME
     catalog = find(name)
     if access is not None:
-        # Policies name it as it was given; whoever may not read it does not learn whether it is there.
+        # Policies name it as it was given; whoever may not read it does not learn whether it exists.
         access.check_athena("GetDataCatalog", {"Name": catalog or name})
     return catalog
 

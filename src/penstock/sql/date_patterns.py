@@ -82,7 +82,7 @@ def steps(first: Moment, last: Moment | None, interval: int, unit: str) -> Itera
     """
     name = unit.upper() if unit.upper().endswith("S") else f"{unit.upper()}S"
     if name not in _STEPS and name not in _MONTHS:
-        raise ValueError(f"'{unit[:30]}' is none of {', '.join([*_MONTHS, *_STEPS])}")
+        raise ValueError(f"'{unit[:30]}' is not one of {', '.join([*_MONTHS, *_STEPS])}")
     number = 0
     while True:
         try:

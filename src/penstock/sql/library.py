@@ -34,7 +34,7 @@ def install(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
             connection.execute(definition.sql)
             continue
         parameters = definition.parameters
-        with suppress(duckdb.NotImplementedException, duckdb.CatalogException):  # it is there already
+        with suppress(duckdb.NotImplementedException, duckdb.CatalogException):  # it exists
             connection.create_function(
                 definition.name,
                 _of_count(len(parameters), definition.function) if parameters is not None else definition.function,

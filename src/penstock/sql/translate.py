@@ -1,6 +1,6 @@
 """Translate a query in Trino's dialect to the engine's: every call and operator by its row of the table of functions.
 
-What has no row is refused by name; nothing is passed on to the engine as it stands. On the way each expression gets
+What has no row is refused by name; the engine gets no call that was not translated. On the way each expression gets
 Trino's type where it is known, because Trino's rules are about types.
 """
 

@@ -137,7 +137,7 @@ def test_an_injected_value_cannot_leave_its_folder(lake: Lake, ask: Ask, value: 
         ({"k__type": "date", "k__range": "NOW-9999YEARS,NOW", "k__format": "yyyy-MM-dd"}, "there is no such date"),
         (
             {"k__type": "date", "k__range": "2020-01-01,NOW", "k__format": "yyyy-MM-dd", "k__interval.unit": "AEONS"},
-            "'AEONS' is none of YEARS",
+            "'AEONS' is not one of YEARS",
         ),
         ({"k__type": "enum", "k__values": "a", "template": "s3://lake/p/"}, "does not name each partition key"),
         ({"k__type": "enum", "k__values": "a", "template": "s3://lake/${k}/${other}"}, "does not name each partition key"),

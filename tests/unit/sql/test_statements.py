@@ -299,7 +299,7 @@ def test_table_is_a_query() -> None:
         ("CREATE TABLE t (a decimal(39,1))", "line 1:27: decimal(39,1) is not a type: it has 1 to 38 digits."),
         ("CREATE TABLE t (a int) SKEWED BY (a)", "line 1:24: SKEWED BY is not supported."),
         ("CREATE TABLE t LIKE u", "line 1:16: LIKE U is not supported."),
-        ("CREATE TABLE t (a int) LOCATION 'x' LOCATION 'y'", "line 1:46: LOCATION is there twice."),
+        ("CREATE TABLE t (a int) LOCATION 'x' LOCATION 'y'", "line 1:46: LOCATION is repeated."),
         ("CREATE TABLE t (a int) NONSENSE", "line 1:24: mismatched input 'NONSENSE', expecting the end of the statement."),
         ("ALTER TABLE t\n ARCHIVE PARTITION (a=1)", "line 2:2: ALTER TABLE ... ARCHIVE is not supported."),
         ("ALTER TABLE t ADD COLUMNS (a int) CASCADE", "line 1:35: CASCADE is not supported."),

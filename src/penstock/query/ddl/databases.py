@@ -32,7 +32,7 @@ def add_default(context: ExecutionContext, table: TableName) -> None:
 
 
 def create_database(context: ExecutionContext, statement: CreateDatabase) -> Outcome:
-    """Add a database. Raises :class:`StatementError` if its name is taken, unless IF NOT EXISTS is there."""
+    """Add a database. Raises :class:`StatementError` if its name is taken, without IF NOT EXISTS."""
     wanted: dict[str, object] = {"Name": statement.name, "Parameters": dict(statement.properties)}
     if statement.comment is not None:
         wanted["Description"] = statement.comment

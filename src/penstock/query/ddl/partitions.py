@@ -30,7 +30,7 @@ _NUMBERS = frozenset({"tinyint", "smallint", "int", "integer", "bigint", "float"
 
 
 def add_partitions(context: ExecutionContext, table: Table, action: AddPartitions) -> None:
-    """Add partitions, all or none. Raises :class:`StatementError` if one exists, unless IF NOT EXISTS is there."""
+    """Add partitions, all or none. Raises :class:`StatementError` if one exists, without IF NOT EXISTS."""
     keys = _keys(table)
     wanted: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for spec, given in action.partitions:
@@ -41,7 +41,7 @@ def add_partitions(context: ExecutionContext, table: Table, action: AddPartition
         location = given or f"{(table.storage.location or '').rstrip('/')}/{partition_path(keys, values)}"
         check_location(location)
         if values in wanted and not action.if_not_exists:
-            raise semantic_error(f"Partition {partition_path(keys, values)} is there twice.")
+            raise semantic_error(f"Partition {partition_path(keys, values)} is repeated.")
         wanted.setdefault(
             values, {"Values": list(values), "StorageDescriptor": storage_request(table.storage, location=location)}
         )

@@ -1,4 +1,4 @@
-"""Glue's JSON shapes of the catalog's values, for changes of what is there."""
+"""Glue's request shapes of the catalog's values, to change existing ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ _TRIES = 5
 
 
 def change_table(context: ExecutionContext, name: TableName, change: Callable[[Table], Request]) -> None:
-    """Replace a table by the TableInput that ``change`` makes of it; it is read anew if someone else changed it meanwhile.
+    """Replace a table by the TableInput that ``change`` makes of it, and of the new one if another change came between.
 
     Raises :class:`StatementError`.
     """

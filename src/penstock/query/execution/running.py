@@ -232,7 +232,7 @@ class Run:
 
     @property
     def committed(self) -> bool:
-        """Whether everything that the statement wrote is there for readers."""
+        """Whether everything that the statement wrote is visible to readers."""
         return self._committed
 
     def _commits(self) -> None:

@@ -37,7 +37,7 @@ from penstock.sql.trino_types import Type
 __all__ = ["POSITIONS", "Plan", "Planner"]
 
 _MAX_VIEWS = 20
-_NO_FILES = "what is no table of files, or a table of which you may read a part"
+_NO_FILES = "anything but tables of files that you may read in full"
 
 _NUMBER = "penstock_number"
 """A table's node has the number of its source in its ``meta``; so have its copies, which some functions make."""

@@ -26,7 +26,7 @@ _SPARK = "Spark SQL"
 
 
 def explain(context: ExecutionContext, statement: Explain) -> Outcome:
-    """Plan the statement and write what is asked for as its result. EXPLAIN ANALYZE runs its query.
+    """Plan the statement and write its plan, or what TYPE asks for, as the result. EXPLAIN ANALYZE runs its query.
 
     Raises :class:`StatementError` for a statement that the query's engine does not run.
     """

@@ -54,7 +54,7 @@ def _aggregates(name: str, type_: Type) -> Sequence[str]:
     """Return SQL for a column's size in bytes, distinct values, share of NULLs, least and greatest value."""
     size = f"CAST(coalesce(sum({_SIZED[type_.name].format(name)}), 0) AS DOUBLE)" if type_.name in _SIZED else _ABSENT
     counted = type_.name in _COUNTED
-    # NaN is no bound, as in the statistics of files.
+    # NaN is not a bound, as in the statistics of files.
     value = f"CASE WHEN NOT isnan({name}) THEN {name} END" if type_.is_floating else name
     return [
         size,

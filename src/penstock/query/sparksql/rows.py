@@ -35,7 +35,7 @@ def refused(call: Call, why: str, remedy: str | None = None) -> StatementError:
 
 
 def _kinds(call: Call, most: int | None = None) -> list[Type]:
-    """Return the first arguments' types. Raises :class:`StatementError` if one is not known or is none of Spark's."""
+    """Return the first arguments' types. Raises :class:`StatementError` if one is unknown or Spark has no such type."""
     types = call.types[:most]
     for type_ in types:
         if type_ is None:
@@ -84,7 +84,7 @@ def _in(call: Call, _: Type | None) -> exp.Expr:
         return node
     constant = all(isinstance(each.unnest(), exp.Literal) for each in call.arguments[1:])
     if not constant and any(type_.is_floating for type_ in _kinds(call)):
-        raise refused(call, "floating point numbers that are no constants, which may be NaN")
+        raise refused(call, "floating point numbers that are not constants may be NaN")
     first, *others = _parted(call)
     node.set("this", first)
     node.set("expressions", others)
@@ -384,7 +384,7 @@ def _extreme(name: str) -> Write:
             raise refused(call, f"the arguments have the types {', '.join(map(str, call.types))}")
         value = call.arguments[0]
         if name == "max" and type_.is_floating:
-            # NaN is no maximum, unless there is nothing else.
+            # NaN is the maximum only of NaNs.
             numbers = call_engine("nullif", value.copy(), _as(_double("NaN"), type_, Type("double")))
             return call_engine("coalesce", call.engine(name, numbers), call.engine(name, value))
         return call.engine(name, value)
@@ -427,7 +427,7 @@ def _double_of(name: str) -> Write:
 
 def _concat(call: Call, _: Type | None) -> exp.Expr:
     if any(not type_.is_text and type_.name != "unknown" for type_ in _kinds(call)):
-        raise refused(call, "an argument is no varchar")
+        raise refused(call, "an argument is not a varchar")
     return call_engine("concat", *call.arguments)
 
 

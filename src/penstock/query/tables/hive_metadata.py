@@ -67,9 +67,7 @@ class _Properties:
     def scan(self, request: ScanRequest) -> "_MetadataScan":
         def make(engine: Any, view: str) -> None:
             if not self._values:
-                raise StatementError(
-                    "TABLE_NOT_FOUND", f"Table '{self.table.name}' does not exist: there are no properties."
-                )
+                raise StatementError("TABLE_NOT_FOUND", f"Table '{self.table.name}' does not exist: it has no properties.")
             engine.register("property_rows", pa.table({name: [value] for name, value in self._values.items()}))
             try:
                 engine.execute(f"CREATE TABLE {view} AS SELECT * FROM property_rows")  # noqa: S608 a quoted name

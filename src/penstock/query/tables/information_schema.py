@@ -158,7 +158,7 @@ def _tables_of(databases: Sequence[str], catalog: StatementCatalog) -> Iterator[
         try:
             yield from schema_tables() if name == NAME else catalog.visible_tables(name)
         except NotFound:
-            continue  # it was dropped meanwhile
+            continue  # dropped in the meantime
 
 
 def _schemata(databases: Sequence[str], _catalog: StatementCatalog) -> Iterator[Row]:

@@ -132,7 +132,7 @@ def find_table(
 
 
 def _target(extra: Mapping[str, object], member: str, what: str, position: Position | None) -> Mapping[str, str]:
-    """Return the names that a resource link leads to, in lower case; empty if it is none."""
+    """Return the names that a resource link leads to, in lower case; empty for what is not a resource link."""
     target = extra.get(member)
     if not isinstance(target, Mapping):
         return {}

@@ -18,7 +18,7 @@ from penstock.types.widening import INSERT, fits
 __all__ = ["cast_column", "check_insertable", "hive_types"]
 
 _BYTES = frozenset({"ipaddress", "geometry", "sphericalgeography", *(type_.name for type_ in SKETCHES)})
-"""What the engine holds as bytes, and is no varbinary."""
+"""Types that the engine holds as bytes, other than varbinary."""
 _NOT_IN_HIVE = frozenset({"time", "timestamptz", "uuid"})
 _REFUSED = frozenset({"json", "time", "timestamp with time zone"}) | _BYTES
 

@@ -19,7 +19,7 @@ _STEP = re.compile(r"\.([^.\[\]\"']+)|\[\s*([\w:-]+)\s*\]|\[\s*\"((?:[^\"\\]|\\.
 
 
 class Number(str):
-    """A number's text as it stands in a document."""
+    """A number's text, exactly as in a document."""
 
     __slots__ = ()
 

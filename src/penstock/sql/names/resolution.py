@@ -51,7 +51,7 @@ def check_column(node: exp.Column, scopes: Iterable[tuple[exp.Expr, Sequence[Nam
 
 
 def not_found(node: exp.Column, known: Iterable[str]) -> StatementError:
-    """Return Trino's error for a name that is no column."""
+    """Return Trino's error for a name that is not a column."""
     return StatementError(
         "COLUMN_NOT_FOUND",
         f"Column '{_shown(node)}' cannot be resolved",

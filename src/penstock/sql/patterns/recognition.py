@@ -75,7 +75,7 @@ class Variables:
         return self._definitions
 
     def find(self, name: exp.Expr) -> Labels | None:
-        """Return the primary variables that an identifier stands for, None if it is no variable."""
+        """Return the primary variables that an identifier stands for, None if it is not a variable."""
         return self._sets.get(_label(name)) if isinstance(name, exp.Identifier) else None
 
     def _add_union(self, name: exp.Identifier, members: Iterable[exp.Identifier]) -> None:

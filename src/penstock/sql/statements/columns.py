@@ -19,7 +19,7 @@ _OPERATORS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=",
 
 
 def columns(cursor: Cursor) -> Sequence[ColumnDefinition]:
-    """Read ``(name type COMMENT 'text', ...)``. Raises :class:`InvalidRequest` for a name that is there twice."""
+    """Read ``(name type COMMENT 'text', ...)``. Raises :class:`InvalidRequest` for a repeated name."""
     first = cursor.peek()
     definitions = cursor.listed(lambda: column(cursor))
     seen: set[str] = set()

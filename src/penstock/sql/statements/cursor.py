@@ -44,7 +44,7 @@ class Token:
 
     @property
     def word(self) -> str:
-        """The word in upper case, "" if it is none."""
+        """The word in upper case, "" if it is not a word."""
         return self.value.upper() if self.kind == "word" else ""
 
 

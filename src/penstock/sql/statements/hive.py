@@ -34,7 +34,7 @@ _DELIMITERS = (
 
 
 def exists(cursor: Cursor, *words: str) -> bool:
-    """Read IF NOT EXISTS or IF EXISTS (``words``); return whether it is there."""
+    """Read IF NOT EXISTS or IF EXISTS (``words``); return whether it was there."""
     if cursor.at("IF", *words):
         cursor.expect("IF", *words)
         return True
@@ -98,7 +98,7 @@ def create_table(cursor: Cursor, table: TableName, *, external: bool, if_not_exi
         name, first = clause, cursor.peek()
         for key, value in _CLAUSES[name](cursor).items():
             if key in read:
-                raise cursor.wrong(first, f"{name} is there twice.")
+                raise cursor.wrong(first, f"{name} is repeated.")
             read[key] = value
     return CreateTable(table=table, columns=definitions, external=external, if_not_exists=if_not_exists, **read)  # type: ignore[arg-type]
 

@@ -1,8 +1,8 @@
 """Lines of JSON as the SerDes of OpenX and of Hive's catalog read them.
 
 Rules: Athena user guide, "JSON SerDe libraries", and Trino's readers of the same files. The two differ: OpenX's converts
-between texts, numbers and booleans, takes an array for a row of values by position, and a line that is no object for a row
-of NULLs; that of Hive's catalog wants the declared types.
+between texts, numbers and booleans, takes an array for a row of values by position, and any other
+line that is not an object for a row of NULLs; that of Hive's catalog wants the declared types.
 """
 
 import json

@@ -63,7 +63,7 @@ def converter(type_: LakeType, *, openx: bool) -> Converter:
 
 
 def _simple(value: Any) -> str:
-    """Return the text of a value that is no object and no array."""
+    """Return the text of a scalar."""
     if isinstance(value, dict | list):
         raise JsonProblem("an object or an array is not a single value.")
     if isinstance(value, bool):

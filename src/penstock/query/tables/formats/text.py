@@ -198,6 +198,6 @@ def scalar(type_: LakeType, text: str) -> str:
     if type_.name == "void":
         return f"CAST(NULL AS {target})"
     if type_.name == "binary":
-        # Bytes are Base64; a text that is not is taken as it stands.
+        # Bytes are Base64; any other text is taken literally.
         return f"coalesce(TRY(from_base64({text})), encode({text}))"
     return matched(_PATTERNS[type_.name])

@@ -52,10 +52,10 @@ class TableChanges:
         try:
             table = self._context.host.table(self._table.database, self._table.name)
         except NotFound:
-            raise commit_error(self.state.name, "it was dropped meanwhile") from None
+            raise commit_error(self.state.name, "it was dropped in the meantime") from None
         self.state = load(table, self.opened)
         if self.state.metadata.table_uuid != before:
-            raise commit_error(self.state.name, "it was replaced by another table meanwhile")
+            raise commit_error(self.state.name, "it was replaced by another table in the meantime")
 
     def commit(self, updates: Updates) -> None:
         """Publish the written files and apply ``updates``. Raises :class:`Conflict`."""

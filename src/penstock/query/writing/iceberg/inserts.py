@@ -46,7 +46,7 @@ def insert(context: ExecutionContext, statement: Insert, table: Table) -> Outcom
         def updates(state: IcebergState) -> Updates:
             now = state.metadata
             if (now.current_schema_id, now.default_spec_id) != (read.current_schema_id, read.default_spec_id):
-                raise commit_error(state.name, "its columns or its partitioning were changed meanwhile")
+                raise commit_error(state.name, "its columns or its partitioning were changed in the meantime")
             return snapshot_updates(now, Change(operation=Operation.APPEND, added=files), changes.io)
 
         if files:

@@ -101,7 +101,7 @@ class _Deleted:
     found: dict[str, BitMap64] = field(default_factory=dict)
 
     def add(self, files: pa.Array, positions: pa.Array) -> None:
-        """Add rows. Raises :class:`StatementError` for one that is there already: two rows of a MERGE's source met it."""
+        """Add rows. Raises :class:`StatementError` for one that was added before: two rows of a MERGE's source met it."""
         encoded = files.dictionary_encode() if not isinstance(files, pa.DictionaryArray) else files
         for number, path in enumerate(encoded.dictionary.to_pylist()):
             own = positions.filter(pc.equal(encoded.indices, number)).to_numpy(zero_copy_only=False)
@@ -140,7 +140,7 @@ def _changed(changes: TableChanges, computation: Computation, names: Mapping[str
     metadata = changes.state.metadata
     scan = next(each for each in computation.plan.scans if isinstance(each, IcebergScan) and each.positions)
     if scan.state.location != changes.state.location:
-        raise commit_error(changes.state.name, "it was changed meanwhile")
+        raise commit_error(changes.state.name, "it was changed in the meantime")
     deleted = _Deleted()
     writer = DataWriter(metadata, changes.io)
     rows = 0

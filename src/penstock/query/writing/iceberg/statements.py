@@ -48,7 +48,9 @@ def changed_rows(context: ExecutionContext, statement: model.Delete | model.Upda
 
 
 def _not_iceberg(statement: Any) -> StatementError:
-    return StatementError("NOT_SUPPORTED", f"{statement.substatement} is for Iceberg tables; '{statement.table}' is none.")
+    return StatementError(
+        "NOT_SUPPORTED", f"{statement.substatement} is for Iceberg tables, and '{statement.table}' is not one."
+    )
 
 
 def _create(context: ExecutionContext, statement: model.CreateTable | model.CreateTableAs) -> Outcome | None:

@@ -1,4 +1,4 @@
-"""Values of a query as a table's columns: the coercions that Trino makes when it assigns, and no others.
+"""Values of a query as a table's columns: only the coercions that Trino makes when it assigns.
 
 Source: Trino documentation, "INSERT": the types have to be the table's, or coercible to them without loss.
 """
@@ -90,7 +90,7 @@ def _struct(values: pa.Array, type_: StructType, target: pa.DataType, column: st
 
 
 def _nulls(values: pa.Array) -> pa.Array | None:
-    # Arrow takes a mask only for arrays that are no slices; a query's batches are none.
+    # Arrow takes a mask only for whole arrays, not for slices; a query's batches are whole.
     return values.is_null() if values.null_count else None
 
 

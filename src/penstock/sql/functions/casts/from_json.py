@@ -1,4 +1,4 @@
-"""Casts from JSON: to scalars by the token that is there, to arrays, maps and rows part by part.
+"""Casts from JSON: to scalars by the document's token, to arrays, maps and rows part by part.
 
 Sources: Trino's documentation, "JSON functions and operators" (Cast from JSON); trinodb/trino, JsonOperators and JsonUtil.
 """

@@ -130,7 +130,7 @@ def _check_nesting(value: str, wrong: str) -> None:
 
 
 def _is_shallow(value: bytes) -> bool:
-    """Return whether the shapes of a WKB are nested in bounds; false also for what is no WKB."""
+    """Return whether the shapes of a WKB are nested in bounds; false also for bytes that are not WKB."""
     at, open_counts = 0, [1]  # of each open collection, how many shapes are to come
     try:
         while open_counts:

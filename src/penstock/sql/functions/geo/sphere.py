@@ -99,7 +99,7 @@ def _excess(ring: Any) -> float:
         excess += 2 * atan2(tan((end[0] - start[0]) / 2) * sum(halves), 1 + halves[0] * halves[1])
         bearings += [_bearing(start, end), (_bearing(end, start) + pi) % _TURN]
     turned = sum((after - before + 3 * pi) % _TURN - pi for before, after in _edges(bearings))
-    # A ring turns once around its inside, unless a pole is there.
+    # A ring turns once around its inside, unless it surrounds a pole.
     return fabs(excess) - _TURN if fabs(turned) < pi / 4 else excess
 
 

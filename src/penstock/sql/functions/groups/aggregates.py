@@ -126,7 +126,7 @@ def _extreme(name: str) -> Row:
         value = call.arguments[0]
         if len(call.arguments) == 1:
             if name == "max" and type_.is_floating:
-                # NaN is no maximum, unless there is nothing else. The engine takes it for the greatest number.
+                # NaN is the maximum only of NaNs. The engine takes it for the greatest number.
                 numbers, anything = call.engine(name, _without_nan(value)), call.engine(name, value.copy())
                 return call_engine("coalesce", numbers, anything)
             return call.engine(name, value)

@@ -303,7 +303,7 @@ ROWS: Sequence[Row] = [
 ]
 
 DEFINITIONS: Sequence[Definition] = [
-    # The engine fails on bytes that are no text; what is not JSON is for ON ERROR.
+    # The engine fails on bytes that are not text; what is not JSON is for ON ERROR.
     Macro("trino_json_decoded", ["(x) AS coalesce(try(decode(x)), CASE WHEN x IS NOT NULL THEN '' END)"]),
     Macro(
         "trino_json_path_error",

@@ -165,7 +165,7 @@ def _zip_with(call: Call) -> exp.Expr:
 
 def _max(call: Call) -> exp.Expr:
     inside = element(call.types[0])
-    # NaN is no maximum, unless there is nothing else. The engine takes it for the greatest number.
+    # NaN is the maximum only of NaNs. The engine takes it for the greatest number.
     floating = inside is not None and inside.is_floating
     return call_engine("trino_array_max_number" if floating else "trino_array_max", *call.arguments)
 

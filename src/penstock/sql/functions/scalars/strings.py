@@ -57,7 +57,7 @@ def _texts(name: str, engine: str, arity: tuple[int, int | None], returns: Type,
 
 
 def _split_to_map(call: Call) -> exp.Expr:
-    """Return the map; of a key that is there again, a lambda makes one value of the one so far and the next."""
+    """Return the map; for a repeated key, a lambda combines the value so far with the next."""
     _check_texts(call, 3)
     if len(call.arguments) == 3:
         return call_engine("trino_split_to_map", *call.arguments)

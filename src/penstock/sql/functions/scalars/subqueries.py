@@ -83,7 +83,7 @@ def _bounded(
         query, column = exp.Subquery(this=as_records(query, len(rows.inner))), _columns(1)[0]
     key = _plain(rows, column)
     greatest: exp.Expr = call_engine("max", key.copy())
-    if rows is not None and rows.is_floating:  # NaN is the greatest only if nothing else is there
+    if rows is not None and rows.is_floating:  # NaN is the greatest only of NaNs
         numbers = exp.Case(ifs=[exp.If(this=exp.Not(this=call_engine("isnan", key.copy())), true=key.copy())])
         greatest = call_engine("coalesce", call_engine("max", numbers), greatest)
     counts = [call_engine("count", exp.Star()), call_engine("count", column.copy())]

@@ -42,7 +42,7 @@ def iso_timestamp(text: str) -> tuple[datetime.datetime, str]:
 
 
 def _fraction(match: re.Match[str]) -> datetime.timedelta:
-    """Return the fraction of the last field that is there, in whole milliseconds."""
+    """Return the fraction of the last field, in whole milliseconds."""
     if not match["fraction"]:
         return datetime.timedelta()
     unit = 1_000 if match["second"] else 60_000 if match["minute"] else 3_600_000

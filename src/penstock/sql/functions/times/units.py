@@ -37,7 +37,7 @@ def _units(type_: Type | None) -> tuple[Sequence[str], str]:
 
 
 def _with_unit(write: Callable[[Call, str], exp.Expr], kind_of: Callable[[Call], Type | None]) -> Write:
-    """Return what writes a call for its unit; for one that is no text in the query, a choice among all units."""
+    """Return what writes a call for its unit; for one that is not a constant, a choice among all units."""
 
     def written(call: Call) -> exp.Expr:
         units, what = _units(kind_of(call))
