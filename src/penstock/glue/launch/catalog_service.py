@@ -5,9 +5,11 @@ Spark asks a Hive metastore, which runs in the script's process for as long as t
 
 import importlib.util
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from penstock.client.connection import open_client
 from penstock.errors import EnvironmentProblem, InvalidInput
@@ -53,6 +55,21 @@ def _requested(arguments: Sequence[str]) -> bool | None:
     return None
 
 
+class _ClientOnDemand:
+    """A client of ``service`` that is opened by its first call: a script without tables needs no credentials."""
+
+    def __init__(self, service: str) -> None:
+        self._service = service
+        self._lock = threading.Lock()
+        self._client: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        with self._lock:
+            if self._client is None:
+                self._client = open_client(self._service)
+        return getattr(self._client, name)
+
+
 @contextmanager
 def catalog_served(environment: Mapping[str, str] = os.environ) -> Iterator[None]:
     """Serve the catalog to the Spark that the script will start, if :data:`METASTORE` says so."""
@@ -64,8 +81,8 @@ def catalog_served(environment: Mapping[str, str] = os.environ) -> Iterator[None
     from penstock.metastore.handler import MetastoreHandler  # noqa: PLC0415
     from penstock.metastore.server import serving  # noqa: PLC0415
 
-    folders = S3Folders(open_client("s3")) if where == "s3" else LakeFolders(Path(where))
-    with serving(MetastoreHandler(open_client("glue"), folders)) as server:
+    folders = S3Folders(_ClientOnDemand("s3")) if where == "s3" else LakeFolders(Path(where))
+    with serving(MetastoreHandler(_ClientOnDemand("glue"), folders)) as server:
         before = os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
         os.environ["PYSPARK_SUBMIT_ARGS"] = f"--conf spark.hadoop.hive.metastore.uris={server.uri} {before}"
         yield
