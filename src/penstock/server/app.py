@@ -30,7 +30,7 @@ from penstock.server.observe import AccessLog, Metrics, registry_metrics
 from penstock.server.run_requests import RUN_PATH, run_routes
 from penstock.server.wiring import Services, wire
 from penstock.settings.server import ServerSettings
-from penstock.store.sql.registry.counts import count_versions
+from penstock.store.sql.registry.store import count_versions
 
 __all__ = ["build_app"]
 

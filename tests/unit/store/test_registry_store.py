@@ -12,8 +12,8 @@ from penstock.registry.model import (
     Version,
 )
 from penstock.registry.store import RegistryStore
+from penstock.store.sql import audit as audit_log
 from penstock.store.sql.database import Database
-from penstock.store.sql.registry import audit as registry_audit
 from penstock.store.sql.registry.store import SqlRegistryStore
 from penstock.testing.sqlite import new_database
 from penstock.testing.suites import RegistryStoreSuite
@@ -76,8 +76,8 @@ class TestTwoProcesses:
 def test_old_records_are_dropped_also_where_several_come_at_once(
     file_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry_audit, "_PRUNE_EVERY", 5)
-    monkeypatch.setattr(registry_audit, "MAX_AUDIT_ENTRIES", 3)
+    monkeypatch.setattr(audit_log, "_PRUNE_EVERY", 5)
+    monkeypatch.setattr(audit_log, "MAX_AUDIT_ENTRIES", 3)
     store = SqlRegistryStore(file_database)
     store.registries.add(registry(), {}, limit=10)
     keys = [SchemaKey("r", name) for name in "abc"]

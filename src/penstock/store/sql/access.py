@@ -1,9 +1,10 @@
 """Access keys in SQL, their secrets sealed with the master key; with entities and accounts."""
 
-from collections.abc import Callable, Sequence
-from datetime import UTC
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -24,12 +25,28 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from penstock.access.identities.entities import Account, AccountExists, Entity, EntityKind, Identity, kind_of, missing, taken
+from penstock.access.identities.entities import (
+    Account,
+    AccountAlias,
+    AccountExists,
+    Entity,
+    EntityKind,
+    Group,
+    Identity,
+    InstanceProfile,
+    ManagedPolicy,
+    OidcProvider,
+    PolicyVersion,
+    Role,
+    User,
+    kind_of,
+    missing,
+    taken,
+)
 from penstock.access.keys import AccessKey, AccessKeyExists, AccessKeyNotFound, EntityReader
 from penstock.errors import LimitExceeded
-from penstock.store.sql.access_codec import entity_from, entity_json
+from penstock.store.sql.audit import write_audit
 from penstock.store.sql.database import Database, metadata, retried
-from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.sealing import Sealer, sealed_column
 
 __all__ = ["SqlAccessStore", "access_keys", "accounts", "iam_entities"]
@@ -76,6 +93,16 @@ def _context(access_key_id: str) -> str:
 sealed_column(access_keys, "secret_sealed", lambda row: _context(row.access_key_id))
 
 _REMOVED = -1
+# Members of entities with columns of their own; the others are the JSON of one column.
+_COLUMNS = frozenset({"account", "name", "id"})
+_CLASSES: Mapping[EntityKind, type[Entity]] = {
+    EntityKind.USER: User,
+    EntityKind.ROLE: Role,
+    EntityKind.GROUP: Group,
+    EntityKind.PROFILE: InstanceProfile,
+    EntityKind.OIDC: OidcProvider,
+    EntityKind.ALIAS: AccountAlias,
+}
 _IS_THERE = access_keys.c.active != _REMOVED
 
 
@@ -170,7 +197,7 @@ class SqlAccessStore:
                     key=entity.name.lower(),
                     name=entity.name,
                     id=entity.id,
-                    content=entity_json(entity),
+                    content=_entity_json(entity),
                 )
             )
             write_audit(connection, operation, entity.arn, entity.id)
@@ -198,7 +225,7 @@ class SqlAccessStore:
             if changed is None:
                 connection.execute(delete(iam_entities).where(mine))
             else:
-                connection.execute(update(iam_entities).where(mine).values(content=entity_json(changed)))
+                connection.execute(update(iam_entities).where(mine).values(content=_entity_json(changed)))
             write_audit(connection, operation, stored.arn, "deleted" if changed is None else "changed")
 
     @retried
@@ -273,13 +300,46 @@ class _Entities:
         return [_entity(row) for row in self._connection.execute(query)]
 
 
+def _entity_json(entity: Entity) -> str:
+    """Return the members that have no column, as JSON; times in ISO 8601."""
+    return orjson.dumps(
+        {name: value for name, value in _members(entity).items() if name not in _COLUMNS}, option=orjson.OPT_SORT_KEYS
+    ).decode()
+
+
+def _entity_from(kind: EntityKind, account: str, name: str, unique_id: str, text: str) -> Entity:
+    """Return the entity of a row."""
+    members: dict[str, Any] = orjson.loads(text)
+    members |= {"account": account, "name": name, "id": unique_id, "created": _time(members["created"])}
+    if kind is EntityKind.POLICY:
+        members["updated"] = _time(members["updated"])
+        members["versions"] = tuple(
+            PolicyVersion(number=each["number"], document=each["document"], created=_time(each["created"]))
+            for each in members["versions"]
+        )
+        return ManagedPolicy(**members)
+    for listed in {"attached", "client_ids", "groups", "thumbprints"} & set(members):
+        members[listed] = tuple(members[listed])
+    return _CLASSES[kind](**members)
+
+
+def _members(entity: Entity) -> Mapping[str, Any]:
+    # orjson writes data classes, tuples and times itself.
+    members: Mapping[str, Any] = orjson.loads(orjson.dumps(entity))
+    return members
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
 def _place(kind: EntityKind, account: str, name: str) -> ColumnElement[bool]:
     columns = iam_entities.c
     return and_(columns.kind == kind.value, columns.account == account, columns.key == name.lower())
 
 
 def _entity(row: Row[*tuple[Any, ...]]) -> Entity:
-    return entity_from(EntityKind(row.kind), row.account, row.name, row.id, row.content)
+    return _entity_from(EntityKind(row.kind), row.account, row.name, row.id, row.content)
 
 
 def _account(row: Row[*tuple[Any, ...]]) -> Account:

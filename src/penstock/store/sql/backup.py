@@ -16,9 +16,9 @@ from sqlalchemy import Connection, Integer, delete, func, insert, select, update
 
 from penstock.durable import make_folder, sync
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput
+from penstock.store.sql.audit import write_audit
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import BASE, HEAD, migrate, revision_of
-from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.registry.tables import registry_epoch, schema_id_counter
 from penstock.store.sql.tables import metadata
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
+from sqlalchemy import Table, bindparam, insert
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql import Select
-from sqlalchemy.sql.dml import UpdateBase
+from sqlalchemy.sql.dml import Insert, UpdateBase
 
 from penstock.store.sql.database import Database
 
-__all__ = ["Direct", "DirectTransaction", "Prepared", "Row"]
+__all__ = ["Direct", "DirectTransaction", "Prepared", "Row", "insert_all"]
 
 Row = Mapping[str, Any]
 
@@ -25,24 +26,29 @@ class Prepared:
     Only for columns whose Python values are the driver's own types: str, int and bytes.
     """
 
-    __slots__ = ("_fixed", "_order", "names", "text")
+    __slots__ = ("_literals", "_order", "names", "text")
 
     def __init__(self, database: Database, statement: Select[Any] | UpdateBase) -> None:
         compiled = statement.compile(dialect=database.engine.dialect)
         self.text = str(compiled)
         self.names = tuple(str(column.key) for column in statement.exported_columns)
         # Literals in the statement are parameters too; those that the caller names are None here.
-        self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
+        self._literals = {name: value for name, value in compiled.params.items() if value is not None}
         self._order = getattr(compiled, "positiontup", None)
 
     def arguments(self, values: Row) -> Any:
         """Return ``values`` as the driver expects them: in order, or by name."""
-        named = {**self._fixed, **values} if self._fixed else values
+        named = {**self._literals, **values} if self._literals else values
         return named if self._order is None else [named[name] for name in self._order]
 
-    def row(self, found: Sequence[Any] | None) -> Row | None:
+    def row(self, values: Sequence[Any] | None) -> Row | None:
         """Return a fetched tuple as a mapping by column name."""
-        return None if found is None else dict(zip(self.names, found, strict=True))
+        return None if values is None else dict(zip(self.names, values, strict=True))
+
+
+def insert_all(table: Table, *, but: str = "") -> Insert:
+    """An INSERT of every column, by its name, but for one that the database fills in."""
+    return insert(table).values({name: bindparam(name) for name in table.columns.keys() if name != but})  # noqa: SIM118
 
 
 class DirectTransaction:
@@ -79,7 +85,7 @@ class Direct:
         """Return every row."""
         with self._database.shared_connection, _Session(self._database, reading=True) as session:
             session.cursor.execute(statement.text, statement.arguments(values))
-            return [dict(zip(statement.names, found, strict=True)) for found in session.cursor.fetchall()]
+            return [dict(zip(statement.names, values, strict=True)) for values in session.cursor.fetchall()]
 
     @contextmanager
     def write(self) -> Iterator[DirectTransaction]:

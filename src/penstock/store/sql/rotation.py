@@ -17,9 +17,9 @@ import penstock.store.sql.tables  # noqa: F401 - every table declares what it ha
 from penstock.errors import EnvironmentProblem, InvalidInput
 from penstock.locks import file_lock
 from penstock.store.sql.access import accounts
+from penstock.store.sql.audit import write_audit
 from penstock.store.sql.database import Database
 from penstock.store.sql.migrate import revision_of
-from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.sealing import SEALED, MasterKey, MasterKeys, Sealer, key_id_of
 from penstock.store.sql.tenancy import of_account, with_database
 

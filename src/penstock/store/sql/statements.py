@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -37,10 +37,10 @@ from penstock.statements.model import (
 )
 from penstock.statements.store import page_position
 from penstock.store.sql.database import Database, metadata
+from penstock.store.sql.times import micros, time_of
 
 __all__ = ["SqlStatementStore", "statements"]
 
-# Times are microseconds since the epoch, which every backend compares and stores alike.
 statements = Table(
     "statements",
     metadata,
@@ -136,14 +136,14 @@ class SqlStatementStore:
         query = select(statements).where(
             statements.c.digest == digest,
             statements.c.state == StatementState.SUCCEEDED.value,
-            statements.c.completed >= _micros(since),
+            statements.c.completed >= micros(since),
         )
         with self._database.read() as connection:
             rows = connection.execute(query.order_by(statements.c.number.desc()).limit(_LOOKED_AT)).mappings()
             return next((each for each in map(_statement, rows) if not each.statistics.reused), None)
 
     def start(self, statement_id: StatementId, *, at: datetime) -> bool:
-        change = {"statement": statement_id, "state": StatementState.RUNNING.value, "started": _micros(at)}
+        change = {"statement": statement_id, "state": StatementState.RUNNING.value, "started": micros(at)}
         # Of a power loss all statements of a process die, whether queued or running.
         with self._database.write(synced=False) as connection:
             return connection.execute(_QUEUED, change).rowcount == 1
@@ -162,7 +162,7 @@ class SqlStatementStore:
         values: dict[str, Any] = {
             "statement": statement_id,
             "state": state.value,
-            "completed": _micros(at),
+            "completed": micros(at),
             "reason": reason,
             "failure": _json(failure),
             "columns": _json(list(columns)),
@@ -177,7 +177,7 @@ class SqlStatementStore:
         with self._database.write() as connection:
             connection.execute(
                 this.where(statements.c.state == StatementState.QUEUED.value).values(
-                    state=StatementState.CANCELLED.value, completed=_micros(at), reason=reason
+                    state=StatementState.CANCELLED.value, completed=micros(at), reason=reason
                 )
             )
             connection.execute(this.where(statements.c.state == StatementState.RUNNING.value).values(cancel_requested=True))
@@ -194,7 +194,7 @@ class SqlStatementStore:
     def beat(self, owner: str, *, at: datetime) -> None:
         change = update(statements).where(statements.c.owner == owner, statements.c.state.in_(_UNFINISHED))
         with self._database.write(synced=False) as connection:
-            connection.execute(change.values(heartbeat=_micros(at)))
+            connection.execute(change.values(heartbeat=micros(at)))
 
     def unfinished(self) -> Sequence[Statement]:
         query = select(statements).where(statements.c.state.in_(_UNFINISHED)).order_by(statements.c.number)
@@ -211,7 +211,7 @@ class SqlStatementStore:
     ) -> Sequence[Statement]:
         query = select(statements).where(statements.c.completed.is_not(None))
         if before is not None:
-            query = query.where(statements.c.completed < _micros(before))
+            query = query.where(statements.c.completed < micros(before))
         if workgroup is not None:
             query = query.where(statements.c.workgroup == workgroup)
         if with_managed_result:
@@ -232,7 +232,7 @@ class SqlStatementStore:
 def _row(statement: Statement) -> dict[str, Any]:
     row: dict[str, Any] = {name: getattr(statement, name) for name in statements.c.keys() if name != "number"}  # noqa: SIM118
     for name in _TIMES:
-        row[name] = None if row[name] is None else _micros(row[name])
+        row[name] = None if row[name] is None else micros(row[name])
     row["type"], row["state"] = statement.type.value, statement.state.value
     for name in ("options", "parameters", "failure", "statistics", "columns"):
         row[name] = _json(row[name])
@@ -242,7 +242,7 @@ def _row(statement: Statement) -> dict[str, Any]:
 def _statement(row: RowMapping) -> Statement:
     values: dict[str, Any] = {name: value for name, value in row.items() if name != "number"}
     for name in _TIMES:
-        values[name] = None if values[name] is None else _moment(values[name])
+        values[name] = None if values[name] is None else time_of(values[name])
     values["type"], values["state"] = StatementType(values["type"]), StatementState(values["state"])
     values["options"] = ResultOptions(**json.loads(values["options"]))
     values["parameters"] = tuple(json.loads(values["parameters"]))
@@ -259,12 +259,3 @@ def _json(value: ResultOptions | StatementFailure | StatementStatistics | Sequen
     if isinstance(value, ResultOptions | StatementFailure | StatementStatistics):
         return json.dumps(asdict(value))
     return json.dumps([asdict(each) if isinstance(each, ResultColumn) else each for each in value])
-
-
-def _micros(at: datetime) -> int:
-    whole = at.astimezone(UTC)
-    return int(whole.replace(microsecond=0).timestamp()) * 1_000_000 + whole.microsecond
-
-
-def _moment(micros: int) -> datetime:
-    return datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)

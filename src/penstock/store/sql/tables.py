@@ -1,6 +1,7 @@
 """Import every table of the store, so that the metadata is complete; migrations are compared with it."""
 
 import penstock.store.sql.access
+import penstock.store.sql.audit
 import penstock.store.sql.catalog.connections
 import penstock.store.sql.catalog.crawl
 import penstock.store.sql.catalog.details

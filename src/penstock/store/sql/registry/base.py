@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, insert
 
+from penstock.store.sql.audit import AuditWriter
 from penstock.store.sql.database import Database
 from penstock.store.sql.direct import Direct
 from penstock.store.sql.registry.cache import VersionCache
@@ -14,13 +15,14 @@ __all__ = ["RegistryDatabase", "count_deletion", "insert_tags"]
 
 
 class RegistryDatabase:
-    """A database with the registry's statements and caches."""
+    """A database with the registry's statements and caches, and its audit log."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.direct = Direct(database)
         self.statements = Statements(database)
         self.cache = VersionCache(database)
+        self.audit = AuditWriter(database)
 
 
 def count_deletion(connection: Connection) -> None:

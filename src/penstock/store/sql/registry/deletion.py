@@ -9,12 +9,13 @@ from sqlalchemy import Connection, Select, and_, delete, select, update
 from penstock.registry.errors import VersionReferenced
 from penstock.registry.identity import schema_resource
 from penstock.registry.model import AVAILABLE, SchemaKey
+from penstock.store.sql.audit import write_audit
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.registry.base import RegistryDatabase, count_deletion
-from penstock.store.sql.registry.rows import micros, to_head
+from penstock.store.sql.registry.rows import to_head
 from penstock.store.sql.registry.statements import HEAD, JOINED, is_schema
 from penstock.store.sql.registry.tables import schema_references, schema_versions, schemas
+from penstock.store.sql.times import micros
 
 __all__ = ["SqlDeletion", "refuse_referenced"]
 

@@ -6,11 +6,11 @@ from sqlalchemy import and_, delete, func, insert, select
 
 from penstock.registry.errors import MetadataExists, RegistryFull, VersionNotFound
 from penstock.registry.model import Metadata
+from penstock.store.sql.audit import write_audit
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.registry.base import RegistryDatabase, insert_tags
-from penstock.store.sql.registry.rows import micros, time_of
 from penstock.store.sql.registry.tables import registry_tags, schema_metadata, schema_versions
+from penstock.store.sql.times import micros, time_of
 
 __all__ = ["SqlMetadata", "SqlTags"]
 

@@ -7,12 +7,13 @@ from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.engine import RowMapping
 
 from penstock.registry.model import ResourcePolicy, ScopeConfig
+from penstock.store.sql.audit import write_audit
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.registry.base import RegistryDatabase
-from penstock.store.sql.registry.rows import config_row, micros, time_of, to_config
+from penstock.store.sql.registry.rows import config_row, to_config
 from penstock.store.sql.registry.statements import beginning_with
 from penstock.store.sql.registry.tables import resource_policies, scope_configs
+from penstock.store.sql.times import micros, time_of
 
 __all__ = ["SqlConfigs", "SqlResourcePolicies"]
 

@@ -8,11 +8,11 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from penstock.registry.errors import RegistryExists, RegistryFull
 from penstock.registry.identity import registry_resource
 from penstock.registry.model import Registry
+from penstock.store.sql.audit import write_audit
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry.audit import write_audit
 from penstock.store.sql.registry.base import RegistryDatabase, count_deletion, insert_tags
 from penstock.store.sql.registry.deletion import refuse_referenced
-from penstock.store.sql.registry.rows import micros, to_registry
+from penstock.store.sql.registry.rows import to_registry
 from penstock.store.sql.registry.statements import REGISTRY, beginning_with
 from penstock.store.sql.registry.tables import (
     registries,
@@ -22,6 +22,7 @@ from penstock.store.sql.registry.tables import (
     schemas,
     scope_configs,
 )
+from penstock.store.sql.times import micros
 
 __all__ = ["SqlRegistries"]
 

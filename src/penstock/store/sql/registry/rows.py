@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy.engine import RowMapping
@@ -10,13 +9,12 @@ from sqlalchemy.engine import RowMapping
 from penstock.registry.model import Reference, Registry, Schema, SchemaKey, ScopeConfig, Version, VersionHead
 from penstock.schema.compatibility import CompatibilityMode, CompatibilityVerdict, Conflict
 from penstock.store.sql.direct import Row
+from penstock.store.sql.times import micros, time_of
 
 __all__ = [
     "config_row",
     "key_parameters",
-    "micros",
     "schema_row",
-    "time_of",
     "to_config",
     "to_head",
     "to_registry",
@@ -25,19 +23,7 @@ __all__ = [
     "version_row",
 ]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _INHERITED = ""  # as a schema's compatibility
-
-
-def micros(time: datetime) -> int:
-    """Return a time as the store keeps it: microseconds."""
-    return (time - _EPOCH) // _MICROSECOND
-
-
-def time_of(stored: int) -> datetime:
-    """Return the time that :func:`micros` wrote."""
-    return _EPOCH + stored * _MICROSECOND
 
 
 def key_parameters(key: SchemaKey) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from penstock.registry.audit import current_actor
 from penstock.registry.errors import RegistryNotFound, SchemaExists
 from penstock.registry.identity import schema_resource
 from penstock.registry.model import AVAILABLE, Schema, SchemaKey, Version
+from penstock.store.sql.audit import Change, write_audit
 from penstock.store.sql.database import retried
-from penstock.store.sql.registry.audit import Change, write_audit, write_audits
 from penstock.store.sql.registry.base import RegistryDatabase, count_deletion
 from penstock.store.sql.registry.deletion import refuse_referenced
 from penstock.store.sql.registry.rows import key_parameters, schema_row, to_schema
@@ -34,6 +34,7 @@ class SqlSchemas:
         self._direct = shared.direct
         self._statements = shared.statements
         self._cache = shared.cache
+        self._audit = shared.audit
         self._versions = versions
 
     @retried
@@ -50,7 +51,7 @@ class SqlSchemas:
                     raise
                 raise SchemaExists(*schema.key) from None
             outcome = f"{schema.data_format} {schema.compatibility or ''}".strip()
-            write_audits(transaction, statements, [Change(current_actor(), "CreateSchema", resource, outcome)])
+            self._audit.write(transaction, [Change(current_actor(), "CreateSchema", resource, outcome)])
             if first is not None and added is not None:
                 [stored] = self._versions.insert(transaction, [NewRow(first, added["id"], current_actor())])
             for key, value in tags.items():

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Table, and_, bindparam, case, delete, exists, func, insert, select, update
-from sqlalchemy.sql.dml import Insert
+from sqlalchemy import ColumnElement, FromClause, and_, bindparam, case, delete, exists, func, select, update
 
 from penstock.registry.model import AVAILABLE, READONLY_OVERRIDE, SchemaKey
 from penstock.store.sql.database import Database
-from penstock.store.sql.direct import Prepared
+from penstock.store.sql.direct import Prepared, insert_all
 from penstock.store.sql.registry.tables import (
-    audit,
     registries,
     registry_epoch,
     registry_tags,
@@ -146,9 +144,9 @@ class Statements:
             )
         )
         self.count_deletion = ready(COUNT_DELETION)
-        self.add_schema = ready(_insert_all(schemas, but="id").returning(schemas.c.id))
-        self.add_version = ready(_insert_all(schema_versions))
-        self.add_tag = ready(_insert_all(registry_tags))
+        self.add_schema = ready(insert_all(schemas, but="id").returning(schemas.c.id))
+        self.add_version = ready(insert_all(schema_versions))
+        self.add_tag = ready(insert_all(registry_tags))
         self.schema_id_of = ready(select(schema_ids.c.serial).where(_SAME_CONTENT))
         self.holder_of = ready(select(schema_ids.c.data_format, schema_ids.c.fingerprint).where(_SAME_ID))
         self.carrier_of = ready(
@@ -168,7 +166,7 @@ class Statements:
             .where(schema_id_counter.c.id == 1, schema_id_counter.c.number < bindparam("r_schema_id"))
             .values(number=bindparam("r_schema_id"))
         )
-        self.add_schema_id = ready(_insert_all(schema_ids))
+        self.add_schema_id = ready(insert_all(schema_ids))
         self.drop_schema_id = ready(delete(schema_ids).where(_SAME_ID))
         self.forget_content = ready(delete(schema_ids).where(_SAME_CONTENT))
         self.target = ready(
@@ -176,11 +174,8 @@ class Statements:
             .select_from(JOINED)
             .where(_ONE_SCHEMA, schema_versions.c.number == bindparam("r_number"))
         )
-        self.add_reference = ready(_insert_all(schema_references))
+        self.add_reference = ready(insert_all(schema_references))
         self.drop_references = ready(delete(schema_references).where(schema_references.c.version_id == bindparam("r_id")))
-        self.record = ready(_insert_all(audit, but="id"))
-        self.last_record = ready(select(func.max(audit.c.id).label("id")))
-        self.forget_records = ready(delete(audit).where(audit.c.id <= bindparam("r_last")))
 
 
 def is_schema(key: SchemaKey) -> ColumnElement[bool]:
@@ -191,8 +186,3 @@ def is_schema(key: SchemaKey) -> ColumnElement[bool]:
 def beginning_with(column: ColumnElement[str], prefix: str) -> ColumnElement[bool]:
     """The condition that ``column`` begins with ``prefix``: a range, because SQLite's LIKE ignores case."""
     return and_(column >= prefix, column < prefix + "\U0010ffff")
-
-
-def _insert_all(table: Table, *, but: str = "") -> Insert:
-    """An INSERT of every column, by its name, but for one that the database fills in."""
-    return insert(table).values({name: bindparam(name) for name in table.columns.keys() if name != but})  # noqa: SIM118

@@ -1,4 +1,4 @@
-"""Tables of the registry. Times are microseconds since the epoch, which every backend compares and stores alike."""
+"""Tables of the registry."""
 
 from sqlalchemy import (
     BigInteger,
@@ -18,7 +18,6 @@ from sqlalchemy import (
 from penstock.store.sql.database import metadata
 
 __all__ = [
-    "audit",
     "registries",
     "registry_epoch",
     "registry_tags",
@@ -158,20 +157,6 @@ resource_policies = Table(
     Column("hash", String(64), nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("updated", BigInteger, nullable=False),
-)
-
-audit = Table(
-    "audit",
-    metadata,
-    Column("id", _ROW_ID, primary_key=True, autoincrement=True),
-    Column("time", BigInteger, nullable=False),
-    Column("principal", String(2048), nullable=False),
-    Column("client", String(255), nullable=False),
-    Column("operation", String(64), nullable=False),
-    Column("resource", String(2048), nullable=False),
-    Column("outcome", Text, nullable=False),
-    Index("ix_audit_resource_id", "resource", "id"),
-    sqlite_autoincrement=True,
 )
 
 # One row whose number grows with every deletion: what tells other processes that their cached versions may be gone.

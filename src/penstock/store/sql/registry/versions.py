@@ -13,14 +13,15 @@ from penstock.registry.identity import config_scopes, schema_resource
 from penstock.registry.model import AVAILABLE, EffectiveSchema, NewVersion, SchemaKey, Version, VersionHead
 from penstock.registry.store import Added
 from penstock.schema.compatibility import CompatibilityMode
+from penstock.store.sql.audit import Change
 from penstock.store.sql.database import retried
 from penstock.store.sql.direct import DirectTransaction
-from penstock.store.sql.registry.audit import Change, write_audits
 from penstock.store.sql.registry.base import RegistryDatabase
 from penstock.store.sql.registry.ids import SqlSchemaIds
-from penstock.store.sql.registry.rows import key_parameters, micros, to_head, to_schema, to_version, version_row
+from penstock.store.sql.registry.rows import key_parameters, to_head, to_schema, to_version, version_row
 from penstock.store.sql.registry.statements import BODY, HEAD, JOINED, SCOPES, beginning_with, is_schema
 from penstock.store.sql.registry.tables import schema_references, schema_versions, schemas
+from penstock.store.sql.times import micros
 
 __all__ = ["NewRow", "SqlVersions"]
 
@@ -42,6 +43,7 @@ class SqlVersions:
         self._direct = shared.direct
         self._statements = shared.statements
         self._cache = shared.cache
+        self._audit = shared.audit
         self._ids = ids
 
     @contextmanager
@@ -152,9 +154,7 @@ class SqlVersions:
         transaction.run_all(statements.add_version, new)
         for version in stored:
             self._add_references(transaction, version)
-        write_audits(
-            transaction, statements, [_change(version, row.actor) for row, version in zip(rows, stored, strict=True)]
-        )
+        self._audit.write(transaction, [_change(version, row.actor) for row, version in zip(rows, stored, strict=True)])
         return stored
 
     def _add_references(self, transaction: DirectTransaction, version: Version) -> None:

@@ -1,21 +1,47 @@
-"""The registry's audit log in SQL: each change is recorded in the transaction that makes it."""
+"""The audit log in SQL: each change is recorded in the transaction that makes it."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+)
 
 from penstock.registry.audit import MAX_AUDIT_ENTRIES, Actor, AuditEntry, current_actor
-from penstock.store.sql.database import Database
-from penstock.store.sql.direct import DirectTransaction
-from penstock.store.sql.registry.rows import micros, time_of
-from penstock.store.sql.registry.statements import Statements
-from penstock.store.sql.registry.tables import audit
+from penstock.store.sql.database import Database, metadata
+from penstock.store.sql.direct import DirectTransaction, Prepared, insert_all
+from penstock.store.sql.times import micros, time_of
 
-__all__ = ["Change", "SqlAuditTrail", "write_audit", "write_audits"]
+__all__ = ["AuditWriter", "Change", "SqlAuditTrail", "audit", "write_audit"]
 
 _PRUNE_EVERY = 1_000  # records
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("time", BigInteger, nullable=False),
+    Column("principal", String(2048), nullable=False),
+    Column("client", String(255), nullable=False),
+    Column("operation", String(64), nullable=False),
+    Column("resource", String(2048), nullable=False),
+    Column("outcome", Text, nullable=False),
+    Index("ix_audit_resource_id", "resource", "id"),
+    sqlite_autoincrement=True,
+)
 
 
 class Change(NamedTuple):
@@ -63,13 +89,21 @@ def write_audit(connection: Connection, operation: str, resource: str, outcome: 
         connection.execute(delete(audit).where(audit.c.id <= number - MAX_AUDIT_ENTRIES))
 
 
-def write_audits(transaction: DirectTransaction, statements: Statements, changes: Sequence[Change]) -> None:
-    """Record the changes of one transaction, in order."""
-    transaction.run_all(statements.record, [_row(change) for change in changes])
-    last = transaction.run(statements.last_record, {})
-    full = 0 if last is None else last["id"] // _PRUNE_EVERY * _PRUNE_EVERY
-    if last is not None and full > last["id"] - len(changes):
-        transaction.run(statements.forget_records, {"r_last": full - MAX_AUDIT_ENTRIES})
+class AuditWriter:
+    """Records the changes of hot paths, in their own transactions."""
+
+    def __init__(self, database: Database) -> None:
+        self._add = Prepared(database, insert_all(audit, but="id"))
+        self._last = Prepared(database, select(func.max(audit.c.id).label("id")))
+        self._prune = Prepared(database, delete(audit).where(audit.c.id <= bindparam("r_last")))
+
+    def write(self, transaction: DirectTransaction, changes: Sequence[Change]) -> None:
+        """Record the changes of one transaction, in order."""
+        transaction.run_all(self._add, [_row(change) for change in changes])
+        last = transaction.run(self._last, {})
+        full = 0 if last is None else last["id"] // _PRUNE_EVERY * _PRUNE_EVERY
+        if last is not None and full > last["id"] - len(changes):
+            transaction.run(self._prune, {"r_last": full - MAX_AUDIT_ENTRIES})
 
 
 def _row(change: Change) -> dict[str, Any]:
