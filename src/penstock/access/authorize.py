@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from penstock.access.context_keys import Origin, RequestContextKeys
+from penstock.access.entities import EntityKind, Group, Identity, ManagedPolicy, Principal, User, kind_of
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
-from penstock.access.identities.entities import EntityKind, Group, Identity, ManagedPolicy, Principal, User, kind_of
 from penstock.access.keys import AccessStore
 from penstock.access.policies.aws_managed import AWS_MANAGED
 from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy

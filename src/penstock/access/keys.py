@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from penstock.access.identities.entities import Account, Entity, EntityKind, Identity
+from penstock.access.entities import Account, Entity, EntityKind, Identity
 from penstock.errors import AlreadyExists, NotFound
 
 __all__ = ["AccessKey", "AccessKeyExists", "AccessKeyNotFound", "AccessStore", "EntityReader"]
@@ -82,7 +82,7 @@ class AccessStore(EntityReader, Protocol):
     def add_entity(self, entity: Entity, operation: str, *, limit: int) -> None:
         """Store a new entity.
 
-        Raises :class:`~penstock.access.identities.entities.EntityExists`, and :class:`~penstock.errors.LimitExceeded` if the
+        Raises :class:`~penstock.access.entities.EntityExists`, and :class:`~penstock.errors.LimitExceeded` if the
         account has ``limit`` of its kind. ``operation`` is the name of the change in the audit log.
         """
 
@@ -99,14 +99,14 @@ class AccessStore(EntityReader, Protocol):
         """Replace an entity by the result of ``change``, in one transaction; None deletes it, an exception cancels it.
 
         ``check`` reads other entities within the transaction, before the change: they do not change meanwhile, and an
-        exception of it cancels the change, too. Raises :class:`~penstock.access.identities.entities.NoSuchEntity`.
+        exception of it cancels the change, too. Raises :class:`~penstock.access.entities.NoSuchEntity`.
         """
 
     def write_audit(self, operation: str, resource: str, outcome: str) -> None:
         """Record an event that changed nothing in the store, such as a role that was assumed."""
 
     def add_account(self, account: Account) -> None:
-        """Store a new account; raise :class:`~penstock.access.identities.entities.AccountExists`."""
+        """Store a new account; raise :class:`~penstock.access.entities.AccountExists`."""
 
     def get_account(self, account: str) -> Account | None:
         """Return the account, or None."""

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol
 
+from penstock.access.entities import new_id
 from penstock.access.errors import ExpiredToken, UnrecognizedClient
-from penstock.access.identities.entities import new_id
 from penstock.access.principals import Caller, SessionContext
 from penstock.errors import DataProblem
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from penstock.access.authorize import Authorizer, denial
 from penstock.access.context_keys import Origin, RequestContextKeys
+from penstock.access.entities import EntityKind, Role
 from penstock.access.errors import NotAuthorized
 from penstock.access.federation.web_identity import WebIdentity
-from penstock.access.identities.entities import EntityKind, Role
 from penstock.access.keys import AccessStore
 from penstock.access.policies.aws_managed import AWS_MANAGED
 from penstock.access.policies.documents import Kind, parse_policy, parsed_policy

@@ -14,10 +14,10 @@ from penstock.access.identities.accounts import Accounts
 from penstock.access.identities.groups import Groups
 from penstock.access.identities.identities import Identities
 from penstock.access.identities.instance_profiles import InstanceProfiles
+from penstock.access.identities.managed_policies import ManagedPolicies
 from penstock.access.identities.roles import Roles
 from penstock.access.identities.users import Users
 from penstock.access.keys import AccessKey, AccessStore
-from penstock.access.policies.managed import ManagedPolicies
 from penstock.access.principals import root_arn
 from penstock.access.sessions import Seal, Sessions
 from penstock.access.sts import TokenService

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from penstock.access.identities.entities import (
+from penstock.access.entities import (
     EntityKind,
 )
 from penstock.access.keys import AccessStore

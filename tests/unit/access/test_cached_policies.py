@@ -11,7 +11,7 @@ import pytest
 from penstock.access import authorize
 from penstock.access.authorize import Authorizer
 from penstock.access.context_keys import Origin
-from penstock.access.identities.entities import EntityKind, Group, Role, User
+from penstock.access.entities import EntityKind, Group, Role, User
 from penstock.access.principals import Caller, SessionContext, session_arn
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.sealing import Sealer

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from penstock.access.authorize import Authorizer
-from penstock.access.identities.entities import DeleteConflict, EntityKind, NoSuchEntity
+from penstock.access.entities import DeleteConflict, EntityKind, NoSuchEntity
 from penstock.access.identities.identities import Identities
+from penstock.access.identities.managed_policies import ManagedPolicies
 from penstock.access.identities.roles import Roles
 from penstock.access.identities.users import Users
 from penstock.access.keys import AccessStore
-from penstock.access.policies.managed import ManagedPolicies
 from penstock.api.aws.iam.policies import policy_handlers
 from penstock.api.aws.protocol.operations import RequestContext
 from penstock.store.sql.access import SqlAccessStore

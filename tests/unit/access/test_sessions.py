@@ -9,8 +9,8 @@ import pytest
 
 from penstock.access.authorize import Authorizer
 from penstock.access.context_keys import Origin
+from penstock.access.entities import Role, User
 from penstock.access.errors import ExpiredToken, NotAuthorized, UnrecognizedClient
-from penstock.access.identities.entities import Role, User
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.principals import Caller, SessionContext, root_arn
 from penstock.access.sessions import Sessions

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import select
 
-from penstock.access.identities.entities import Account
+from penstock.access.entities import Account
 from penstock.cli.main import cli
 from penstock.errors import AlreadyExists, DataProblem, EnvironmentProblem, InvalidInput
 from penstock.registry.errors import SchemaNotFound

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import update
 
-from penstock.access.identities.entities import Account
+from penstock.access.entities import Account
 from penstock.access.keys import AccessKey
 from penstock.catalog.connections import Connection
 from penstock.cli.main import cli

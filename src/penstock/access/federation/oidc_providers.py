@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import Entity, EntityKind, NoSuchEntity, OidcProvider, missing, new_id
+from penstock.access.entities import Entity, EntityKind, NoSuchEntity, OidcProvider, missing, new_id
 from penstock.access.identities.tags import changed_tags, checked_tags
 from penstock.access.keys import AccessStore
 from penstock.errors import InvalidInput, LimitExceeded

@@ -15,8 +15,8 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jws import JWSRegistry
 
+from penstock.access.entities import EntityKind, OidcProvider
 from penstock.access.federation.oidc_keys import IssuerKeys, JsonWebKey
-from penstock.access.identities.entities import EntityKind, OidcProvider
 from penstock.access.keys import AccessStore
 from penstock.errors import AccessDenied
 

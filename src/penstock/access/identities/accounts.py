@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import Account, AccountExists, EntityKind
+from penstock.access.entities import Account, AccountExists, EntityKind
 from penstock.access.identities.identities import Identities
 from penstock.access.identities.roles import Roles
 from penstock.access.keys import AccessStore

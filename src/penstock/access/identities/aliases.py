@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import AccountAlias, EntityKind, new_id, taken
+from penstock.access.entities import AccountAlias, EntityKind, new_id, taken
 from penstock.access.keys import AccessStore
 from penstock.errors import InvalidInput
 

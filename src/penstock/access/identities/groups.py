@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import DeleteConflict, EntityKind, Group, Identity, User, missing, new_id
+from penstock.access.entities import DeleteConflict, EntityKind, Group, Identity, User, missing, new_id
 from penstock.access.identities.identities import Identities, check_empty
 from penstock.access.identities.lookup import entities_below, entity_named
 from penstock.access.keys import AccessStore, EntityReader

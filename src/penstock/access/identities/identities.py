@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from penstock.access.authorize import Authorizer
-from penstock.access.identities.entities import (
+from penstock.access.entities import (
     DeleteConflict,
     Entity,
     EntityKind,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import DeleteConflict, Entity, EntityKind, InstanceProfile, Role, missing, new_id
+from penstock.access.entities import DeleteConflict, Entity, EntityKind, InstanceProfile, Role, missing, new_id
 from penstock.access.identities.lookup import entities_below, entity_named
 from penstock.access.identities.tags import changed_tags, checked_tags
 from penstock.access.keys import AccessStore, EntityReader

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from penstock.access.identities.entities import Entity, kind_of, missing
+from penstock.access.entities import Entity, kind_of, missing
 from penstock.access.keys import EntityReader
 
 __all__ = ["entities_below", "entity_named"]
@@ -11,7 +11,7 @@ E = TypeVar("E", bound=Entity)
 
 
 def entity_named(reader: EntityReader, shape: type[E], account: str, name: str) -> E:
-    """Return the entity of the class ``shape``; raise :class:`~penstock.access.identities.entities.NoSuchEntity`."""
+    """Return the entity of the class ``shape``; raise :class:`~penstock.access.entities.NoSuchEntity`."""
     kind = kind_of(shape)
     found = reader.get_entity(kind, account, name)
     if not isinstance(found, shape):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import (
+from penstock.access.entities import (
     SERVICE_PATH,
     DeleteConflict,
     EntityKind,

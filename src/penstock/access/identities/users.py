@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from penstock.access.identities.entities import DeleteConflict, EntityKind, Identity, User, new_id
+from penstock.access.entities import DeleteConflict, EntityKind, Identity, User, new_id
 from penstock.access.identities.identities import Identities, check_boundary, check_empty
 from penstock.access.identities.lookup import entities_below, entity_named
 from penstock.access.identities.tags import checked_tags

@@ -13,7 +13,8 @@ from typing import Any
 from penstock.access.policies.condition_keys import is_known
 from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
-from penstock.access.principals import Caller, Match, texts_of
+from penstock.access.policies.principals import Match, texts_of
+from penstock.access.principals import Caller
 
 __all__ = ["is_public", "names_caller", "parse_bucket_policy", "stored_bucket_policy"]
 

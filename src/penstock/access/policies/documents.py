@@ -18,7 +18,7 @@ from penstock.access.policies.condition_keys import never_matches
 from penstock.access.policies.conditions import Condition, parse_conditions
 from penstock.access.policies.errors import MalformedPolicy
 from penstock.access.policies.globs import Glob, arn_glob, text_glob
-from penstock.access.principals import PrincipalElement, parse_principal, texts_of
+from penstock.access.policies.principals import PrincipalElement, parse_principal, texts_of
 
 __all__ = ["MAX_POLICY_BYTES", "Kind", "Policy", "Statement", "check_current_version", "parse_policy", "parsed_policy"]
 

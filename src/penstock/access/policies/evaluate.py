@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from penstock.access.policies.conditions import ContextKeys
 from penstock.access.policies.documents import Policy, Statement
-from penstock.access.principals import Caller, Match
+from penstock.access.policies.principals import Match
+from penstock.access.principals import Caller
 
 __all__ = ["AccessRequest", "Decision", "applying", "decide", "is_uniform"]
 

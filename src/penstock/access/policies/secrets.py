@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.access.policies.documents import Kind, Policy, parse_policy, parsed_policy
 from penstock.access.policies.errors import MalformedPolicy
-from penstock.access.principals import texts_of
+from penstock.access.policies.principals import texts_of
 
 __all__ = ["parse_secret_policy", "stored_secret_policy"]
 

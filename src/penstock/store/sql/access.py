@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
-from penstock.access.identities.entities import (
+from penstock.access.entities import (
     Account,
     AccountAlias,
     AccountExists,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from penstock.access.identities.entities import (
+from penstock.access.entities import (
     Account,
     AccountExists,
     DeleteConflict,

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from penstock.access.context_keys import Origin
+from penstock.access.entities import User
 from penstock.access.errors import NotAuthorized
-from penstock.access.identities.entities import User
 from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.callers_files import CallersFiles
 from penstock.lake.locations import LakeFolder

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.access.audit.event import AuditEvent
-from penstock.access.identities.entities import User
+from penstock.access.entities import User
 from penstock.access.principals import Caller, root_arn, user_arn
 from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from penstock.access.authorize import Authorizer
+from penstock.access.entities import EntityKind, User
 from penstock.access.errors import NotAuthorized, UnrecognizedClient
-from penstock.access.identities.entities import EntityKind, User
 from penstock.access.principals import Caller, SessionContext, root_arn
 from penstock.api.access_checker import AccessChecker
 from penstock.api.aws.authorization.policy_authorizer import PolicyAuthorizer

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from penstock.access.identities.entities import EntityKind
+from penstock.access.entities import EntityKind
 from tests.unit.api.aws.every_operation import ACCOUNT, DOCUMENT, KEPT, STATISTICS, TRUST, World, structures, whole
 
 

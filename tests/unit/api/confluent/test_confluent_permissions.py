@@ -8,8 +8,8 @@ import pytest
 
 from penstock.access.authorize import Authorizer
 from penstock.access.context_keys import Origin
+from penstock.access.entities import User
 from penstock.access.errors import NotAuthorized
-from penstock.access.identities.entities import User
 from penstock.access.principals import Caller
 from penstock.api.access_checker import AccessChecker
 from penstock.api.confluent.authorize import Permissions

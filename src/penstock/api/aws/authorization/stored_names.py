@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from penstock.access.identities.entities import EntityKind, Principal
+from penstock.access.entities import EntityKind, Principal
 from penstock.access.keys import AccessStore
 from penstock.api.tenants import Tenant
 from penstock.caching import SharedCache

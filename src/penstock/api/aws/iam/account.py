@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from penstock.access.identities.aliases import Aliases
-from penstock.access.identities.entities import (
+from penstock.access.entities import (
     Entity,
     EntityKind,
     Group,
@@ -15,9 +14,10 @@ from penstock.access.identities.entities import (
     Role,
     User,
 )
+from penstock.access.identities.aliases import Aliases
+from penstock.access.identities.managed_policies import ManagedPolicies, PolicyUsage
 from penstock.access.identities.roles import Roles
 from penstock.access.keys import AccessStore
-from penstock.access.policies.managed import ManagedPolicies, PolicyUsage
 from penstock.api.aws.iam.roles import role_shape
 from penstock.api.aws.iam.shapes import boundary_shape, document, named, paged, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext

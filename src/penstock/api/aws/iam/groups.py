@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.access.identities.entities import Group, User
+from penstock.access.entities import Group, User
 from penstock.access.identities.groups import Groups
 from penstock.api.aws.iam.shapes import named, paged
 from penstock.api.aws.protocol.operations import Handler, RequestContext

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.access.identities.entities import EntityKind
+from penstock.access.entities import EntityKind
 from penstock.access.identities.identities import Identities
 from penstock.api.aws.iam.shapes import document, paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from penstock.access.identities.entities import InstanceProfile
+from penstock.access.entities import InstanceProfile
 from penstock.access.identities.instance_profiles import InstanceProfiles
 from penstock.api.aws.iam.roles import role_shape
 from penstock.api.aws.iam.shapes import named, paged, tags_of, tags_shape

@@ -10,10 +10,10 @@ from penstock.access.identities.aliases import Aliases
 from penstock.access.identities.groups import Groups
 from penstock.access.identities.identities import Identities
 from penstock.access.identities.instance_profiles import InstanceProfiles
+from penstock.access.identities.managed_policies import ManagedPolicies
 from penstock.access.identities.roles import Roles
 from penstock.access.identities.users import Users
 from penstock.access.keys import AccessStore
-from penstock.access.policies.managed import ManagedPolicies
 from penstock.api.aws.iam.account import account_handlers
 from penstock.api.aws.iam.groups import group_handlers
 from penstock.api.aws.iam.identities import identity_handlers

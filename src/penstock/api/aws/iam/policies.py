@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from penstock.access.identities.entities import Identity, ManagedPolicy, NoSuchEntity, PolicyVersion
-from penstock.access.policies.managed import ManagedPolicies, PolicyUsage
+from penstock.access.entities import Identity, ManagedPolicy, NoSuchEntity, PolicyVersion
+from penstock.access.identities.managed_policies import ManagedPolicies, PolicyUsage
 from penstock.api.aws.iam.shapes import document, named, paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.access.identities.entities import Role
+from penstock.access.entities import Role
 from penstock.access.identities.roles import Roles
 from penstock.api.aws.iam.shapes import boundary_shape, document, named, paged, tags_of, tags_shape
 from penstock.api.aws.protocol.operations import Handler, RequestContext

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from penstock.access.identities.entities import Entity, Principal
+from penstock.access.entities import Entity, Principal
 from penstock.access.identities.tags import unique_tags
 from penstock.api.aws.protocol.values import Request, present
 from penstock.paging import page

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock.access.authorize import Authorizer
-from penstock.access.identities.entities import EntityKind, Identity, NoSuchEntity, Principal
+from penstock.access.entities import EntityKind, Identity, NoSuchEntity, Principal
 from penstock.access.keys import AccessStore
 from penstock.access.policies.documents import Kind, parse_policy
 from penstock.access.policies.simulation import NamedPolicy, Outcome, Simulation

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.access.entities import NoSuchEntity, User
 from penstock.access.identities.accounts import Accounts
-from penstock.access.identities.entities import NoSuchEntity, User
 from penstock.access.identities.users import Users
 from penstock.access.keys import AccessKey
 from penstock.api.aws.iam.shapes import boundary_shape, named, paged, tags_of, tags_shape

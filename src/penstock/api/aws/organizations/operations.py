@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from penstock.access.entities import Account
 from penstock.access.identities.accounts import Accounts, account_arn
-from penstock.access.identities.entities import Account
 from penstock.access.identities.tags import unique_tags
 from penstock.api.aws.organizations.tree import tree_handlers
 from penstock.api.aws.protocol.operations import OperationSet, RequestContext

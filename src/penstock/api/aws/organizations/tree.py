@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from penstock.access.entities import Account
 from penstock.access.identities.accounts import ORGANIZATION, Accounts, account_arn
-from penstock.access.identities.entities import Account
 from penstock.api.aws.protocol.operations import Handler, RequestContext
 from penstock.api.aws.protocol.values import Request, present
 from penstock.errors import NotFound

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from penstock.access.authorize import Authorizer
-from penstock.access.identities.entities import (
+from penstock.access.entities import (
     DeleteConflict,
     Entity,
     EntityKind,
