@@ -15,17 +15,17 @@ from pathlib import Path
 from penstock.client.broker import Security
 from penstock.client.kinesis import StartingPosition
 from penstock.errors import InvalidInput
-from penstock.functions.delivery.patterns import Matcher, compile_pattern
-from penstock.functions.delivery.steps import FailurePolicy
 from penstock.functions.handler import require_module
 from penstock.functions.model import (
     EventSourceMapping,
+    FailurePolicy,
     Function,
     KafkaAccess,
     KafkaSource,
     KinesisSource,
     SchemaRegistry,
 )
+from penstock.functions.patterns import Matcher, compile_pattern
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION, Arn, parse_arn
 from penstock.settings.document import Section, load_document, read_text
 

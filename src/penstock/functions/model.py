@@ -8,13 +8,14 @@ from typing import Literal
 
 from penstock.client.broker import Security
 from penstock.client.kinesis import StartingPosition
-from penstock.functions.delivery.patterns import Matcher
-from penstock.functions.delivery.steps import FailurePolicy
+from penstock.functions.patterns import Matcher
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
+from penstock.retries import HANDLER, RetryPolicy
 
 __all__ = [
     "EventSource",
     "EventSourceMapping",
+    "FailurePolicy",
     "Function",
     "KafkaAccess",
     "KafkaSource",
@@ -118,6 +119,16 @@ class KinesisSource:
 
 
 EventSource = KafkaSource | KinesisSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailurePolicy:
+    """How failures are handled. -1 means no limit; ``age`` is in seconds, ``backoff`` the pauses between attempts."""
+
+    retries: int = -1
+    age: int = -1
+    bisect: bool = False
+    backoff: RetryPolicy = HANDLER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

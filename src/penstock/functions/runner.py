@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from penstock.errors import InvalidInput
-from penstock.functions.decoding import Decoder
 from penstock.functions.delivery.destinations import open_destination
 from penstock.functions.delivery.dispatcher import BatchDispatcher, DispatcherFactory
 from penstock.functions.document import Declaration
 from penstock.functions.environment import ExecutionEnvironment
 from penstock.functions.events import Origin
 from penstock.functions.kafka.access import resolve_access
+from penstock.functions.kafka.decoding import Decoder
 from penstock.functions.kafka.mapping import KafkaMapping
 from penstock.functions.kafka.poller import KafkaPoller
 from penstock.functions.kinesis.event import KinesisOrigin

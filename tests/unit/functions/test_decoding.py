@@ -12,7 +12,7 @@ from aws_lambda_powertools.utilities.kafka import SchemaConfig, kafka_consumer
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from penstock.errors import EnvironmentProblem, NotFound
-from penstock.functions.decoding import Decoder, Undecodable, json_value
+from penstock.functions.kafka.decoding import Decoder, Undecodable, json_value
 from penstock.functions.kafka.event import KafkaOrigin, kafka_record
 from penstock.functions.model import SchemaRegistry
 from penstock.schema.version import SchemaText, SchemaVersion

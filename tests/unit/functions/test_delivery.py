@@ -13,7 +13,6 @@ from penstock.functions.delivery.steps import (
     RETRIES,
     Discard,
     Failed,
-    FailurePolicy,
     Invoke,
     MarkDone,
     Outcome,
@@ -25,6 +24,7 @@ from penstock.functions.delivery.steps import (
 )
 from penstock.functions.environment import Result
 from penstock.functions.kafka.event import KafkaOrigin
+from penstock.functions.model import FailurePolicy
 from penstock.functions.records import Progress, Record
 
 NOW = 1_700_000_000.0

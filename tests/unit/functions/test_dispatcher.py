@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from penstock.functions.delivery.dispatcher import BatchDispatcher
-from penstock.functions.delivery.patterns import compile_pattern
-from penstock.functions.delivery.steps import Discard, FailurePolicy
+from penstock.functions.delivery.steps import Discard
 from penstock.functions.environment import Result
 from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.kafka.event import KafkaOrigin, kafka_record
 from penstock.functions.mapping_metrics import MappingMetrics
-from penstock.functions.model import EventSourceMapping, KafkaSource
+from penstock.functions.model import EventSourceMapping, FailurePolicy, KafkaSource
+from penstock.functions.patterns import compile_pattern
 from penstock.functions.records import Record
 from penstock.retries import RetryPolicy
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from penstock.functions.delivery.patterns import any_of, compile_pattern
 from penstock.functions.errors import InvalidPattern
+from penstock.functions.patterns import any_of, compile_pattern
 
 # https://docs.aws.amazon.com/lambda/latest/dg/invocation-eventfiltering.html, table of operators, and
 # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html: pattern, what matches, what not.

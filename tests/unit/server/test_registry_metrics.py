@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from penstock.store.sql.registry.counts import count_versions
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import update
 
 from penstock.api.observer import CompletedRequest
 from penstock.server.observe import Metrics, registry_metrics
+from penstock.store.sql.registry.store import count_versions
 from penstock.store.sql.registry.tables import schema_versions
 from tests.unit.api.aws.every_operation import start
 

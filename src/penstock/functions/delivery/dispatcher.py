@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator, Sequence
 from penstock.functions.delivery.batching import Batcher
 from penstock.functions.delivery.destinations import Destination
 from penstock.functions.delivery.failures import outcome_of
-from penstock.functions.delivery.patterns import any_of
 from penstock.functions.delivery.steps import (
     TOO_LARGE,
     Discard,
@@ -27,6 +26,7 @@ from penstock.functions.errors import DestinationUnavailable
 from penstock.functions.events import Origin
 from penstock.functions.mapping_metrics import MappingMetrics
 from penstock.functions.model import EventSourceMapping
+from penstock.functions.patterns import any_of
 from penstock.functions.records import Record
 from penstock.retries import DESTINATION, Backoff
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.functions.model import FailurePolicy
 from penstock.functions.records import Record
-from penstock.retries import HANDLER, RetryPolicy
 
 __all__ = [
     "AGE",
@@ -25,7 +25,6 @@ __all__ = [
     "TOO_LARGE",
     "Discard",
     "Failed",
-    "FailurePolicy",
     "Invoke",
     "MarkDone",
     "Outcome",
@@ -40,16 +39,6 @@ __all__ = [
 RETRIES = "RetryAttemptsExhausted"
 AGE = "RecordAgeExceeded"
 TOO_LARGE = "MaximumPayloadSizeExceeded"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailurePolicy:
-    """How failures are handled. -1 means no limit; ``age`` is in seconds, ``backoff`` the pauses between attempts."""
-
-    retries: int = -1
-    age: int = -1
-    bisect: bool = False
-    backoff: RetryPolicy = HANDLER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

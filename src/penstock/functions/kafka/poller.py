@@ -15,8 +15,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from penstock.client.broker import FINAL, NO_TOPIC, broker_problem
 from penstock.errors import AccessDenied, EnvironmentProblem, InvalidInput, LimitExceeded, PenstockError
-from penstock.functions.decoding import Decoder, Undecodable
 from penstock.functions.delivery.dispatcher import DispatcherFactory
+from penstock.functions.kafka.decoding import Decoder, Undecodable
 from penstock.functions.kafka.event import TIMESTAMP_TYPES, kafka_record, partition_name
 from penstock.functions.kafka.starts import starting_offsets
 from penstock.functions.mapping_metrics import MappingMetrics
