@@ -110,12 +110,12 @@ class Authorizer:
     def sources(self, identity: Identity) -> Sequence[PolicySource]:
         """Return the policies of a user, role or group, those of a user's groups too; reads the store."""
         kind = kind_of(identity).value
-        found = [PolicySource(name, kind, text) for name, text in identity.inline.items()]
+        sources = [PolicySource(name, kind, text) for name, text in identity.inline.items()]
         for arn, text in self.managed(identity.attached):
-            found.append(PolicySource(arn, "aws-managed" if arn in AWS_MANAGED else "user-managed", text))
+            sources.append(PolicySource(arn, "aws-managed" if arn in AWS_MANAGED else "user-managed", text))
         for group in self._groups(identity):
-            found += self.sources(group)
-        return found
+            sources += self.sources(group)
+        return sources
 
     def decide_below(
         self,
@@ -160,8 +160,8 @@ class Authorizer:
 
     def _groups(self, principal: Identity) -> Sequence[Group]:
         names = principal.groups if isinstance(principal, User) else ()
-        found = [self._store.get_entity(EntityKind.GROUP, principal.account, name) for name in names]
-        return [group for group in found if isinstance(group, Group)]
+        groups = [self._store.get_entity(EntityKind.GROUP, principal.account, name) for name in names]
+        return [group for group in groups if isinstance(group, Group)]
 
     def _principal(self, caller: Caller) -> Principal:
         kind, name, unique_id = EntityKind.ROLE, caller.role_name, caller.user_id.partition(":")[0]
@@ -169,18 +169,18 @@ class Authorizer:
             kind, name = EntityKind.USER, caller.user_name
         if caller.session is not None and caller.federated_by is not None:
             name, unique_id = caller.federated_by.rpartition("/")[2], caller.session.federated_by_id
-        found = None if name is None else self._store.get_entity(kind, caller.account, name)
+        entity = None if name is None else self._store.get_entity(kind, caller.account, name)
         # A user or role with the name of a deleted one is not the same: its id differs.
-        if not isinstance(found, Principal) or unique_id != found.id:
+        if not isinstance(entity, Principal) or unique_id != entity.id:
             raise UnrecognizedClient(UNRECOGNIZED, remedy=f"{caller.principal} does not exist any more.")
-        return found
+        return entity
 
     def _texts(self, arns: Sequence[str]) -> Sequence[str]:
         return [text for _, text in self.managed(arns)]
 
     def managed(self, arns: Sequence[str]) -> Sequence[tuple[str, str]]:
         """Return the texts in force of the managed policies that exist, each with its ARN; reads the store."""
-        found: list[tuple[str, str]] = []
+        policies: list[tuple[str, str]] = []
         for arn in arns:
             text = AWS_MANAGED.get(arn)
             if text is None:
@@ -189,8 +189,8 @@ class Authorizer:
                 if not isinstance(policy, ManagedPolicy) or policy.arn != arn:
                     continue
                 text = policy.document
-            found.append((arn, text))
-        return found
+            policies.append((arn, text))
+        return policies
 
 
 def denial(caller: Caller, action: str, resource: str, reason: str = "") -> NotAuthorized:

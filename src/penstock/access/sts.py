@@ -148,8 +148,8 @@ class TokenService:
         ``name`` is the role's name or ARN, ``service`` such as ``glue.amazonaws.com``. Raises :class:`NotAuthorized` if the
         role does not exist or its trust policy does not name the service; :class:`BadRole`.
         """
-        found = self._role(name) if name.startswith("arn:") else self._named_role(account, name)
-        role = found if found is not None and found.account == account else None
+        entity = self._role(name) if name.startswith("arn:") else self._named_role(account, name)
+        role = entity if entity is not None and entity.account == account else None
         stranger = Caller(account="", principal=service, user_id=service)
         extra = {"sts:rolesessionname": session_name, "aws:sourceaccount": account}
         if role is None or not _trusts_service(role, stranger, Origin(region=region), extra):
@@ -227,12 +227,12 @@ class TokenService:
             raise BadRole(f"{text[:200]} is invalid", remedy="A role's ARN is arn:aws:iam::ACCOUNT:role/NAME.") from None
         if arn.service != "iam" or not arn.resource.startswith("role/"):
             raise BadRole(f"{text[:200]} is invalid", remedy="A role's ARN is arn:aws:iam::ACCOUNT:role/NAME.")
-        found = self._store.get_entity(EntityKind.ROLE, arn.account, arn.resource.rpartition("/")[2])
-        return found if isinstance(found, Role) and found.arn == text else None
+        entity = self._store.get_entity(EntityKind.ROLE, arn.account, arn.resource.rpartition("/")[2])
+        return entity if isinstance(entity, Role) and entity.arn == text else None
 
     def _named_role(self, account: str, name: str) -> Role | None:
-        found = self._store.get_entity(EntityKind.ROLE, account, name.rpartition("/")[2])
-        return found if isinstance(found, Role) else None
+        entity = self._store.get_entity(EntityKind.ROLE, account, name.rpartition("/")[2])
+        return entity if isinstance(entity, Role) else None
 
     def _may_assume(self, caller: Caller, role: Role, request: AssumeRoleRequest, origin: Origin) -> bool:
         extra = {"sts:rolesessionname": request.session_name}
@@ -246,8 +246,8 @@ class TokenService:
     def _check_policies_exist(self, account: str, arns: Sequence[str]) -> None:
         for arn in arns:
             if arn not in AWS_MANAGED:
-                found = self._store.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
-                if found is None or found.arn != arn:
+                policy = self._store.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
+                if policy is None or policy.arn != arn:
                     raise MalformedPolicy("PolicyArns", f"names '{arn[:200]}', which is not a policy of {account}")
 
 

@@ -97,10 +97,10 @@ class ConnectionService:
 
     def get(self, name: str) -> Connection:
         """Return the connection. Raises :class:`ConnectionNotFound`."""
-        found = self._store.get(name)
-        if found is None:
+        connection = self._store.get(name)
+        if connection is None:
             raise ConnectionNotFound(name)
-        return found
+        return connection
 
     def page(self, *, limit: int, token: str | None = None) -> Page[Connection]:
         """Return up to ``limit`` connections by name."""

@@ -54,10 +54,10 @@ class Functions:
 
     def get(self, database: str, name: str) -> Body:
         """Return one function. Raises :class:`NotFound`."""
-        found = self._store.details(_home(database), DetailKind.FUNCTION).get(name.lower())
-        if found is None:
+        body = self._store.details(_home(database), DetailKind.FUNCTION).get(name.lower())
+        if body is None:
             raise FunctionNotFound(database.lower(), name.lower())
-        return found
+        return body
 
     def update(self, database: str, name: str, wanted: Body) -> None:
         """Replace all but name and creation time. Raises :class:`NotFound`, and :class:`InvalidInput` for another name."""
@@ -98,14 +98,14 @@ class Functions:
             self._store.details(_home(home), DetailKind.FUNCTION)
 
         def read(after: str | None, count: int) -> Sequence[tuple[str, Body]]:
-            found: list[tuple[str, Body]] = []
+            functions: list[tuple[str, Body]] = []
             behind = None if after is None else tuple(after.split(_BEHIND, 1))
             if behind is not None and len(behind) != 2:
                 raise InvalidToken
-            while len(found) < count:
+            while len(functions) < count:
                 batch = self._store.list_details(DetailKind.FUNCTION, database=home, after=behind, limit=_SCAN)
                 taken = matches([name for _, name, _ in batch]) if batch else ()
-                found += [
+                functions += [
                     (of, body)
                     for (of, _, body), wanted in zip(batch, taken, strict=True)
                     if wanted and kind in (None, body.get("FunctionType"))
@@ -113,7 +113,7 @@ class Functions:
                 if len(batch) < _SCAN:
                     break
                 behind = batch[-1][:2]
-            return found[:count]
+            return functions[:count]
 
         listing = f"functions:{home}:{kind}:{pattern}"
 

@@ -45,8 +45,8 @@ class PartitionIndexes:
     def list(self, table: Table) -> Sequence[tuple[str, Sequence[Column]]]:
         """Return the table's indexes by name, each with its keys."""
         keys = {key.name.lower(): key for key in table.partition_keys}
-        found = self._store.details(_home(table), DetailKind.INDEX)
-        return [(name, [keys.get(str(key), Column(name=str(key))) for key in _keys(body)]) for name, body in found.items()]
+        indexes = self._store.details(_home(table), DetailKind.INDEX)
+        return [(name, [keys.get(str(key), Column(name=str(key))) for key in _keys(body)]) for name, body in indexes.items()]
 
     def delete(self, table: Table, name: str) -> None:
         """Remove an index. Raises :class:`NotFound`."""

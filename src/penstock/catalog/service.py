@@ -105,10 +105,10 @@ class CatalogService(Tables):
     def partition(self, database: str, table: str, values: Sequence[str]) -> Partition:
         """Return one partition. Raises :class:`NotFound`."""
         home = self._existing(database, table)
-        found = self._store.partitions_of(home.database, home.name, [tuple(values)])
-        if not found:
+        partitions = self._store.partitions_of(home.database, home.name, [tuple(values)])
+        if not partitions:
             raise PartitionNotFound(home.database, home.name, values)
-        return found[0]
+        return partitions[0]
 
     def partitions_by_values(
         self, database: str, table: str, wanted: Sequence[Sequence[str]]
@@ -124,11 +124,11 @@ class CatalogService(Tables):
         def rows() -> Iterator[Partition]:
             for start in range(0, len(keys), _BATCH):
                 batch = keys[start : start + _BATCH]
-                found = {tuple(each.values): each for each in self._store.partitions_of(home.database, home.name, batch)}
+                by_values = {tuple(each.values): each for each in self._store.partitions_of(home.database, home.name, batch)}
                 for key in batch:
-                    if key in found:
+                    if key in by_values:
                         read.append(key)
-                        yield found[key]
+                        yield by_values[key]
 
         shown = list(fitting(rows(), weigh))
         left = keys[keys.index(read[len(shown)]) :] if len(read) > len(shown) else []

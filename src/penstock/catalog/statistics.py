@@ -52,10 +52,10 @@ class ColumnStatistics:
         known = self._store.details(_home(table, partition), DetailKind.STATISTICS)
         columns = _columns(table, partition)
         wanted = list(dict.fromkeys(names))
-        found = [name for name in wanted if name.lower() in known and name.lower() in columns]
+        present = [name for name in wanted if name.lower() in known and name.lower() in columns]
         return (
-            [known[name.lower()] for name in found],
-            [(name, StatisticsNotFound(name)) for name in wanted if name not in found],
+            [known[name.lower()] for name in present],
+            [(name, StatisticsNotFound(name)) for name in wanted if name not in present],
         )
 
     def delete(self, table: Table, name: str, *, partition: Partition | None = None) -> None:

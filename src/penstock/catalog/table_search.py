@@ -96,8 +96,8 @@ def _test(predicate: Predicate) -> Callable[[Table], bool]:
 
     def has_word(table: Table) -> bool:
         text = _TEXTS[name](table) if name in _TEXTS else _parameter(table, predicate.key)
-        found = (text or "").lower()
-        return found == wanted or wanted in _WORDS.split(found)
+        lower = (text or "").lower()
+        return lower == wanted or wanted in _WORDS.split(lower)
 
     return has_word
 

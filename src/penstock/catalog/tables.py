@@ -114,10 +114,10 @@ class Tables:
 
     def database(self, name: str) -> Database:
         """Return one database. Raises :class:`NotFound`."""
-        found = self._store.database(name.lower())
-        if found is None:
+        database = self._store.database(name.lower())
+        if database is None:
             raise DatabaseNotFound(name.lower())
-        return found
+        return database
 
     def databases(self) -> Sequence[Database]:
         """Return all databases by name."""
@@ -209,8 +209,8 @@ class Tables:
         A table whose referenced schema does not exist is listed without columns, so that it can be found and repaired.
         """
         home = self.database(database).name
-        found = self._store.list_tables(home, after=None, limit=self._limits.tables_per_database)
-        return [self._listed(table) for table in found]
+        tables = self._store.list_tables(home, after=None, limit=self._limits.tables_per_database)
+        return [self._listed(table) for table in tables]
 
     def tables_page(
         self, database: str, *, limit: int, token: str | None = None, expression: str | None = None
@@ -221,16 +221,16 @@ class Tables:
         matcher = name_matcher(expression) if expression else None
 
         def read(after: str | None, count: int) -> Sequence[Table]:
-            found: list[Table] = []
+            page: list[Table] = []
             batch = count if matcher is None else _SCAN
-            while len(found) < count:
+            while len(page) < count:
                 tables = self._store.list_tables(home, after=after, limit=batch)
                 taken = matcher([table.name for table in tables]) if matcher and tables else [True] * len(tables)
-                found.extend(table for table, wanted in zip(tables, taken, strict=True) if wanted)
+                page.extend(table for table, wanted in zip(tables, taken, strict=True) if wanted)
                 if len(tables) < batch:
                     break
                 after = tables[-1].name
-            return [self._listed(table) for table in found[:count]]
+            return [self._listed(table) for table in page[:count]]
 
         return page(listing, token, limit, read, lambda each: each.name, kind=str, weigh=weigh)
 
@@ -246,8 +246,8 @@ class Tables:
             keys = (key for key in keys if (key < last if search.descending else key > last))
         ordered = (heapq.nlargest if search.descending else heapq.nsmallest)(limit + 1, keys)
         read = ((key, self._store.table(key[1], key[2])) for key in ordered[:limit])
-        found = ((key, self._listed(table)) for key, table in read if table is not None)
-        shown = list(fitting(found, lambda each: weigh(each[1])))
+        matches = ((key, self._listed(table)) for key, table in read if table is not None)
+        shown = list(fitting(matches, lambda each: weigh(each[1])))
         more = bool(shown) and shown[-1][0] != ordered[-1]
         return Page(
             items=[table for _, table in shown],
@@ -264,10 +264,10 @@ class Tables:
     def table_version(self, database: str, name: str, version: str | None = None) -> Table:
         """Return a table at ``version``, by default the current one. Raises :class:`NotFound`."""
         current = self._existing(database, name)
-        found = self._store.table(current.database, current.name, version) if version else current
-        if found is None:
+        table = self._store.table(current.database, current.name, version) if version else current
+        if table is None:
             raise VersionNotFound(current.database, current.name, str(version))
-        return self._filled(found)
+        return self._filled(table)
 
     def table_versions_page(self, database: str, name: str, *, limit: int, token: str | None = None) -> Page[Table]:
         """Return up to ``limit`` versions, newest first. Raises :class:`NotFound`."""
@@ -275,8 +275,8 @@ class Tables:
         listing = f"versions:{current.database}:{current.name}"
 
         def read(before: int | None, count: int) -> Sequence[Table]:
-            found = self._store.list_table_versions(current.database, current.name, before=before, limit=count)
-            return [self._listed(table) for table in found]
+            versions = self._store.list_table_versions(current.database, current.name, before=before, limit=count)
+            return [self._listed(table) for table in versions]
 
         return page(listing, token, limit, read, lambda each: int(each.version_id), kind=int, weigh=weigh)
 
@@ -305,9 +305,9 @@ class Tables:
         return failed
 
     def _existing(self, database: str, name: str) -> Table:
-        found = self._store.table(database.lower(), name.lower())
-        if found is not None:
-            return found
+        table = self._store.table(database.lower(), name.lower())
+        if table is not None:
+            return table
         self.database(database)
         raise TableNotFound(database.lower(), name.lower())
 

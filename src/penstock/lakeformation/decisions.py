@@ -48,12 +48,12 @@ class TableAccess:
     @property
     def columns(self) -> frozenset[str] | None:
         """The columns that may be read in some rows; None for all."""
-        found: set[str] = set()
+        columns: set[str] = set()
         for each in self.rows:
             if each.columns is None:
                 return None
-            found |= each.columns
-        return frozenset(found)
+            columns |= each.columns
+        return frozenset(columns)
 
     def condition(self, used: Iterable[str]) -> str | None:
         """Return the condition for a query that uses the columns ``used``: None for all rows, ``false`` for no row."""
@@ -101,8 +101,8 @@ class Snapshot:
 
     def registered(self, location: str) -> str | None:
         """Return the innermost registered location that ``location`` (an ARN of S3) is at or below, if there is any."""
-        found = [each for each in self.locations if _is_below(location, each)]
-        return max(found, key=len, default=None)
+        above = [each for each in self.locations if _is_below(location, each)]
+        return max(above, key=len, default=None)
 
     def overlaps_locations(self, folder: str) -> bool:
         """Return whether ``folder`` (an ARN with a slash at its end) is within a registered location, or has one in it."""
@@ -116,39 +116,39 @@ class Snapshot:
         """Return the permissions on the catalog; None if it is not restricted."""
         if "catalog" not in self.restricted:
             return None
-        found = {"CREATE_DATABASE", "CREATE_LF_TAG", "DESCRIBE"} if self._is_admin(principals) else set()
+        allowed = {"CREATE_DATABASE", "CREATE_LF_TAG", "DESCRIBE"} if self._is_admin(principals) else set()
         for grant in self._of(principals):
             if kind_of(grant.resource) == "Catalog":
-                found |= grant.permissions
-        return _with_implied(found, {"CREATE_DATABASE", "CREATE_LF_TAG", "DESCRIBE"})
+                allowed |= grant.permissions
+        return _with_implied(allowed, {"CREATE_DATABASE", "CREATE_LF_TAG", "DESCRIBE"})
 
     def on_database(self, principals: Sequence[str], database: str) -> frozenset[str] | None:
         """Return the permissions on a database; None if it is not restricted."""
         if database not in self.restricted:
             return None
-        found = {"DESCRIBE"} if self._sees_all(principals) else set()
+        allowed = {"DESCRIBE"} if self._sees_all(principals) else set()
         for grant in self._of(principals):
             kind, shape = kind_of(grant.resource), next(iter(grant.resource.values()))
             if kind == "Database" and shape["Name"] == database:
-                found |= grant.permissions
+                allowed |= grant.permissions
             elif kind == "LFTagPolicy" and shape["ResourceType"] == "DATABASE":
                 if matches(self._expression(shape), self.tags.database(database)):
-                    found |= grant.permissions
+                    allowed |= grant.permissions
             elif kind == "LFTagPolicy" and self._matches_within(shape, database):
-                found.add("DESCRIBE")
+                allowed.add("DESCRIBE")
             elif kind in {"Table", "TableWithColumns", "DataCellsFilter"} and shape["DatabaseName"] == database:
-                found.add("DESCRIBE")  # a table's grant lets its database be seen
-        return _with_implied(found, {"CREATE_TABLE", "ALTER", "DROP", "DESCRIBE"})
+                allowed.add("DESCRIBE")  # a table's grant lets its database be seen
+        return _with_implied(allowed, {"CREATE_TABLE", "ALTER", "DROP", "DESCRIBE"})
 
     def on_table(self, principals: Sequence[str], database: str, table: str) -> frozenset[str] | None:
         """Return the permissions on a table, SELECT also where it is on some columns or rows; None if not restricted."""
         if f"{database}.{table}" not in self.restricted:
             return None
-        found = {"DESCRIBE"} if self._sees_all(principals) else set()
+        allowed = {"DESCRIBE"} if self._sees_all(principals) else set()
         for grant in self._of(principals):
             if self._is_about(grant, database, table):
-                found |= grant.permissions
-        return _with_implied(found, {"SELECT", "ALTER", "DROP", "DELETE", "INSERT", "DESCRIBE"})
+                allowed |= grant.permissions
+        return _with_implied(allowed, {"SELECT", "ALTER", "DROP", "DELETE", "INSERT", "DESCRIBE"})
 
     def reading(self, principals: Sequence[str], database: str, table: str, columns: Sequence[str]) -> TableAccess | None:
         """Return what may be read of a table with these columns; None if all of it may be."""
@@ -176,15 +176,15 @@ class Snapshot:
         """Return the columns of a table that the catalog shows: those of any grant on it; None for all of them."""
         if f"{database}.{table}" not in self.restricted or self._sees_all(principals):
             return None
-        found: set[str] = set()
+        visible: set[str] = set()
         for grant in self._of(principals):
             if not self._is_about(grant, database, table):
                 continue
             for each in self._rows(grant, database, table, columns):
                 if each.columns is None:
                     return None
-                found |= each.columns
-        return frozenset(found)
+                visible |= each.columns
+        return frozenset(visible)
 
     def may_grant(self, principals: Sequence[str], resource: Mapping[str, Any], permissions: Iterable[str]) -> bool:
         """Return whether a caller may grant ``permissions`` on ``resource``."""
@@ -268,6 +268,6 @@ def _is_below(location: str, prefix: str) -> bool:
     return location.rstrip("/") == home or location.startswith(f"{home}/")
 
 
-def _with_implied(found: set[str] | frozenset[str], everything: set[str]) -> frozenset[str]:
-    complete = set(found) | (everything if "ALL" in found else set())
+def _with_implied(allowed: set[str] | frozenset[str], everything: set[str]) -> frozenset[str]:
+    complete = set(allowed) | (everything if "ALL" in allowed else set())
     return frozenset(complete | {_IMPLIES[each] for each in complete if each in _IMPLIES})

@@ -92,25 +92,25 @@ def _database(shape: Shape) -> dict[str, Any]:
 
 
 def _table(shape: Shape) -> dict[str, Any]:
-    found = {"DatabaseName": shape["DatabaseName"].lower()}
+    table = {"DatabaseName": shape["DatabaseName"].lower()}
     if shape.get("TableWildcard") is not None:
         if shape.get("Name") not in {None, "ALL_TABLES"}:
             raise InvalidRequest("A table has a name or a wildcard, not both.")
-        return {**found, "TableWildcard": {}}
+        return {**table, "TableWildcard": {}}
     if not shape.get("Name"):
         raise InvalidRequest("Table needs Name or TableWildcard.")
-    return {**found, "Name": shape["Name"].lower()}
+    return {**table, "Name": shape["Name"].lower()}
 
 
 def _columns(shape: Shape) -> dict[str, Any]:
-    found: dict[str, Any] = {"DatabaseName": shape["DatabaseName"].lower(), "Name": shape["Name"].lower()}
+    columns: dict[str, Any] = {"DatabaseName": shape["DatabaseName"].lower(), "Name": shape["Name"].lower()}
     names, wildcard = shape.get("ColumnNames"), shape.get("ColumnWildcard")
     if names is not None and wildcard is None:
-        return {**found, "ColumnNames": _sorted(names)}
+        return {**columns, "ColumnNames": _sorted(names)}
     if names is not None or wildcard is None:
         raise InvalidRequest("TableWithColumns needs ColumnNames or ColumnWildcard.")
     excluded = _sorted(wildcard.get("ExcludedColumnNames") or ())
-    return {**found, "ColumnWildcard": {"ExcludedColumnNames": excluded} if excluded else {}}
+    return {**columns, "ColumnWildcard": {"ExcludedColumnNames": excluded} if excluded else {}}
 
 
 def _location(shape: Shape) -> dict[str, Any]:
@@ -142,15 +142,15 @@ def _tag(shape: Shape) -> dict[str, Any]:
 
 
 def _policy(shape: Shape) -> dict[str, Any]:
-    found: dict[str, Any] = {"ResourceType": shape["ResourceType"]}
+    policy: dict[str, Any] = {"ResourceType": shape["ResourceType"]}
     if shape.get("ExpressionName"):
-        return {**found, "ExpressionName": shape["ExpressionName"]}
+        return {**policy, "ExpressionName": shape["ExpressionName"]}
     if not shape.get("Expression"):
         raise InvalidRequest("LFTagPolicy needs Expression or ExpressionName.")
     pairs = sorted((_tag(each) for each in shape["Expression"]), key=lambda each: each["TagKey"])
     if len({each["TagKey"] for each in pairs}) < len(pairs):
         raise InvalidRequest("An expression names each tag once.")
-    return {**found, "Expression": pairs}
+    return {**policy, "Expression": pairs}
 
 
 def _expression(shape: Shape) -> dict[str, Any]:

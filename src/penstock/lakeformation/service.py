@@ -78,8 +78,8 @@ class LakeFormation:
     # settings
     def settings(self) -> Settings:
         """Return the settings."""
-        found = self._store.get(_SETTINGS, _ONLY)
-        return Settings(**found) if found is not None else Settings()
+        stored = self._store.get(_SETTINGS, _ONLY)
+        return Settings(**stored) if stored is not None else Settings()
 
     def put_settings(self, settings: Settings) -> None:
         """Replace the settings. New databases and tables get the new default permissions; others stay as they are.
@@ -105,9 +105,11 @@ class LakeFormation:
         if len(self._store.list(_GRANT)) >= _MAX_GRANTS:
             raise InvalidRequest(f"An account has at most {_MAX_GRANTS} grants.")
 
-        def added(found: Document | None) -> Document:
+        def added(stored: Document | None) -> Document:
             known = (
-                _grant(found) if found is not None else Grant(principal=principal, resource=target, permissions=frozenset())
+                _grant(stored)
+                if stored is not None
+                else Grant(principal=principal, resource=target, permissions=frozenset())
             )
             return _document(
                 replace(
@@ -130,8 +132,8 @@ class LakeFormation:
             self._close(target)
             return
 
-        def less(found: Document | None) -> Document | None:
-            known = _grant(found) if found is not None else None
+        def less(stored: Document | None) -> Document | None:
+            known = _grant(stored) if stored is not None else None
             if known is None or not {*permissions, *grantable} <= known.permissions | {"ALL"}:
                 raise InvalidRequest(
                     f"{principal} has no such permission on this resource.",
@@ -238,31 +240,31 @@ class LakeFormation:
         """Create a filter, or replace it. Raises :class:`Taken`, :class:`NoSuchEntity` and :class:`Conflict`."""
         name = (document["DatabaseName"], document["TableName"], document["Name"])
 
-        def changed(found: Document | None) -> Document:
-            if new and found is not None:
+        def changed(stored: Document | None) -> Document:
+            if new and stored is not None:
                 raise Taken(f"Data cells filter {name[2]} exists already.")
-            if not new and found is None:
+            if not new and stored is None:
                 raise NoSuchEntity(f"Data cells filter {name[2]} does not exist.")
-            if found is not None and version is not None and found["VersionId"] != version:
-                raise Conflict(f"Data cells filter {name[2]} is at version {found['VersionId']}.", remedy="Read it again.")
-            return {**document, "VersionId": str(int(found["VersionId"]) + 1 if found is not None else 1)}
+            if stored is not None and version is not None and stored["VersionId"] != version:
+                raise Conflict(f"Data cells filter {name[2]} is at version {stored['VersionId']}.", remedy="Read it again.")
+            return {**document, "VersionId": str(int(stored["VersionId"]) + 1 if stored is not None else 1)}
 
         self._change(_FILTER, "/".join(name), changed)
 
     def get_filter(self, database: str, table: str, name: str) -> Document:
         """Return one filter. Raises :class:`NoSuchEntity`."""
-        found = self._store.get(_FILTER, f"{database.lower()}/{table.lower()}/{name}")
-        if found is None:
+        stored = self._store.get(_FILTER, f"{database.lower()}/{table.lower()}/{name}")
+        if stored is None:
             raise NoSuchEntity(f"Data cells filter {name} of {database}.{table} does not exist.")
-        return found
+        return stored
 
     def delete_filter(self, database: str, table: str, name: str) -> None:
         """Delete a filter and its grants. Raises :class:`NoSuchEntity`."""
         self.get_filter(database, table, name)
         self._change(_FILTER, f"{database.lower()}/{table.lower()}/{name}", lambda _: None)
-        gone = {"DataCellsFilter": {"DatabaseName": database.lower(), "TableName": table.lower(), "Name": name}}
+        resource = {"DataCellsFilter": {"DatabaseName": database.lower(), "TableName": table.lower(), "Name": name}}
         for key, document in self._store.list(_GRANT):
-            if document["resource"] == gone:
+            if document["resource"] == resource:
                 self._change(_GRANT, key, lambda _: None)
 
     def filters(self) -> Sequence[Document]:
@@ -273,10 +275,10 @@ class LakeFormation:
     def put_named(self, kind: str, name: str, document: Mapping[str, Any], *, new: bool) -> None:
         """Create or replace a location (``location``) or an expression of tags (``expression``) by its name."""
 
-        def changed(found: Document | None) -> Document:
-            if new and found is not None:
+        def changed(stored: Document | None) -> Document:
+            if new and stored is not None:
                 raise Taken(f"{name} exists already.")
-            if not new and found is None:
+            if not new and stored is None:
                 raise NoSuchEntity(f"{name} does not exist.")
             return {**document, "LastModified": self._now().timestamp()}
 
@@ -284,10 +286,10 @@ class LakeFormation:
 
     def get_named(self, kind: str, name: str) -> Document:
         """Return a location or an expression. Raises :class:`NoSuchEntity`."""
-        found = self._store.get(kind, name)
-        if found is None:
+        stored = self._store.get(kind, name)
+        if stored is None:
             raise NoSuchEntity(f"{name} does not exist.")
-        return found
+        return stored
 
     def delete_named(self, kind: str, name: str) -> None:
         """Delete a location or an expression. Raises :class:`NoSuchEntity`."""
@@ -371,9 +373,9 @@ def check_defaults(defaults: Defaults, kind: str) -> None:
         check_permissions(each.get("Permissions") or (), kind)
 
 
-def _principal_of(given: Mapping[str, Any]) -> str | None:
-    found: str | None = (given.get("Principal") or {}).get("DataLakePrincipalIdentifier")
-    return found
+def _principal_of(request: Mapping[str, Any]) -> str | None:
+    principal: str | None = (request.get("Principal") or {}).get("DataLakePrincipalIdentifier")
+    return principal
 
 
 def _to_everyone(defaults: Defaults) -> bool:

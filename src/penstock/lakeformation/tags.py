@@ -56,8 +56,8 @@ class LfTags:
         if len(self._store.list(_TAG)) >= _MAX_TAGS:
             raise InvalidRequest(f"An account has at most {_MAX_TAGS} LF-tags.")
 
-        def new(found: Document | None) -> Document:
-            if found is not None:
+        def new(stored: Document | None) -> Document:
+            if stored is not None:
                 raise Taken(f"LF-tag {key.lower()} exists already.")
             return {"values": _values(values)}
 
@@ -65,10 +65,10 @@ class LfTags:
 
     def get(self, key: str) -> Sequence[str]:
         """Return a tag's values. Raises :class:`NoSuchEntity`."""
-        found = self._store.get(_TAG, key.lower())
-        if found is None:
+        stored = self._store.get(_TAG, key.lower())
+        if stored is None:
             raise NoSuchEntity(f"LF-tag {key.lower()} does not exist.", remedy="Create it with CreateLFTag.")
-        return found["values"]  # type: ignore[no-any-return]
+        return stored["values"]  # type: ignore[no-any-return]
 
     def list(self) -> Sequence[tuple[str, Sequence[str]]]:
         """Return all tags with their values, by key."""
@@ -76,15 +76,15 @@ class LfTags:
 
     def update(self, key: str, *, add: Sequence[str], remove: Sequence[str]) -> None:
         """Change a tag's values. Raises :class:`InvalidRequest` for a value that is in use, or the last one."""
-        gone = set(_values(remove)) if remove else set()
-        used = {tags.get(key.lower()) for tags in self.assignments().by_place.values()} & gone
+        removed = set(_values(remove)) if remove else set()
+        used = {tags.get(key.lower()) for tags in self.assignments().by_place.values()} & removed
         if used:
             raise InvalidRequest(f"Values of LF-tag {key} are assigned: {', '.join(sorted(str(each) for each in used))}.")
 
-        def changed(found: Document | None) -> Document:
-            if found is None:
+        def changed(stored: Document | None) -> Document:
+            if stored is None:
                 raise NoSuchEntity(f"LF-tag {key.lower()} does not exist.")
-            kept = [each for each in found["values"] if each not in gone]
+            kept = [each for each in stored["values"] if each not in removed]
             return {"values": _values([*kept, *add])}
 
         self._store.change(_TAG, key.lower(), changed)
@@ -103,8 +103,8 @@ class LfTags:
             if value not in self.get(key):
                 raise InvalidRequest(f"LF-tag {key} has no value {value}.", remedy="Add it with UpdateLFTag.")
 
-        def changed(found: Document | None) -> Document:
-            merged = {**(found or {}), **{key.lower(): value for key, value in tags.items()}}
+        def changed(stored: Document | None) -> Document:
+            merged = {**(stored or {}), **{key.lower(): value for key, value in tags.items()}}
             if len(merged) > _MAX_ON_RESOURCE:
                 raise InvalidRequest(f"A resource has at most {_MAX_ON_RESOURCE} LF-tags.")
             return merged
@@ -113,10 +113,10 @@ class LfTags:
 
     def unassign(self, place: str, keys: Sequence[str]) -> None:
         """Take tags from a resource; those that it does not have are no error."""
-        gone = {key.lower() for key in keys}
+        removed = {key.lower() for key in keys}
 
-        def changed(found: Document | None) -> Document | None:
-            return {key: value for key, value in (found or {}).items() if key not in gone} or None
+        def changed(stored: Document | None) -> Document | None:
+            return {key: value for key, value in (stored or {}).items() if key not in removed} or None
 
         self._store.change(_ASSIGNED, place, changed)
 

@@ -295,9 +295,9 @@ class SecretsService:
         """Find a secret by name, whole ARN, or ARN without the six random characters."""
         if not secret_id.startswith("arn:"):
             return self._alive(self._store.by_name(account, secret_id))
-        found = self._store.by_arn(secret_id)
-        if found is not None:
-            return self._alive(found) if found.account == account else None
+        secret = self._store.by_arn(secret_id)
+        if secret is not None:
+            return self._alive(secret) if secret.account == account else None
         try:
             parts = parse_arn(secret_id)
         except InvalidInput:

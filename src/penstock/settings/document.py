@@ -89,15 +89,15 @@ class Section:
 
     def _take(self, names: tuple[str, ...]) -> tuple[str, yaml.Node] | None:
         self._known.update(names)
-        found = [name for name in names if name in self._entries]
-        if len(found) > 1:
-            raise self.fault(f"'{found[0]}' and '{found[1]}' mean the same", key=found[1], remedy="Keep one of them.")
-        if not found:
+        present = [name for name in names if name in self._entries]
+        if len(present) > 1:
+            raise self.fault(f"'{present[0]}' and '{present[1]}' mean the same", key=present[1], remedy="Keep one of them.")
+        if not present:
             return None
-        node = self._entries[found[0]]
+        node = self._entries[present[0]]
         if isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null":
             return None
-        return found[0], node
+        return present[0], node
 
     def has(self, *names: str) -> bool:
         """Return whether the mapping has one of ``names``."""

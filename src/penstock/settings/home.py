@@ -305,16 +305,16 @@ class Home:
 
 def _check_owner(path: Path) -> None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         # This user creates missing parts; an unreadable part is an error where it is used.
         return
-    if found.st_uid not in {os.getuid(), _ROOT}:
+    if status.st_uid not in {os.getuid(), _ROOT}:
         raise EnvironmentProblem(
-            f"{path} belongs to another user (uid {found.st_uid}), who can change the files that Penstock reads.",
+            f"{path} belongs to another user (uid {status.st_uid}), who can change the files that Penstock reads.",
             remedy="Choose another --home, run the command as that user, or change the owner with chown.",
         )
-    if found.st_mode & stat.S_ISVTX:
+    if status.st_mode & stat.S_ISVTX:
         raise EnvironmentProblem(
             f"{path} is a folder that all users of the machine share.", remedy="Choose a folder in it as --home."
         )

@@ -50,27 +50,27 @@ class DataCatalogs:
         """Return the name, as it was given, that ``name`` of any case stands for in SQL; None if there is none such."""
         if name.lower() == _OWN:
             return CATALOG_NAME
-        found = self._store.get(_KIND, "", name.lower())
-        return None if found is None else found.shown
+        data_catalog = self._store.get(_KIND, "", name.lower())
+        return None if data_catalog is None else data_catalog.shown
 
     def get(self, name: str) -> DataCatalog:
         """Return the data catalog of exactly this name, as policies name it. Raises :class:`UnknownName`."""
         if name.lower() == _OWN:
             return DataCatalog(name=_OWN, shown=CATALOG_NAME)
-        found = self._store.get(_KIND, "", name.lower())
-        if found is None or found.shown != name:
+        data_catalog = self._store.get(_KIND, "", name.lower())
+        if data_catalog is None or data_catalog.shown != name:
             raise _unknown(name)
-        return found
+        return data_catalog
 
     def list(self, *, limit: int, token: str | None = None) -> Page[DataCatalog]:
         """Return a page of data catalogs, by name. Raises :class:`penstock.paging.InvalidToken`."""
         own = self.get(CATALOG_NAME)
 
         def read(after: str | None, count: int) -> list[DataCatalog]:
-            found = list(self._store.list(_KIND, "", after=after, limit=count))
+            data_catalogs = list(self._store.list(_KIND, "", after=after, limit=count))
             if after is None or after < _OWN:
-                found = sorted([*found, own], key=lambda each: each.name)
-            return found[:count]
+                data_catalogs = sorted([*data_catalogs, own], key=lambda each: each.name)
+            return data_catalogs[:count]
 
         return page("data-catalogs", token, limit, read, lambda each: each.name, kind=str)
 
@@ -95,16 +95,16 @@ class DataCatalogs:
             )
         self._check(kind, parameters or {})
         check_tags(tags or {})
-        made = DataCatalog(
+        data_catalog = DataCatalog(
             name=name.lower(),
             shown=name,
             description=description,
             parameters=dict(parameters or {}),
             tags=dict(tags or {}),
         )
-        if name.lower() == _OWN or not self._store.add(_KIND, made, limit=MAX_DATA_CATALOGS):
+        if name.lower() == _OWN or not self._store.add(_KIND, data_catalog, limit=MAX_DATA_CATALOGS):
             raise ResourceExists(f"DataCatalog {name} already exists")
-        return made
+        return data_catalog
 
     def update(
         self, name: str, kind: str, *, description: str | None = None, parameters: Mapping[str, str] | None = None
@@ -131,10 +131,10 @@ class DataCatalogs:
 
     def delete(self, name: str) -> DataCatalog:
         """Remove a data catalog, and nothing of what it names. Raises :class:`UnknownName`, :class:`InvalidResource`."""
-        found = self._changeable(name)
-        if not self._store.delete(_KIND, "", found.name):
+        data_catalog = self._changeable(name)
+        if not self._store.delete(_KIND, "", data_catalog.name):
             raise _unknown(name)
-        return found
+        return data_catalog
 
     def _change(self, name: str, changed: Callable[[DataCatalog], DataCatalog]) -> None:
         if self._store.change(_KIND, "", self._changeable(name).name, changed) is None:

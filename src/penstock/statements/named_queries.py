@@ -41,8 +41,8 @@ class NamedQuery:
         return self.id
 
 
-def _load(found: Mapping[str, Any]) -> NamedQuery:
-    return NamedQuery(**found)
+def _load(members: Mapping[str, Any]) -> NamedQuery:
+    return NamedQuery(**members)
 
 
 NAMED_QUERIES = ResourceKind("named query", _load)
@@ -71,8 +71,10 @@ class NamedQueries:
         more than :data:`MAX_NAMED_QUERIES` in a work group.
         """
         query_id = self._new_id() if token is None else str(uuid.uuid5(_NAMESPACE, token))
-        made = NamedQuery(id=query_id, name=name, work_group=work_group, database=database, sql=sql, description=description)
-        if not self._store.add(NAMED_QUERIES, made, limit=MAX_NAMED_QUERIES) and self.get(query_id) != made:
+        query = NamedQuery(
+            id=query_id, name=name, work_group=work_group, database=database, sql=sql, description=description
+        )
+        if not self._store.add(NAMED_QUERIES, query, limit=MAX_NAMED_QUERIES) and self.get(query_id) != query:
             raise InvalidResource(
                 "Idempotent parameters do not match", remedy="Use a new ClientRequestToken for another query."
             )
@@ -80,10 +82,10 @@ class NamedQueries:
 
     def get(self, query_id: str) -> NamedQuery:
         """Return one named query. Raises :class:`UnknownName`."""
-        found = self.get_many([query_id])
-        if not found:
+        queries = self.get_many([query_id])
+        if not queries:
             raise UnknownName(f"NamedQuery {query_id} was not found")
-        return found[0]
+        return queries[0]
 
     def get_many(self, ids: Sequence[str]) -> Sequence[NamedQuery]:
         """Return those of ``ids`` that exist, in the order of ``ids``."""

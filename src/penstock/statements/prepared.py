@@ -39,8 +39,8 @@ class PreparedStatement:
         return self.name
 
 
-def _load(found: Mapping[str, Any]) -> PreparedStatement:
-    return PreparedStatement(**{**found, "modified": datetime.fromisoformat(found["modified"])})
+def _load(members: Mapping[str, Any]) -> PreparedStatement:
+    return PreparedStatement(**{**members, "modified": datetime.fromisoformat(members["modified"])})
 
 
 PREPARED_STATEMENTS = ResourceKind("prepared statement", _load)
@@ -61,17 +61,19 @@ class PreparedStatements:
 
         Raises :class:`penstock.errors.LimitExceeded` for more than :data:`MAX_PREPARED_STATEMENTS` in a work group.
         """
-        made = PreparedStatement(name=name, work_group=work_group, sql=sql, description=description, modified=self._clock())
-        if not self._store.add(PREPARED_STATEMENTS, made, limit=MAX_PREPARED_STATEMENTS):
+        statement = PreparedStatement(
+            name=name, work_group=work_group, sql=sql, description=description, modified=self._clock()
+        )
+        if not self._store.add(PREPARED_STATEMENTS, statement, limit=MAX_PREPARED_STATEMENTS):
             raise ResourceExists(f"PreparedStatement {name} already exists in WorkGroup {work_group}")
-        return made
+        return statement
 
     def get(self, work_group: str, name: str) -> PreparedStatement:
         """Return one prepared statement. Raises :class:`ResourceNotFound` if the work group has none of this name."""
-        found = self._store.get(PREPARED_STATEMENTS, work_group, name)
-        if found is None:
+        statement = self._store.get(PREPARED_STATEMENTS, work_group, name)
+        if statement is None:
             raise _not_found(work_group, name)
-        return found
+        return statement
 
     def get_many(self, work_group: str, names: Sequence[str]) -> Sequence[PreparedStatement]:
         """Return those of ``names`` that exist, in the order of ``names``."""
@@ -98,10 +100,10 @@ class PreparedStatements:
             kept = old.description if description is None else description
             return replace(old, sql=sql, description=kept, modified=self._clock())
 
-        found = self._store.change(PREPARED_STATEMENTS, work_group, name, changed)
-        if found is None:
+        statement = self._store.change(PREPARED_STATEMENTS, work_group, name, changed)
+        if statement is None:
             raise _not_found(work_group, name)
-        return found
+        return statement
 
     def delete(self, work_group: str, name: str) -> None:
         """Delete one prepared statement. Raises :class:`ResourceNotFound`."""

@@ -73,10 +73,10 @@ class WorkGroup(AccountResource):
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-def _load(found: Mapping[str, Any]) -> WorkGroup:
-    settings = found["settings"]
-    made = WorkGroupSettings(**{**settings, "options": ResultOptions(**settings["options"])})
-    return WorkGroup(**{**found, "settings": made, "created": datetime.fromisoformat(found["created"])})
+def _load(members: Mapping[str, Any]) -> WorkGroup:
+    settings = members["settings"]
+    read = WorkGroupSettings(**{**settings, "options": ResultOptions(**settings["options"])})
+    return WorkGroup(**{**members, "settings": read, "created": datetime.fromisoformat(members["created"])})
 
 
 WORK_GROUPS = ResourceKind("work group", _load)
@@ -109,9 +109,9 @@ class WorkGroups:
 
     def get(self, name: str) -> WorkGroup:
         """Return one work group. Raises :class:`UnknownName`."""
-        found = self._store.get(WORK_GROUPS, "", name)
-        if found is not None:
-            return found
+        work_group = self._store.get(WORK_GROUPS, "", name)
+        if work_group is not None:
+            return work_group
         if name == PRIMARY:
             return self._primary
         raise UnknownName(f"WorkGroup {name} is not found.")
@@ -120,10 +120,10 @@ class WorkGroups:
         """Return a page of work groups by name. Raises :class:`penstock.paging.InvalidToken`."""
 
         def read(after: str | None, count: int) -> list[WorkGroup]:
-            found = {each.name: each for each in self._store.list(WORK_GROUPS, "", after=after, limit=count)}
+            work_groups = {each.name: each for each in self._store.list(WORK_GROUPS, "", after=after, limit=count)}
             if after is None or after < PRIMARY:
-                found.setdefault(PRIMARY, self._primary)
-            return [found[name] for name in sorted(found)][:count]
+                work_groups.setdefault(PRIMARY, self._primary)
+            return [work_groups[name] for name in sorted(work_groups)][:count]
 
         return page("work-groups", token, limit, read, lambda each: each.name, kind=str)
 
@@ -137,10 +137,12 @@ class WorkGroups:
         """
         self._check(settings)
         check_tags(tags or {})
-        made = WorkGroup(name=name, settings=settings, description=description, created=self._clock(), tags=dict(tags or {}))
-        if name == PRIMARY or not self._store.add(WORK_GROUPS, made, limit=MAX_WORK_GROUPS):
+        work_group = WorkGroup(
+            name=name, settings=settings, description=description, created=self._clock(), tags=dict(tags or {})
+        )
+        if name == PRIMARY or not self._store.add(WORK_GROUPS, work_group, limit=MAX_WORK_GROUPS):
             raise ResourceExists("WorkGroup is already created")
-        return made
+        return work_group
 
     def change(self, name: str, change: Callable[[WorkGroup], WorkGroup]) -> WorkGroup:
         """Replace the work group by ``change`` of it, which keeps name and creation time; return the new one.
@@ -156,10 +158,10 @@ class WorkGroups:
         if name == PRIMARY:
             # It is stored from its first change on.
             self._store.add(WORK_GROUPS, self._primary, limit=MAX_WORK_GROUPS + 1)
-        found = self._store.change(WORK_GROUPS, "", name, checked)
-        if found is None:
+        changed = self._store.change(WORK_GROUPS, "", name, checked)
+        if changed is None:
             raise UnknownName(f"WorkGroup {name} is not found.")
-        return found
+        return changed
 
     def delete(self, name: str, *, recursive: bool) -> None:
         """Delete a work group, and what is in it if ``recursive``; its results remain.

@@ -49,8 +49,13 @@ def running_glue(lake: Path, *, buckets: tuple[str, ...] = _BUCKETS, driver_memo
     )
     locations = [f"s3://{bucket}/" for bucket in buckets]
     with TemporaryDirectory(prefix="penstock-glue-") as scratch:
-        given = submit_arguments(settings, name="tests", locations=locations, folder=Path(scratch))
-        names = {"JAVA_HOME": str(java_home), "PYSPARK_SUBMIT_ARGS": given, "PYSPARK_PYTHON": sys.executable, **SAFE_PATH}
+        arguments = submit_arguments(settings, name="tests", locations=locations, folder=Path(scratch))
+        names = {
+            "JAVA_HOME": str(java_home),
+            "PYSPARK_SUBMIT_ARGS": arguments,
+            "PYSPARK_PYTHON": sys.executable,
+            **SAFE_PATH,
+        }
         before = {name: os.environ.get(name) for name in (*names, "SPARK_HOME", "SPARK_CONF_DIR")}
         for name in before:
             os.environ.pop(name, None)

@@ -37,18 +37,18 @@ class KinesisStandIn(StandIn):
     def records(self, stream: str) -> list[dict[str, Any]]:
         """Return all records of a stream, shard by shard, as get_records gives them."""
         client = self.client()
-        found: list[dict[str, Any]] = []
+        records: list[dict[str, Any]] = []
         for shard in list_shards(client, StreamName(stream)):
             iterator = client.get_shard_iterator(
                 StreamName=stream, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
             )["ShardIterator"]
             while True:
                 page = client.get_records(ShardIterator=iterator)
-                found.extend(page["Records"])
+                records.extend(page["Records"])
                 iterator = page.get("NextShardIterator")
                 if not page["Records"] or not iterator:
                     break
-        return found
+        return records
 
 
 @contextlib.contextmanager

@@ -75,9 +75,9 @@ def running_postgres() -> Iterator[PostgresServer]:
         command = [_binary("initdb"), "-D", str(data), "-U", _USER, "-E", "UTF8", "-A", "scram-sha-256", "--no-sync"]
         # A collation other than byte order, as many servers have.
         command += [f"--pwfile={folder / 'password'}", "--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en"]
-        made = _as(owner, command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        output, _ = made.communicate(timeout=_START_SECONDS)
-        if made.returncode != 0:
+        initdb = _as(owner, command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output, _ = initdb.communicate(timeout=_START_SECONDS)
+        if initdb.returncode != 0:
             raise EnvironmentProblem(f"initdb failed:\n{output.decode(errors='replace')}")
         with (folder / "log").open("wb") as log:
             process, port = _start(owner, data, log)
@@ -127,17 +127,17 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _binary(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
+    binary = shutil.which(name)
+    if binary is None:
         versions = sorted(_DEBIAN.glob(f"*/bin/{name}"), key=lambda path: float(path.parts[-3]))
-        found = str(versions[-1]) if versions else None
-    if found is None:
+        binary = str(versions[-1]) if versions else None
+    if binary is None:
         raise EnvironmentProblem(
             f"PostgreSQL's '{name}' was not found on the PATH or under {_DEBIAN}, and the tests of stores need it.",
             remedy="Install a server: Debian and Ubuntu: apt install postgresql; Fedora: dnf install postgresql-server; "
             "macOS: brew install postgresql@17.",
         )
-    return found
+    return binary
 
 
 def _owner() -> pwd.struct_passwd | None:

@@ -62,8 +62,8 @@ class ForgetfulDisk:
             return
         with self._lock:
             if path.is_dir():
-                with os.scandir(path) as found:
-                    entries = {each.name: [each.inode(), each.is_dir(follow_symlinks=False)] for each in found}
+                with os.scandir(path) as scanned:
+                    entries = {each.name: [each.inode(), each.is_dir(follow_symlinks=False)] for each in scanned}
                 for name, (_, is_folder) in entries.items():
                     if not is_folder and not _LOCKED.search(name):
                         self._hold(path / name)
@@ -118,8 +118,8 @@ def after_power_loss(notes: Path, target: Path, *, names_of: Path | None = None)
 
     if names_of is not None:
         for folder, _, _ in os.walk(names_of):
-            with os.scandir(folder) as found:
-                entries = {each.name: (each.inode(), each.is_dir(follow_symlinks=False)) for each in found}
+            with os.scandir(folder) as scanned:
+                entries = {each.name: (each.inode(), each.is_dir(follow_symlinks=False)) for each in scanned}
             folders[Path(folder).stat().st_ino] = entries
     make(root, target)
 

@@ -233,9 +233,9 @@ def _identity(caller: Caller | None, access_key_id: str) -> dict[str, Any]:
     if session.federated_by is not None:
         # CloudTrail's form: the session's issuer is who asked for it, as for a credential that was vended for a table.
         who, by = session.federated_by.rpartition("/")[2], session.federated_by
-        asked = {"type": "IAMUser", "arn": by, "accountId": caller.account, "userName": who}
-        asked |= {"principalId": session.federated_by_id or ""}
-        return {"type": "FederatedUser", **known, "sessionContext": {"sessionIssuer": asked, **context}}
+        creator = {"type": "IAMUser", "arn": by, "accountId": caller.account, "userName": who}
+        creator |= {"principalId": session.federated_by_id or ""}
+        return {"type": "FederatedUser", **known, "sessionContext": {"sessionIssuer": creator, **context}}
     if session.role is None:
         return {"type": own, **known, "sessionContext": context}
     issuer = {"type": "Role", "arn": session.role, "accountId": caller.account, "userName": caller.role_name}
@@ -243,11 +243,11 @@ def _identity(caller: Caller | None, access_key_id: str) -> dict[str, Any]:
 
 
 def _resources(event: AuditEvent) -> Sequence[str]:
-    found = event.resources
-    if not callable(found):
-        return found
+    resources = event.resources
+    if not callable(resources):
+        return resources
     try:
-        return found()
+        return resources()
     except Exception:  # noqa: BLE001 -- the names are unknown then; the parameters are in the event
         return ()
 

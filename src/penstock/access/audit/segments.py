@@ -86,9 +86,9 @@ class Segments:
         if now - self._tidied < _TIDY_SECONDS or not self._folder.is_dir():
             return
         self._tidied = now
-        found = [(file, status) for file in segments_in(self._folder, self._kind) if (status := self._status(file))]
-        total = self._size + sum(status.st_size for _, status in found)
-        for file, status in found:
+        segments = [(file, status) for file in segments_in(self._folder, self._kind) if (status := self._status(file))]
+        total = self._size + sum(status.st_size for _, status in segments)
+        for file, status in segments:
             age = now - status.st_mtime
             too_much = total > self._retention.keep_bytes and age > _LIVE_SECONDS
             if age > self._retention.keep_seconds or too_much:
@@ -123,6 +123,6 @@ class Segments:
 
 def segments_in(folder: Path, kind: str = "") -> Iterator[Path]:
     """Yield the files of the log, of one kind or of all, the oldest first."""
-    found = [file for file in folder.glob(f"{kind}*{SUFFIX}") if file.is_file()]
+    files = [file for file in folder.glob(f"{kind}*{SUFFIX}") if file.is_file()]
     # Names begin with the kind, and files are sorted by the time after it.
-    yield from sorted(found, key=lambda file: (file.name.partition("-")[2], file.name))
+    yield from sorted(files, key=lambda file: (file.name.partition("-")[2], file.name))

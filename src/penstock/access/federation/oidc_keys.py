@@ -88,13 +88,13 @@ def _read(file: Path) -> Sequence[JsonWebKey]:
         listed = json.loads(content)["keys"]
         if not isinstance(listed, list) or len(listed) > _MAX_KEYS:
             raise ValueError
-        found = [_key(file, each) for each in listed]
+        parsed = [_key(file, each) for each in listed]
     except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as error:
         raise InvalidInput(
             f"{file} is not a JSON Web Key Set.",
             remedy='It has to be {"keys": [{"kty": "RSA", "kid": ..., "n": ..., "e": ...}]}.',
         ) from error
-    keys = [key for key in found if key is not None]
+    keys = [key for key in parsed if key is not None]
     if not keys:
         raise InvalidInput(f"{file} has no RSA or EC key for signatures.", remedy="Export the issuer's keys again.")
     return keys

@@ -65,10 +65,10 @@ class OidcProviders:
     def get(self, account: str, arn: str) -> OidcProvider:
         """Return the provider; raise :class:`InvalidProvider`, :class:`NoSuchEntity`."""
         name = _name(account, arn)
-        found = self._store.get_entity(EntityKind.OIDC, account, name)
-        if not isinstance(found, OidcProvider) or found.arn != arn:
+        provider = self._store.get_entity(EntityKind.OIDC, account, name)
+        if not isinstance(provider, OidcProvider) or provider.arn != arn:
             raise missing(EntityKind.OIDC, name)
-        return found
+        return provider
 
     def list(self, account: str) -> Sequence[OidcProvider]:
         """Return all providers of the account, by name."""
@@ -120,12 +120,12 @@ class OidcProviders:
 
 
 def _name(account: str, arn: str) -> str:
-    found = _ARN.fullmatch(arn)
-    if found is None:
+    match = _ARN.fullmatch(arn)
+    if match is None:
         raise InvalidProvider("Invalid ARN", remedy="It has to be arn:aws:iam::ACCOUNT:oidc-provider/HOST/PATH.")
-    if found[1] != account:
+    if match[1] != account:
         raise NoSuchEntity(f"OpenIDConnect Provider not found for arn {arn[:400]}")
-    return found[2]
+    return match[2]
 
 
 def _clients(client_ids: Sequence[str]) -> tuple[str, ...]:

@@ -79,9 +79,9 @@ class WebIdentities:
         provider = None
         if isinstance(issuer, str) and issuer.startswith("https://") and len(issuer) <= _MAX_SUBJECT:
             name = issuer.removeprefix("https://")
-            found = self._store.get_entity(EntityKind.OIDC, account, name)
+            entity = self._store.get_entity(EntityKind.OIDC, account, name)
             # The store finds names in any case; an issuer's name is case-sensitive.
-            provider = found if isinstance(found, OidcProvider) and found.name == name else None
+            provider = entity if isinstance(entity, OidcProvider) and entity.name == name else None
         if provider is None:
             raise InvalidIdentityToken(f"No OpenIDConnect provider found in your account for {str(issuer)[:255]}")
         if header.get("alg") not in ALGORITHMS:
@@ -158,9 +158,9 @@ def _audience(claims: Mapping[str, Any], provider: OidcProvider) -> str:
         audiences = [party] if isinstance(audiences, list) else None
     if not isinstance(audiences, list) or not all(isinstance(each, str) for each in audiences):
         raise InvalidIdentityToken("The token lacks an audience (aud).")
-    found = next((each for each in audiences if each in provider.client_ids), None)
-    if found is None:
+    audience = next((each for each in audiences if each in provider.client_ids), None)
+    if audience is None:
         raise InvalidIdentityToken(
             "Incorrect token audience", remedy="Ask for a token for one of the provider's client ids."
         )
-    return str(found)
+    return str(audience)

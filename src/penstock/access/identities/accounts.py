@@ -84,10 +84,10 @@ class Accounts:
 
     def get(self, account: str) -> Account:
         """Return the account, or raise :class:`AccountNotFound`."""
-        found = self.find(account)
-        if found is None:
+        existing = self.find(account)
+        if existing is None:
             raise AccountNotFound(f"There is no account {account}.", remedy="ListAccounts lists the accounts.")
-        return found
+        return existing
 
     def find(self, account: str) -> Account | None:
         """Return the account, or None."""

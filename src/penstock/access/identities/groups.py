@@ -51,17 +51,17 @@ class Groups:
 
     def add_user(self, account: str, name: str, user: str) -> None:
         """Add a user to the group if it is not a member yet; raise :class:`NoSuchEntity`, :class:`LimitExceeded`."""
-        found: list[str] = []
+        stored_names: list[str] = []
 
         def check(entities: EntityReader) -> None:
             group = entities.get_entity(EntityKind.GROUP, account, name)
             if group is None:
                 raise missing(EntityKind.GROUP, name)
-            found[:] = [group.name]
+            stored_names[:] = [group.name]
 
         def change(identity: Identity) -> Identity:
             assert isinstance(identity, User)
-            group = found[0]
+            group = stored_names[0]
             if group in identity.groups:
                 return identity
             if len(identity.groups) >= _MAX_GROUPS_PER_USER:

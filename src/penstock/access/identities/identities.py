@@ -39,10 +39,10 @@ class Identities:
 
     def get(self, kind: EntityKind, account: str, name: str) -> Identity:
         """Return the user, group or role, or raise :class:`NoSuchEntity`."""
-        found = self._store.get_entity(kind, account, name)
-        if not isinstance(found, Identity):
+        entity = self._store.get_entity(kind, account, name)
+        if not isinstance(entity, Identity):
             raise missing(kind, name)
-        return found
+        return entity
 
     def put_inline(self, kind: EntityKind, account: str, name: str, policy: str, text: str) -> None:
         """Put an inline policy; raise :class:`MalformedPolicy`, :class:`LimitExceeded`, :class:`NoSuchEntity`."""
@@ -155,8 +155,8 @@ def policy_exists(entities: EntityReader, account: str, arn: str) -> bool:
     """Return whether a managed policy exists, as AWS's or as the account's."""
     if arn in AWS_MANAGED:
         return True
-    found = entities.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
-    return isinstance(found, ManagedPolicy) and found.arn == arn
+    policy = entities.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
+    return isinstance(policy, ManagedPolicy) and policy.arn == arn
 
 
 def check_boundary(entities: EntityReader, account: str, arn: str | None) -> None:

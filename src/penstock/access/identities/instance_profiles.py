@@ -48,30 +48,30 @@ class InstanceProfiles:
 
     def role(self, profile: InstanceProfile) -> Role | None:
         """Return the role in a profile; None if it has none."""
-        found = None if profile.role is None else self._store.get_entity(EntityKind.ROLE, profile.account, profile.role)
-        return found if isinstance(found, Role) else None
+        role = None if profile.role is None else self._store.get_entity(EntityKind.ROLE, profile.account, profile.role)
+        return role if isinstance(role, Role) else None
 
     def of_role(self, account: str, role: str) -> Sequence[InstanceProfile]:
         """Return the profiles that a role is in; raise :class:`NoSuchEntity`."""
-        found = self._store.get_entity(EntityKind.ROLE, account, role)
-        if found is None:
+        entity = self._store.get_entity(EntityKind.ROLE, account, role)
+        if entity is None:
             raise missing(EntityKind.ROLE, role)
-        return [profile for profile in self.list(account) if profile.role == found.name]
+        return [profile for profile in self.list(account) if profile.role == entity.name]
 
     def add_role(self, account: str, name: str, role: str) -> None:
         """Put a role into an empty profile; raise :class:`NoSuchEntity`, :class:`LimitExceeded`."""
-        found: list[str] = []
+        stored_names: list[str] = []
 
         def check(entities: EntityReader) -> None:
             entity = entities.get_entity(EntityKind.ROLE, account, role)
             if entity is None:
                 raise missing(EntityKind.ROLE, role)
-            found[:] = [entity.name]
+            stored_names[:] = [entity.name]
 
         def change(profile: InstanceProfile) -> InstanceProfile:
             if profile.role is not None:
                 raise LimitExceeded("Cannot exceed quota for InstanceSessionsPerInstanceProfile: 1")
-            return replace(profile, role=found[0])
+            return replace(profile, role=stored_names[0])
 
         self._change(account, name, "AddRoleToInstanceProfile", change, check=check)
 

@@ -13,13 +13,13 @@ E = TypeVar("E", bound=Entity)
 def entity_named(reader: EntityReader, shape: type[E], account: str, name: str) -> E:
     """Return the entity of the class ``shape``; raise :class:`~penstock.access.entities.NoSuchEntity`."""
     kind = kind_of(shape)
-    found = reader.get_entity(kind, account, name)
-    if not isinstance(found, shape):
+    entity = reader.get_entity(kind, account, name)
+    if not isinstance(entity, shape):
         raise missing(kind, name)
-    return found
+    return entity
 
 
 def entities_below(reader: EntityReader, shape: type[E], account: str, path_prefix: str) -> list[E]:
     """Return the account's entities of the class ``shape``, by name, with paths that begin with ``path_prefix``."""
-    found = reader.list_entities(kind_of(shape), account)
-    return [each for each in found if isinstance(each, shape) and each.path.startswith(path_prefix)]
+    entities = reader.list_entities(kind_of(shape), account)
+    return [each for each in entities if isinstance(each, shape) and each.path.startswith(path_prefix)]

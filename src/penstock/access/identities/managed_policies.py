@@ -83,17 +83,17 @@ class ManagedPolicies:
         """Return the policy of the account or of AWS; raise :class:`NoSuchEntity`."""
         if arn in AWS_MANAGED:
             return _aws(arn)
-        found = self._store.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
-        if not isinstance(found, ManagedPolicy) or found.arn != arn:
+        policy = self._store.get_entity(EntityKind.POLICY, account, arn.rpartition("/")[2])
+        if not isinstance(policy, ManagedPolicy) or policy.arn != arn:
             raise _no_policy(arn)
-        return found
+        return policy
 
     def list(self, account: str, *, local: bool = True, aws: bool = True, path_prefix: str = "/") -> Sequence[ManagedPolicy]:
         """Return policies by name: the account's, AWS's, or both."""
         own = self._store.list_entities(EntityKind.POLICY, account) if local else ()
-        found = [policy for policy in own if isinstance(policy, ManagedPolicy)]
-        found += [_aws(arn) for arn in AWS_MANAGED] if aws else []
-        return sorted((policy for policy in found if policy.path.startswith(path_prefix)), key=lambda policy: policy.arn)
+        policies = [policy for policy in own if isinstance(policy, ManagedPolicy)]
+        policies += [_aws(arn) for arn in AWS_MANAGED] if aws else []
+        return sorted((policy for policy in policies if policy.path.startswith(path_prefix)), key=lambda policy: policy.arn)
 
     def attached_identities(self, account: str, arn: str) -> Sequence[Identity]:
         """Return the users, roles and groups of the account that the policy is attached to."""
@@ -165,10 +165,10 @@ class ManagedPolicies:
         """Delete a version; raise :class:`DeleteConflict` for the default one, :class:`NoSuchEntity`."""
 
         def change(policy: ManagedPolicy) -> ManagedPolicy:
-            gone = _version(policy, number)
-            if gone.number == policy.default:
+            version = _version(policy, number)
+            if version.number == policy.default:
                 raise DeleteConflict("Cannot delete the default version of a policy.")
-            return replace(policy, versions=tuple(each for each in policy.versions if each is not gone))
+            return replace(policy, versions=tuple(each for each in policy.versions if each is not version))
 
         self._change(account, arn, "DeletePolicyVersion", change)
 

@@ -20,7 +20,7 @@ class InvalidTags(InvalidInput):
 
 def unique_tags(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return the pairs as a mapping; raise :class:`InvalidTags` if two keys are equal or differ only in case."""
-    found: dict[str, str] = {}
+    unique: dict[str, str] = {}
     known: set[str] = set()
     for key, value in pairs:
         if key.lower() in known:
@@ -29,8 +29,8 @@ def unique_tags(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
                 remedy=f"Give '{key[:128]}' once.",
             )
         known.add(key.lower())
-        found[key] = value
-    return found
+        unique[key] = value
+    return unique
 
 
 def checked_tags(tags: Mapping[str, str]) -> Mapping[str, str]:
@@ -51,8 +51,8 @@ def changed_tags(old: Mapping[str, str], add: Mapping[str, str], remove: Sequenc
 
     Raises :class:`InvalidTags`, :class:`LimitExceeded`.
     """
-    gone = {key.lower() for key in (*remove, *checked_tags(add))}
-    tags = {key: value for key, value in old.items() if key.lower() not in gone} | dict(add)
+    removed = {key.lower() for key in (*remove, *checked_tags(add))}
+    tags = {key: value for key, value in old.items() if key.lower() not in removed} | dict(add)
     if len(tags) > _MAX_TAGS:
         raise LimitExceeded(f"Cannot exceed quota for TagsPerEntity: {_MAX_TAGS}")
     return tags

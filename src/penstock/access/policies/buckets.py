@@ -67,8 +67,8 @@ def is_public(text: str) -> bool:
 
 
 def _statements(text: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    found = json.loads(text)["Statement"]
-    for number, each in enumerate(found if isinstance(found, list) else [found]):
+    statements = json.loads(text)["Statement"]
+    for number, each in enumerate(statements if isinstance(statements, list) else [statements]):
         yield f"Statement[{number}]", each
 
 

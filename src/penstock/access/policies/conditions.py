@@ -72,15 +72,15 @@ def parse_conditions(place: str, value: Any, *, variables: bool) -> tuple[Condit
     """Return the conditions of a statement, all of which have to match; raise :class:`MalformedPolicy`."""
     if not isinstance(value, dict):
         raise MalformedPolicy(place, "has to be an object")
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     for name, keys in value.items():
         if not isinstance(keys, dict):
             raise MalformedPolicy(f"{place}.{name[:60]}", "has to be an object of keys and values")
         for key, values in keys.items():
-            found.append(_condition(f"{place}.{name[:60]}", name, key, values, variables=variables))
-    if len(found) > _MAX_CONDITIONS:
+            conditions.append(_condition(f"{place}.{name[:60]}", name, key, values, variables=variables))
+    if len(conditions) > _MAX_CONDITIONS:
         raise MalformedPolicy(place, f"has more than {_MAX_CONDITIONS} keys")
-    return tuple(found)
+    return tuple(conditions)
 
 
 def _condition(place: str, name: str, key: str, value: Any, *, variables: bool) -> Condition:
@@ -98,10 +98,10 @@ def _condition(place: str, name: str, key: str, value: Any, *, variables: bool) 
         if quantifier or if_exists or len(values) != 1 or values[0].lower() not in ("true", "false"):
             raise MalformedPolicy(place, "has to be true or false")
         return Condition(key=key.lower(), tests=(), null=values[0].lower() == "true")
-    made = _OPERATORS.get(plain)
-    if made is None:
+    operator = _OPERATORS.get(plain)
+    if operator is None:
         raise MalformedPolicy(place, f"is not an operator; known are {', '.join(sorted([*_OPERATORS, 'Null']))}")
-    make, negated = made
+    make, negated = operator
     return Condition(
         key=key.lower(),
         tests=tuple(make(f"{place}.{key[:100]}", each, variables) for each in values),
@@ -143,7 +143,7 @@ def _equal(_place: str, wanted: str, variables: bool, *, ignore_case: bool = Fal
 
 
 def _literal(text: str) -> str:
-    return re.sub(r"[*?]", lambda found: "${" + found[0] + "}", text)
+    return re.sub(r"[*?]", lambda match: "${" + match[0] + "}", text)
 
 
 def _equal_ignoring_case(place: str, wanted: str, variables: bool) -> Test:
@@ -219,8 +219,8 @@ def _ordered(compare: Callable[[Any, Any], bool], read: Callable[[str], Any], wh
             raise MalformedPolicy(place, f"'{wanted[:100]}' is not {what}")
 
         def test(value: str, _context: ContextKeys) -> bool:
-            found = read(value)
-            return found is not None and compare(found, bound)
+            number = read(value)
+            return number is not None and compare(number, bound)
 
         return test
 

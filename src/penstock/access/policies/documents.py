@@ -138,13 +138,13 @@ class _Reader:
         )
 
     def _conditions(self, place: str, members: Mapping[str, Any], *, deny: bool) -> Sequence[Condition]:
-        found = parse_conditions(place, members.get("Condition", {}), variables=self._variables)
-        lost = next((each.key for each in found if deny and not self._stored and never_matches(each)), None)
+        conditions = parse_conditions(place, members.get("Condition", {}), variables=self._variables)
+        lost = next((each.key for each in conditions if deny and not self._stored and never_matches(each)), None)
         if lost is not None:
             raise MalformedPolicy(
                 place, f"reads {_shown(lost)}, which no request has here: the Deny would apply to nothing. Name resources"
             )
-        return found
+        return conditions
 
     def _either(
         self, place: str, members: Mapping[str, Any], name: str, read: Callable[[str, str], Glob]
@@ -183,12 +183,12 @@ def _constant(statement: Statement) -> bool:
 
 def _json(text: str) -> Any:
     def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        members = dict(pairs)
+        if len(members) != len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
             raise MalformedPolicy("the document", f"has {_shown(twice)} twice in one object")
-        return found
+        return members
 
     try:
         return json.loads(text, object_pairs_hook=once)
@@ -210,10 +210,10 @@ def _refuse_unknown(place: str, members: Mapping[str, Any], known: set[str]) -> 
 
 def _one_of(place: str, members: Mapping[str, Any], name: str) -> str:
     """Return ``name`` or ``NotNAME``, whichever is present; raise for both, and for neither."""
-    given = [each for each in (name, f"Not{name}") if each in members]
-    if len(given) != 1:
-        raise MalformedPolicy(place, f"needs either {name} or Not{name}{', not both' if given else ''}")
-    return given[0]
+    present = [each for each in (name, f"Not{name}") if each in members]
+    if len(present) != 1:
+        raise MalformedPolicy(place, f"needs either {name} or Not{name}{', not both' if present else ''}")
+    return present[0]
 
 
 def _shown(value: Any) -> str:

@@ -139,11 +139,11 @@ def _allows(policies: Sequence[Policy], request: AccessRequest) -> bool:
 
 def _grant(policy: Policy, request: AccessRequest) -> Match:
     """Return how closely the statements that allow the request match the caller."""
-    found = Match.NONE
+    closest = Match.NONE
     for statement in policy.statements:
         if statement.allows and statement.principals is not None and _applies(statement, request):
-            found = max(found, statement.principals.match(request.caller))
-    return found
+            closest = max(closest, statement.principals.match(request.caller))
+    return closest
 
 
 def _applies(statement: Statement, request: AccessRequest) -> bool:

@@ -103,10 +103,10 @@ def _split(text: str) -> tuple[tuple[bool, str], ...]:
     """Return pairs of (is it a variable, text), in order."""
     pieces: list[tuple[bool, str]] = []
     end = 0
-    for found in _VARIABLE.finditer(text):
-        pieces.append((False, text[end : found.start()]))
-        pieces.append((True, found[1]))
-        end = found.end()
+    for variable in _VARIABLE.finditer(text):
+        pieces.append((False, text[end : variable.start()]))
+        pieces.append((True, variable[1]))
+        end = variable.end()
     pieces.append((False, text[end:]))
     return tuple(piece for piece in pieces if piece[1])
 

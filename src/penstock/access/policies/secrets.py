@@ -18,8 +18,8 @@ _MAX_BYTES = 20 * 1024
 def parse_secret_policy(text: str, arn: str) -> Policy:
     """Return the policy in ``text`` for the secret ``arn``. Raises :class:`MalformedPolicy` with the place of the error."""
     policy = parse_policy(text, Kind.RESOURCE, limit=_MAX_BYTES)
-    found: Any = json.loads(text)["Statement"]
-    for number, statement in enumerate(found if isinstance(found, list) else [found]):
+    statements: Any = json.loads(text)["Statement"]
+    for number, statement in enumerate(statements if isinstance(statements, list) else [statements]):
         place = f"Statement[{number}]"
         name = "Action" if "Action" in statement else "NotAction"
         for action in texts_of(f"{place}.{name}", statement[name]):

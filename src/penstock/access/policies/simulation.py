@@ -85,17 +85,17 @@ class Simulation:
 class _Keys:
     """The keys that were given, then those that every request of the caller has; notes what was looked up in vain."""
 
-    def __init__(self, given: Mapping[str, Values], known: RequestContextKeys) -> None:
-        self._given = given
-        self._known = known
+    def __init__(self, supplied: Mapping[str, Values], request: RequestContextKeys) -> None:
+        self._given = supplied
+        self._known = request
         self.missing: set[str] = set()
 
     def get(self, key: str) -> Values | None:
-        found = self._given.get(key) or self._known.get(key)
-        if found is None:
+        values = self._given.get(key) or self._known.get(key)
+        if values is None:
             self.missing.add(key)
-        return found
+        return values
 
     def text(self, key: str) -> str | None:
-        found = self.get(key)
-        return found[0] if found is not None and len(found) == 1 else None
+        values = self.get(key)
+        return values[0] if values is not None and len(values) == 1 else None

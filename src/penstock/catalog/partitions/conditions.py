@@ -106,11 +106,11 @@ def branches(condition: Condition) -> Sequence[Branch]:
     """Return the alternatives of ``condition``: what matches it matches every condition of at least one of them."""
     if condition.joined == "or" and len(condition.keys) > 1:
         return [branch for part in condition.parts for branch in branches(part)]
-    found: dict[int, list[Condition]] = {}
+    by_position: dict[int, list[Condition]] = {}
     for each in _conjuncts(condition):
         if len(each.keys) == 1:
-            found.setdefault(next(iter(each.keys)), []).append(each)
-    return [{position: all_of(parts) for position, parts in found.items()}]
+            by_position.setdefault(next(iter(each.keys)), []).append(each)
+    return [{position: all_of(parts) for position, parts in by_position.items()}]
 
 
 def _conjuncts(condition: Condition) -> Sequence[Condition]:

@@ -316,8 +316,8 @@ class _Parser:
         return self._tokens[self._at]
 
     def _take(self, kind: str, text: str) -> bool:
-        found = self._peek()
-        if (found.kind, found.text) != (kind, text):
+        token = self._peek()
+        if (token.kind, token.text) != (kind, text):
             return False
         self._at += 1
         return True
@@ -328,8 +328,8 @@ class _Parser:
 
     def _error(self, expected: str) -> InvalidInput:
         token = self._peek()
-        found = "it ends" if token.kind == "end" else f"'{token.text[:50]}' stands"
-        return self._refuse(f"{expected} is expected where {found} at character {token.position + 1}")
+        place = "it ends" if token.kind == "end" else f"'{token.text[:50]}' stands"
+        return self._refuse(f"{expected} is expected where {place} at character {token.position + 1}")
 
     def _refuse(self, reason: str) -> InvalidInput:
         return InvalidInput(
@@ -390,10 +390,10 @@ def _like_pattern(pattern: str) -> Callable[[str], bool]:
             return False
         position, end = lengths[0], len(value) - lengths[-1]
         for part in parts[1:-1]:
-            found = part.search(value, position, end)
-            if found is None:
+            match = part.search(value, position, end)
+            if match is None:
                 return False
-            position = found.end()
+            position = match.end()
         return True
 
     return matches

@@ -142,13 +142,16 @@ class SqlAccessStore:
     @retried
     def remove(self, access_key_id: str) -> None:
         # The row stays, without the secret, so that a server's start does not store a deleted key again.
-        nothing = self._sealer.seal(b"", _context(access_key_id))
+        no_secret = self._sealer.seal(b"", _context(access_key_id))
         mine = and_(access_keys.c.access_key_id == access_key_id, _IS_THERE)
-        gone = (
-            update(access_keys).where(mine).values(active=_REMOVED, secret_sealed=nothing).returning(access_keys.c.principal)
+        removal = (
+            update(access_keys)
+            .where(mine)
+            .values(active=_REMOVED, secret_sealed=no_secret)
+            .returning(access_keys.c.principal)
         )
         with self._database.write() as connection:
-            principal = connection.execute(gone).scalar_one_or_none()
+            principal = connection.execute(removal).scalar_one_or_none()
             if principal is None:
                 raise _no_key(access_key_id)
             write_audit(connection, "DeleteAccessKey", principal, access_key_id)
@@ -291,8 +294,8 @@ class _Entities:
         # In reverse alphabetical order: user, role, group.
         kinds = columns.kind.in_([EntityKind.USER.value, EntityKind.ROLE.value, EntityKind.GROUP.value])
         query = select(iam_entities).where(kinds, columns.account == account).order_by(columns.kind.desc(), columns.key)
-        found = [_entity(row) for row in self._connection.execute(query)]
-        return [each for each in found if isinstance(each, Identity)]
+        entities = [_entity(row) for row in self._connection.execute(query)]
+        return [each for each in entities if isinstance(each, Identity)]
 
     def list_entities(self, kind: EntityKind, account: str) -> Sequence[Entity]:
         columns = iam_entities.c

@@ -93,9 +93,9 @@ def restore(file: Path, database: Database, *, replace: bool = False, ids_above:
 
 
 def _check_revision(database: Database) -> None:
-    found = revision_of(database)
-    if found != HEAD:
-        state = "has no tables" if found is None else f"is of revision {found}, not {HEAD}"
+    revision = revision_of(database)
+    if revision != HEAD:
+        state = "has no tables" if revision is None else f"is of revision {revision}, not {HEAD}"
         raise EnvironmentProblem(
             f"The store {database.name} {state}.", remedy="Start 'penstock serve' on it once, with this version."
         )
@@ -191,14 +191,14 @@ def _replace_all(
 ) -> Mapping[str, int]:
     tables = metadata.sorted_tables
     if not replace:
-        held = [name for name in ("schemas", "catalog_database", "secrets") if _holds(target, name)]
-        if held:
+        filled = [name for name in ("schemas", "catalog_database", "secrets") if _holds(target, name)]
+        if filled:
             raise InvalidInput(
-                f"The store {database.name} holds something already: {', '.join(held)}.",
+                f"The store {database.name} holds something already: {', '.join(filled)}.",
                 remedy="Restore into an empty store, or say --replace: all that the store holds is then gone.",
             )
     deletions = target.execute(select(func.max(registry_epoch.c.number))).scalar() or 0
-    given = target.execute(select(func.max(schema_id_counter.c.number))).scalar() or 0
+    highest_id = target.execute(select(func.max(schema_id_counter.c.number))).scalar() or 0
     for table in reversed(tables):
         target.execute(delete(table))
     rows = {table.name: _copy_table(source, target, table.name) for table in tables}
@@ -208,7 +208,7 @@ def _replace_all(
     moved = registry_epoch.c.number + deletions + 1
     target.execute(update(registry_epoch).where(registry_epoch.c.id == 1).values(number=moved))
     # Records in topics carry the ids that were assigned since the backup: they are not assigned again.
-    highest = max(given, ids_above)
+    highest = max(highest_id, ids_above)
     target.execute(update(schema_id_counter).where(schema_id_counter.c.number < highest).values(number=highest))
     write_audit(target, "Restore", "store", f"{sum(rows.values())} rows")
     return rows

@@ -206,8 +206,10 @@ class Database:
         if self.is_sqlite:
             return []
         with self.read() as connection:
-            found = {name: connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in ("fsync", "full_page_writes")}
-        return [f"{name} is off" for name, value in found.items() if value == "off"]
+            settings = {
+                name: connection.exec_driver_sql(f"SHOW {name}").scalar_one() for name in ("fsync", "full_page_writes")
+            }
+        return [f"{name} is off" for name, value in settings.items() if value == "off"]
 
     def close(self) -> None:
         """Close all connections."""

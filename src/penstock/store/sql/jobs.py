@@ -68,10 +68,10 @@ class SqlJobStore:
                 return None
             running = and_(entries.c.kind == kind.name, entries.c.scope == key, entries.c.active)
             query = select(entries.c.body).where(running).order_by(entries.c.rank)
-            made = make(above, [_load(kind, body) for body in writer.execute(query).scalars()])
-            if self._add(writer, kind, made):
-                return made, True
-            stored = self._read(writer, kind, made.key)
+            entry = make(above, [_load(kind, body) for body in writer.execute(query).scalars()])
+            if self._add(writer, kind, entry):
+                return entry, True
+            stored = self._read(writer, kind, entry.key)
             assert stored is not None
             return stored, False
 
@@ -95,11 +95,11 @@ class SqlJobStore:
 
     def change(self, kind: Kind[T], key: str, change: Callable[[T], T]) -> T | None:
         with self._sql.write() as writer:
-            found = self._read(writer, kind, key, lock=True)
-            if found is None:
+            entry = self._read(writer, kind, key, lock=True)
+            if entry is None:
                 return None
-            changed = change(found)
-            if changed != found:
+            changed = change(entry)
+            if changed != entry:
                 writer.execute(update(entries).where(_one(kind, key)).values(_row(kind, changed)))
         return changed
 

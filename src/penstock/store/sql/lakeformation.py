@@ -36,9 +36,9 @@ class SqlLakeFormationStore:
     def list(self, kind: str) -> Sequence[tuple[str, Document]]:
         query = select(lakeformation.c.key, lakeformation.c.body).where(lakeformation.c.kind == kind)
         with self._sql.read() as reader:
-            found = [(row.key, orjson.loads(row.body)) for row in reader.execute(query)]
+            documents = [(row.key, orjson.loads(row.body)) for row in reader.execute(query)]
         # By code points, which collations of databases are not.
-        return sorted(found, key=lambda each: each[0])
+        return sorted(documents, key=lambda each: each[0])
 
     def change(self, kind: str, key: str, change_document: Callable[[Document | None], Document | None]) -> Document | None:
         with self._sql.write() as writer:

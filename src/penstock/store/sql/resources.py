@@ -68,8 +68,8 @@ class SqlResourceStore:
         if scope is not None:
             query = query.where(resources.c.scope == scope)
         with self._sql.read() as reader:
-            found = {row.key: kind.load(orjson.loads(row.body)) for row in reader.execute(query)}
-        return [found[key] for key in keys if key in found]
+            by_key = {row.key: kind.load(orjson.loads(row.body)) for row in reader.execute(query)}
+        return [by_key[key] for key in keys if key in by_key]
 
     def list(self, kind: ResourceKind[T], scope: str, *, after: str | None, limit: int) -> Sequence[T]:
         query = select(resources.c.body).where(_all(kind, scope)).order_by(resources.c.key).limit(limit)

@@ -86,13 +86,13 @@ def _sealed_anywhere(first: Database) -> Counter[str | None]:
 
 def _count_existing(database: Database) -> Counter[str | None]:
     with database.read() as connection:
-        found = inspect(connection)
-        there = [(table, name) for table, name, _ in SEALED if _has_column(found, table.name, name)]
-        return _count(connection, there)
+        inspector = inspect(connection)
+        columns = [(table, name) for table, name, _ in SEALED if _has_column(inspector, table.name, name)]
+        return _count(connection, columns)
 
 
-def _has_column(found: Inspector, table: str, name: str) -> bool:
-    return found.has_table(table) and any(column["name"] == name for column in found.get_columns(table))
+def _has_column(inspector: Inspector, table: str, name: str) -> bool:
+    return inspector.has_table(table) and any(column["name"] == name for column in inspector.get_columns(table))
 
 
 def add_key(path: Path) -> MasterKey:
@@ -176,10 +176,10 @@ def _changing(path: Path) -> Iterator[MasterKeys]:
     lock = file_lock(path.with_name(f".{path.name}.lock"))
     try:
         try:
-            held = lock.acquire()
+            locked = lock.acquire()
         except TimeoutError:
             raise InvalidInput(f"Another process changes {path}.", remedy="Wait until it has ended.") from None
-        with held:
+        with locked:
             yield MasterKeys.load(path)
     except OSError as error:
         raise EnvironmentProblem(

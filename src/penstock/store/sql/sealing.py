@@ -202,10 +202,10 @@ class Sealer:
         if self._file is None:
             return None
         try:
-            found = self._file.stat()
+            status = self._file.stat()
         except OSError:
             return None
-        return found.st_ino, found.st_mtime_ns, found.st_size
+        return status.st_ino, status.st_mtime_ns, status.st_size
 
     def _refresh(self) -> None:
         stamp = self._stat()

@@ -119,8 +119,8 @@ class SqlStatementStore:
             return [one] if one is not None else []
         with self._database.read() as connection:
             rows = connection.execute(select(statements).where(statements.c.id.in_(ids))).mappings()
-            found = {each["id"]: _statement(each) for each in rows}
-        return [found[each] for each in ids if each in found]
+            by_id = {each["id"]: _statement(each) for each in rows}
+        return [by_id[each] for each in ids if each in by_id]
 
     def page(self, *, workgroup: str, limit: int, token: str | None = None) -> StatementPage:
         query = select(statements.c.number, statements.c.id).where(statements.c.workgroup == workgroup)

@@ -64,8 +64,8 @@ class Shard:
     def after(self, number: int, limit: int) -> tuple[list[dict[str, Any]], int, bool]:
         """Return up to ``limit`` records after ``number``, the number behind them, and whether that is the tip."""
         at = bisect_right(self.numbers, number)
-        found = self.records[at : at + limit]
-        return found, (self.numbers[at + len(found) - 1] if found else number), at + len(found) == len(self.numbers)
+        records = self.records[at : at + limit]
+        return records, (self.numbers[at + len(records) - 1] if records else number), at + len(records) == len(self.numbers)
 
 
 class Stream:

@@ -84,10 +84,10 @@ class Operations:
     def ListShards(self, request: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         token = json.loads(base64.b64decode(request["NextToken"])) if "NextToken" in request else None
         stream = self.stream({"StreamName": token[0]} if token else request)
-        found = [shard.describe() for shard in stream.shards.values()]
+        shards = [shard.describe() for shard in stream.shards.values()]
         begin, count = (token[1], token[2]) if token else (0, request.get("MaxResults", 1000))
-        answer: dict[str, Any] = {"Shards": found[begin : begin + count]}
-        if begin + count < len(found):
+        answer: dict[str, Any] = {"Shards": shards[begin : begin + count]}
+        if begin + count < len(shards):
             following = json.dumps([stream.name, begin + count, count])
             answer["NextToken"] = base64.b64encode(following.encode()).decode()
         return answer
@@ -133,10 +133,10 @@ class Operations:
             raise KinesisError("ResourceInUseException", f"Consumer {name} already exists.")
         now = time.time()
         arn = f"{stream.arn}/consumer/{name}:{int(now)}"
-        made = {"ConsumerName": name, "ConsumerARN": arn, "ConsumerCreationTimestamp": now}
+        consumer = {"ConsumerName": name, "ConsumerARN": arn, "ConsumerCreationTimestamp": now}
         # It is CREATING until it has been described once.
-        stream.consumers[name] = {**made, "ConsumerStatus": "ACTIVE", "StreamARN": stream.arn, "described": 0}
-        return {"Consumer": {**made, "ConsumerStatus": "CREATING"}}
+        stream.consumers[name] = {**consumer, "ConsumerStatus": "ACTIVE", "StreamARN": stream.arn, "described": 0}
+        return {"Consumer": {**consumer, "ConsumerStatus": "CREATING"}}
 
     def DescribeStreamConsumer(self, request: dict[str, Any]) -> dict[str, Any]:  # noqa: N802
         stream = self.stream({"StreamARN": request.get("StreamARN") or request["ConsumerARN"].partition("/consumer/")[0]})

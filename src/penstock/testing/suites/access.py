@@ -89,9 +89,9 @@ class AccessStoreSuite:
         assert store.put(KEY)
         store.set_active(KEY.access_key_id, False)
         assert not store.put(KEY)
-        found = store.get(KEY.access_key_id)
-        assert found is not None
-        assert not found.active
+        key = store.get(KEY.access_key_id)
+        assert key is not None
+        assert not key.active
         store.remove(KEY.access_key_id)
         assert not store.put(KEY)
         assert store.get(KEY.access_key_id) is None

@@ -54,7 +54,7 @@ def database(name: str = "sales") -> Database:
 
 
 def table(name: str = "orders", **changes: object) -> Table:
-    made = Table(
+    whole = Table(
         database="sales",
         name=name,
         version_id="0",
@@ -73,11 +73,11 @@ def table(name: str = "orders", **changes: object) -> Table:
         retention=3,
         extra={"TargetTable": {"Name": "t"}},
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(whole, **changes)  # type: ignore[arg-type]
 
 
 def partition(*values: str, **changes: object) -> Partition:
-    made = Partition(
+    whole = Partition(
         database="sales",
         table="orders",
         values=values,
@@ -88,7 +88,7 @@ def partition(*values: str, **changes: object) -> Partition:
         last_analyzed_time=NOW,
         extra={"x": [1]},
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(whole, **changes)  # type: ignore[arg-type]
 
 
 def filled(store: CatalogStore) -> CatalogStore:
@@ -314,8 +314,8 @@ class CatalogRows:
         kept = sorted(set(values) - {("2014", "JFK")}, key=partition_key)
         expected = [each for each in kept if wanted.matches(each)]
         assert store.list_values("sales", "orders", after=None, limit=None, wanted=wanted) == expected
-        found = store.list_partitions("sales", "orders", after=None, limit=5, wanted=wanted)
-        assert [each.values for each in found] == expected[:5]
+        partitions = store.list_partitions("sales", "orders", after=None, limit=5, wanted=wanted)
+        assert [each.values for each in partitions] == expected[:5]
         behind = partition_key(("2012", "O-05"))
         rest = store.list_values("sales", "orders", after=behind, limit=None, wanted=wanted)
         assert rest == [each for each in expected if partition_key(each) > behind]

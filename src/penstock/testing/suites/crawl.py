@@ -70,8 +70,8 @@ RUNNING = replace(CRAWLER, name="running", state="RUNNING", run_id="r1", started
 def seen(name: str, **members: Any) -> SeenFile:
     """A file that was read; ``members`` are those of :class:`SeenFile` that differ."""
     columns = (Column(name="id", type="bigint"), Column(name="at", type="struct<a:int>"))
-    made = SeenFile(uri=f"s3://lake/flights/{name}", size=2**40, modified=10**18, rows=7, columns=columns)
-    return replace(made, **members)
+    file = SeenFile(uri=f"s3://lake/flights/{name}", size=2**40, modified=10**18, rows=7, columns=columns)
+    return replace(file, **members)
 
 
 class CrawlStoreSuite:
@@ -124,9 +124,9 @@ class CrawlStoreSuite:
             thread.start()
         for thread in threads:
             thread.join()
-        found = store.get("flights")
-        assert found is not None
-        assert found.version == CRAWLER.version + 8
+        stored = store.get("flights")
+        assert stored is not None
+        assert stored.version == CRAWLER.version + 8
 
     def test_one_that_runs_is_not_deleted(self, store: CrawlStore) -> None:
         store.create(RUNNING)

@@ -48,9 +48,9 @@ class FileSystemSuite:
     def test_a_walk_finds_all_files_below_with_their_sizes(self, files: FileSystem, root: str) -> None:
         for name, size in (("a/one", 1), ("a/deep/two", 20), ("a b=c/three", 0), ("b", 3)):
             files.write(f"{root}/{name}", bytes(size))
-        found = files.walk(root)
-        assert found == {f"{root}/a b=c/three": 0, f"{root}/a/deep/two": 20, f"{root}/a/one": 1, f"{root}/b": 3}
-        assert list(found) == sorted(found)
+        walked = files.walk(root)
+        assert walked == {f"{root}/a b=c/three": 0, f"{root}/a/deep/two": 20, f"{root}/a/one": 1, f"{root}/b": 3}
+        assert list(walked) == sorted(walked)
         assert files.walk(f"{root}/a/deep") == {f"{root}/a/deep/two": 20}
 
     def test_a_file_is_moved_into_a_new_folder_or_over_another_file(self, files: FileSystem, root: str) -> None:

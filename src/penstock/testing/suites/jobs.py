@@ -23,8 +23,8 @@ JOB = Job(name="flights", settings=SETTINGS, tags={"team": "data"}, created=NOW,
 def run(number: int, **members: object) -> JobRun:
     """The ``number``-th run of :data:`JOB`; ``members`` are those that differ."""
     moment = NOW + timedelta(seconds=number)
-    made = JobRun(id=f"jr_{number}", job="flights", settings=SETTINGS, started=moment, modified=moment)
-    return replace(made, **members)  # type: ignore[arg-type]
+    started = JobRun(id=f"jr_{number}", job="flights", settings=SETTINGS, started=moment, modified=moment)
+    return replace(started, **members)  # type: ignore[arg-type]
 
 
 class JobStoreSuite:
@@ -64,7 +64,7 @@ class JobStoreSuite:
         for number in (2, 1):
             store.add(RUNS, run(number))
         assert [each.id for each in store.active(RUNS)] == ["jr_1", "jr_2"]
-        store.change(RUNS, "jr_1", lambda found: replace(found, handled=True))
+        store.change(RUNS, "jr_1", lambda entry: replace(entry, handled=True))
         assert [each.id for each in store.active(RUNS)] == ["jr_2"]
 
     def test_entries_are_added_under_a_parent_one_after_the_other(self, store: JobStore) -> None:
@@ -98,7 +98,7 @@ class JobStoreSuite:
 
     def test_a_change_that_raises_changes_nothing(self, store: JobStore) -> None:
         store.add(JOBS, JOB)
-        changed = store.change(JOBS, "flights", lambda found: replace(found, tags={}))
+        changed = store.change(JOBS, "flights", lambda entry: replace(entry, tags={}))
         assert changed == store.get(JOBS, "flights") == replace(JOB, tags={})
 
         def refuse(_: Job) -> Job:

@@ -314,12 +314,12 @@ class RegistryRows(WithVersion):
                 more = version(number, key, status="FAILURE" if (name, number) == ("t", 2) else "AVAILABLE")
                 added.append(present(add(store, more, revision=number - 2)))
         expected = sorted((item for item in added if item.status == "AVAILABLE"), key=lambda item: (item.key, item.number))
-        found: list[Version] = []
+        versions: list[Version] = []
         after = None
         while page := store.versions.scan("r", "", after, 2, deleted=False):
-            found.extend(page)
+            versions.extend(page)
             after = (page[-1].key, page[-1].number)
-        assert found == expected
+        assert versions == expected
         assert store.versions.scan(None, "t", None, 10, deleted=True) == [item for item in expected if item.key.name == "t"]
 
     def test_changes_are_recorded_with_their_actor(self, stored: StoredVersion) -> None:

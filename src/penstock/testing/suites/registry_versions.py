@@ -72,12 +72,12 @@ class RegistryVersions(WithVersion):
 
     def test_a_schema_id_that_no_version_has_any_more_is_free_for_an_import(self, stored: StoredVersion) -> None:
         store, _ = stored
-        gone = present(add(store, version(2), revision=0))
+        deleted = present(add(store, version(2), revision=0))
         store.deletion.delete(KEY, [2], LATER, revision=1)
-        taken = present(add(store, version(3, schema_id=gone.schema_id), revision=2))
-        assert taken.schema_id == gone.schema_id
-        again = present(add(store, version(4, fingerprint=gone.fingerprint), revision=3))
-        assert again.schema_id not in {gone.schema_id, 0}
+        taken = present(add(store, version(3, schema_id=deleted.schema_id), revision=2))
+        assert taken.schema_id == deleted.schema_id
+        again = present(add(store, version(4, fingerprint=deleted.fingerprint), revision=3))
+        assert again.schema_id not in {deleted.schema_id, 0}
 
     @pytest.fixture
     def deleted(self, stored: StoredVersion) -> StoredVersion:

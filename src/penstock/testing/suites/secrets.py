@@ -73,10 +73,10 @@ class SecretStoreSuite:
         store.create(replace(SECRET, policy="{}"))
         assert store.policy(SECRET.arn) == "{}"
         assert store.policy(f"{SECRET.arn}x") is None
-        found = store.by_arn(SECRET.arn)
-        assert found is not None
-        assert found.policy == "{}"
-        store.replace(replace(found, policy=None))
+        secret = store.by_arn(SECRET.arn)
+        assert secret is not None
+        assert secret.policy == "{}"
+        store.replace(replace(secret, policy=None))
         assert store.policy(SECRET.arn) is None
 
     def test_keeps_how_a_secret_is_rotated_and_a_version_without_a_value(self, store: SecretStore) -> None:
@@ -94,6 +94,6 @@ class SecretStoreSuite:
         assert ruled.rotation == rules
         rotated = ruled
         store.replace(replace(rotated, rotation=Rotation(function=function, enabled=False)))
-        found = store.by_arn(SECRET.arn)
-        assert found is not None
-        assert found.rotation == Rotation(function=function, enabled=False)
+        secret = store.by_arn(SECRET.arn)
+        assert secret is not None
+        assert secret.rotation == Rotation(function=function, enabled=False)

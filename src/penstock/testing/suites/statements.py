@@ -27,7 +27,7 @@ LATER = NOW + timedelta(seconds=1)
 
 
 def statement(name: str = "a", **changes: object) -> Statement:
-    made = Statement(
+    queued = Statement(
         id=StatementId(name),
         sql="SELECT 'é'",
         type=StatementType.DML,
@@ -41,7 +41,7 @@ def statement(name: str = "a", **changes: object) -> Statement:
         owner="host:1:x",
         heartbeat=NOW,
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(queued, **changes)  # type: ignore[arg-type]
 
 
 class StatementStoreSuite:
@@ -67,25 +67,25 @@ class StatementStoreSuite:
         assert store.get(StatementId("other")) is None
 
     def test_a_life_to_success(self, store: StatementStore) -> None:
-        asked = store.add(statement())
-        assert store.start(asked.id, at=LATER)
-        assert not store.start(asked.id, at=LATER)
+        queued = store.add(statement())
+        assert store.start(queued.id, at=LATER)
+        assert not store.start(queued.id, at=LATER)
         columns = (ResultColumn(name="x", type="integer", precision=10),)
         statistics = StatementStatistics(engine_ms=5)
-        assert store.finish(asked.id, StatementState.SUCCEEDED, at=LATER, statistics=statistics, columns=columns)
+        assert store.finish(queued.id, StatementState.SUCCEEDED, at=LATER, statistics=statistics, columns=columns)
         done = replace(
-            asked, state=StatementState.SUCCEEDED, started=LATER, completed=LATER, statistics=statistics, columns=columns
+            queued, state=StatementState.SUCCEEDED, started=LATER, completed=LATER, statistics=statistics, columns=columns
         )
-        assert store.get(asked.id) == done
-        assert not store.finish(asked.id, StatementState.FAILED, at=LATER, reason="too late")
-        assert store.get(asked.id) == done
-        assert store.request_cancel(asked.id, at=LATER, reason="too late") is StatementState.SUCCEEDED
-        assert store.get(asked.id) == done
+        assert store.get(queued.id) == done
+        assert not store.finish(queued.id, StatementState.FAILED, at=LATER, reason="too late")
+        assert store.get(queued.id) == done
+        assert store.request_cancel(queued.id, at=LATER, reason="too late") is StatementState.SUCCEEDED
+        assert store.get(queued.id) == done
 
     def test_the_latest_statement_of_a_digest_that_was_computed(self, store: StatementStore) -> None:
         def done(name: str, at: datetime, *, digest: str = "d", state: str = "SUCCEEDED", reused: bool = False) -> None:
-            found = StatementStatistics(reused=reused)
-            store.add(statement(name, digest=digest, state=StatementState(state), completed=at, statistics=found))
+            latest = StatementStatistics(reused=reused)
+            store.add(statement(name, digest=digest, state=StatementState(state), completed=at, statistics=latest))
 
         assert store.latest("d", since=NOW) is None
         done("old", NOW)
@@ -94,10 +94,10 @@ class StatementStoreSuite:
         done("failed", LATER, state="FAILED")
         done("reused", LATER, reused=True)
         store.add(statement("running", digest="d"))
-        found = store.latest("d", since=NOW)
-        assert found is not None
-        assert found.id == "new"
-        assert store.latest("d", since=LATER) == found
+        latest = store.latest("d", since=NOW)
+        assert latest is not None
+        assert latest.id == "new"
+        assert store.latest("d", since=LATER) == latest
         assert store.latest("d", since=LATER + timedelta(microseconds=1)) is None
 
     def test_cancelling(self, store: StatementStore) -> None:
@@ -107,23 +107,23 @@ class StatementStoreSuite:
         assert store.request_cancel(running.id, at=LATER, reason="stop") is StatementState.RUNNING
         assert store.request_cancel(StatementId("none"), at=LATER, reason="stop") is None
         assert not store.start(queued.id, at=LATER)
-        found = store.get(queued.id)
-        assert found is not None
-        assert (found.state, found.reason, found.completed) == (StatementState.CANCELLED, "stop", LATER)
+        stored = store.get(queued.id)
+        assert stored is not None
+        assert (stored.state, stored.reason, stored.completed) == (StatementState.CANCELLED, "stop", LATER)
         assert store.cancelled_among([queued.id, running.id]) == {running.id}
         assert store.cancelled_among([]) == frozenset()
 
     def test_a_token_is_used_once_even_by_concurrent_callers(self, store: StatementStore) -> None:
-        made = [statement(f"s{number}", token="same" * 8) for number in range(16)]
+        statements = [statement(f"s{number}", token="same" * 8) for number in range(16)]
         with ThreadPoolExecutor(8) as pool:
-            kept = list(pool.map(store.add, made))
+            kept = list(pool.map(store.add, statements))
         assert len({each.id for each in kept}) == 1
-        assert sum(store.get(each.id) is not None for each in made) == 1
+        assert sum(store.get(each.id) is not None for each in statements) == 1
 
     def test_one_of_many_concurrent_workers_starts_a_statement(self, store: StatementStore) -> None:
-        asked = store.add(statement())
+        queued = store.add(statement())
         with ThreadPoolExecutor(8) as pool:
-            started = list(pool.map(lambda _: store.start(asked.id, at=LATER), range(16)))
+            started = list(pool.map(lambda _: store.start(queued.id, at=LATER), range(16)))
         assert started.count(True) == 1
 
     def test_pages_are_newest_first_and_do_not_shift(self, store: StatementStore) -> None:
@@ -156,9 +156,9 @@ class StatementStoreSuite:
         store.finish(done.id, StatementState.SUCCEEDED, at=NOW)
         store.beat("host:1:x", at=LATER)
         assert {each.id: each.heartbeat for each in store.unfinished()} == {mine.id: LATER, other.id: NOW}
-        found = store.get(done.id)
-        assert found is not None
-        assert found.heartbeat == NOW
+        stored = store.get(done.id)
+        assert stored is not None
+        assert stored.heartbeat == NOW
 
     def test_statements_that_are_done_are_found_by_age_and_forgotten(self, store: StatementStore) -> None:
         def done(name: str, at: datetime, **changes: object) -> None:

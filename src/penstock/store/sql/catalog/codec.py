@@ -103,8 +103,8 @@ def load_partition(database: str, table: str, row: Any, shared: SharedStorage) -
     return Partition(database=database, table=table, values=split_key(row.key), storage=storage, **fields)
 
 
-def _columns(found: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
-    return tuple(Column(**each) for each in found)
+def _columns(stored: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
+    return tuple(Column(**each) for each in stored)
 
 
 def _storage_fields(fields: dict[str, Any]) -> dict[str, Any]:

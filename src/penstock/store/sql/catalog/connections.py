@@ -76,6 +76,6 @@ class SqlConnectionStore:
         }
 
     def _load(self, row: Any) -> Connection:
-        found: dict[str, Any] = orjson.loads(self._sealer.open(row.body_sealed, _context(row.name)))
-        times = {name: datetime.fromisoformat(found[name]) for name in ("created", "updated")}
-        return Connection(**{**found, **times, "match_criteria": tuple(found["match_criteria"])})
+        members: dict[str, Any] = orjson.loads(self._sealer.open(row.body_sealed, _context(row.name)))
+        times = {name: datetime.fromisoformat(members[name]) for name in ("created", "updated")}
+        return Connection(**{**members, **times, "match_criteria": tuple(members["match_criteria"])})

@@ -155,9 +155,9 @@ def _file_row(crawler: str, file: SeenFile) -> dict[str, Any]:
 def _format(text: str | None) -> FileFormat:
     if text is None:
         return PARQUET
-    found = orjson.loads(text)
-    pairs = {name: tuple((key, value) for key, value in found[name]) for name in ("serde", "parameters")}
-    return FileFormat(**{**found, **pairs})
+    members = orjson.loads(text)
+    pairs = {name: tuple((key, value) for key, value in members[name]) for name in ("serde", "parameters")}
+    return FileFormat(**{**members, **pairs})
 
 
 def _row(crawler: Crawler) -> dict[str, Any]:
@@ -165,32 +165,32 @@ def _row(crawler: Crawler) -> dict[str, Any]:
 
 
 def _load(text: str) -> Crawler:
-    found: dict[str, Any] = orjson.loads(text)
-    found["targets"] = tuple(S3Target(**{**each, "exclusions": tuple(each["exclusions"])}) for each in found["targets"])
-    if found.get("starter"):
-        found["starter"] = _starter(found["starter"])
-    found["others"] = tuple(_other(each) for each in found.get("others") or ())
-    found["classifiers"] = tuple(found.get("classifiers") or ())
-    found["policy"] = SchemaChangePolicy(**found["policy"])
-    found["runtimes"] = tuple(found["runtimes"])
-    found["totals"] = _tally(found["totals"])
-    if found["last_crawl"] is not None:
-        found["last_crawl"] = _last(found["last_crawl"])
-    found["history"] = tuple(
-        CrawlRecord(run_id=each["run_id"], last=_last(each["last"])) for each in found.get("history") or ()
+    members: dict[str, Any] = orjson.loads(text)
+    members["targets"] = tuple(S3Target(**{**each, "exclusions": tuple(each["exclusions"])}) for each in members["targets"])
+    if members.get("starter"):
+        members["starter"] = _starter(members["starter"])
+    members["others"] = tuple(_other(each) for each in members.get("others") or ())
+    members["classifiers"] = tuple(members.get("classifiers") or ())
+    members["policy"] = SchemaChangePolicy(**members["policy"])
+    members["runtimes"] = tuple(members["runtimes"])
+    members["totals"] = _tally(members["totals"])
+    if members["last_crawl"] is not None:
+        members["last_crawl"] = _last(members["last_crawl"])
+    members["history"] = tuple(
+        CrawlRecord(run_id=each["run_id"], last=_last(each["last"])) for each in members.get("history") or ()
     )
-    return Crawler(**_times(found, "creation_time", "last_updated", "started", "heartbeat", "next_run"))
+    return Crawler(**_times(members, "creation_time", "last_updated", "started", "heartbeat", "next_run"))
 
 
-def _starter(found: dict[str, Any]) -> Starter:
-    caller = found["caller"]
+def _starter(stored: dict[str, Any]) -> Starter:
+    caller = stored["caller"]
     if caller is None:
-        return Starter(**found)
+        return Starter(**stored)
     session = caller["session"]
     if session is not None:
         lists = {name: tuple(session[name]) for name in ("policies", "policy_arns")}
         session = SessionContext(**{**session, **lists})
-    return Starter(**{**found, "caller": Caller(**{**caller, "session": session})})
+    return Starter(**{**stored, "caller": Caller(**{**caller, "session": session})})
 
 
 _OTHERS: Mapping[str, Callable[..., OtherTarget]] = {
@@ -202,23 +202,23 @@ _OTHERS: Mapping[str, Callable[..., OtherTarget]] = {
 }
 
 
-def _other(found: Mapping[str, Any]) -> OtherTarget:
-    members = {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
-    return _OTHERS[found["kind"]](**members)
+def _other(stored: Mapping[str, Any]) -> OtherTarget:
+    members = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+    return _OTHERS[stored["kind"]](**members)
 
 
-def _last(found: dict[str, Any]) -> LastCrawl:
-    return LastCrawl(**{**_times(found, "start_time", "end_time"), "tally": _tally(found["tally"])})
+def _last(stored: dict[str, Any]) -> LastCrawl:
+    return LastCrawl(**{**_times(stored, "start_time", "end_time"), "tally": _tally(stored["tally"])})
 
 
-def _tally(found: Mapping[str, Any]) -> Tally:
-    known = {each.name: found[each.name] for each in fields(Tally) if each.name in found}
-    return Tally(**{**known, "problems": tuple(found["problems"]), "changes": _pairs(found.get("changes"))})
+def _tally(stored: Mapping[str, Any]) -> Tally:
+    known = {each.name: stored[each.name] for each in fields(Tally) if each.name in stored}
+    return Tally(**{**known, "problems": tuple(stored["problems"]), "changes": _pairs(stored.get("changes"))})
 
 
-def _pairs(found: Sequence[Sequence[str]] | None) -> tuple[tuple[str, str], ...]:
-    return tuple((change, name) for change, name in found or ())
+def _pairs(stored: Sequence[Sequence[str]] | None) -> tuple[tuple[str, str], ...]:
+    return tuple((change, name) for change, name in stored or ())
 
 
-def _times(found: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {**found, **{name: datetime.fromisoformat(found[name]) for name in names if found.get(name) is not None}}
+def _times(members: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {**members, **{name: datetime.fromisoformat(members[name]) for name in names if members.get(name) is not None}}

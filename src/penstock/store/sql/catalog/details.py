@@ -67,8 +67,8 @@ def change_details(connection: Connection, rows: SqlTable, owner: object, kind: 
 
 def load_body(text: str) -> Body:
     """The members of a detail's row."""
-    found: Body = _restored(orjson.loads(text))
-    return found
+    body: Body = _restored(orjson.loads(text))
+    return body
 
 
 def _dump(body: Body) -> str:

@@ -33,8 +33,8 @@ def add_keys(connection: Connection, table_id: int, keys: Sequence[str]) -> None
         counts = Counter((position, value) for _, values in split for position, value in enumerate(values))
         # In order, so that two writers of one table meet at the same row first.
         rows = [(position, value, *_kind_of(value), count) for (position, value), count in sorted(counts.items())]
-        found = _run(connection, _ADD_VALUES, rows, table_id=table_id)
-        ids = {(position, value): value_id for value_id, position, value in found}
+        stored = _run(connection, _ADD_VALUES, rows, table_id=table_id)
+        ids = {(position, value): value_id for value_id, position, value in stored}
         postings = [(ids[position, values[position]], key) for key, values in split for position in range(1, len(values))]
         if postings:
             _run(connection, _ADD_POSTINGS, sorted(postings))
@@ -46,8 +46,8 @@ def remove_keys(connection: Connection, table_id: int, keys: Sequence[str]) -> N
         split = [(key, split_key(key)) for key in keys[start : start + _BATCH]]
         counts = Counter((position, value) for _, values in split for position, value in enumerate(values))
         rows = [(position, value, count) for (position, value), count in sorted(counts.items())]
-        found = _run(connection, _COUNT_DOWN, rows, table_id=table_id)
-        ids = {(position, value): value_id for value_id, position, value in found}
+        changed = _run(connection, _COUNT_DOWN, rows, table_id=table_id)
+        ids = {(position, value): value_id for value_id, position, value in changed}
         postings = [(ids[position, values[position]], key) for key, values in split for position in range(1, len(values))]
         if postings:
             _run(connection, _REMOVE_POSTINGS, postings)

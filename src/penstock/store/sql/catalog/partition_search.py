@@ -65,11 +65,11 @@ _EVERYTHING = _Range("", None, _MANY)
 
 def find_keys(connection: Connection, table_id: int, *, after: str | None, wanted: PartitionFilter | None) -> Iterator[str]:
     """Yield the keys of the table's partitions that ``wanted`` matches, behind ``after``, ascending."""
-    found = _Search(connection, table_id, after or "")
+    search = _Search(connection, table_id, after or "")
     if wanted is None:
-        yield from found.walk([_EVERYTHING])
+        yield from search.walk([_EVERYTHING])
         return
-    alternatives = [found.of_branch(branch) for branch in wanted.branches] or [found.walk([_EVERYTHING])]
+    alternatives = [search.of_branch(branch) for branch in wanted.branches] or [search.walk([_EVERYTHING])]
     # An alternative with a larger key waits; one key that several have comes once.
     merged = alternatives[0] if len(alternatives) == 1 else (key for key, _ in groupby(heapq.merge(*alternatives)))
     yield from (key for key in merged if wanted.matches(split_key(key)))
@@ -111,7 +111,7 @@ class _Search:
         return known
 
     def _tested(self, conditions: Mapping[int, Condition]) -> dict[int, Sequence[_Value]]:
-        found: dict[int, Sequence[_Value]] = {}
+        allowed: dict[int, Sequence[_Value]] = {}
         for position, condition in sorted(conditions.items()):
             columns = partition_values.c
             query = select(columns.id, columns.value, columns.count).where(
@@ -121,10 +121,10 @@ class _Search:
                 query = query.where(or_(false(), *map(_within, condition.spans), *_unreadable(condition.spans)))
             rows = self._connection.execute(query.limit(_MOST_VALUES + 1)).all()
             if len(rows) <= _MOST_VALUES:
-                found[position] = sorted(
+                allowed[position] = sorted(
                     (_Value(*row) for row in rows if _allows(condition, position, row.value)), key=lambda each: each.value
                 )
-        return found
+        return allowed
 
     def walk(self, ranges: Sequence[_Range]) -> Iterator[str]:
         """Yield the table's keys in ``ranges``, which are disjoint and ascending; small ones are read together."""
@@ -141,9 +141,9 @@ class _Search:
         values |= {f"high{number}": each.high or "" for number, each in enumerate(group)}
         statement = _first_of_each(len(group), group[-1].high is None)
         rows = self._connection.execute(statement, {"table_id": self._table, "size": _SMALLEST, **values}).all()
-        found = {number: [row.key for row in each] for number, each in groupby(rows, key=lambda row: row.number)}
+        keys_by_range = {number: [row.key for row in each] for number, each in groupby(rows, key=lambda row: row.number)}
         for number, each in enumerate(group):
-            keys = found.get(number, [])
+            keys = keys_by_range.get(number, [])
             yield from keys
             if len(keys) == _SMALLEST:
                 yield from self._keys(self._here, each, after=keys[-1])
@@ -156,12 +156,12 @@ class _Search:
 
     def _collected(self, values: Sequence[_Value]) -> Iterator[str]:
         columns = partition_postings.c
-        found: list[str] = []
+        keys: list[str] = []
         for start in range(0, len(values), _CHUNK):
             ids = [each.id for each in values[start : start + _CHUNK]]
             query = select(columns.key).where(among(self._connection, columns.value_id, ids), columns.key > self._after)
-            found += self._connection.execute(query).scalars()
-        return iter(sorted(found))
+            keys += self._connection.execute(query).scalars()
+        return iter(sorted(keys))
 
     def _keys(self, rows: Select[Any], within: _Range, *, after: str | None = None, size: int = _FIRST) -> Iterator[str]:
         """Yield the keys of ``rows`` in one range, in statements of more and more of them."""
@@ -171,11 +171,11 @@ class _Search:
         rows = rows if within.high is None else rows.where(column < within.high)
         while True:
             start = column > last if last >= within.low else column >= within.low
-            found: Sequence[str] = self._connection.execute(rows.where(start).limit(size)).scalars().all()
-            yield from found
-            if len(found) < size:
+            keys: Sequence[str] = self._connection.execute(rows.where(start).limit(size)).scalars().all()
+            yield from keys
+            if len(keys) < size:
                 return
-            last, size = found[-1], min(size * 4, _LARGEST)
+            last, size = keys[-1], min(size * 4, _LARGEST)
 
 
 @lru_cache
@@ -187,12 +187,12 @@ def _first_of_each(count: int, endless: bool) -> CompoundSelect[Any]:
     columns = partitions.c
     parts = []
     for number in range(count):
-        found = select(columns.key).where(
+        query = select(columns.key).where(
             columns.table_id == bindparam("table_id"), columns.key >= bindparam(f"low{number}")
         )
         if not endless or number < count - 1:
-            found = found.where(columns.key < bindparam(f"high{number}"))
-        rows = found.order_by(columns.key).limit(bindparam("size")).subquery()
+            query = query.where(columns.key < bindparam(f"high{number}"))
+        rows = query.order_by(columns.key).limit(bindparam("size")).subquery()
         parts.append(select(literal_column(str(number)).label("number"), rows.c.key))
     return union_all(*parts)
 

@@ -199,10 +199,10 @@ class SqlCatalogStore:
             query = select(versions).where(versions.c.table_id == row.id).order_by(versions.c.version.desc()).limit(limit)
             if before is not None:
                 query = query.where(versions.c.version < before)
-            found = [load_table(each.body, each.version) for each in connection.execute(query)]
+            listed = [load_table(each.body, each.version) for each in connection.execute(query)]
             if before is None or row.version < before:
-                found.insert(0, load_table(row.body, row.version))
-            return found[:limit]
+                listed.insert(0, load_table(row.body, row.version))
+            return listed[:limit]
 
     def delete_table_version(self, database: str, name: str, version: str) -> bool:
         with self._sql.write() as connection:
@@ -231,29 +231,29 @@ class SqlCatalogStore:
 
     def partitions_of(self, database: str, table: str, values: Sequence[PartitionValues]) -> Sequence[Partition]:
         with self._sql.read() as connection:
-            found = self._find(connection, database, table)
-            if found is None:
+            owner = self._find(connection, database, table)
+            if owner is None:
                 return []
             shared = SharedStorage()
-            rows = _rows_of(connection, found.id, [partition_key(each) for each in values])
+            rows = _rows_of(connection, owner.id, [partition_key(each) for each in values])
             return [load_partition(database, table, row, shared) for row in rows]
 
     def list_partitions(
         self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
     ) -> Sequence[Partition]:
         with self._sql.read() as connection:
-            found = self._find(connection, database, table)
-            if found is None:
+            owner = self._find(connection, database, table)
+            if owner is None:
                 return []
             rows: Iterable[_PartitionRow | Row[Any]]
             if wanted is None:
-                where = [partitions.c.table_id == found.id]
+                where = [partitions.c.table_id == owner.id]
                 if after is not None:
                     where.append(partitions.c.key > after)
                 rows = connection.execute(select(partitions).where(*where).order_by(partitions.c.key).limit(limit))
             else:
-                keys = find_keys(connection, found.id, after=after, wanted=wanted)
-                rows = _rows_of(connection, found.id, list(islice(keys, limit)))
+                keys = find_keys(connection, owner.id, after=after, wanted=wanted)
+                rows = _rows_of(connection, owner.id, list(islice(keys, limit)))
             shared = SharedStorage()
             return [load_partition(database, table, row, shared) for row in rows]
 
@@ -261,10 +261,10 @@ class SqlCatalogStore:
         self, database: str, table: str, *, after: str | None, limit: int | None, wanted: PartitionFilter | None = None
     ) -> Sequence[PartitionValues]:
         with self._sql.read() as connection:
-            found = self._find(connection, database, table)
-            if found is None:
+            owner = self._find(connection, database, table)
+            if owner is None:
                 return []
-            return [split_key(key) for key in islice(find_keys(connection, found.id, after=after, wanted=wanted), limit)]
+            return [split_key(key) for key in islice(find_keys(connection, owner.id, after=after, wanted=wanted), limit)]
 
     def details(self, home: Home, kind: DetailKind) -> Mapping[str, Body]:
         with self._sql.read() as connection:
@@ -295,10 +295,10 @@ class SqlCatalogStore:
         table_id = self._row(connection, home.database, home.table).id
         if home.values is None:
             return table_details, table_id
-        found = next(_rows_of(connection, table_id, [partition_key(home.values)]), None)
-        if found is None:
+        partition = next(_rows_of(connection, table_id, [partition_key(home.values)]), None)
+        if partition is None:
             raise PartitionNotFound(home.database, home.table, home.values)
-        return partition_details, found.id
+        return partition_details, partition.id
 
     def _put(self, wanted: Sequence[Partition], *, existing: bool) -> Sequence[PartitionValues]:
         if not wanted:
@@ -373,11 +373,11 @@ def _rows_of(connection: Connection, table_id: int, keys: Sequence[str]) -> Iter
 
 
 def _known_keys(connection: Connection, table_id: int, keys: Sequence[str]) -> set[str]:
-    found: set[str] = set()
+    known: set[str] = set()
     for chunk in _chunks(keys):
         query = select(partitions.c.key).where(partitions.c.table_id == table_id, among(connection, partitions.c.key, chunk))
-        found.update(connection.execute(query).scalars())
-    return found
+        known.update(connection.execute(query).scalars())
+    return known
 
 
 def _chunks(keys: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -112,8 +112,8 @@ class VersionCache:
             self._epoch = None
 
     def _read(self) -> int:
-        found = self._direct.first(self._deletions, {})
-        number: int = found["number"] if found is not None else 0
+        row = self._direct.first(self._deletions, {})
+        number: int = row["number"] if row is not None else 0
         return number
 
     def _move(self, number: int) -> None:

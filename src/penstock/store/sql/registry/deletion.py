@@ -47,8 +47,10 @@ class SqlDeletion:
                 return None
             chosen = and_(schema_versions.c.schema_id == schema_row, schema_versions.c.number.in_(list(numbers)))
             refuse_referenced(connection, f"A version of schema {key.name}", select(schema_versions.c.id).where(chosen))
-            gone = connection.execute(delete(schema_versions).where(chosen).returning(schema_versions.c.number)).scalars()
-            deleted = sorted(gone)
+            numbers_deleted = connection.execute(
+                delete(schema_versions).where(chosen).returning(schema_versions.c.number)
+            ).scalars()
+            deleted = sorted(numbers_deleted)
             _finish(connection, key, schema_row, "DeleteVersions", deleted)
         return deleted
 
@@ -89,9 +91,9 @@ def _refuse(connection: Connection, what: str, targets: Select[Any], counts: Any
         .distinct()
         .limit(_SHOWN)
     )
-    found = [to_head(row) for row in connection.execute(query).mappings()]
-    if found:
-        raise VersionReferenced(what, found)
+    referrers = [to_head(row) for row in connection.execute(query).mappings()]
+    if referrers:
+        raise VersionReferenced(what, referrers)
 
 
 def _step(connection: Connection, key: SchemaKey, now: datetime, revision: int) -> int | None:

@@ -97,9 +97,9 @@ class SqlSchemaIds:
         return schema_id
 
     def _known(self, transaction: DirectTransaction, content: _Content) -> int | None:
-        found = transaction.run(self._statements.schema_id_of, content.named())
-        return None if found is None else found["serial"]
+        row = transaction.run(self._statements.schema_id_of, content.named())
+        return None if row is None else row["serial"]
 
-    def _keep(self, transaction: DirectTransaction, given: Mapping[_Content, int]) -> None:
-        rows = [{**content._asdict(), "serial": schema_id} for content, schema_id in given.items()]
+    def _keep(self, transaction: DirectTransaction, schema_ids_of: Mapping[_Content, int]) -> None:
+        rows = [{**content._asdict(), "serial": schema_id} for content, schema_id in schema_ids_of.items()]
         transaction.run_all(self._statements.add_schema_id, rows)

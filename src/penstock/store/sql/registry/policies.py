@@ -27,12 +27,12 @@ class SqlConfigs:
         self._statements = shared.statements
 
     def get(self, scopes: Sequence[str]) -> Mapping[str, ScopeConfig]:
-        found: dict[str, ScopeConfig] = {}
+        configs: dict[str, ScopeConfig] = {}
         for start in range(0, len(scopes), 3):
             chosen = scopes[start : start + 3]
             named = {f"r_{place + 1}": chosen[min(place, len(chosen) - 1)] for place in range(3)}
-            found |= {row["scope"]: to_config(row) for row in self._direct.all(self._statements.configs, named)}
-        return found
+            configs |= {row["scope"]: to_config(row) for row in self._direct.all(self._statements.configs, named)}
+        return configs
 
     def list(self, prefix: str) -> Sequence[ScopeConfig]:
         query = select(scope_configs).where(beginning_with(scope_configs.c.scope, prefix)).order_by(scope_configs.c.scope)
@@ -44,14 +44,14 @@ class SqlConfigs:
         mine = scope_configs.c.scope == scope
         with self._database.write() as connection:
             row = connection.execute(select(scope_configs).where(mine)).mappings().first()
-            nothing = ScopeConfig(scope=scope)
-            before = nothing if row is None else to_config(row)
+            empty = ScopeConfig(scope=scope)
+            before = empty if row is None else to_config(row)
             after = change(before)
             if after != before:
                 connection.execute(delete(scope_configs).where(mine))
-                if after != nothing:
+                if after != empty:
                     connection.execute(insert(scope_configs).values(**config_row(after)))
-                write_audit(connection, "DeletePolicy" if after == nothing else "PutPolicy", scope, str(after))
+                write_audit(connection, "DeletePolicy" if after == empty else "PutPolicy", scope, str(after))
         return None if row is None else before
 
 
