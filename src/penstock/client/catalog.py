@@ -122,10 +122,10 @@ class CatalogClient:
         """
         what = f"partition {list(values)} of table {database}.{table}"
         with translated_errors(self._glue, what):
-            found = self._glue.get_partition(
+            partition = self._glue.get_partition(
                 DatabaseName=database, TableName=table, PartitionValues=list(values), **self._catalog
             )["Partition"]
-            storage = found.get("StorageDescriptor", {})
+            storage = partition.get("StorageDescriptor", {})
             at = storage.get("Location", "").rstrip("/")
             if at == target.rstrip("/"):
                 return
@@ -134,8 +134,8 @@ class CatalogClient:
                     f"The {what} is at {at}, not at {source}: it was moved.", remedy="Run the compaction again."
                 )
             changed: Any = {"Values": list(values), "StorageDescriptor": {**storage, "Location": f"{target.rstrip('/')}/"}}
-            if "Parameters" in found:
-                changed["Parameters"] = found["Parameters"]
+            if "Parameters" in partition:
+                changed["Parameters"] = partition["Parameters"]
             self._glue.update_partition(
                 DatabaseName=database,
                 TableName=table,

@@ -76,9 +76,11 @@ def check_definition(
     if same is not None:
         verdict = CompatibilityVerdict(mode=mode)
         return CheckedDefinition(registry=registry, name=name, parsed=parsed, verdict=verdict, schema=schema, same_as=same)
-    listed = [(number, found) for number, found in client.numbers(registry, name) if number >= schema.checkpoint]
+    listed = [(number, version_id) for number, version_id in client.numbers(registry, name) if number >= schema.checkpoint]
     picked = set(relevant(mode, [number for number, _ in listed]))
-    earlier = [(number, _parse(reader, client.version(found), references)) for number, found in listed if number in picked]
+    earlier = [
+        (number, _parse(reader, client.version(version_id), references)) for number, version_id in listed if number in picked
+    ]
     refusal = None
     if mode is CompatibilityMode.DISABLED and listed:
         refusal = "The schema's mode is DISABLED, which allows no new version."
@@ -89,10 +91,10 @@ def check_definition(
 def _same_version(client: RegistryClient, registry: str, name: str, text: str) -> int | None:
     """Return the number of the AVAILABLE version that has this definition, as the registry compares them."""
     try:
-        found, status = client.find_version(registry, name, text)
+        version_id, status = client.find_version(registry, name, text)
     except (NotFound, InvalidInput):
         return None
-    return client.version(found).number if status == "AVAILABLE" else None
+    return client.version(version_id).number if status == "AVAILABLE" else None
 
 
 def _parse(reader: SchemaFormat, version: SchemaVersion, references: Sequence[ReferencedText]) -> ParsedSchema:

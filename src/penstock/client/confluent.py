@@ -99,19 +99,23 @@ class ConfluentClient:
         )
 
     def _collect(
-        self, answer: dict[str, Any], found: dict[tuple[str, int], ReferencedText], above: set[tuple[str, int]], depth: int
+        self,
+        answer: dict[str, Any],
+        collected: dict[tuple[str, int], ReferencedText],
+        above: set[tuple[str, int]],
+        depth: int,
     ) -> None:
-        """Add the definitions that ``answer`` refers to to ``found``, each after those that it refers to itself."""
+        """Add the definitions that ``answer`` refers to to ``collected``, each after those that it refers to itself."""
         for item in answer.get("references") or ():
             subject, number = _member(item, "subject", str), _member(item, "version", int)
             place = (subject, number)
-            if place in found:
+            if place in collected:
                 continue
-            if place in above or depth >= _MAX_DEPTH or len(found) >= _MAX_REFERENCES:
+            if place in above or depth >= _MAX_DEPTH or len(collected) >= _MAX_REFERENCES:
                 raise EnvironmentProblem(f"{self.url}: {subject} version {number} has circular or too many references.")
             inner = self._ask("GET", f"/subjects/{quote(subject, safe='')}/versions/{number}")
-            self._collect(inner, found, above | {place}, depth + 1)
-            found[place] = ReferencedText(name=_member(item, "name", str), text=_member(inner, "schema", str))
+            self._collect(inner, collected, above | {place}, depth + 1)
+            collected[place] = ReferencedText(name=_member(item, "name", str), text=_member(inner, "schema", str))
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         value = self.request(method, path, body)
@@ -172,10 +176,10 @@ def _read(raw: bytes, url: str) -> Any:
 
 
 def _member(value: Any, name: str, kind: type) -> Any:
-    found = value.get(name) if isinstance(value, dict) else None
-    if not isinstance(found, kind):
+    member = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(member, kind):
         raise EnvironmentProblem(f"The schema registry's answer has no usable '{name}'.")
-    return found
+    return member
 
 
 def _ids(answer: dict[str, Any]) -> tuple[int, UUID | None]:

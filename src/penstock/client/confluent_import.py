@@ -156,19 +156,19 @@ class ConfluentImport:
             return
         if version in above or len(above) >= _MAX_DEPTH:
             raise DataProblem(f"{self._source.url}: {version} has circular or too many references.")
-        given = self._from_source[version] if version in self._from_source else self._read_if_there(version)
-        if given is None:
+        content = self._from_source[version] if version in self._from_source else self._read_if_there(version)
+        if content is None:
             return
-        for item in given.get("references") or ():
+        for item in content.get("references") or ():
             referred = SubjectVersion(_resolve_subject(version.subject, item["subject"]), item["version"])
             self._copy(referred, report, (*above, version))
         self._done.add(version)
         there = self._from_target[version] if version in self._from_target else self._in_target(version)
-        if there is not None and there.get("id") == given["id"]:
+        if there is not None and there.get("id") == content["id"]:
             return
         subject = self._renamed(version.subject)
         self._import_mode(subject)
-        body = self._body(version.subject, given) | {"id": given["id"], "version": version.number}
+        body = self._body(version.subject, content) | {"id": content["id"], "version": version.number}
         try:
             self._target.request("POST", f"/subjects/{_quoted(subject)}/versions", dumps(body).encode())
             report.copied += 1
@@ -204,8 +204,8 @@ class ConfluentImport:
     def _target_path(self, version: SubjectVersion) -> str:
         return f"/subjects/{_quoted(self._renamed(version.subject))}/versions/{version.number}"
 
-    def _body(self, subject: str, given: dict[str, Any]) -> dict[str, Any]:
-        body = {name: given[name] for name in _KEPT if given.get(name)}
+    def _body(self, subject: str, content: dict[str, Any]) -> dict[str, Any]:
+        body = {name: content[name] for name in _KEPT if content.get(name)}
         if "references" in body:
             body["references"] = [
                 {**item, "subject": self._renamed(_resolve_subject(subject, item["subject"]))} for item in body["references"]
@@ -214,13 +214,13 @@ class ConfluentImport:
 
     def _subjects(self) -> list[str]:
         """Return all subjects, page by page: servers give up to 20,000 at once, and old ones have no paging."""
-        found: dict[str, None] = {}
+        subjects: dict[str, None] = {}
         while True:
-            before = len(found)
-            found.update(dict.fromkeys(self._list(f"/subjects?deleted=true&offset={before}", str)))
-            if len(found) == before:
-                return list(found)
-            if len(found) > _MAX_SUBJECTS:
+            before = len(subjects)
+            subjects.update(dict.fromkeys(self._list(f"/subjects?deleted=true&offset={before}", str)))
+            if len(subjects) == before:
+                return list(subjects)
+            if len(subjects) > _MAX_SUBJECTS:
                 raise EnvironmentProblem(f"{self._source.url} lists more than {_MAX_SUBJECTS:,} subjects.")
 
     def _numbers(self, subject: str) -> tuple[list[int], list[int]]:
@@ -282,26 +282,28 @@ class ConfluentImport:
         """Read every version of the target by its text, and compare its id, number and state."""
         for index, (subject, (numbers, deleted)) in enumerate(versions.items()):
             self._progress(subject, index, len(versions))
-            gone = set(deleted)
-            states = [(SubjectVersion(subject, number), number in gone) for number in numbers]
-            found = readers.map(lambda state: self._refused.get(state[0]) or self._difference(*state), states)
-            for number, what in zip(numbers, found, strict=True):
+            soft_deleted = set(deleted)
+            states = [(SubjectVersion(subject, number), number in soft_deleted) for number in numbers]
+            differences = readers.map(lambda state: self._refused.get(state[0]) or self._difference(*state), states)
+            for number, what in zip(numbers, differences, strict=True):
                 if what is not None:
                     yield Difference(subject=subject, version=number, what=what)
 
     def _difference(self, version: SubjectVersion, deleted: bool) -> str | None:
-        given = self._read_if_there(version)
-        if given is None:
+        content = self._read_if_there(version)
+        if content is None:
             return None  # reported already
-        if given.get("ruleSet"):
+        if content.get("ruleSet"):
             return "it has a ruleSet, which the target does not store"
         path = f"/subjects/{_quoted(self._renamed(version.subject))}"
         try:
-            found = self._target.request("POST", f"{path}?deleted=true", dumps(self._body(version.subject, given)).encode())
+            answer = self._target.request(
+                "POST", f"{path}?deleted=true", dumps(self._body(version.subject, content)).encode()
+            )
         except (NotFound, InvalidInput) as error:
             return f"not found by its text: {error.message}"
-        if (found.get("id"), found.get("version")) != (given["id"], version.number):
-            return f"id {given['id']} became id {found.get('id')} version {found.get('version')}"
+        if (answer.get("id"), answer.get("version")) != (content["id"], version.number):
+            return f"id {content['id']} became id {answer.get('id')} version {answer.get('version')}"
         try:
             self._target.request("GET", f"{path}/versions/{version.number}")
         except NotFound:

@@ -28,6 +28,6 @@ def glue_connection(
     """Return the connection of that name, with its passwords; :class:`~penstock.errors.NotFound` if it does not exist."""
     client: GlueClient = open_client("glue", region=region, endpoint_url=endpoint_url, session=session)
     with translated_errors(client, f"connection {name}"):
-        found = client.get_connection(Name=name, HidePassword=False)["Connection"]
-    properties = {str(key): value for key, value in found.get("ConnectionProperties", {}).items()}
-    return GlueConnection(name=name, type=found.get("ConnectionType", ""), properties=properties)
+        connection = client.get_connection(Name=name, HidePassword=False)["Connection"]
+    properties = {str(key): value for key, value in connection.get("ConnectionProperties", {}).items()}
+    return GlueConnection(name=name, type=connection.get("ConnectionType", ""), properties=properties)

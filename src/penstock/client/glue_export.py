@@ -30,23 +30,23 @@ def glue_records(registry: str | None = None, *, endpoint_url: str | None = None
         with translated_errors(glue, f"registry {registry}"):
             glue.get_registry(RegistryId={"RegistryName": registry})
     with ThreadPoolExecutor(_READERS, thread_name_prefix="penstock-glue") as readers:
-        for found in _pages(glue, "registries", glue.list_registries, "Registries", {}):
-            if registry in (None, found["RegistryName"]):
-                yield from _registry(glue, found, readers)
+        for summary in _pages(glue, "registries", glue.list_registries, "Registries", {}):
+            if registry in (None, summary["RegistryName"]):
+                yield from _registry(glue, summary, readers)
 
 
-def _registry(glue: Any, found: Mapping[str, Any], readers: ThreadPoolExecutor) -> Iterator[dict[str, Any]]:
-    name = found["RegistryName"]
+def _registry(glue: Any, registry: Mapping[str, Any], readers: ThreadPoolExecutor) -> Iterator[dict[str, Any]]:
+    name = registry["RegistryName"]
     try:
-        tags = _tags(glue, found["RegistryArn"])
+        tags = _tags(glue, registry["RegistryArn"])
     except NotFound:
         return
     yield {
         "kind": "registry",
         "name": name,
-        "description": found.get("Description"),
-        "created": _time(found.get("CreatedTime")),
-        "updated": _time(found.get("UpdatedTime") or found.get("CreatedTime")),
+        "description": registry.get("Description"),
+        "created": _time(registry.get("CreatedTime")),
+        "updated": _time(registry.get("UpdatedTime") or registry.get("CreatedTime")),
         "tags": tags,
     }
     schemas = _pages(glue, f"schemas of {name}", glue.list_schemas, "Schemas", {"RegistryId": {"RegistryName": name}})

@@ -100,13 +100,13 @@ def readable_shards(shards: Sequence[Mapping[str, Any]], ended: Collection[str])
 
 def list_shards(client: Any, stream: StreamName, **filters: Any) -> list[dict[str, Any]]:
     """Return all shards of a stream, as ListShards describes them. Raises botocore's errors."""
-    found: list[dict[str, Any]] = []
+    shards: list[dict[str, Any]] = []
     request: dict[str, Any] = {**stream.arguments, **filters}
     while True:
         page = client.list_shards(**request)
-        found.extend(page["Shards"])
+        shards.extend(page["Shards"])
         if not page.get("NextToken"):
-            return found
+            return shards
         # A token names the stream. AWS refuses a request with both.
         request = {"NextToken": page["NextToken"]}
 

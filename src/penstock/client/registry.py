@@ -86,10 +86,10 @@ class RegistryClient:
         unknown = self._unknown.peek(wanted)
         if unknown is not None:
             raise UnknownSchemaVersion(unknown, version_id=wanted)
-        found = self._versions.get(wanted, lambda: self._fetch(wanted))
-        if found.status not in _SETTLED:
+        version = self._versions.get(wanted, lambda: self._fetch(wanted))
+        if version.status not in _SETTLED:
             self._versions.drop(wanted)
-        return found
+        return version
 
     def latest(self, registry: str, schema: str) -> SchemaVersion:
         """Return the highest AVAILABLE version; :class:`NotFound` if the schema has none. Not cached."""
@@ -98,13 +98,13 @@ class RegistryClient:
             answer = self._glue.get_schema_version(
                 SchemaId=_schema_id(registry, schema), SchemaVersionNumber={"LatestVersion": True}
             )
-            found = self._keep(answer)
-        if found.status == "AVAILABLE":
-            return found
+            version = self._keep(answer)
+        if version.status == "AVAILABLE":
+            return version
         available = self.versions(registry, schema)
         if not available:
             raise NotFound(
-                f"Schema {registry}/{schema} has no AVAILABLE version: version {found.number} is {found.status}.",
+                f"Schema {registry}/{schema} has no AVAILABLE version: version {version.number} is {version.status}.",
                 remedy="Register a version that the schema's compatibility mode accepts.",
             )
         return available[-1]
@@ -230,15 +230,15 @@ class LatestVersions:
             wanted.setdefault("RegistryName", "default-registry")
         what = f"the latest version of schema {'/'.join(wanted.values())}"
         with translated_errors(self.client, what):
-            found = self.client.get_schema_version(SchemaId=wanted, SchemaVersionNumber={"LatestVersion": True})
-            if found["Status"] != "AVAILABLE":
+            answer = self.client.get_schema_version(SchemaId=wanted, SchemaVersionNumber={"LatestVersion": True})
+            if answer["Status"] != "AVAILABLE":
                 pages = self.client.get_paginator("list_schema_versions").paginate(SchemaId=wanted)
                 usable = [item for page in pages for item in page["Schemas"] if item["Status"] == "AVAILABLE"]
                 if not usable:
                     raise NotFound(f"There is no AVAILABLE version (asked for {what}).")
                 newest = max(usable, key=lambda item: item["VersionNumber"])
-                found = self.client.get_schema_version(SchemaVersionId=newest["SchemaVersionId"])
-        return {name: value for name, value in found.items() if name != "ResponseMetadata"}
+                answer = self.client.get_schema_version(SchemaVersionId=newest["SchemaVersionId"])
+        return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
 
 def _schema_id(registry: str, schema: str) -> "SchemaIdTypeDef":

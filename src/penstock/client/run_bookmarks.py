@@ -68,13 +68,13 @@ class RunBookmarks:
         session = URLLib3Session(verify=verify, timeout=_SECONDS)
         try:
             answer = session.send(request.prepare())
-            found = json.loads(answer.content)
+            document = json.loads(answer.content)
         except (HTTPClientError, ValueError) as error:
             raise EnvironmentProblem(
                 f"The job's bookmark: the server at {self.url} gave no usable answer: {error}.",
                 remedy="Check that the server runs.",
             ) from error
         if answer.status_code != http.client.OK:
-            kind = _ERRORS.get(str(found.get("code")), EnvironmentProblem)
-            raise kind(str(found.get("message", f"The job's bookmark: the server answered with {answer.status_code}.")))
-        return RunBookmark(job=found["job"], version=found["version"], document=found["document"])
+            kind = _ERRORS.get(str(document.get("code")), EnvironmentProblem)
+            raise kind(str(document.get("message", f"The job's bookmark: the server answered with {answer.status_code}.")))
+        return RunBookmark(job=document["job"], version=document["version"], document=document["document"])

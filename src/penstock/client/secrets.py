@@ -40,8 +40,8 @@ def broker_credentials(
     """
     text = secret_text(secret_id, region=region, endpoint_url=endpoint_url, session=session, attempts=attempts)
     try:
-        found = json.loads(text)
-        username, password = found["username"], found["password"]
+        content = json.loads(text)
+        username, password = content["username"], content["password"]
     except (ValueError, KeyError, TypeError):
         username = password = None
     if not isinstance(username, str) or not isinstance(password, str):
@@ -54,8 +54,8 @@ def broker_credentials(
 
 def secret_login(secret_id: str) -> tuple[str, str]:
     """Return user name and password in a secret, as the environment reaches it. Raises as :func:`broker_credentials`."""
-    found = broker_credentials(secret_id)
-    return found.username, found.password
+    login = broker_credentials(secret_id)
+    return login.username, login.password
 
 
 def secret_text(

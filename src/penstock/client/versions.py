@@ -35,12 +35,12 @@ def find_version(
         raise InvalidInput(f"'{wanted[:100]}' is not a number, a version id or '{LATEST}'.")
     statuses = ("AVAILABLE",) if available_only else ("AVAILABLE", "PENDING", "FAILURE")
     known = dict(client.numbers(registry, schema, statuses))
-    found = known.get(int(wanted))
-    if found is None:
+    version = known.get(int(wanted))
+    if version is None:
         numbers = ", ".join(map(str, known)) or "none"
         which = "no AVAILABLE version" if available_only else "no version"
         raise NotFound(f"Schema {registry}/{schema} has {which} {wanted}.", remedy=f"It has: {numbers}.")
-    return client.version(found)
+    return client.version(version)
 
 
 def _version_id(text: str) -> UUID | None:

@@ -178,9 +178,9 @@ def _mapping(section: Section, function: Function, base: Path) -> EventSourceMap
             raise section.fault(f"'{name}' {why}", key=name, remedy="Remove it.")
     for name in ("Tags", "MetricsConfig", "LoggingConfig"):
         section.plain(name)
-    given = section.text("FunctionName")
-    if given is not None and given not in {function.name, function.arn}:
-        raise section.fault(f"the mapping is for function {given}, and this is {function.name}", key="FunctionName")
+    function_name = section.text("FunctionName")
+    if function_name is not None and function_name not in {function.name, function.arn}:
+        raise section.fault(f"the mapping is for function {function_name}, and this is {function.name}", key="FunctionName")
     arn_text = section.text("EventSourceArn")
     arn = _arn(section, "EventSourceArn", arn_text) if arn_text else None
     if arn is not None and arn.service == "kinesis":
@@ -216,14 +216,14 @@ def _mapping(section: Section, function: Function, base: Path) -> EventSourceMap
 
 
 def _identity(section: Section) -> str:
-    given = section.text("UUID")
-    if given and not _ID.fullmatch(given):
+    uuid = section.text("UUID")
+    if uuid and not _ID.fullmatch(uuid):
         raise section.fault(
-            f"'{given[:80]}' is not an id",
+            f"'{uuid[:80]}' is not an id",
             key="UUID",
             remedy="Use up to 128 letters, digits and '.', '_', '-', such as a UUID.",
         )
-    return given or ""
+    return uuid or ""
 
 
 def _start(section: Section) -> tuple[StartingPosition, int | None]:
@@ -403,9 +403,9 @@ def _brokers(section: Section, arn: Arn | None) -> str | None:
     return brokers
 
 
-def _addresses(section: Section, key: str, given: Sequence[str]) -> str:
+def _addresses(section: Section, key: str, listed: Sequence[str]) -> str:
     """Return librdkafka's list of brokers; each text may have several, as a variable does."""
-    addresses = [each.strip() for text in given for each in text.split(",")]
+    addresses = [each.strip() for text in listed for each in text.split(",")]
     for address in addresses:
         if not _BROKER.fullmatch(address):
             raise section.fault(f"'{address[:120]}' is not a broker's address", key=key, remedy="It has the form HOST:PORT.")
@@ -413,7 +413,7 @@ def _addresses(section: Section, key: str, given: Sequence[str]) -> str:
 
 
 def _access(section: Section) -> KafkaAccess:
-    found: dict[str, str] = {}
+    secrets: dict[str, str] = {}
     for each in section.sections("SourceAccessConfigurations"):
         kind = each.required("Type")
         uri = each.required("URI")
@@ -421,16 +421,16 @@ def _access(section: Section) -> KafkaAccess:
         if kind not in _ACCESS:
             raise each.fault(f"access by {kind} is not served", key="Type", remedy=f"It can be {', '.join(_ACCESS)}.")
         field = "login" if kind in _LOGINS else kind
-        if field in found and kind not in _NETWORK:
+        if field in secrets and kind not in _NETWORK:
             raise each.fault(f"{kind} is a second way to log in", key="Type", remedy="Keep one of them.")
-        found[field] = uri
+        secrets[field] = uri
         if kind in _LOGINS:
-            found["mechanism"] = _LOGINS[kind]
+            secrets["mechanism"] = _LOGINS[kind]
     return KafkaAccess(
-        login=found.get("login"),
-        mechanism=found.get("mechanism", "SCRAM-SHA-512"),
-        ca=found.get("SERVER_ROOT_CA_CERTIFICATE"),
-        certificate=found.get("CLIENT_CERTIFICATE_TLS_AUTH"),
+        login=secrets.get("login"),
+        mechanism=secrets.get("mechanism", "SCRAM-SHA-512"),
+        ca=secrets.get("SERVER_ROOT_CA_CERTIFICATE"),
+        certificate=secrets.get("CLIENT_CERTIFICATE_TLS_AUTH"),
         security=section.choice(_PROTOCOLS, "SecurityProtocol"),
     )
 

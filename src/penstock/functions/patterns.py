@@ -76,10 +76,10 @@ def _object(pattern: Mapping[str, Any], path: str) -> Matcher:
 
     def matches(value: Any) -> bool:
         # A missing object has no fields, so that {"exists": false} below it matches.
-        found = value if isinstance(value, Mapping) else {}
+        members = value if isinstance(value, Mapping) else {}
         if value is not _ABSENT and not isinstance(value, Mapping):
             return False
-        return all(matcher(found.get(name, _ABSENT)) for name, matcher in fields) and all(
+        return all(matcher(members.get(name, _ABSENT)) for name, matcher in fields) and all(
             alternative(value) for alternative in alternatives
         )
 
@@ -202,10 +202,10 @@ def _text(name: str, operand: Any, path: str) -> Matcher:
     def matches(value: Any) -> bool:
         if not isinstance(value, str):
             return False
-        given = value.casefold() if fold else value
+        folded = value.casefold() if fold else value
         if name == "prefix":
-            return given.startswith(wanted)
-        return given.endswith(wanted) if name == "suffix" else given == wanted
+            return folded.startswith(wanted)
+        return folded.endswith(wanted) if name == "suffix" else folded == wanted
 
     return matches
 

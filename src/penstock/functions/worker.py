@@ -113,8 +113,8 @@ def _load(name: str) -> Callable[[Any, Context], Any]:
     handler = getattr(module, function_name, None)
     if not callable(handler):
         raise _Fault("Runtime.HandlerNotFound", f"Handler '{function_name}' missing on module '{module_name}'")
-    found: Callable[[Any, Context], Any] = handler
-    return found
+    target: Callable[[Any, Context], Any] = handler
+    return target
 
 
 def _described(error: BaseException, request_id: str) -> dict[str, Any]:

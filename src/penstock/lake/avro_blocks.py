@@ -86,16 +86,16 @@ class AvroBlocks:
         return data
 
     def _metadata(self) -> Mapping[str, bytes]:
-        found: dict[str, bytes] = {}
+        metadata: dict[str, bytes] = {}
         while count := self._varint():
             if count < 0:
                 self._varint()
             for _ in range(abs(count)):
                 name = self._text()
-                found[name.decode("utf-8", "replace")] = self._text()
+                metadata[name.decode("utf-8", "replace")] = self._text()
                 if self._file.tell() > _MOST_METADATA:
                     raise AvroFileError(f"has more than {_MOST_METADATA:,} bytes of metadata")
-        return found
+        return metadata
 
     def _text(self) -> bytes:
         size = self._varint()
@@ -104,10 +104,10 @@ class AvroBlocks:
         return self._exactly(size)
 
     def _exactly(self, size: int) -> bytes:
-        found = self._file.read(size)
-        if len(found) != size:
+        content = self._file.read(size)
+        if len(content) != size:
             raise AvroFileError("is cut off")
-        return found
+        return content
 
     def _varint(self) -> int:
         value = 0

@@ -86,11 +86,11 @@ class Journal:
 
     def all(self) -> list[Compaction]:
         """Return the last compaction of each partition that had one."""
-        found = []
+        entries = []
         for name in sorted(self.partitions()):
             if name.endswith(".json"):
-                found.append(Compaction(**json.loads(self._files.read(f"{self._folder}/{name}"))))
-        return found
+                entries.append(Compaction(**json.loads(self._files.read(f"{self._folder}/{name}"))))
+        return entries
 
     def write(self, compaction: Compaction) -> None:
         """Record the state; it is on the disk when this returns."""

@@ -40,11 +40,11 @@ def read_counts(files: FileSystem, paths: Iterable[str], columns: Iterable[str])
     Files that are not Parquet's (Spark's ``_SUCCESS``, checksums) are passed over.
     """
     rows, nulls, unknown = 0, dict.fromkeys(columns, 0), set[str]()
-    for found in _all_metadata(files, [path for path in paths if path.endswith(".parquet")]):
-        rows += found.num_rows
-        places = {found.schema.column(place).path: place for place in range(found.num_columns)}
+    for footer in _all_metadata(files, [path for path in paths if path.endswith(".parquet")]):
+        rows += footer.num_rows
+        places = {footer.schema.column(place).path: place for place in range(footer.num_columns)}
         for name in nulls:
-            count = _null_count(found, places.get(name))
+            count = _null_count(footer, places.get(name))
             if count is None:
                 unknown.add(name)
             else:
@@ -70,13 +70,13 @@ def _metadata(files: FileSystem, path: str) -> pq.FileMetaData:
     return pq.read_metadata(pa.BufferReader(tail))
 
 
-def _null_count(found: pq.FileMetaData, place: int | None) -> int | None:
+def _null_count(footer: pq.FileMetaData, place: int | None) -> int | None:
     """Return the nulls of the column at ``place``, None if a row group does not say it."""
     if place is None:
         return None
     count = 0
-    for group in range(found.num_row_groups):
-        statistics = found.row_group(group).column(place).statistics
+    for group in range(footer.num_row_groups):
+        statistics = footer.row_group(group).column(place).statistics
         if statistics is None or not statistics.has_null_count:
             return None
         count += statistics.null_count

@@ -246,9 +246,9 @@ class Ledger:
 
         To be called on a ledger of :meth:`current_query` before another query's ledger adopts its place.
         """
-        found = [batch for batch, state in sorted(self._states().items()) if state == "prepared"]
+        prepared = [batch for batch, state in sorted(self._states().items()) if state == "prepared"]
         finished = []
-        for number in found:
+        for number in prepared:
             manifest = self._resumable(number)
             if manifest is not None and manifest.inputs:
                 self._complete(manifest, hooks)
@@ -323,24 +323,24 @@ class Ledger:
         kept manifests, or if a file is neither staged nor in place.
         """
         hooks = hooks or CommitHooks()
-        found = self._state(batch)
-        if found == "committed":
+        state = self._state(batch)
+        if state == "committed":
             manifest = self._manifest(batch.id, "committed")
             hooks.committed(manifest)
             self._tidy(batch.id, state=manifest.state)
-            return found
-        prepared = self._resumable(batch.id) if found == "prepared" else None
+            return state
+        prepared = self._resumable(batch.id) if state == "prepared" else None
         if prepared is not None:
             manifest = prepared
         else:
-            found = "new"
+            state = "new"
             # 1. Stage the files where readers do not see them.
             manifest = stage()
             # 2. Write the manifest of the files to publish.
             with hooks.step("prepare"):
                 self._prepare(manifest)
         self._complete(manifest, hooks)
-        return found
+        return state
 
     def _complete(self, manifest: Manifest, hooks: CommitHooks) -> None:
         """Roll a prepared batch forward."""

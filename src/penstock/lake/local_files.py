@@ -45,13 +45,13 @@ class LocalFiles:
 
     def walk(self, folder: str) -> dict[str, int]:
         """See :class:`~penstock.lake.files.FileSystem`."""
-        root, found = folder.rstrip("/"), {}
+        root, sizes = folder.rstrip("/"), {}
         with _calls(folder):
             for parent, _, names in os.walk(root):
                 for name in names:
                     with suppress(FileNotFoundError):  # removed since the listing
-                        found[f"{parent}/{name}"] = os.stat(f"{parent}/{name}").st_size  # noqa: PTH116 - many files
-        return dict(sorted(found.items()))
+                        sizes[f"{parent}/{name}"] = os.stat(f"{parent}/{name}").st_size  # noqa: PTH116 - many files
+        return dict(sorted(sizes.items()))
 
     def exists(self, path: str) -> bool:
         """See :class:`~penstock.lake.files.FileSystem`."""

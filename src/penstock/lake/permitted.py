@@ -104,10 +104,10 @@ class PermittedFiles:
 
     def check(self, paths: Sequence[str]) -> None:
         """Raise as :meth:`FileAccess.check_files` unless each file, by its path, may be opened."""
-        asked, size = 0, 1  # the answer on the first one is often about all
-        while asked < len(paths):
-            part = [each for each in paths[asked : asked + size] if not self.covers(each)]
-            asked, size = asked + size, _CHUNK
+        start, size = 0, 1  # the answer on the first one is often about all
+        while start < len(paths):
+            part = [each for each in paths[start : start + size] if not self.covers(each)]
+            start, size = start + size, _CHUNK
             if part:
                 self._ask(GET_OBJECT, [self._uri(each) for each in part])
                 self._files.update(part)
@@ -126,10 +126,10 @@ class PermittedFiles:
 def _state(path: Path) -> tuple[int, int, int] | None:
     """Return what changes whenever a file does, and that nobody can set back; None if there is no file."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_ctime_ns, found.st_size
+    return status.st_ino, status.st_ctime_ns, status.st_size
 
 
 def _within(uri: str, folders: set[str]) -> bool:

@@ -49,11 +49,11 @@ class LakeReader:
         if local is not None:
             return self._local.names(local)
         client, bucket, key = self._remote(folder)
-        prefix, found = f"{key.rstrip('/')}/", set[str]()
+        prefix, names = f"{key.rstrip('/')}/", set[str]()
         for page in client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/"):
-            found |= {each["Key"].removeprefix(prefix) for each in page.get("Contents", ())}
-            found |= {each["Prefix"].removeprefix(prefix).rstrip("/") for each in page.get("CommonPrefixes", ())}
-        return sorted(name for name in found if name)
+            names |= {each["Key"].removeprefix(prefix) for each in page.get("Contents", ())}
+            names |= {each["Prefix"].removeprefix(prefix).rstrip("/") for each in page.get("CommonPrefixes", ())}
+        return sorted(name for name in names if name)
 
     def exists(self, path: str) -> bool:
         """See :class:`~penstock.lake.files.FileSystem`."""

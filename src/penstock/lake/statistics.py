@@ -57,10 +57,10 @@ def walk(lake: LakePaths, uri: str) -> Iterator[LakeFile]:
 def _walk(folder: Path, prefix: str) -> Iterator[LakeFile]:
     try:
         with os.scandir(folder) as entries:
-            found = sorted((entry for entry in entries if not is_hidden(entry.name)), key=lambda entry: entry.name)
+            visible = sorted((entry for entry in entries if not is_hidden(entry.name)), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
         return
-    for entry in found:
+    for entry in visible:
         key = prefix + entry.name
         try:
             if entry.is_dir(follow_symlinks=False):

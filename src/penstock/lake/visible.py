@@ -51,7 +51,7 @@ class CommittedBatches:
 
     def _committed(self) -> dict[str, int]:
         """Return the last committed batch of each query that a ledger knows, -1 for a query without one."""
-        found: dict[str, int] = {}
+        highest: dict[str, int] = {}
         for pipeline in self._names(self._hidden):
             ledger = self._ledger(pipeline)
             for generation in self._names(ledger):
@@ -60,8 +60,8 @@ class CommittedBatches:
                 # A folder without entries is what removed ones leave: a query writes its first before it publishes files.
                 if match and entries:
                     batches = map(_COMMITTED.fullmatch, entries)
-                    found[match[1]] = max((int(batch[1]) for batch in batches if batch), default=-1)
-        return found
+                    highest[match[1]] = max((int(batch[1]) for batch in batches if batch), default=-1)
+        return highest
 
     def _ledger(self, pipeline: str) -> str:
         own = f"{self._hidden}/{pipeline}"

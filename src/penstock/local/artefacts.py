@@ -73,7 +73,7 @@ class Report:
 
 def parse_lock(text: str) -> tuple[Artefact, ...]:
     """Return the artefacts of a lock file's text; :class:`InvalidInput` names a malformed line."""
-    found = []
+    artefacts = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -81,10 +81,10 @@ def parse_lock(text: str) -> tuple[Artefact, ...]:
             group, coordinate, sha256, size = line.split()
             if coordinate.count(":") not in {2, 3} or len(bytes.fromhex(sha256)) != 32:
                 raise ValueError
-            found.append(Artefact(group=group, coordinate=coordinate, sha256=sha256, size=int(size)))
+            artefacts.append(Artefact(group=group, coordinate=coordinate, sha256=sha256, size=int(size)))
         except ValueError:
             raise InvalidInput(f"Line {number} of the JVM lock is not an artefact: '{line[:200]}'.") from None
-    return tuple(found)
+    return tuple(artefacts)
 
 
 @memoised
@@ -177,15 +177,15 @@ def _exclusive(cache: Path, report: Report) -> Iterator[None]:
     try:
         cache.mkdir(parents=True, exist_ok=True)
         try:
-            held = lock.acquire()
+            locked = lock.acquire()
         except TimeoutError:
             report.note("Another process writes to the same cache; waiting for it.")
-            held = lock.acquire(timeout=-1)
+            locked = lock.acquire(timeout=-1)
     except OSError as error:
         raise EnvironmentProblem(
             f"The cache {cache} cannot be written: {error.strerror}.", remedy="Set PENSTOCK_CACHE to a writable folder."
         ) from error
-    with held:
+    with locked:
         yield
 
 

@@ -196,8 +196,8 @@ class Broker(StandaloneService):
             ]
             resource = ConfigResource(ResourceType.BROKER, str(_NODE), incremental_configs=entries)
             try:
-                for asked in client.incremental_alter_configs([resource], request_timeout=20).values():
-                    asked.result()
+                for future in client.incremental_alter_configs([resource], request_timeout=20).values():
+                    future.result()
             except KafkaException as error:
                 raise EnvironmentProblem(
                     f"The broker refused its renewed certificate: {error.args[0].str()}.",
@@ -255,8 +255,8 @@ class Broker(StandaloneService):
         finally:
             arguments.unlink()
         if done.returncode != 0:
-            said = (done.stdout + done.stderr).decode(errors="replace").strip().replace(self.password, "***")
-            raise EnvironmentProblem(f"Kafka's storage in {self._data} could not be formatted: {said[-1000:]}")
+            output = (done.stdout + done.stderr).decode(errors="replace").strip().replace(self.password, "***")
+            raise EnvironmentProblem(f"Kafka's storage in {self._data} could not be formatted: {output[-1000:]}")
         write_private(marker, json.dumps({"cluster": cluster, "username": self.username}) + "\n")
 
     def _java_command(self, main: str, *arguments: str, heap: str) -> list[str]:

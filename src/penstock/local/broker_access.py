@@ -48,8 +48,8 @@ def guard_cluster(settings: Mapping[str, Any]) -> None:
     ]
     client = AdminClient({**settings, "log_level": 0})
     try:
-        for made in client.create_acls(bindings, request_timeout=_SECONDS).values():
-            made.result()
+        for future in client.create_acls(bindings, request_timeout=_SECONDS).values():
+            future.result()
     except KafkaException as error:
         raise EnvironmentProblem(
             f"The broker refused the access control list of its cluster: {error.args[0].str()}.",

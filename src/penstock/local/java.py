@@ -44,10 +44,10 @@ def find_java(environment: Mapping[str, str]) -> Java:
         if not executable.is_file():
             raise EnvironmentProblem(f"JAVA_HOME is {home}, which has no bin/java.", remedy=_REMEDY)
     else:
-        found = shutil.which("java", path=environment.get("PATH"))
-        if found is None:
+        java = shutil.which("java", path=environment.get("PATH"))
+        if java is None:
             raise EnvironmentProblem("Java is needed, and neither JAVA_HOME nor the PATH has one.", remedy=_REMEDY)
-        executable, where = Path(found), f"the PATH ({found})"
+        executable, where = Path(java), f"the PATH ({java})"
     return _probe(executable, where, environment)
 
 
@@ -89,6 +89,6 @@ def _run(command: list[str], where: str, environment: Mapping[str, str]) -> str:
         ) from None
     except (OSError, subprocess.CalledProcessError) as error:
         # On macOS /usr/bin/java exists without a Java, and fails with a message.
-        said = error.stdout.decode(errors="replace").strip().partition("\n")[0] if hasattr(error, "stdout") else str(error)
-        raise EnvironmentProblem(f"The java of {where} does not run: {said[:200]}.", remedy=_REMEDY) from error
+        output = error.stdout.decode(errors="replace").strip().partition("\n")[0] if hasattr(error, "stdout") else str(error)
+        raise EnvironmentProblem(f"The java of {where} does not run: {output[:200]}.", remedy=_REMEDY) from error
     return done.stdout.decode(errors="replace")

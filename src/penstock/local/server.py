@@ -47,7 +47,7 @@ class ServerProcess:
             "--insecure-basic-auth": self.insecure_basic_auth,
             "--metrics-without-key": self.metrics_without_key,
         }
-        command += [*(flag for flag, given in flags.items() if given), *self.arguments]
+        command += [*(flag for flag, is_set in flags.items() if is_set), *self.arguments]
         environment = {
             **trust_environment(self.tls),
             "PENSTOCK_BOOTSTRAP_ACCESS_KEY_ID": self.access_key_id,

@@ -147,14 +147,14 @@ def _format(section: Section, text: str) -> str:
 
 def confluent_registry(section: Section) -> ConfluentRegistry:
     """Return the settings of a ``confluent`` section, of a source or a sink."""
-    found = ConfluentRegistry(
+    registry = ConfluentRegistry(
         url=section.text("url", "schema.registry.url"),
         user_info=section.text("user_info", "basic.auth.user.info"),
         subject=section.text("subject"),
         context=section.text("context"),
     )
     section.done()
-    return found
+    return registry
 
 
 def _checked(section: Section, make: Callable[[], _Settings]) -> _Settings:

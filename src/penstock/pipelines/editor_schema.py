@@ -48,8 +48,8 @@ def generated(pages: Mapping[str, str]) -> str:
 
 def _copied(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema without parts that are one object in several places, so that each can be described."""
-    found: dict[str, Any] = json.loads(json.dumps(schema))
-    return found
+    copy: dict[str, Any] = json.loads(json.dumps(schema))
+    return copy
 
 
 def _described(text: str, heading: str | None = None) -> dict[str, str]:
@@ -57,7 +57,7 @@ def _described(text: str, heading: str | None = None) -> dict[str, str]:
 
     An empty one stands for headings without code, None for all. Of a key in several tables the first one counts.
     """
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for part in re.split(r"^(?=## )", text, flags=re.MULTILINE):
         named = re.findall(r"`([^`]+)`", part.partition("\n")[0]) or [""]
         if heading is not None and heading not in named:
@@ -65,10 +65,10 @@ def _described(text: str, heading: str | None = None) -> dict[str, str]:
         for row in _ROW.finditer(part):
             meaning = _LINK.sub(r"\1", row["meaning"]).replace("`", "").replace("\\|", "|").strip()
             default = (row["default"] or "").replace("`", "").strip()
-            said = f"{meaning}." + (f" Default: {default}." if default not in {"", "–"} else "")
+            description = f"{meaning}." + (f" Default: {default}." if default not in {"", "–"} else "")
             for key in re.findall(r"`([^`]+)`", row["keys"]):
-                found.setdefault(key, said)
-    return found
+                meanings.setdefault(key, description)
+    return meanings
 
 
 def _meaning(path: str, pages: Mapping[str, str]) -> str | None:
@@ -95,9 +95,9 @@ def _describe(schema: dict[str, Any], path: str, pages: Mapping[str, str]) -> No
         _describe(schema["additionalProperties"], path, pages)
     for name, value in schema.get("properties", {}).items():
         inner = f"{path}.{name}" if path else name
-        found = _meaning(inner, pages)
-        if found is not None and "description" not in value:
-            value["description"] = found
+        meaning = _meaning(inner, pages)
+        if meaning is not None and "description" not in value:
+            value["description"] = meaning
         for each in [value, *value.get("anyOf", ()), value.get("items", {})]:
             _describe(each, inner, pages)
 

@@ -34,10 +34,10 @@ def evolution(section: Section) -> Evolution:
     inner = section.section("evolution")
     if inner is None:
         return Evolution()
-    found = Evolution(
+    settings = Evolution(
         add=inner.choice(_WORDS, "add") or "evolve",
         widen=inner.choice(_WORDS, "widen") or "evolve",
         rename=inner.choice(_WORDS, "rename") or "evolve",
     )
     inner.done()
-    return found
+    return settings

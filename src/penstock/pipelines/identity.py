@@ -87,7 +87,7 @@ def _state(pipeline: Pipeline) -> dict[str, Any]:
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
     """Return what differs between two identities, what cannot resume first."""
-    found = [
+    parts = [
         *_of_checkpoint(before.get("checkpoint"), now["checkpoint"]),
         *_of_source(before.get("source", {}), now["source"]),
         *_of_sinks(before.get("sinks", {}), now["sinks"]),
@@ -95,8 +95,8 @@ def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
     ]
     if before.get("dead_letters", now["dead_letters"]) != now["dead_letters"]:
         meaning = "earlier dead letters stay where they are."
-        found.append(Change("dead_letters.location", before["dead_letters"], now["dead_letters"], True, meaning))
-    return sorted(found, key=lambda change: change.resumes)
+        parts.append(Change("dead_letters.location", before["dead_letters"], now["dead_letters"], True, meaning))
+    return sorted(parts, key=lambda change: change.resumes)
 
 
 def _of_checkpoint(before: str | None, now: str) -> list[Change]:
@@ -115,11 +115,11 @@ def _of_source(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change
     if now["kind"] != "kafka":
         why = "the checkpoint's positions are of the other stream."
         return [Change(f"source.{now['kind']}", str(before["name"]), str(now["name"]), False, why, _NEW)]
-    found = []
+    parts = []
     if before["brokers"] != now["brokers"]:
         meaning = "the offsets go on to count, so it must be the same Kafka cluster."
-        found.append(Change("source.kafka.brokers", before["brokers"], now["brokers"], True, meaning))
-    return [*found, *_of_topics(before, now)]
+        parts.append(Change("source.kafka.brokers", before["brokers"], now["brokers"], True, meaning))
+    return [*parts, *_of_topics(before, now)]
 
 
 def _of_topics(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
@@ -129,10 +129,12 @@ def _of_topics(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change
     if before["pattern"] or now["pattern"]:
         meaning = "new topics begin at their first record; one that is no longer read stops the stream as data loss."
         return [Change("source.kafka topics", _shown(old), _shown(new), True, meaning)]
-    gone = old - new
-    if gone:
-        why = f"the checkpoint has offsets of {_shown(gone)}, whose unread records would not be read."
-        remedy = f"Name {_shown(gone)} again (a topic without new records costs nothing), or give a new name and checkpoint."
+    removed = old - new
+    if removed:
+        why = f"the checkpoint has offsets of {_shown(removed)}, whose unread records would not be read."
+        remedy = (
+            f"Name {_shown(removed)} again (a topic without new records costs nothing), or give a new name and checkpoint."
+        )
         return [Change("source.kafka topics", _shown(old), _shown(new), False, why, remedy)]
     meaning = f"{_shown(new - old)} begins at the first record."
     return [Change("source.kafka topics", _shown(old), _shown(new), True, meaning)]
@@ -151,22 +153,22 @@ def _shown(names: set[str]) -> str:
 
 
 def _of_sinks(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
-    found = []
-    gone = {name: sink for name, sink in before.items() if name not in now}
+    parts = []
+    removed = {name: sink for name, sink in before.items() if name not in now}
     for name, sink in now.items():
         if name in before:
-            found += _of_sink(name, before[name], sink)
+            parts += _of_sink(name, before[name], sink)
             continue
-        renamed = next((old for old, each in gone.items() if each["target"] == sink["target"]), None)
+        renamed = next((old for old, each in removed.items() if each["target"] == sink["target"]), None)
         if renamed is not None:
-            gone.pop(renamed)
+            removed.pop(renamed)
             why = "the name marks in the sink which batches it has, so the open batch could be written twice."
-            found.append(Change("the sink's name", renamed, name, False, why, f"Keep the name {renamed}."))
+            parts.append(Change("the sink's name", renamed, name, False, why, f"Keep the name {renamed}."))
         else:
             meaning = "it gets the rows from the next batch on."
-            found.append(Change(f"sink {name}", "not there", _target(sink), True, meaning))
+            parts.append(Change(f"sink {name}", "not there", _target(sink), True, meaning))
     meaning = "it gets no more rows, and keeps those it has."
-    return [*found, *(Change(f"sink {name}", _target(sink), "not there", True, meaning) for name, sink in gone.items())]
+    return [*parts, *(Change(f"sink {name}", _target(sink), "not there", True, meaning) for name, sink in removed.items())]
 
 
 def _of_sink(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
@@ -177,21 +179,21 @@ def _of_sink(name: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> li
     if before["target"] != now["target"]:
         meaning = "rows go there from the next batch on; earlier ones stay where they are."
         return [Change(f"sink {name}", _target(before), _target(now), True, meaning)]
-    found = []
+    parts = []
     if before["partition_by"] != now["partition_by"]:
         old, new = (", ".join(each["partition_by"]) or "no column" for each in (before, now))
         if now["kind"] in {"parquet", "delta"}:
             why = "the table's files and its partitions in the catalog are by the former columns."
             remedy = "Undo it, or give the sink another location and table."
-            found.append(Change(f"partition_by of sink {name}", old, new, False, why, remedy))
+            parts.append(Change(f"partition_by of sink {name}", old, new, False, why, remedy))
         else:
-            found.append(Change(f"partition_by of sink {name}", old, new, True, "new files follow it."))
+            parts.append(Change(f"partition_by of sink {name}", old, new, True, "new files follow it."))
     for setting in ("mode", "keys"):
         if before[setting] != now[setting]:
             meaning = "it counts from the next batch on; rows that are there are not changed."
             old, new = (str(each[setting]) for each in (before, now))
-            found.append(Change(f"{setting} of sink {name}", old, new, True, meaning))
-    return found
+            parts.append(Change(f"{setting} of sink {name}", old, new, True, meaning))
+    return parts
 
 
 def _target(sink: Mapping[str, Any]) -> str:
@@ -199,19 +201,19 @@ def _target(sink: Mapping[str, Any]) -> str:
 
 
 def _of_state(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
-    found = []
+    parts = []
     for name, step in now.items():
         if name not in before:
             meaning = "it knows no row of earlier batches."
-            found.append(Change(f"step {name}", "not there", step["kind"], True, meaning))
+            parts.append(Change(f"step {name}", "not there", step["kind"], True, meaning))
         elif before[name] != step:
             differing = [each for each in step if before[name].get(each) != step[each]]
             old, new = (", ".join(f"{each} {source.get(each)}" for each in differing) for source in (before[name], step))
             why = "the rows that it keeps from batch to batch are by the former ones."
             remedy = "Undo it, or give the step another name: it then knows no row of earlier batches."
-            found.append(Change(f"step {name}", old, new, False, why, remedy))
+            parts.append(Change(f"step {name}", old, new, False, why, remedy))
     for name, step in before.items():
         if name not in now:
             meaning = "what it kept from batch to batch is not used; rows that wait in it are not written."
-            found.append(Change(f"step {name}", step["kind"], "not there", True, meaning))
-    return found
+            parts.append(Change(f"step {name}", step["kind"], "not there", True, meaning))
+    return parts

@@ -55,9 +55,9 @@ class Recording:
     def key(self, names: tuple[str, ...]) -> _Key:
         """Return the key with one of ``names``, made at its first use."""
         known = next((key for key in self.keys.values() if set(names) & set(key.names)), None)
-        found = known or self.keys.setdefault(names[0], _Key())
-        found.names.update(dict.fromkeys(names))
-        return found
+        entry = known or self.keys.setdefault(names[0], _Key())
+        entry.names.update(dict.fromkeys(names))
+        return entry
 
     def schema(self) -> dict[str, Any]:
         """Return the mapping as JSON Schema."""
@@ -66,39 +66,39 @@ class Recording:
             value = _value(key)
             for each in key.names:
                 properties[each] = value if each == name else {"description": f"The same as {name}.", **value}
-        found: dict[str, Any] = {"type": "object"}
+        schema: dict[str, Any] = {"type": "object"}
         others = properties.pop(ANY, None)
         if properties:
-            found["properties"] = dict(sorted(properties.items()))
-        found["additionalProperties"] = others or False
+            schema["properties"] = dict(sorted(properties.items()))
+        schema["additionalProperties"] = others or False
         required = [list(self.keys[name].names) for name in sorted(self.required or ()) if name != ANY]
         if required:
-            found["allOf"] = [{"anyOf": [{"required": [each]} for each in names]} for names in required]
-        return found
+            schema["allOf"] = [{"anyOf": [{"required": [each]} for each in names]} for names in required]
+        return schema
 
 
 def _value(key: _Key) -> dict[str, Any]:
-    found: list[dict[str, Any]] = []
+    alternatives: list[dict[str, Any]] = []
     for value in key.values:
-        if value not in found:
-            found.append(value)
+        if value not in alternatives:
+            alternatives.append(value)
     if key.section is not None:
         section = key.section.schema()
-        found.append({"type": "array", "items": section} if key.several else section)
-    if not found or {} in found:
+        alternatives.append({"type": "array", "items": section} if key.several else section)
+    if not alternatives or {} in alternatives:
         return {}
-    return found[0] if len(found) == 1 else {"anyOf": found}
+    return alternatives[0] if len(alternatives) == 1 else {"anyOf": alternatives}
 
 
 class Probe:
     """Has the methods of :class:`~penstock.settings.document.Section`, and records what is read by them."""
 
     def __init__(
-        self, recording: Recording, path: str, given: Mapping[str, str], log: list[Decision], text: dict[str, str]
+        self, recording: Recording, path: str, decided: Mapping[str, str], log: list[Decision], text: dict[str, str]
     ) -> None:
         self._recording = recording
         self._path = path
-        self._given = given  # decisions of this round: path of a key to its value
+        self._given = decided  # decisions of this round: path of a key to its value
         self._log = log  # decisions that could be made otherwise
         self._text = text  # values of required texts
         self._required: set[str] = set()
@@ -210,27 +210,29 @@ def recorded_schema(parse: Callable[[Section], object]) -> Recording:
     for _ in range(_ROUNDS):
         if not queue:
             return recording
-        given = queue.pop(0)
+        decided = queue.pop(0)
         log: list[Decision] = []
-        _round(parse, recording, given, log)
+        _round(parse, recording, decided, log)
         for decision in log:
             if decision not in tried:
                 tried.add(decision)
-                queue.append({**_parents(given, decision[0]), decision[0]: decision[1]})
+                queue.append({**_parents(decided, decision[0]), decision[0]: decision[1]})
     raise RuntimeError("The parser of pipelines makes more decisions than the JSON Schema's rounds: raise _ROUNDS.")
 
 
-def _parents(given: Mapping[str, str], path: str) -> dict[str, str]:
+def _parents(decided: Mapping[str, str], path: str) -> dict[str, str]:
     """Return the decisions that made a key be read at all: those about keys of the same mapping or one around it."""
-    return {known: value for known, value in given.items() if value != "absent" or not path.startswith(known)}
+    return {known: value for known, value in decided.items() if value != "absent" or not path.startswith(known)}
 
 
-def _round(parse: Callable[[Section], object], recording: Recording, given: Mapping[str, str], log: list[Decision]) -> None:
+def _round(
+    parse: Callable[[Section], object], recording: Recording, decided: Mapping[str, str], log: list[Decision]
+) -> None:
     """Run the parser once; a required text that stops it gets other values."""
     text: dict[str, str] = {}
     for _ in range(len(_TEXTS) * 4):
         text.pop("last", None)
-        probe = Probe(recording, "", given, log, text)
+        probe = Probe(recording, "", decided, log, text)
         try:
             parse(cast("Section", probe))
             return

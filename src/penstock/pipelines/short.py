@@ -71,7 +71,7 @@ def parse_short(text: str, *, origin: str, environment: Mapping[str, str]) -> Sh
 
 def short_section(top: Section) -> ShortPipeline:
     """Return the short form in the mapping ``top``."""
-    found = {
+    members = {
         "topic": top.required("topic"),
         "table": top.required("table"),
         "schema": top.text("schema"),
@@ -80,7 +80,7 @@ def short_section(top: Section) -> ShortPipeline:
     }
     top.done()
     try:
-        return ShortPipeline(**found)  # type: ignore[arg-type]
+        return ShortPipeline(**members)  # type: ignore[arg-type]
     except InvalidInput as error:
         raise top.fault(error.message.rstrip("."), remedy=error.remedy) from None
 

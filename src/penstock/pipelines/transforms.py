@@ -194,7 +194,7 @@ def parse_transform(section: Section | None, folder: Path) -> Transform:
     steps = section.section("steps")
     mask = section.section("mask")
     expect = section.section("expect", "expectations")
-    found = {
+    members = {
         "sql": section.text("sql"),
         "columns": section.mapping("columns"),
         "steps": () if steps is None else tuple(_step(steps.required_section(each), each, folder) for each in steps.names()),
@@ -203,7 +203,7 @@ def parse_transform(section: Section | None, folder: Path) -> Transform:
     }
     section.done()
     try:
-        return Transform(**found)  # type: ignore[arg-type]
+        return Transform(**members)  # type: ignore[arg-type]
     except InvalidInput as error:
         raise section.fault(error.message.rstrip("."), key="steps", remedy=error.remedy) from None
 
@@ -237,7 +237,7 @@ def _duration(section: Section, name: str) -> str:
 
 
 def _window(section: Section, name: str, source: str | None) -> WindowStep:
-    found = WindowStep(
+    step = WindowStep(
         name=name,
         source=source,
         time=section.required("time"),
@@ -249,13 +249,13 @@ def _window(section: Section, name: str, source: str | None) -> WindowStep:
         late=section.choice(_LATE, "late") or "dead-letter",
     )
     section.done()
-    if not found.aggregates:
+    if not step.aggregates:
         raise section.fault("a window needs 'aggregates'", remedy="For example aggregates: {orders: count(*)}.")
-    return found
+    return step
 
 
 def _deduplicate(section: Section, name: str, source: str | None) -> DeduplicateStep:
-    found = DeduplicateStep(
+    step = DeduplicateStep(
         name=name,
         source=source,
         keys=section.texts("keys"),
@@ -264,9 +264,9 @@ def _deduplicate(section: Section, name: str, source: str | None) -> Deduplicate
         late=section.choice(_LATE, "late") or "dead-letter",
     )
     section.done()
-    if not found.keys:
+    if not step.keys:
         raise section.fault("'keys' is missing", key="keys")
-    return found
+    return step
 
 
 def _mask(section: Section) -> Mask:
@@ -289,13 +289,13 @@ def _actions(section: Section, name: str) -> dict[str, MaskAction]:
 
 def _expectation(expect: Section, name: str) -> Expectation:
     section = expect.required_section(name)
-    found = {
+    members = {
         "rows": section.text("rows"),
         "batch": section.text("batch"),
         "on_failure": section.choice(_FAILURES, "on_failure", "onFailure") or "warn",
     }
     section.done()
     try:
-        return Expectation(name=name, **found)  # type: ignore[arg-type]
+        return Expectation(name=name, **members)  # type: ignore[arg-type]
     except InvalidInput as error:
         raise section.fault(error.message.rstrip("."), remedy=error.remedy) from None

@@ -106,8 +106,8 @@ def check(
     compared = [(number, schema) for number, schema in earlier if number in selected]
     conflicts: list[Conflict] = []
     for number, direction, reader, writer in _pairs(mode, new, compared):
-        found = data_format.readable(reader, writer, rules)
-        conflicts.extend(Conflict(version=number, direction=direction, incompatibility=item) for item in found)
+        findings = data_format.readable(reader, writer, rules)
+        conflicts.extend(Conflict(version=number, direction=direction, incompatibility=item) for item in findings)
         if len(conflicts) >= _MAX_CONFLICTS:
             break
     return CompatibilityVerdict(

@@ -77,7 +77,7 @@ class SerdeConfig:
         ``userAgentApp`` and the features of Jackson have no meaning here and are ignored. ``avroRecordType`` is checked and
         has no effect: records are dictionaries. Raise :class:`InvalidInput` for a wrong value or an unknown name.
         """
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for name, value in properties.items():
             if name in _IGNORED or value is None:
                 continue
@@ -87,11 +87,11 @@ class SerdeConfig:
                 )
             target, convert = _PROPERTIES[name]
             try:
-                found[target] = convert(value)
+                settings[target] = convert(value)
             except (ValueError, TypeError, AttributeError) as error:
                 raise InvalidInput(f"Serde property '{name}' cannot be {value!r}: {error}.") from None
-        found.pop("", None)  # checked, and of no use here
-        return cls(**found)
+        settings.pop("", None)  # checked, and of no use here
+        return cls(**settings)
 
     def with_settings(self, settings: Mapping[str, Any]) -> "SerdeConfig":
         """Return a copy with some fields set. Raise :class:`InvalidInput` for an unknown field."""

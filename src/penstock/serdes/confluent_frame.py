@@ -75,5 +75,5 @@ def header_of(headers: Headers | None, *, key: bool = False) -> bytes | None:
         return None
     name = KEY_HEADER if key else VALUE_HEADER
     pairs = headers.items() if isinstance(headers, Mapping) else headers
-    found = next((value for given, value in pairs if given == name), None)
-    return found.encode() if isinstance(found, str) else found
+    header = next((value for header_name, value in pairs if header_name == name), None)
+    return header.encode() if isinstance(header, str) else header

@@ -105,10 +105,10 @@ def _reader_text(definition: Definition | None, config: SerdeConfig, formats: Co
 
 
 def _secondary(config: SerdeConfig) -> Secondary | None:
-    given = config.secondary
-    if given is None or callable(given):
-        return cast("Secondary | None", given)
-    name = str(given)
+    configured = config.secondary
+    if configured is None or callable(configured):
+        return cast("Secondary | None", configured)
+    name = str(configured)
     if name in _COUNTERPARTS:
         counterpart = _COUNTERPARTS[name]
         if not counterpart:

@@ -13,11 +13,11 @@ __all__ = ["open_confluent", "open_registry", "resolve_config"]
 def resolve_config(properties: Mapping[str, Any] | SerdeConfig | None, settings: Mapping[str, Any]) -> SerdeConfig:
     """Return the configuration of ``properties``, its fields overridden by ``settings``; ``schema_name`` sets ``schema``."""
     base = properties if isinstance(properties, SerdeConfig) else SerdeConfig.from_properties(properties or {})
-    given = dict(settings)
-    if "schema_name" in given:
-        name = given.pop("schema_name")
-        given |= {} if name is None else {"schema": name}
-    return base.with_settings(given) if given else base
+    members = dict(settings)
+    if "schema_name" in members:
+        name = members.pop("schema_name")
+        members |= {} if name is None else {"schema": name}
+    return base.with_settings(members) if members else base
 
 
 def open_registry(config: SerdeConfig) -> RegistryClient:

@@ -160,8 +160,8 @@ class RegistrySerializer:
                 return False
             definition = definition_text(known) if known is not None else None
         key = (topic, is_key, definition)
-        found = self._entries.peek(key) if self._seconds is None else self._stale.peek(key)
-        return found is not None and self._clock() < found.expires
+        entry = self._entries.peek(key) if self._seconds is None else self._stale.peek(key)
+        return entry is not None and self._clock() < entry.expires
 
     def prepare(self, value: Any, topic: str, *, is_key: bool = False) -> None:
         """Fetch from the registry what :meth:`write` needs for ``value``. Raise the same errors for its schema."""
@@ -262,9 +262,9 @@ class RegistrySerializer:
     def _make(self, topic: str, is_key: bool, name: str, definition: str | None) -> PreparedWriter:
         config = self._config
         if definition is None:
-            found = self._source.version(self._pinned) if self._pinned else self._source.latest(config.registry, name)
-            text, version_id, number = self._text(found), found.id, found.number
-            place = f"{found.registry_name}/{found.schema_name}"
+            version = self._source.version(self._pinned) if self._pinned else self._source.latest(config.registry, name)
+            text, version_id, number = self._text(version), version.id, version.number
+            place = f"{version.registry_name}/{version.schema_name}"
         else:
             text, number, place = SchemaText(definition=definition, data_format=config.data_format), None, ""
         # The encoder is made before the registration, so that an unusable definition is not registered.

@@ -63,7 +63,7 @@ def create_command(
         "GlueVersion": capacity["glue_version"],
     }
     named = {"Timeout": "timeout", "WorkerType": "worker_type", "NumberOfWorkers": "workers"}
-    settings |= {member: capacity[given] for member, given in named.items() if capacity[given] is not None}
+    settings |= {member: capacity[option] for member, option in named.items() if capacity[option] is not None}
     if replace and name in _names():
         _ask("update_job", f"job {name}", JobName=name, JobUpdate=settings)
         click.echo(f"Job {name} is changed.")
@@ -173,8 +173,8 @@ def bookmarks_show(*, name: str) -> None:
 @click.option("--run", "run_id", metavar="RUN", help="Go back to what this run had committed, instead of to the beginning.")
 def bookmarks_reset(*, name: str, run_id: str | None) -> None:
     """Let the next run of job NAME read everything again."""
-    given = {"RunId": run_id} if run_id else {}
-    _ask("reset_job_bookmark", f"the bookmark of job {name}", JobName=name, **given)
+    run = {"RunId": run_id} if run_id else {}
+    _ask("reset_job_bookmark", f"the bookmark of job {name}", JobName=name, **run)
     click.echo(f"The bookmark of job {name} is reset.")
 
 
@@ -219,18 +219,18 @@ def _uploaded(script: Path, prefix: str) -> str:
 
 def _pairs(arguments: Sequence[str]) -> dict[str, str]:
     """Return ``--NAME VALUE``, ``--NAME=VALUE`` and a lone ``--NAME`` as Glue's arguments."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     name: str | None = None
     for each in arguments:
         if each.startswith("--"):
             name, equals, value = each.partition("=")
-            found[name] = value
+            pairs[name] = value
             name = None if equals else name
         elif name is None:
             raise InvalidInput(f"'{each}' is no argument of a job.", remedy="Write --NAME VALUE.")
         else:
-            found[name], name = each, None
-    return found
+            pairs[name], name = each, None
+    return pairs
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]], shapes: Sequence[Any] | None) -> None:

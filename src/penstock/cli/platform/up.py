@@ -143,32 +143,32 @@ def command(  # noqa: PLR0917 - click passes options by name
         _foreground(Platform(place, config, workers=workers, signed=not no_auth, report=_report))
 
 
-def _issuers(given: tuple[str, ...], *, forget: bool) -> dict[str, str] | None:
+def _issuers(texts: tuple[str, ...], *, forget: bool) -> dict[str, str] | None:
     """Return the issuers' files that replace the home's; None to leave those."""
-    if forget and given:
+    if forget and texts:
         raise click.UsageError("--oidc-keys replaces the home's keys: omit --no-oidc-keys.")
-    found = {issuer: str(file) for issuer, file in issuer_keys(given).items()}
-    for issuer, file in found.items():
+    files = {issuer: str(file) for issuer, file in issuer_keys(texts).items()}
+    for issuer, file in files.items():
         if not Path(file).is_file():
             raise InvalidInput(f"The keys of {issuer} are not in {file}.", remedy="Name a file with its JWKS.")
-    return found if found or forget else None
+    return files if files or forget else None
 
 
 def _setting(value: object) -> object:
     return str(value.absolute()) if isinstance(value, Path) else value
 
 
-def _forgotten(given: Mapping[str, object]) -> dict[str, object]:
+def _forgotten(options: Mapping[str, object]) -> dict[str, object]:
     """Return the settings to reset: TLS's with --no-tls, the former authority with another certificate; those of jobs."""
-    if given["tls"] is False:
+    if options["tls"] is False:
         return {"tls_certificate": "", "tls_key": "", "tls_authority": "", "mtls_port": 0, "mtls_authority": ""}
-    off = {"jobs_connect": "", "jobs_without_sandbox": False} if given.get("jobs") is False else {}
-    return {**off, **({"tls_authority": ""} if given["tls_certificate"] else {})}
+    off = {"jobs_connect": "", "jobs_without_sandbox": False} if options.get("jobs") is False else {}
+    return {**off, **({"tls_authority": ""} if options["tls_certificate"] else {})}
 
 
-def _options(given: Mapping[str, object]) -> Iterator[str]:
+def _options(options: Mapping[str, object]) -> Iterator[str]:
     """Yield the options that give another process the same settings."""
-    for name, value in given.items():
+    for name, value in options.items():
         option = name.replace("_", "-")
         if name == "allowed_hosts":
             yield from (f"--allowed-host={host}" for host in str(value or "").split(",") if host)
@@ -206,10 +206,10 @@ def _check_listening(config: PlatformConfig) -> None:
     )
 
 
-def _configuration(home: Home, given: dict[str, object]) -> PlatformConfig:
+def _configuration(home: Home, options: dict[str, object]) -> PlatformConfig:
     if home.config_file.exists():
-        return replace(home.load(), **given)  # type: ignore[arg-type]
-    return PlatformConfig.generate(**given)
+        return replace(home.load(), **options)  # type: ignore[arg-type]
+    return PlatformConfig.generate(**options)
 
 
 def _foreground(platform: Platform) -> None:
@@ -272,17 +272,17 @@ def _follow(process: "subprocess.Popen[bytes]", log: Path, begin: int) -> None:
     Raises :class:`EnvironmentProblem` if the platform ends instead, or takes too long.
     """
     deadline = time.monotonic() + _DETACHED_TIMEOUT
-    with log.open("r", errors="replace") as said:
-        said.seek(begin)
+    with log.open("r", errors="replace") as lines:
+        lines.seek(begin)
         while True:
             status = process.poll()
-            line = said.readline()
+            line = lines.readline()
             click.echo(line, nl=False)
             if line.startswith(_LAST_LINE):
                 return
             if not line:
                 if status is not None:
-                    if said.tell() == begin:
+                    if lines.tell() == begin:
                         raise EnvironmentProblem(
                             f"The platform ended with status {status}, without a message in {log}.",
                             remedy="Check that its disk is not full; run 'penstock up' without --detach.",

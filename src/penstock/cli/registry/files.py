@@ -80,8 +80,8 @@ def import_glue(registry: str | None, home: Path | None, store_url: str | None, 
 
 def _tell(report: TransferReport, *, as_json: bool) -> None:
     if as_json:
-        found = {"versions": report.versions, "added": report.added, "differences": report.differences}
-        click.echo(json.dumps(found, indent=2))
+        counts = {"versions": report.versions, "added": report.added, "differences": report.differences}
+        click.echo(json.dumps(counts, indent=2))
     else:
         click.echo(f"{report.versions} versions: {report.added} added, {report.versions - report.added} not.")
 

@@ -45,13 +45,13 @@ def diff(old: str, new: str, output: str, **options: Any) -> None:
     comparison fails.
     """
     with problems_end_with_two(output):
-        sides, found = _compare(old, new, options)
+        sides, differences = _compare(old, new, options)
     if output == "json":
-        shown = json.dumps(diff_json(sides, found, options["rules"]), indent=2, ensure_ascii=False)
+        shown = json.dumps(diff_json(sides, differences, options["rules"]), indent=2, ensure_ascii=False)
     else:
-        shown = diff_text(sides, found, context=options["context"], width=options["width"])
+        shown = diff_text(sides, differences, context=options["context"], width=options["width"])
     click.echo(shown)
-    if found.changes:
+    if differences.changes:
         raise click.exceptions.Exit(_DIFFERENT)
 
 
@@ -87,13 +87,13 @@ def _registered(client: RegistryClient, wanted: str, options: dict[str, Any]) ->
             f"'{wanted}' is a version, but its schema is not given.",
             remedy=f"Add --schema-name, or write ./{wanted} for a file of that name.",
         )
-    found = find_version(client, options["registry_name"], schema or "", wanted, available_only=False)
-    refused = "" if found.status == "AVAILABLE" else f" ({found.status})"
+    version = find_version(client, options["registry_name"], schema or "", wanted, available_only=False)
+    refused = "" if version.status == "AVAILABLE" else f" ({version.status})"
     return _Definition(
-        name=f"{found.registry_name}/{found.schema_name} version {found.number}{refused}",
-        text=found.definition,
-        data_format=found.data_format,
-        version=found.number,
+        name=f"{version.registry_name}/{version.schema_name} version {version.number}{refused}",
+        text=version.definition,
+        data_format=version.data_format,
+        version=version.number,
     )
 
 

@@ -32,38 +32,38 @@ class DiffSide:
     parsed: ParsedSchema
 
 
-def diff_json(sides: Sequence[DiffSide], found: SchemaDiff, rules: str) -> dict[str, Any]:
+def diff_json(sides: Sequence[DiffSide], differences: SchemaDiff, rules: str) -> dict[str, Any]:
     """Return the report. ``result`` is same or different; each change has path, both sides and the rules it breaks."""
     old, new = ({"name": side.name, "version": side.version, "definition": side.parsed.text} for side in sides)
     return {
-        "result": "different" if found.changes else "same",
+        "result": "different" if differences.changes else "same",
         "data_format": sides[0].parsed.data_format,
         "rules": rules,
         "old": old,
         "new": new,
-        **found.to_json(),
+        **differences.to_json(),
     }
 
 
-def diff_text(sides: Sequence[DiffSide], found: SchemaDiff, *, context: int | None, width: int | None) -> str:
+def diff_text(sides: Sequence[DiffSide], differences: SchemaDiff, *, context: int | None, width: int | None) -> str:
     """Return the two definitions in canonical form side by side, then the changes; ``width`` in columns."""
     old, new = sides
-    if not found.changes:
+    if not differences.changes:
         spelled = "" if old.parsed.text.strip() == new.parsed.text.strip() else ", spelled differently"
         return f"{old.name} and {new.name} are the same {old.parsed.data_format} schema{spelled}."
     columns = width or shutil.get_terminal_size((120, 24)).columns
     lines = [*_beside(old, new, columns, context), ""]
-    count = len(found.changes)
-    lines.append(f"{count} change{'' if count == 1 else 's'} from {old.name} to {new.name}. {_verdict(found)}")
-    for change in found.changes:
+    count = len(differences.changes)
+    lines.append(f"{count} change{'' if count == 1 else 's'} from {old.name} to {new.name}. {_verdict(differences)}")
+    for change in differences.changes:
         lines.extend(map(_shown, _change(change)))
-    for item in found.elsewhere:
+    for item in differences.elsewhere:
         lines.append(_shown(f"  {item.direction}, by several changes together: {item.incompatibility}"))
     return "\n".join(lines)
 
 
-def _verdict(found: SchemaDiff) -> str:
-    broken = broken_modes(found.breaks)
+def _verdict(differences: SchemaDiff) -> str:
+    broken = broken_modes(differences.breaks)
     return f"Breaks {', '.join(broken)}." if broken else "Compatible in every mode."
 
 

@@ -73,11 +73,11 @@ def _conflicts(conflicts: Iterable[Conflict]) -> Iterator[str]:
         )
         sides = ("new", f"version {number}") if backward else (f"version {number}", "new")
         for conflict in group:
-            found = conflict.incompatibility
-            yield f"  {found.rule} at {found.path}"
-            yield f"    reader ({sides[0]}): {found.reader}"
-            yield f"    writer ({sides[1]}): {found.writer}"
-            yield f"    {found.message}"
+            incompatibility = conflict.incompatibility
+            yield f"  {incompatibility.rule} at {incompatibility.path}"
+            yield f"    reader ({sides[0]}): {incompatibility.reader}"
+            yield f"    writer ({sides[1]}): {incompatibility.writer}"
+            yield f"    {incompatibility.message}"
 
 
 def _trial(trial: "Trial") -> Iterator[str]:

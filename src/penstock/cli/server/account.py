@@ -30,11 +30,11 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def create(name: str, email: str | None, user: str, as_json: bool) -> None:
     """Create an account called NAME with one user, and print that user's key, which is never shown again."""
-    made = _client("organizations").create_account(AccountName=name, Email=email or f"{name}@penstock.invalid")
-    account = made["CreateAccountStatus"]["AccountId"]
+    status = _client("organizations").create_account(AccountName=name, Email=email or f"{name}@penstock.invalid")
+    account = status["CreateAccountStatus"]["AccountId"]
     role = f"arn:aws:iam::{account}:role/{_ROLE}"
-    given = _client("sts").assume_role(RoleArn=role, RoleSessionName="penstock-account-create")["Credentials"]
-    iam = _client("iam", given)
+    credentials = _client("sts").assume_role(RoleArn=role, RoleSessionName="penstock-account-create")["Credentials"]
+    iam = _client("iam", credentials)
     iam.create_user(UserName=user)
     iam.attach_user_policy(UserName=user, PolicyArn=_ADMINISTRATOR)
     key = iam.create_access_key(UserName=user)["AccessKey"]
@@ -56,13 +56,13 @@ def list_all(as_json: bool) -> None:
     """List the accounts by id, each with the folder of its lake on the server's machine."""
     organizations = _client("organizations")
     pages = organizations.get_paginator("list_accounts").paginate()
-    found = [{part: account[part] for part in ("Id", "Name", "Email")} for page in pages for account in page["Accounts"]]
-    for account in found:
+    accounts = [{part: account[part] for part in ("Id", "Name", "Email")} for page in pages for account in page["Accounts"]]
+    for account in accounts:
         account["Lake"] = _lake(organizations, account["Id"])
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(accounts, indent=2))
         return
-    for account in found:
+    for account in accounts:
         click.echo(f"{account['Id']}  {account['Name']}  {account['Lake']}")
 
 
@@ -78,11 +78,11 @@ def _client(service: str, credentials: Mapping[str, str] | None = None) -> Any:
 
     from penstock.client.connection import open_client  # noqa: PLC0415
 
-    given = credentials or {}
+    keys = credentials or {}
     session = Session(
-        aws_access_key_id=given.get("AccessKeyId"),
-        aws_secret_access_key=given.get("SecretAccessKey"),
-        aws_session_token=given.get("SessionToken"),
+        aws_access_key_id=keys.get("AccessKeyId"),
+        aws_secret_access_key=keys.get("SecretAccessKey"),
+        aws_session_token=keys.get("SessionToken"),
     )
     client = open_client(service, session=session)
     if ".amazonaws.com" in client.meta.endpoint_url:

@@ -45,8 +45,8 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print CloudTrail records, one a line.")
 def list_command(*, home: Path | None, count: int, as_json: bool, decision: str | None, **wanted: str) -> None:
     """Show decisions, newest first."""
-    found = matching(_folder(home), Wanted(decision=decision or "", **wanted), count)
-    for record in found:
+    events = matching(_folder(home), Wanted(decision=decision or "", **wanted), count)
+    for record in events:
         click.echo(orjson.dumps(record) if as_json else _line(record))
 
 

@@ -95,14 +95,14 @@ def jobs_options(command: F) -> F:
     return command
 
 
-def jobs_settings(given: dict[str, Any]) -> JobsSettings | None:
-    """Take the values of :func:`jobs_options` out of ``given``, and return the settings; None without ``--jobs``."""
-    own = {name: given.pop(name) for name in [*given] if name == "jobs" or name.startswith("jobs_")}
+def jobs_settings(options: dict[str, Any]) -> JobsSettings | None:
+    """Take the values of :func:`jobs_options` out of ``options``, and return the settings; None without ``--jobs``."""
+    own = {name: options.pop(name) for name in [*options] if name == "jobs" or name.startswith("jobs_")}
     if not own["jobs"]:
         return None
-    home = Home.at(given["home"], os.environ)
+    home = Home.at(options["home"], os.environ)
     kept = (home.config_file, home.root / "store", home.audit, home.kafka, home.tls, home.logs, home.run, home.jobs)
-    lakes = (given["lake"] or home.lake, given["account_lakes"] or home.account_lakes)
+    lakes = (options["lake"] or home.lake, options["account_lakes"] or home.account_lakes)
     return JobsSettings(
         folder=home.jobs.absolute(),
         master=own["jobs_master"],
@@ -110,7 +110,7 @@ def jobs_settings(given: dict[str, Any]) -> JobsSettings | None:
         environment=own["jobs_environment"],
         connect=own["jobs_connect"],
         readable=tuple(each.absolute() for each in own["jobs_read"]),
-        private=tuple(each.absolute() for each in (*kept, *lakes, given["master_key_file"] or home.master_key_file)),
+        private=tuple(each.absolute() for each in (*kept, *lakes, options["master_key_file"] or home.master_key_file)),
         users=_users(own["jobs_user"]),
         own_users=own["jobs_users"],
         scratch=own["jobs_scratch"].absolute(),
@@ -124,19 +124,19 @@ def jobs_settings(given: dict[str, Any]) -> JobsSettings | None:
 def _index(text: str | None) -> str | None:
     if not text:
         return None
-    found = (os.environ.get("PIP_INDEX_URL") or text) if text == "default" else text
-    parts = urlsplit(found)
-    if found != "default" and (parts.scheme not in {"http", "https"} or not parts.hostname):
+    index = (os.environ.get("PIP_INDEX_URL") or text) if text == "default" else text
+    parts = urlsplit(index)
+    if index != "default" and (parts.scheme not in {"http", "https"} or not parts.hostname):
         # Not the text itself, which may have a password.
         raise click.BadParameter("it is neither the URL of an index nor 'default'", param_hint="--jobs-python-index")
-    return found
+    return index
 
 
 def _users(texts: tuple[str, ...]) -> Mapping[str, str]:
-    found = {}
+    users = {}
     for text in texts:
         account, equals, name = text.partition("=")
         if not equals or not account.isdigit() or not name:
             raise click.BadParameter(f"'{text}' does not have the form ACCOUNT=NAME", param_hint="--jobs-user")
-        found[account] = name
-    return found
+        users[account] = name
+    return users

@@ -93,8 +93,8 @@ def forget(home: Path | None, store_url: str | None, master_key_file: Path | Non
 
     path = _file(home, master_key_file)
     with _stores(home, store_url) as databases:
-        gone = forget_keys(path, databases)
-    click.echo(f"Removed from {path}: {', '.join(gone) or 'nothing, it holds one key'}.")
+        forgotten = forget_keys(path, databases)
+    click.echo(f"Removed from {path}: {', '.join(forgotten) or 'nothing, it holds one key'}.")
 
 
 def _file(home: Path | None, file: Path | None) -> Path:

@@ -71,39 +71,39 @@ def state_options(command: F) -> F:
     return command
 
 
-def settings_of(given: dict[str, Any], **further: Any) -> ServerSettings:
+def settings_of(options: dict[str, Any], **more: Any) -> ServerSettings:
     """Return the settings of :func:`state_options`, ``listen_options``, :func:`audit_options` and ``--port``.
 
-    ``further`` are fields of :class:`ServerSettings`. Warns on standard error if there is no authentication.
+    ``more`` are fields of :class:`ServerSettings`. Warns on standard error if there is no authentication.
     """
-    home, host = given["home"], given["host"]
+    home, host = options["home"], options["host"]
     folder = Home.at(home, os.environ)
     if folder.master_key_file.exists():
         # Only a home of an earlier release, not a folder that becomes one now.
         folder.make_private()
-    if not given["auth"]:
+    if not options["auth"]:
         click.echo("penstock: WARNING: --no-auth: everybody who reaches this port may do everything.", err=True)
         if not is_loopback(host):
             click.echo(f"penstock: WARNING: {host} is not loopback: others on the network reach this port.", err=True)
     return ServerSettings(
-        store_url=given["store_url"] or folder.store_url,
-        lake=(given["lake"] or folder.lake).absolute(),
-        account_lakes=(given["account_lakes"] or folder.account_lakes).absolute(),
-        master_key_file=(given["master_key_file"] or folder.master_key_file).absolute(),
-        region=given["region"],
-        account=given["account"],
+        store_url=options["store_url"] or folder.store_url,
+        lake=(options["lake"] or folder.lake).absolute(),
+        account_lakes=(options["account_lakes"] or folder.account_lakes).absolute(),
+        master_key_file=(options["master_key_file"] or folder.master_key_file).absolute(),
+        region=options["region"],
+        account=options["account"],
         host=host,
-        port=given["port"],
-        tls=tls_files(given["tls_certificate"], given["tls_key"], given["tls_client_authority"]),
-        allowed_hosts=given["allowed_host"],
-        insecure_plain_http=given["insecure_plain_http"],
-        authenticate=given["auth"],
-        audit_folder=folder.audit if given["audit_log"] else None,
-        audit_reads=given["audit_reads"],
-        audit_keep_days=given["audit_keep_days"],
-        audit_keep_bytes=given["audit_keep_mb"] * 1024 * 1024,
+        port=options["port"],
+        tls=tls_files(options["tls_certificate"], options["tls_key"], options["tls_client_authority"]),
+        allowed_hosts=options["allowed_host"],
+        insecure_plain_http=options["insecure_plain_http"],
+        authenticate=options["auth"],
+        audit_folder=folder.audit if options["audit_log"] else None,
+        audit_reads=options["audit_reads"],
+        audit_keep_days=options["audit_keep_days"],
+        audit_keep_bytes=options["audit_keep_mb"] * 1024 * 1024,
         bootstrap_key=BootstrapKey.from_environment(os.environ),
-        **further,
+        **more,
     )
 
 

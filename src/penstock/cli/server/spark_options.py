@@ -40,12 +40,12 @@ def spark_sql_options(command: F) -> F:
     return command
 
 
-def spark_sql_settings(given: dict[str, Any]) -> SparkSqlSettings | None:
-    """Take the options out of ``given``; None without a master.
+def spark_sql_settings(options: dict[str, Any]) -> SparkSqlSettings | None:
+    """Take the options out of ``options``; None without a master.
 
     Fetches Spark's connectors if they are missing. Raises :class:`EnvironmentProblem` without pyspark or Java.
     """
-    master, memory, settings = (given.pop(name) for name in ("spark_master", "spark_driver_memory", "spark_conf"))
+    master, memory, settings = (options.pop(name) for name in ("spark_master", "spark_driver_memory", "spark_conf"))
     if not master:
         return None
     if find_spec("pyspark") is None:
@@ -60,7 +60,7 @@ def spark_sql_settings(given: dict[str, Any]) -> SparkSqlSettings | None:
         java_home=str(java_home),
         jars=tuple(map(str, class_path("spark"))),
         more_jars=tuple(str(jar) for group in ("iceberg", "iceberg-aws") for jar in class_path(group)),
-        log=str(Home.at(given["home"], os.environ).logs / "spark-sql"),
+        log=str(Home.at(options["home"], os.environ).logs / "spark-sql"),
         archive=str(spark_archive(java_home)),
         driver_memory=memory,
         configuration=tuple(spark_settings(settings).items()),

@@ -103,21 +103,21 @@ def _tables(
         raise InvalidInput(
             "A compaction is of PIPELINE.yaml or of tables.", remedy="Name the file, or --table DATABASE.TABLE."
         )
-    found: dict[tuple[str, str], CompactionSettings] = {}
+    tables: dict[tuple[str, str], CompactionSettings] = {}
     for name in names:
         database, dot, table = name.partition(".")
         if not (database and dot and table):
             raise InvalidInput(f"'{name}' is not DATABASE.TABLE.")
-        found[database, table] = _with(settings, target)
+        tables[database, table] = _with(settings, target)
     for sink in read_pipeline(pipeline_file).sinks if pipeline_file is not None else ():
         if isinstance(sink, ParquetSink) and sink.catalog is not None:
-            found[sink.catalog.database, sink.catalog.table] = _with(settings, target, sink)
-    if not found and needed:
+            tables[sink.catalog.database, sink.catalog.table] = _with(settings, target, sink)
+    if not tables and needed:
         raise InvalidInput(
             f"{pipeline_file} has no sink whose files can be compacted: Iceberg, Delta, or Parquet in the catalog.",
             remedy="Give the sink a 'catalog'; only there old and new files can be exchanged at once.",
         )
-    return found
+    return tables
 
 
 def _with(settings: CompactionSettings, target: int | None, sink: ParquetSink | None = None) -> CompactionSettings:

@@ -32,10 +32,10 @@ def maintain(
 
     Raises :class:`ConcurrentModification` if writers were first too often.
     """
-    found = TableMaintenance(target_file_size=target or settings.target_file_size, min_files=settings.min_files)
+    maintenance = TableMaintenance(target_file_size=target or settings.target_file_size, min_files=settings.min_files)
     if isinstance(sink, DeltaSink):
-        return maintain_delta(spark, sink, found)
-    return maintain_iceberg(spark, sink, found, environment=os.environ)
+        return maintain_delta(spark, sink, maintenance)
+    return maintain_iceberg(spark, sink, maintenance, environment=os.environ)
 
 
 def report_line(report: ProcedureReport) -> str:

@@ -116,8 +116,8 @@ def replay_command(
     source = location or pipeline.dead_letters.location
     if dry_run:
         table = LetterTable(source, session["lake"])
-        found = sum(1 for _ in table.letters(reasons=reasons, dates=dates, count=limit))
-        click.echo(f"{found:,} dead letters in {source}.")
+        letters = sum(1 for _ in table.letters(reasons=reasons, dates=dates, count=limit))
+        click.echo(f"{letters:,} dead letters in {source}.")
         return
     where = Home.at(home, os.environ)
     _replay(pipeline, source, where, {"reasons": reasons, "dates": dates, "limit": limit}, session)

@@ -217,9 +217,9 @@ def _process_environment(
     start: _Start, settings: SessionSettings, *, java_home: Path, home: Home, once: bool
 ) -> dict[str, str]:
     """Return the variables that the launcher and Spark's processes need, beside those that are there."""
-    there, script = start.environment, start.script
+    environment, script = start.environment, start.script
     scratch = Path(tempfile.mkdtemp(prefix="penstock-glue-"))
-    settings = replace(settings, truststore=write_truststore(scratch / "authorities.p12", there))
+    settings = replace(settings, truststore=write_truststore(scratch / "authorities.p12", environment))
     log = event_log(start.arguments)
     if log is not None:
         (scratch / "events").mkdir()
@@ -231,13 +231,13 @@ def _process_environment(
     return {
         "JAVA_HOME": str(java_home),
         "PYSPARK_SUBMIT_ARGS": submit_arguments(settings, name=script.stem, locations=_buckets(start.lake), folder=scratch),
-        "PYSPARK_PYTHON": settings.extra.get("spark.pyspark.python") or there.get("PYSPARK_PYTHON", python),
+        "PYSPARK_PYTHON": settings.extra.get("spark.pyspark.python") or environment.get("PYSPARK_PYTHON", python),
         # Spark's Python workers import what the script imports: modules beside it, not those of the working directory.
-        "PYTHONPATH": os.pathsep.join([*launcher.modules_beside(script), *filter(None, [there.get("PYTHONPATH")])]),
+        "PYTHONPATH": os.pathsep.join([*launcher.modules_beside(script), *filter(None, [environment.get("PYTHONPATH")])]),
         **SAFE_PATH,
         SCRATCH: str(scratch),
         EVENTS: log.target if log is not None else "",
-        FOLDER: there.get(FOLDER) or str(home.root / "glue" / "bookmarks"),
+        FOLDER: environment.get(FOLDER) or str(home.root / "glue" / "bookmarks"),
         ONCE: "1" if once else "0",
         METASTORE: ("s3" if start.lake is None else str(start.lake)) if start.catalog else "",
     }
@@ -255,9 +255,9 @@ def fetch_command(formats: str, with_s3: bool) -> None:
 
 def _job_arguments(start: _Start) -> list[str]:
     """Return the arguments that a job has without being given them: its name, and a place for temporary files."""
-    given = {each.split("=")[0] for each in start.arguments if each.startswith("--")}
-    job = [] if "--JOB_NAME" in given else ["--JOB_NAME", start.script.stem]
-    if not given & {"--TempDir", "--RedshiftTempDir"} and start.bucket:
+    names = {each.split("=")[0] for each in start.arguments if each.startswith("--")}
+    job = [] if "--JOB_NAME" in names else ["--JOB_NAME", start.script.stem]
+    if not names & {"--TempDir", "--RedshiftTempDir"} and start.bucket:
         job += ["--TempDir", f"s3://{start.bucket}/glue/temporary/"]
     return job
 
@@ -282,24 +282,24 @@ def _modules(arguments: Sequence[str], lake: Path | None, master: str) -> list[s
     )
     with tempfile.TemporaryDirectory(prefix="penstock-wheels-") as staging:
         wheels = [Path(staging, PurePosixPath(each).name) for each in wanted.wheels]
-        given = [{"from": each, "to": wheel.name} for each, wheel in zip(wanted.wheels, wheels, strict=True)]
-        fetch(given, Path(staging), {**os.environ, **({} if lake is None else {LAKE: str(lake.absolute())})})
-        found, lock = environments.of(wanted, wheels)
+        copies = [{"from": each, "to": wheel.name} for each, wheel in zip(wanted.wheels, wheels, strict=True)]
+        fetch(copies, Path(staging), {**os.environ, **({} if lake is None else {LAKE: str(lake.absolute())})})
+        folder, lock = environments.of(wanted, wheels)
     os.set_inheritable(lock, True)  # held for as long as the script runs
-    return [str(found)]
+    return [str(folder)]
 
 
 def _catalog(environment: Mapping[str, str], lake: Path | None, bucket: str | None) -> dict[str, str]:
     """Return Spark's configuration of the data catalog; the launcher knows the metastore's address."""
-    found = catalog_configuration(
+    configuration = catalog_configuration(
         "",
         warehouse=f"s3://{bucket or 'lake'}/warehouse",
         environment=environment,
         iceberg=False,
         folder_lake=lake is not None,
     )
-    del found["spark.hadoop.hive.metastore.uris"]
-    return found
+    del configuration["spark.hadoop.hive.metastore.uris"]
+    return configuration
 
 
 def _check(script: Path, arguments: Sequence[str]) -> None:

@@ -36,9 +36,9 @@ def short_form(
 ) -> ShortPipeline | None:
     """Return the short form that the options declare; None without any. Raises :class:`InvalidInput`."""
     if topic is None and table is None:
-        given = [name for name, value in (("--schema", schema), ("--partition-by", partition_by)) if value is not None]
-        if given or location is not None:
-            raise InvalidInput(f"{(given or ['--location'])[0]} goes with --topic and --table.")
+        options = [name for name, value in (("--schema", schema), ("--partition-by", partition_by)) if value is not None]
+        if options or location is not None:
+            raise InvalidInput(f"{(options or ['--location'])[0]} goes with --topic and --table.")
         return None
     if topic is None or table is None:
         raise InvalidInput("--topic and --table go together.", remedy="Give both, or the file of a pipeline.")

@@ -30,8 +30,8 @@ class RunOutput:
         from penstock.spark.running.prometheus import PipelineMetrics  # noqa: PLC0415 - only who asks for it waits for it
 
         self._metrics = PipelineMetrics(pipeline.name for pipeline in self._pipelines)
-        found = self._metrics.serve(host, port)
-        click.echo(f"Metrics: http://{host}:{found}/metrics")
+        bound_port = self._metrics.serve(host, port)
+        click.echo(f"Metrics: http://{host}:{bound_port}/metrics")
 
     def followed(self, pipeline: Pipeline, options: RunOptions) -> RunOptions:
         """Return the options of a pipeline whose batches, restarts and start are printed and counted."""

@@ -51,10 +51,10 @@ def spark_settings(texts: Sequence[str]) -> dict[str, str]:
     Raises :class:`click.BadParameter` for a secret that stands in the command line, which every user of the machine sees,
     and for a file that others may read.
     """
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for text in texts:
         if text.startswith("@"):
-            found |= _settings_of(Path(text[1:]))
+            settings |= _settings_of(Path(text[1:]))
             continue
         key, value = spark_setting(text)
         if _is_secret(key):
@@ -62,8 +62,8 @@ def spark_settings(texts: Sequence[str]) -> dict[str, str]:
                 f"{key} is a secret, and all users of the machine see a command line. Write it to a file that only you can "
                 "read, and give @FILE."
             )
-        found[key] = value
-    return found
+        settings[key] = value
+    return settings
 
 
 def _is_secret(key: str) -> bool:

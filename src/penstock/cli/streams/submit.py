@@ -56,7 +56,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     if of_aws and (role is None or not artefacts.startswith("s3://")):
         raise InvalidInput(f"{kind} needs a role, and artefacts on S3.", remedy="Give --role and --artefacts s3://….")
     prepared = _prepared(pipeline, pipeline_file, artefacts, upload=not only_print)
-    flags = [flag for flag, given in (("--once", once), ("--resume-from-ledger", resume_from_ledger)) if given]
+    flags = [flag for flag, is_set in (("--once", once), ("--resume-from-ledger", resume_from_ledger)) if is_set]
     settings = {
         **cluster_configuration(pipeline.locations.values()),
         **spark_settings(configuration),

@@ -77,16 +77,16 @@ def schema_of(topic: str, sample: Sample, registry: VersionsById, *, waits: thre
     ``sample`` returns some of the values; while it returns none, it is asked again until ``waits`` is set; None does not
     wait. Raises :class:`DataProblem` if the topic is empty, has no frame, or records of several schemas.
     """
-    said = False
+    warned = False
     while not (values := sample()):
         if waits is None:
             raise DataProblem(
                 f"Topic {topic} has no records, so its schema is not known.",
                 remedy="Produce one first, or name the schema: --schema REGISTRY/SCHEMA.",
             )
-        if not said:
+        if not warned:
             click.echo(f"Topic {topic} has no records yet: waiting for the first one.")
-            said = True
+            warned = True
         if waits.wait(_WAIT_SECONDS):
             raise DataProblem(f"Topic {topic} had no record until the stop.")
     return find_schema(topic, values, registry)
@@ -94,7 +94,7 @@ def schema_of(topic: str, sample: Sample, registry: VersionsById, *, waits: thre
 
 def find_schema(topic: str, values: list[bytes], registry: VersionsById) -> str:
     """Return REGISTRY/SCHEMA that the frames in ``values`` name."""
-    found: Counter[str] = Counter()
+    ids: Counter[str] = Counter()
     unknown: Counter[UUID] = Counter()
     for value in values:
         try:
@@ -106,13 +106,13 @@ def find_schema(topic: str, values: list[bytes], registry: VersionsById) -> str:
         except NotFound:
             unknown[version_id] += 1
             continue
-        found[f"{version.registry_name}/{version.schema_name}"] += 1
-    if len(found) == 1:
-        return next(iter(found))
-    if found:
-        counts = ", ".join(f"{name} ({count})" for name, count in found.most_common())
+        ids[f"{version.registry_name}/{version.schema_name}"] += 1
+    if len(ids) == 1:
+        return next(iter(ids))
+    if ids:
+        counts = ", ".join(f"{name} ({count})" for name, count in ids.most_common())
         raise DataProblem(
-            f"Topic {topic} has records of {len(found)} schemas: {counts}.",
+            f"Topic {topic} has records of {len(ids)} schemas: {counts}.",
             remedy="Choose one: --schema REGISTRY/SCHEMA. Records of the others become dead letters.",
         )
     what = f"the registry does not know version {next(iter(unknown))}" if unknown else "none has a frame with a schema's id"

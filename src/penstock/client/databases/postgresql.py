@@ -205,5 +205,5 @@ def _answer(state: str, address: DatabaseAddress) -> tuple[type[PenstockError], 
             "Another transaction holds the table or the batch's marker: end it (pg_stat_activity).",
         ),
     )
-    found = next((answer[1:] for answer in answers if answer[0]), None)
-    return found or (EnvironmentProblem, f"failed ({state})", "It is retried; see the server's log.")
+    payload = next((answer[1:] for answer in answers if answer[0]), None)
+    return payload or (EnvironmentProblem, f"failed ({state})", "It is retried; see the server's log.")

@@ -147,10 +147,10 @@ class BatchDispatcher:
         kept = deque(each for each in self._rejects if each.records[0].partition not in partitions)
         released += len(self._rejects) - len(kept)
         self._rejects = kept
-        gone = [each for each in self._in_flight.values() if each.partition in partitions]
-        if gone:
+        dropped = [each for each in self._in_flight.values() if each.partition in partitions]
+        if dropped:
             self._restart([each for each in self._in_flight.values() if each.partition not in partitions])
-        self._metrics.add(ReleasedEventCount=released + len(gone))
+        self._metrics.add(ReleasedEventCount=released + len(dropped))
 
     def close(self) -> None:
         """Close the environment; unfinished records stay uncommitted."""

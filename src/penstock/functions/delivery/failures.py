@@ -53,12 +53,12 @@ def outcome_of(result: Result, records: Sequence[Record], *, reports: bool) -> O
 
 def _place(item: Any, shard: str) -> tuple[str, int]:
     """Return partition and position of one reported failure; of no record if the report is unreadable."""
-    found = item.get("itemIdentifier") if isinstance(item, Mapping) else None
+    identifier = item.get("itemIdentifier") if isinstance(item, Mapping) else None
     try:
-        if isinstance(found, Mapping):
-            return str(found["partition"]), int(found["offset"])
-        if isinstance(found, str):
-            return shard, int(found)
+        if isinstance(identifier, Mapping):
+            return str(identifier["partition"]), int(identifier["offset"])
+        if isinstance(identifier, str):
+            return shard, int(identifier)
     except (KeyError, ValueError, TypeError, OverflowError):
         pass
     return "", -1

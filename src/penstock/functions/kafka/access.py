@@ -54,10 +54,10 @@ def _managed_brokers(source: KafkaSource) -> tuple[str, str]:
     assert source.arn is not None
     client = open_client("kafka", region=parse_arn(source.arn).region)
     with translated_errors(client, f"the brokers of {source.arn}"):
-        found = client.get_bootstrap_brokers(ClusterArn=source.arn)
+        brokers = client.get_bootstrap_brokers(ClusterArn=source.arn)
     for name in _preferred(source.access):
-        if found.get(name):
-            return str(found[name]), name
+        if brokers.get(name):
+            return str(brokers[name]), name
     raise InvalidInput(
         f"Cluster {source.arn} has no brokers for this authentication method.",
         remedy="Give SourceAccessConfigurations that the cluster allows, or BootstrapServers.",
@@ -78,14 +78,14 @@ def _secret(secret_id: str) -> dict[str, Any]:
     with translated_errors(client, f"secret {secret_id}"):
         text = client.get_secret_value(SecretId=secret_id).get("SecretString")
     try:
-        found = json.loads(text or "")
+        content = json.loads(text or "")
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        content = None
+    if not isinstance(content, dict):
         raise InvalidInput(
             f"Secret {secret_id} is not a JSON object.", remedy='That of a certificate is {"certificate": "PEM"}.'
         )
-    return found
+    return content
 
 
 def _member(secret: dict[str, Any], name: str, secret_id: str) -> str:

@@ -74,21 +74,21 @@ class GroupOffsets:
     def ends(self) -> dict[int, int]:
         """Return the end offset of each partition."""
         latest = OffsetSpec.latest()
-        asked = {TopicPartition(self._topic, number): latest for number in self.partitions()}
-        if not asked:
+        latest_of = {TopicPartition(self._topic, number): latest for number in self.partitions()}
+        if not latest_of:
             return {}
         with self._explained():
-            answers = self._admin.list_offsets(asked, request_timeout=_CALL)
+            answers = self._admin.list_offsets(latest_of, request_timeout=_CALL)
             return {each.partition: future.result().offset for each, future in answers.items()}
 
     def committed(self, partitions: Iterable[int]) -> dict[int, int]:
         """Return the group's committed offsets of ``partitions``."""
-        asked = [TopicPartition(self._topic, each) for each in partitions]
-        if not asked:
+        places = [TopicPartition(self._topic, each) for each in partitions]
+        if not places:
             return {}
         with self._explained():
-            found = self._consumer.committed(asked, timeout=_CALL)
-            return {each.partition: each.offset for each in found if each.offset >= 0}
+            committed = self._consumer.committed(places, timeout=_CALL)
+            return {each.partition: each.offset for each in committed if each.offset >= 0}
 
     def close(self) -> None:
         """Close the connections."""

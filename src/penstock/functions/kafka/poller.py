@@ -312,8 +312,8 @@ class KafkaPoller:
         consumer.incremental_unassign(partitions)
 
     def _release(self, partitions: list[TopicPartition]) -> None:
-        gone = {each.partition for each in partitions}
-        self._fetched = deque(message for message in self._fetched if message.partition() not in gone)
+        released = {each.partition for each in partitions}
+        self._fetched = deque(message for message in self._fetched if message.partition() not in released)
         self._dispatcher.release(frozenset(partition_name(self._topic, each.partition) for each in partitions))
 
     def _forget(self, partitions: list[TopicPartition]) -> None:
@@ -329,5 +329,5 @@ class KafkaPoller:
 
 
 def _headers(message: Message) -> list[tuple[str, bytes | None]]:
-    given: Any = message.headers() or []
-    return [(str(each[0]), each[1].encode() if isinstance(each[1], str) else each[1]) for each in given]
+    pairs: Any = message.headers() or []
+    return [(str(each[0]), each[1].encode() if isinstance(each[1], str) else each[1]) for each in pairs]

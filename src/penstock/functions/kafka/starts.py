@@ -73,7 +73,7 @@ def _configured(
         return low
     if mapping.start == "LATEST":
         return high
-    (found,) = consumer.offsets_for_times(
+    (offset,) = consumer.offsets_for_times(
         [TopicPartition(place.topic, place.partition, mapping.start_at or 0)], timeout=_CALL
     )
-    return int(found.offset) if found.offset >= 0 else high
+    return int(offset.offset) if offset.offset >= 0 else high

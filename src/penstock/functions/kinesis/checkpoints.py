@@ -90,19 +90,19 @@ class Checkpoints:
 
     def _read(self) -> dict[str, Checkpoint]:
         try:
-            found: Any = json.loads(self._path.read_text(encoding="utf-8"))
+            document: Any = json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise self._problem(error) from None
         except ValueError:
-            found = None
-        if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
+            document = None
+        if not isinstance(document, dict) or not all(isinstance(each, dict) for each in document.values()):
             raise EnvironmentProblem(
                 f"{self._path} is not a file of checkpoints.",
                 remedy="Restore it, or remove it to begin at StartingPosition.",
             )
-        return found
+        return document
 
     def _problem(self, error: OSError) -> EnvironmentProblem:
         return EnvironmentProblem(

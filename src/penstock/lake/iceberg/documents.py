@@ -69,15 +69,15 @@ def optional_integer(document: Document, name: str, where: str) -> int | None:
 
 def texts(document: Any, name: str, where: str) -> dict[str, str]:
     """Return the object ``name`` with string values: properties. Numbers and booleans become text, as in Java's clients."""
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     for key, value in member(document, name, where).items():
         if isinstance(value, bool):
-            found[key] = "true" if value else "false"
+            members[key] = "true" if value else "false"
         elif isinstance(value, (str, int, float)):
-            found[key] = str(value)
+            members[key] = str(value)
         else:
             raise _wrong(f"{where}.{name}", key, "a string", value)
-    return found
+    return members
 
 
 def known_members(document: Document, known: frozenset[str], where: str) -> None:

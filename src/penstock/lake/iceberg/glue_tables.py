@@ -98,11 +98,11 @@ def _parameters(kind: str, location: str, current: Table | None) -> Mapping[str,
 def _columns(document: Document) -> tuple[Column, ...]:
     """Return the current columns, then those of earlier schemas, marked as such, as Iceberg's GlueCatalog does."""
     schema = current_schema(document)
-    found = {field["name"].lower(): _column(field, current=True) for field in schema["fields"]}
+    columns = {field["name"].lower(): _column(field, current=True) for field in schema["fields"]}
     for other in document["schemas"]:
         for field in other["fields"]:
-            found.setdefault(field["name"].lower(), _column(field, current=False))
-    return tuple(found.values())
+            columns.setdefault(field["name"].lower(), _column(field, current=False))
+    return tuple(columns.values())
 
 
 def _column(field: Document, *, current: bool) -> Column:

@@ -30,13 +30,13 @@ def files_of(files: MetadataFiles, table: Document, location: str, *, below: Col
     homes = tuple(below)
     collects = str(table["properties"].get("gc.enabled", "true")).lower() != "false"
     # Lists are read before anything is removed; a list that was removed would hide what it refers to.
-    found = dict.fromkeys(_reachable(files, table, homes, data=collects))
-    found |= dict.fromkeys(entry["metadata-file"] for entry in table["metadata-log"] if entry.get("metadata-file"))
-    found[location] = None
-    for each in found:
+    reachable = dict.fromkeys(_reachable(files, table, homes, data=collects))
+    reachable |= dict.fromkeys(entry["metadata-file"] for entry in table["metadata-log"] if entry.get("metadata-file"))
+    reachable[location] = None
+    for each in reachable:
         if not each.startswith(homes):
             _log.warning("a file of a dropped table stays, because it is outside the table's location: %s", each)
-    return [each for each in found if each.startswith(homes)]
+    return [each for each in reachable if each.startswith(homes)]
 
 
 def remove_files(files: MetadataFiles, locations: Iterable[str]) -> None:

@@ -113,10 +113,10 @@ def hive_type(kind: Any) -> str:
 
 def _walk(schema: Document, version: int | None) -> Iterator[tuple[int, Field]]:
     """Yield all fields with their ids; check them for format ``version`` unless it is None."""
-    for count, found in enumerate(_fields(schema, "", version, depth=0, repeated=False)):
+    for count, field in enumerate(_fields(schema, "", version, depth=0, repeated=False)):
         if count >= _MAX_FIELDS:
             raise BadDocument(f"A schema has at most {_MAX_FIELDS:,} fields.")
-        yield found
+        yield field
 
 
 def _fields(struct: Document, path: str, version: int | None, *, depth: int, repeated: bool) -> Iterator[tuple[int, Field]]:

@@ -105,11 +105,11 @@ def remove_snapshots(table: dict[str, Any], update: Document, _changes: Changes)
     ids = update.get("snapshot-ids")
     if not isinstance(ids, list) or not all(isinstance(each, int) for each in ids):
         raise BadDocument("'snapshot-ids' is not a list of integers.")
-    gone = set(ids) & {each.get("snapshot-id") for each in table["snapshots"]}
+    removed = set(ids) & {each.get("snapshot-id") for each in table["snapshots"]}
     for name in ("snapshots", "statistics", "partition-statistics"):
-        table[name] = [each for each in table[name] if each.get("snapshot-id") not in gone]
-    table["refs"] = {name: ref for name, ref in table["refs"].items() if ref.get("snapshot-id") not in gone}
-    if table["current-snapshot-id"] in gone:
+        table[name] = [each for each in table[name] if each.get("snapshot-id") not in removed]
+    table["refs"] = {name: ref for name, ref in table["refs"].items() if ref.get("snapshot-id") not in removed}
+    if table["current-snapshot-id"] in removed:
         table["current-snapshot-id"] = None
 
 

@@ -83,11 +83,11 @@ def trimmed_log(log: Sequence[Document], properties: Mapping[str, str]) -> list[
 
 
 def _assign_uuid(table: dict[str, Any], update: Document, _changes: Changes) -> None:
-    given = text(update, "uuid", "assign-uuid")
+    new_uuid = text(update, "uuid", "assign-uuid")
     try:
-        table["table-uuid"] = str(uuid.UUID(given))
+        table["table-uuid"] = str(uuid.UUID(new_uuid))
     except ValueError:
-        raise BadDocument(f"'{given[:50]}' is not a UUID.") from None
+        raise BadDocument(f"'{new_uuid[:50]}' is not a UUID.") from None
 
 
 def _upgrade(table: dict[str, Any], update: Document, _changes: Changes) -> None:
@@ -175,8 +175,8 @@ def _set_statistics(table: dict[str, Any], update: Document, _changes: Changes) 
 
 
 def _set_partition_statistics(table: dict[str, Any], update: Document, _changes: Changes) -> None:
-    found = member(update, "partition-statistics", "set-partition-statistics")
-    _replace_of_snapshot(table, "partition-statistics", found)
+    statistics = member(update, "partition-statistics", "set-partition-statistics")
+    _replace_of_snapshot(table, "partition-statistics", statistics)
 
 
 def _replace_of_snapshot(table: dict[str, Any], name: str, file: Document) -> None:

@@ -78,14 +78,14 @@ class LakeStore:
 
     def buckets(self) -> list[tuple[str, float]]:
         """Return the names of the buckets, sorted, and their creation times (seconds since 1970)."""
-        found = []
+        buckets = []
         with os.scandir(self.root) as entries:
             for entry in entries:
                 with contextlib.suppress(S3Error, OSError):
                     check_bucket_name(entry.name)
                     if entry.is_dir(follow_symlinks=False):
-                        found.append((entry.name, entry.stat(follow_symlinks=False).st_ctime))
-        return sorted(found)
+                        buckets.append((entry.name, entry.stat(follow_symlinks=False).st_ctime))
+        return sorted(buckets)
 
     def bucket(self, name: str) -> Path:
         """Return the folder of a bucket. Raises :class:`S3Error` if it does not exist."""
@@ -139,9 +139,9 @@ class LakeStore:
 
     def info(self, bucket: str, key: str) -> ObjectInfo:
         """Return the state of the object. Raises :class:`S3Error` if it does not exist."""
-        found = self.open(bucket, key)
-        found.close()
-        return found.info
+        opened = self.open(bucket, key)
+        opened.close()
+        return opened.info
 
     def open(self, bucket: str, key: str, ahead: int = 0) -> OpenObject:
         """Open the object for reading; a later change of the name does not affect its bytes.
@@ -269,17 +269,17 @@ class LakeStore:
         if condition.match is None and not condition.absent:
             return
         try:
-            there: ObjectInfo | None = self.info(bucket.name, key)
+            stored: ObjectInfo | None = self.info(bucket.name, key)
         except S3Error as error:
             if error.code != "NoSuchKey":
                 raise
-            there = None
-        if condition.absent and there is not None:
+            stored = None
+        if condition.absent and stored is not None:
             raise precondition_failed("If-None-Match")
         if condition.match is not None:
-            if there is None:
+            if stored is None:
                 raise no_such_key(key)
-            if condition.match not in {"*", there.etag, there.etag.strip('"')}:
+            if condition.match not in {"*", stored.etag, stored.etag.strip('"')}:
                 raise precondition_failed("If-Match")
 
     @contextlib.contextmanager

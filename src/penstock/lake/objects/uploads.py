@@ -90,12 +90,12 @@ class Uploads:
                 f"There are {_MAX_UPLOADS:,} multipart uploads in progress.",
                 remedy="Complete or abort some: 'aws s3api list-multipart-uploads' lists them.",
             )
-        made = replace(upload, id=secrets.token_hex(16))
-        folder = self._store.uploads / made.bucket / made.id
+        created = replace(upload, id=secrets.token_hex(16))
+        folder = self._store.uploads / created.bucket / created.id
         with disk_full():
             durable.make_folder(folder, mode=0o700)
-            _write_json(folder / "upload.json", asdict(made))
-        return made
+            _write_json(folder / "upload.json", asdict(created))
+        return created
 
     def get(self, bucket: str, key: str, upload_id: str) -> Upload:
         """Return the upload. Raises :class:`S3Error` if the key has no upload with that id."""
@@ -116,8 +116,8 @@ class Uploads:
     def of_bucket(self, bucket: str) -> list[Upload]:
         """Return the uploads of a bucket, by key and id."""
         self._store.bucket(bucket)
-        found = [_read_upload(folder) for folder in self._folders(bucket)]
-        return sorted((each for each in found if each is not None), key=lambda each: (each.key, each.id))
+        uploads = [_read_upload(folder) for folder in self._folders(bucket)]
+        return sorted((each for each in uploads if each is not None), key=lambda each: (each.key, each.id))
 
     def put_part(self, upload: Upload, number: int, draft: Draft, checksums: Mapping[str, str]) -> Part:
         """Store a draft as a part; replace the part with its number."""
@@ -148,8 +148,8 @@ class Uploads:
     def parts(self, upload: Upload) -> list[Part]:
         """Return the uploaded parts, by number."""
         folder = self._folder(upload)
-        found = [_read_part(path) for path in folder.glob("[0-9][0-9][0-9][0-9][0-9].json")]
-        return sorted((each for each in found if each is not None), key=lambda each: each.number)
+        parts = [_read_part(path) for path in folder.glob("[0-9][0-9][0-9][0-9][0-9].json")]
+        return sorted((each for each in parts if each is not None), key=lambda each: each.number)
 
     def open_parts(self, upload: Upload, wanted: Sequence[tuple[int, str]]) -> list[Part]:
         """Return the parts that a client names by number and ETag, after a check of order, presence, ETag and size."""
@@ -158,10 +158,10 @@ class Uploads:
                 "InvalidPartOrder",
                 "The list of parts was not in ascending order. The parts list must be specified in order by part number.",
             )
-        there = {part.number: part for part in self.parts(upload)}
+        stored = {part.number: part for part in self.parts(upload)}
         chosen = []
         for number, etag in wanted:
-            part = there.get(number)
+            part = stored.get(number)
             if part is None or etag.strip('"') != part.md5:
                 raise S3Error(
                     "InvalidPart",
@@ -253,10 +253,10 @@ class Uploads:
 
     def _drop(self, folder: Path) -> None:
         # The rename hides the upload at once, even if deleting its files takes long.
-        gone = self._store.drafts / f"{folder.name}.dropped"
+        dropped = self._store.drafts / f"{folder.name}.dropped"
         with contextlib.suppress(OSError):
-            folder.rename(gone)
-            shutil.rmtree(gone, ignore_errors=True)
+            folder.rename(dropped)
+            shutil.rmtree(dropped, ignore_errors=True)
 
 
 def _runs(parts: Sequence[Part]) -> tuple[tuple[int, int], ...]:

@@ -112,7 +112,7 @@ def place(draft: Path, bucket: Path, target: Path, *, exclusive: bool) -> None:
     folder or the other way round.
     """
     for _ in range(_TRIES):
-        made = _make_folders(bucket, target.parent)
+        folders = _make_folders(bucket, target.parent)
         try:
             if exclusive:
                 os.link(draft, target)
@@ -127,7 +127,7 @@ def place(draft: Path, bucket: Path, target: Path, *, exclusive: bool) -> None:
                 _clear(target)
                 continue
             raise
-        for folder in (target.parent, *made):
+        for folder in (target.parent, *folders):
             _sync_folder(folder)
         return
     raise S3Error("SlowDown", "Other requests keep removing the folders of the key.", remedy="Try again.")
@@ -135,8 +135,8 @@ def place(draft: Path, bucket: Path, target: Path, *, exclusive: bool) -> None:
 
 def make_marker(bucket: Path, folder: Path) -> None:
     """Create the folder of a key that ends in a slash."""
-    for made in (folder, *_make_folders(bucket, folder)):
-        _sync_folder(made)
+    for created in (folder, *_make_folders(bucket, folder)):
+        _sync_folder(created)
 
 
 def prune(bucket: Path, folder: Path) -> Path:

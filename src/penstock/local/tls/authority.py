@@ -114,11 +114,11 @@ class LocalAuthority:
         try:
             certificate = x509.load_pem_x509_certificate(path.read_bytes())
             certificate.verify_directly_issued_by(issuer)
-            found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            served = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except (OSError, ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
             return False
         left = certificate.not_valid_after_utc - datetime.now(UTC)
-        return sorted(str(name.value) for name in found) == names and left > timedelta(days=_SERVER_DAYS) * _RENEW_SHARE
+        return sorted(str(name.value) for name in served) == names and left > timedelta(days=_SERVER_DAYS) * _RENEW_SHARE
 
 
 def _pattern(host: str) -> str:

@@ -69,7 +69,7 @@ def encoding(section: Section | None) -> Encoding:
         raise section.fault("'registry' and 'schema' go together")
     confluent = section.section("confluent")
     version = section.text("version") or "latest"
-    found = Encoding(
+    settings = Encoding(
         format=section.choice(("json", "avro", "protobuf"), "format") or ("avro" if schema or confluent else "json"),
         registry=registry or "",
         schema=schema or "",
@@ -79,4 +79,4 @@ def encoding(section: Section | None) -> Encoding:
         confluent=None if confluent is None else confluent_registry(confluent),
     )
     section.done()
-    return found
+    return settings

@@ -148,8 +148,8 @@ def _catalog(section: Section | None) -> IcebergCatalog:
     kind = section.choice(("glue", "rest"), "type") or ("glue" if uri is None else "rest")
     properties = section.mapping("properties")
     try:
-        found = IcebergCatalog(type="rest" if kind == "rest" else "glue", uri=uri, properties=properties)
+        catalog = IcebergCatalog(type="rest" if kind == "rest" else "glue", uri=uri, properties=properties)
     except InvalidInput as error:
         raise section.fault(error.message.rstrip("."), remedy=error.remedy) from None
     section.done()
-    return found
+    return catalog

@@ -36,11 +36,11 @@ def parse_sinks(top: Section, base: Path) -> tuple[SinkSettings, ...]:
         if top.has("sink"):
             raise top.fault("'sink' and 'sinks' exclude each other", key="sinks", remedy="Keep one of them.")
         many = top.required_section("sinks")
-        found = tuple(_parse(many.required_section(name), base, name) for name in many.names())
-        if not found:
+        sinks = tuple(_parse(many.required_section(name), base, name) for name in many.names())
+        if not sinks:
             raise many.fault("'sinks' names no sink")
         many.done()
-        return found
+        return sinks
     return (_parse(top.required_section("sink"), base, "sink"),)
 
 

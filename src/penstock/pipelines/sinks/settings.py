@@ -83,7 +83,7 @@ class SinkSettings:
 def sink_settings(section: Section, name: str) -> dict[str, Any]:
     """Return the arguments of :class:`SinkSettings` from a sink's section."""
     changes = section.section("changes")
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "name": name,
         "sql": section.text("sql"),
         "keys": section.texts("keys"),
@@ -91,15 +91,15 @@ def sink_settings(section: Section, name: str) -> dict[str, Any]:
         "changes": None if changes is None else _changes(changes),
         "evolution": evolution(section),
     }
-    return {**found, "mode": section.choice(_MODES, "mode") or ("append" if found["changes"] is None else "cdc")}
+    return {**settings, "mode": section.choice(_MODES, "mode") or ("append" if settings["changes"] is None else "cdc")}
 
 
 def _changes(section: Section) -> ChangeCapture:
     envelope = section.choice(("column", "debezium"), "envelope") or "column"
-    found = ChangeCapture(
+    capture = ChangeCapture(
         envelope="debezium" if envelope == "debezium" else "column",
         operation=section.text("operation") or "op",
         deletes=section.texts("deletes") or ("d",),
     )
     section.done()
-    return found
+    return capture

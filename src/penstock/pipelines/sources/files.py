@@ -63,7 +63,7 @@ class FileSource:
 def files_source(section: Section, base: Path) -> FileSource:
     """Return the source that a ``files`` section declares. Raises :class:`InvalidInput` with its line."""
     loss = section.boolean("failOnDataLoss", "fail_on_data_loss")
-    found = {
+    settings = {
         "location": location(section, base, "location", "path"),
         "format": section.choice(_FORMATS, "format") or "parquet",
         "value": section.text("value") or "value",
@@ -74,6 +74,6 @@ def files_source(section: Section, base: Path) -> FileSource:
         "fail_on_data_loss": loss is not False,
     }
     try:
-        return FileSource(**found)  # type: ignore[arg-type]
+        return FileSource(**settings)  # type: ignore[arg-type]
     except InvalidInput as error:
         raise section.fault(error.message.rstrip("."), remedy=error.remedy) from None

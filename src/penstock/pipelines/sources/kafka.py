@@ -173,9 +173,9 @@ def _offsets(kafka: Section, *names: str) -> str:
         wanted = plain if isinstance(plain, dict) else str(kafka.text(*names))
         if isinstance(wanted, str) and wanted in {"earliest", "latest"}:
             return str(wanted)
-        given = json.loads(wanted) if isinstance(wanted, str) else wanted
+        document = json.loads(wanted) if isinstance(wanted, str) else wanted
         offsets = {
-            str(topic): {str(int(each)): int(offset) for each, offset in parts.items()} for topic, parts in given.items()
+            str(topic): {str(int(each)): int(offset) for each, offset in parts.items()} for topic, parts in document.items()
         }
         return json.dumps(offsets)
     except (ValueError, TypeError, AttributeError):

@@ -120,32 +120,32 @@ class Fold(ABC, Generic[T]):
 
     def _inside(self, kinds: Sequence[tuple[str, AvroType]]) -> list[T]:
         """Convert the types inside one; each comes with the step of the path that leads to it."""
-        steps, made = self._steps, []
+        steps, results = self._steps, []
         if kinds and len(steps) >= self.max_depth:
             self.too_deep()
         for step, kind in kinds:
             steps.append(step)
-            made.append(self.of(kind))
+            results.append(self.of(kind))
             steps.pop()
-        return made
+        return results
 
     def _named(self, kind: NamedType) -> T:
         if kind.name in self._made:
             return self.again(kind, self._made[kind.name])
         match kind:
             case EnumType():
-                made = self.enum(kind)
+                result = self.enum(kind)
             case FixedType():
-                made = self.fixed(kind)
+                result = self.fixed(kind)
             case RecordType():
                 if kind.name in self._open:
                     return self.recursive(kind)
                 self._open[kind.name] = None
                 fields = self._inside([(item.name, item.type) for item in kind.fields])
                 del self._open[kind.name]
-                made = self.record(kind, fields)
-        self._made[kind.name] = made
-        return made
+                result = self.record(kind, fields)
+        self._made[kind.name] = result
+        return result
 
 
 class FunctionFold(Fold[Callable[P, R]], Generic[P, R]):

@@ -313,9 +313,9 @@ class _Parser:
                 f"{path}/size", f"{_quote(size)} is not a size.", f"Give a whole number of bytes from 0 to {_MAX_FIXED}."
             )
         aliases = self._aliases(node, name.rpartition(".")[0], path)
-        fixed = FixedType(name=name, size=size, doc=self._doc(node, path), aliases=aliases, props=props)
-        self._keep(fixed, path)
-        return fixed
+        fixed_type = FixedType(name=name, size=size, doc=self._doc(node, path), aliases=aliases, props=props)
+        self._keep(fixed_type, path)
+        return fixed_type
 
     def _define(self, node: Mapping[str, Any], namespace: str, path: str) -> str:
         """Return the full name that ``node`` defines, checked; see the specification's 'Names'."""

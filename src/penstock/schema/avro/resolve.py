@@ -56,9 +56,9 @@ def incompatibilities(reader: AvroSchema, writer: AvroSchema, rules: AvroRules) 
     """
     comparison = _Comparison(reader, writer, rules)
     while True:
-        found = comparison.run()
+        findings = comparison.run()
         if not comparison.guessed_wrong:
-            return list(dict.fromkeys(found))[:_MAX_FINDINGS]
+            return list(dict.fromkeys(findings))[:_MAX_FINDINGS]
 
 
 @dataclass(slots=True)
@@ -161,22 +161,22 @@ class _Comparison:
         return list((yield reader, writer, path))
 
     def _every_branch(self, reader: _Resolved, writer: UnionType, path: str) -> _Rule:
-        found: list[Incompatibility] = []
+        findings: list[Incompatibility] = []
         for branch in writer.branches:
             kind = self.writer.resolve(branch)
             if not isinstance(reader, UnionType) and not _comparable(reader, kind):
-                found.append(_type_mismatch(reader, kind, path))
+                findings.append(_type_mismatch(reader, kind, path))
             else:
-                found.extend((yield reader, branch, path))
-        return found
+                findings.extend((yield reader, branch, path))
+        return findings
 
     def _some_branch(self, reader: UnionType, writer: _Resolved, path: str) -> _Rule:
         nearest: _Findings = ()
         for branch in self._candidates(reader, writer):
-            found = yield branch, writer, path
-            if not found:
+            findings = yield branch, writer, path
+            if not findings:
                 return []
-            nearest = nearest or found
+            nearest = nearest or findings
         return list(nearest) or [_missing_branch(reader, writer, path)]
 
     def _candidates(self, union: UnionType, writer: _Resolved) -> list[_Resolved]:
@@ -192,19 +192,19 @@ class _Comparison:
         return [branch for branch in (*near, *aliased) if _comparable(branch, writer)]
 
     def _records(self, reader: RecordType, writer: RecordType, path: str, *, top: bool) -> _Rule:
-        found: list[Incompatibility] = []
+        findings: list[Incompatibility] = []
         if (self.rules.top_level_names or not top) and not same_name(reader, writer):
-            found.append(_name_mismatch(reader, writer, path))
+            findings.append(_name_mismatch(reader, writer, path))
         written = {item.name: item for item in writer.fields}
         for item in reader.fields:
             source = source_field(item, written)
             if source is not None and _reads_itself(item.type, source.type):
                 continue
             if source is not None:
-                found.extend((yield item.type, source.type, f"{path}/{item.name}"))
+                findings.extend((yield item.type, source.type, f"{path}/{item.name}"))
             elif not item.has_default:
-                found.append(_missing_default(reader, writer, item, path))
-        return found
+                findings.append(_missing_default(reader, writer, item, path))
+        return findings
 
 
 def _reads_itself(reader: AvroType, writer: AvroType) -> bool:
@@ -214,9 +214,9 @@ def _reads_itself(reader: AvroType, writer: AvroType) -> bool:
     return isinstance(reader, PrimitiveType) and reader == writer
 
 
-def _leaf(found: list[Incompatibility]) -> _Rule:
+def _leaf(findings: list[Incompatibility]) -> _Rule:
     yield from ()  # makes this a generator, as every rule must be
-    return found
+    return findings
 
 
 def _pair_key(reader: _Resolved, writer: _Resolved) -> tuple[str, str] | None:

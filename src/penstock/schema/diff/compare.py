@@ -138,14 +138,14 @@ def _inside(path: str, around: str) -> bool:
 
 def _spellings(path: str, walked: Changes) -> list[str]:
     """Return ``path`` and the paths under which the same part was compared."""
-    found = [path]
-    for spelled in found:
+    spellings = [path]
+    for spelled in spellings:
         prefix = spelled
         while prefix:
             first = walked.same.get(prefix)
             if first is not None:
                 other = first.rstrip("/") + spelled[len(prefix) :] or "/"
-                if other not in found and len(found) < _MAX_SPELLINGS:
-                    found.append(other)
+                if other not in spellings and len(spellings) < _MAX_SPELLINGS:
+                    spellings.append(other)
             prefix = prefix.rpartition("/")[0]
-    return found
+    return spellings

@@ -23,12 +23,12 @@ _OF_METHOD = ("name", "input_type", "output_type", "client_streaming", "server_s
 
 def protobuf_changes(old: ProtoTree, new: ProtoTree) -> Changes:
     """Return the changes from ``old`` to ``new``: the definition's own parts, then those of the files that both import."""
-    found = list(_file(old.file, new.file, old, new))
+    changes = list(_file(old.file, new.file, old, new))
     imported = {file.name: file for file in new.files[:-1] if file.name not in shipped_files()}
     for file in old.files[:-1]:
         if file.name in imported:
-            found.extend(_file(file, imported[file.name], old, new))
-    return Changes(found=found, same={})
+            changes.extend(_file(file, imported[file.name], old, new))
+    return Changes(found=changes, same={})
 
 
 def _file(old: Any, new: Any, before: ProtoTree, after: ProtoTree) -> Iterator[Change]:

@@ -240,12 +240,12 @@ class _Draft:
 
     def _type(self, shape: Shape, path: str, parent: str, key: str) -> AvroType:
         """Return the type of a new field, or of a new array's items."""
-        found = kinds(shape)
+        shape_kinds = kinds(shape)
         scalar = simple(shape, self.rules) if shape.members is None and shape.items is None else None
         if scalar is not None:
             return scalar
-        if len(found) > 1 or shape.scalars or shape.decimal is not None:
-            raise TypeConflict(contradiction(shape, found), path=path, remedy=_BY_HAND)
+        if len(shape_kinds) > 1 or shape.scalars or shape.decimal is not None:
+            raise TypeConflict(contradiction(shape, shape_kinds), path=path, remedy=_BY_HAND)
         if shape.items is not None:
             items = self._type(shape.items, f"{path}/items", parent, key)
             return ArrayType(items=UnionType(branches=(_NULL, items)))
@@ -267,18 +267,18 @@ class _Draft:
         return kind
 
     def _branches(self, kind: AvroType) -> list[AvroType]:
-        found = kind.branches if isinstance(kind, UnionType) else (kind,)
-        return [self.names[branch.name] if isinstance(branch, Reference) else branch for branch in found]
+        branches = kind.branches if isinstance(kind, UnionType) else (kind,)
+        return [self.names[branch.name] if isinstance(branch, Reference) else branch for branch in branches]
 
-    def _refuse(self, path: str, found: str, kind: AvroType) -> None:
+    def _refuse(self, path: str, contents: str, kind: AvroType) -> None:
         if self.lenient:
             return
         known = self.names[kind.name] if isinstance(kind, Reference) else kind
         raise TypeConflict(
-            f"the data has {found}, and the registered schema has {describe_type(known)}.",
+            f"the data has {contents}, and the registered schema has {describe_type(known)}.",
             path=path,
             remedy="A registered type cannot change, or its readers fail. Correct the data, or use a new field"
-            + ("; whole_numbers='double' leaves room for fractions in new fields." if found == "double" else "."),
+            + ("; whole_numbers='double' leaves room for fractions in new fields." if contents == "double" else "."),
         )
 
     def unite(self, other: "_Draft") -> None:

@@ -84,13 +84,13 @@ def holds(kind: AvroType, digits: tuple[int, int]) -> bool:
     return digits[0] <= precision - scale and digits[1] <= scale
 
 
-def contradiction(shape: Shape, found: list[str]) -> str:
-    """Return why no single type holds ``shape``, whose types are ``found``."""
-    if shape.decimal is not None and not shape.scalars and len(found) == 1:
-        return f"the data needs {found[0]}, and a decimal has at most {_PRECISION} digits."
-    if "wide" in shape.scalars and len(found) <= 2 and set(found) <= {"long", "double"}:
+def contradiction(shape: Shape, shape_kinds: list[str]) -> str:
+    """Return why no single type holds ``shape``, whose types are ``shape_kinds``."""
+    if shape.decimal is not None and not shape.scalars and len(shape_kinds) == 1:
+        return f"the data needs {shape_kinds[0]}, and a decimal has at most {_PRECISION} digits."
+    if "wide" in shape.scalars and len(shape_kinds) <= 2 and set(shape_kinds) <= {"long", "double"}:
         return "the data has fractions (double) and whole numbers (long) that a double does not hold exactly."
-    return f"the data has {' and '.join(found)}, and no single type holds them unchanged."
+    return f"the data has {' and '.join(shape_kinds)}, and no single type holds them unchanged."
 
 
 def describe_type(kind: AvroType) -> str:

@@ -79,15 +79,15 @@ def merge(first: Shape, second: Shape) -> Shape:
 
 def kinds(shape: Shape) -> list[str]:
     """Return the Avro type names of a shape, except null, each once and sorted."""
-    found = {_WORDS.get(scalar, scalar) for scalar in shape.scalars}
+    names = {_WORDS.get(scalar, scalar) for scalar in shape.scalars}
     if shape.decimal is not None:
         integer_digits, scale = shape.decimal
-        found.add(f"decimal({integer_digits + scale},{scale})")
+        names.add(f"decimal({integer_digits + scale},{scale})")
     if shape.members is not None:
-        found.add("record")
+        names.add("record")
     if shape.items is not None:
-        found.add("array")
-    return sorted(found)
+        names.add("array")
+    return sorted(names)
 
 
 _WORDS = {"int": "long", "wide": "long", "uuid-text": "string"}

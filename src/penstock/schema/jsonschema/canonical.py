@@ -47,11 +47,11 @@ def _member(keyword: str, value: Any, inner: Inner[dict[str, Any]]) -> Any:
     if own is not None:
         return own
     if isinstance(value, dict):
-        made = {name: schema for name in value if (schema := inner.get((keyword, name))) is not None}
-        members = {**value, **made}
+        inside = {name: schema for name in value if (schema := inner.get((keyword, name))) is not None}
+        members = {**value, **inside}
         if keyword in {"dependencies", "dependentRequired"}:
             return {name: _sorted(item) if isinstance(item, list) else item for name, item in members.items()}
-        return members if made else normal(members)
+        return members if inside else normal(members)
     if isinstance(value, list):
         schemas = [inner.get((keyword, str(index))) for index in range(len(value))]
         if any(schema is not None for schema in schemas):

@@ -104,9 +104,9 @@ class Document:
             pending = list(self.locations.values())[done:]
             done += len(pending)
             for location in pending:
-                found = tuple(self._resolve(location, keyword) for keyword in _references(location))
-                if found:
-                    self.targets[id(location.schema)] = found
+                references = tuple(self._resolve(location, keyword) for keyword in _references(location))
+                if references:
+                    self.targets[id(location.schema)] = references
 
     def _resolve(self, location: SchemaLocation, keyword: str) -> Any:
         reference = location.schema[keyword]

@@ -19,12 +19,12 @@ def fold_schemas(document: Document, make: Callable[[SchemaLocation, Inner[T]], 
     Inner schemas come first, since the document lists them after the schema that contains them. An inner schema that was
     listed earlier, because a reference leads to it and no keyword does, is None for the schema that contains it.
     """
-    made: dict[int, T] = {}
+    results: dict[int, T] = {}
     for location in reversed(list(document.locations.values())):
         inner = {
-            steps: made.get(id(schema))
+            steps: results.get(id(schema))
             for steps, schema in subschemas(location.schema, location.draft)
             if isinstance(schema, dict)
         }
-        made[id(location.schema)] = make(location, inner)
-    return made
+        results[id(location.schema)] = make(location, inner)
+    return results

@@ -187,9 +187,9 @@ class Node:
         """The schemas that apply to the same value, with the step that leads to each."""
         targets = () if self.document is None else self.document.targets.get(id(self.schema), ())
         listed = ((f"/allOf/{index}", node) for index, node in enumerate(self.several("allOf")))
-        held = (*(("", self._wrap(target)) for target in targets), *listed)
-        rest = self._rest_of(held)
-        return held if rest is None else (*held, ("", rest))
+        inside = (*(("", self._wrap(target)) for target in targets), *listed)
+        rest = self._rest_of(inside)
+        return inside if rest is None else (*inside, ("", rest))
 
     @cached_property
     def applicators(self) -> bool:
@@ -201,14 +201,14 @@ class Node:
         """Return the value of ``keyword``, None where the schema's draft does not have it."""
         return self.raw.get(keyword) if self.location is not None and self.location.draft.year >= since(keyword) else None
 
-    def _rest_of(self, held: "tuple[tuple[str, Node], ...]") -> "Node | None":
+    def _rest_of(self, inside: "tuple[tuple[str, Node], ...]") -> "Node | None":
         """Return ``unevaluatedProperties`` beside unconditional schemas as a separate schema; what they list counts."""
         rest = self.child("unevaluatedProperties")
         if rest is None or not self.applicators:
             return None
         listed: dict[str, Node] = {}
         patterns: dict[str, Node] = {}
-        pending, seen = [self, *(node for _, node in held)], set()
+        pending, seen = [self, *(node for _, node in inside)], set()
         while pending:
             node = pending.pop()
             if id(node) in seen:
@@ -245,11 +245,11 @@ class Node:
 
     @staticmethod
     def _index(branches: "tuple[Node, ...]") -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for index, branch in enumerate(branches):
             for key in [""] if branch.values is None else branch.value_keys:
-                found.setdefault(key, []).append(index)
-        return found
+                positions.setdefault(key, []).append(index)
+        return positions
 
     def _cached(self, key: str, make: Callable[[], _T]) -> _T:
         if key not in self._children:

@@ -86,8 +86,8 @@ class _Flooded(Exception):
 
     def __init__(self, complaints: str) -> None:
         super().__init__("it finds more mistakes than it can list")
-        found = _COMPLAINT.findall(complaints)[:MAX_ERRORS]
-        self.errors = [CompileError(file, int(line), int(column), text[:500]) for file, line, column, text in found]
+        listed = _COMPLAINT.findall(complaints)[:MAX_ERRORS]
+        self.errors = [CompileError(file, int(line), int(column), text[:500]) for file, line, column, text in listed]
 
 
 class CompilerPool:
@@ -282,10 +282,10 @@ def _library_folder() -> str:
 def shipped_files() -> frozenset[str]:
     """Return the import paths that need no reference: Google's well-known and common types, and Confluent's own files."""
     roots = [_OWN_FILES, _well_known_folder()]
-    found = {path.relative_to(root).as_posix() for root in roots for path in root.rglob("*.proto")}
+    files = {path.relative_to(root).as_posix() for root in roots for path in root.rglob("*.proto")}
     for folder in _common_folders():
-        found.update(f"google/{folder.name}/{path.relative_to(folder).as_posix()}" for path in folder.rglob("*.proto"))
-    return frozenset(found)
+        files.update(f"google/{folder.name}/{path.relative_to(folder).as_posix()}" for path in folder.rglob("*.proto"))
+    return frozenset(files)
 
 
 def _well_known_folder() -> Path:

@@ -42,10 +42,10 @@ def restore_map_entries(file: Any, marker: str) -> None:
 
 
 def _by_type(message: Any) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    by_type: dict[str, list[Any]] = {}
     for item in message.field if message is not None else ():
-        found.setdefault(item.type_name, []).append(item)
-    return found
+        by_type.setdefault(item.type_name, []).append(item)
+    return by_type
 
 
 def _wrong(message: Any, users: list[Any], marker: str) -> str | None:

@@ -74,15 +74,15 @@ class _Merger:
 
     def _used(self) -> set[str]:
         """Return the imported types at the top of their files that the definition uses, with those that they use."""
-        found: set[str] = set()
+        used: set[str] = set()
         pending = list(_parts(self._tree.file))
         while pending:
             for reference in _references(pending.pop()):
                 name = self._outermost(reference)
-                if name is not None and name not in found:
-                    found.add(name)
+                if name is not None and name not in used:
+                    used.add(name)
                     pending.extend(self._inside.get(name, ()))
-        return found
+        return used
 
     def _outermost(self, reference: str) -> str | None:
         """Return the imported type that ``reference`` names, or in which it names one."""
@@ -112,11 +112,11 @@ class _Merger:
         """Return the message that stands for a package: its steps are messages inside each other."""
         inside = self._file.message_type
         for name in (self._wrapper, *path):
-            found = next((item for item in inside if item.name == name), None)
-            if found is None:
-                found = inside.add(name=name)
-            inside = found.nested_type
-        return found
+            message = next((item for item in inside if item.name == name), None)
+            if message is None:
+                message = inside.add(name=name)
+            inside = message.nested_type
+        return message
 
     def _rename(self, file: Any) -> None:
         for part in _parts(file):

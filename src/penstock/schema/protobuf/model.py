@@ -174,19 +174,21 @@ _SHARED: dict[str, _SharedFile] = {}
 
 def shared(file: Any) -> Any:
     """Return the one copy of a file that is the same in every tree."""
-    found = _SHARED.get(file.name)
-    if found is None:
+    shared_file = _SHARED.get(file.name)
+    if shared_file is None:
         copy = type(file)()
         copy.CopyFrom(file)
         messages = {item.full_name: item for item in messages_of(copy)}
         # Of two threads one wins, and both take what it put there.
-        found = _SHARED.setdefault(file.name, _SharedFile(copy, messages, {item.full_name: item for item in _enums(copy)}))
-    return found.file
+        shared_file = _SHARED.setdefault(
+            file.name, _SharedFile(copy, messages, {item.full_name: item for item in _enums(copy)})
+        )
+    return shared_file.file
 
 
 def _is_shared(file: Any) -> bool:
-    found = _SHARED.get(file.name)
-    return found is not None and found.file is file
+    shared_file = _SHARED.get(file.name)
+    return shared_file is not None and shared_file.file is file
 
 
 def messages_of(file: Any) -> Iterator[MessageType]:

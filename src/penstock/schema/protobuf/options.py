@@ -36,9 +36,9 @@ class OptionWriter:
     def _pairs(self, options: Any) -> Iterator[tuple[str, str]]:
         if self._pool is not None:
             options = _class(self._pool, options.DESCRIPTOR.full_name).FromString(options.SerializeToString())
-        found = options.ListFields()
-        standard = [(item, value) for item, value in found if not item.is_extension]
-        custom = sorted(((item, value) for item, value in found if item.is_extension), key=lambda pair: pair[0].full_name)
+        fields = options.ListFields()
+        standard = [(item, value) for item, value in fields if not item.is_extension]
+        custom = sorted(((item, value) for item, value in fields if item.is_extension), key=lambda pair: pair[0].full_name)
         for item, value in (*standard, *custom):
             name = f"(.{item.full_name})" if item.is_extension else item.name
             if item.full_name == "google.protobuf.MessageOptions.map_entry":

@@ -106,9 +106,13 @@ def _descriptor(text: str) -> Any | None:
         data = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
-    found = parse_file_descriptor(data)
+    descriptor = parse_file_descriptor(data)
     # Some words are base64 of a message without any content.
-    return found if found is not None and (found.message_type or found.enum_type or found.dependency) else None
+    return (
+        descriptor
+        if descriptor is not None and (descriptor.message_type or descriptor.enum_type or descriptor.dependency)
+        else None
+    )
 
 
 def _rendered(descriptor: Any, files: Mapping[str, str]) -> str:
@@ -185,14 +189,14 @@ def _comments(file: Any) -> Iterator[tuple[str, str]]:
         text = " ".join((location.leading_comments or location.trailing_comments).replace("*", " ").split())
         if not text or path[:1] != [4] or len(path) % 2:
             continue
-        found = file.message_type[path[1]]
-        name = f"{file.package}.{found.name}" if file.package else found.name
+        element = file.message_type[path[1]]
+        name = f"{file.package}.{element.name}" if file.package else element.name
         for kind, position in zip(path[2::2], path[3::2], strict=True):
             # 3 nested_type and 2 field of a message; 4 is its enum_type, and a field has neither
-            if kind not in {2, 3} or found is None:
+            if kind not in {2, 3} or element is None:
                 break
-            part = found.field[position] if kind == 2 else found.nested_type[position]
+            part = element.field[position] if kind == 2 else element.nested_type[position]
             name = f"{name}.{part.name}"
-            found = None if kind == 2 else part
+            element = None if kind == 2 else part
         else:
             yield name, text

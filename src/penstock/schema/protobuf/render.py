@@ -188,12 +188,12 @@ class _Writer:
         return "" if implicit else "optional "
 
     def _field_options(self, item: Any, *, extension: bool) -> list[str]:
-        found = self._options.assignments(item.options)
+        assignments = self._options.assignments(item.options)
         if item.HasField("json_name") and not extension and item.json_name != default_json_name(item.name):
-            found.insert(0, f"json_name = {quoted(item.json_name)}")
+            assignments.insert(0, f"json_name = {quoted(item.json_name)}")
         if item.HasField("default_value"):
-            found.insert(0, f"default = {_default(item)}")
-        return found
+            assignments.insert(0, f"default = {_default(item)}")
+        return assignments
 
     def _reserved(self, item: Any, indent: str, last: Callable[[Any], tuple[int, bool]]) -> Iterator[str]:
         spans = [_span(start, end, open_end) for start, end, open_end in _merged(item.reserved_range, last)]
@@ -226,8 +226,8 @@ class _Writer:
         yield from self._options.statements(service.options, _STEP)
         for method in sorted(service.method, key=lambda item: item.name):
             taken = ("stream " if method.client_streaming else "") + method.input_type
-            given = ("stream " if method.server_streaming else "") + method.output_type
-            head = f"{_STEP}rpc {method.name} ({taken}) returns ({given})"
+            returned = ("stream " if method.server_streaming else "") + method.output_type
+            head = f"{_STEP}rpc {method.name} ({taken}) returns ({returned})"
             options = self._options.statements(method.options, _STEP * 2)
             yield from [f"{head} {{", *options, f"{_STEP}}}"] if options else [f"{head};"]
         yield "}"

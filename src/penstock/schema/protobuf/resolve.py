@@ -46,12 +46,12 @@ _GROUPS = {
 
 def incompatibilities(reader: ProtoTree, writer: ProtoTree, rules: ProtobufRules) -> list[Incompatibility]:
     """Return why ``reader`` cannot read data of ``writer``, at most :data:`MAX_FOUND`; empty if it can."""
-    found: list[Incompatibility] = []
+    findings: list[Incompatibility] = []
     for item in _Comparison(reader, writer, rules).run():
-        found.append(item)
-        if len(found) == MAX_FOUND:
+        findings.append(item)
+        if len(findings) == MAX_FOUND:
             break
-    return found
+    return findings
 
 
 class _Comparison:

@@ -50,10 +50,10 @@ def _method(new: Any | None, old: Any, path: str, reader: ProtoTree, writer: Pro
 
 def signature(method: Any, tree: ProtoTree) -> str:
     """Return a method as its service declares it, messages without their package."""
-    taken, given = (tree.messages[name[1:]].local_name for name in (method.input_type, method.output_type))
+    accepted, returned = (tree.messages[name[1:]].local_name for name in (method.input_type, method.output_type))
     return (
-        f"rpc {method.name} ({'stream ' if method.client_streaming else ''}{taken}) "
-        f"returns ({'stream ' if method.server_streaming else ''}{given})"
+        f"rpc {method.name} ({'stream ' if method.client_streaming else ''}{accepted}) "
+        f"returns ({'stream ' if method.server_streaming else ''}{returned})"
     )
 
 

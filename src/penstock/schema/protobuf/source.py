@@ -54,11 +54,11 @@ def check_text(text: str, what: str) -> None:
             dots = 0
         if depth > MAX_DEPTH or dots > _MAX_PARTS:
             line = text.count("\n", 0, match.start()) + 1
-            found = (
+            problem = (
                 f"brackets nest more than {MAX_DEPTH} levels" if depth > MAX_DEPTH else f"a name has over {_MAX_PARTS} parts"
             )
             raise InvalidSchema(
-                f"{what}, line {line}: {found}.", remedy="Flatten it: give inner messages names of their own."
+                f"{what}, line {line}: {problem}.", remedy="Flatten it: give inner messages names of their own."
             )
 
 
@@ -98,9 +98,9 @@ def escape_backslashes(text: str) -> str:
         return text
 
     def escaped(match: re.Match[str]) -> str:
-        found = match.group()
-        if found[0] == "/" or found[0] in found[1:-1] or _ESCAPED.fullmatch(found):
-            return found
-        return found.replace("\\", "\\\\")
+        escape = match.group()
+        if escape[0] == "/" or escape[0] in escape[1:-1] or _ESCAPED.fullmatch(escape):
+            return escape
+        return escape.replace("\\", "\\\\")
 
     return _HIDDEN.sub(escaped, text)

@@ -146,8 +146,8 @@ def encoder(schema: AvroSchema, *, prefix: bytes = b"", ignore_unknown: bool = F
         try:
             write(out, parsed, value, strict_allow_default=strict)
         except _UNWRITABLE as error:
-            found = schema.misfit(value, ignore_unknown=ignore_unknown)
-            raise found or unexplained(schema.root_name, error) from error
+            problem = schema.misfit(value, ignore_unknown=ignore_unknown)
+            raise problem or unexplained(schema.root_name, error) from error
         return out.getvalue()
 
     return encode

@@ -228,10 +228,10 @@ class DerivedSchemas:
     def _register(self, extended: SchemaVersion | None, definition: str, wanted: _Wanted) -> SchemaVersion:
         base, first = (extended.definition, extended.number) if extended is not None else (None, 0)
         place, seen = (wanted.registry, wanted.schema), first
-        made: SchemaVersion | None = None
+        registered: SchemaVersion | None = None
         for turn in range(_ROUNDS):
             try:
-                made = self._registered(definition, *place)
+                registered = self._registered(definition, *place)
             except UnreadableSchema:
                 latest = self._registrar.latest(*place)
                 if latest.number <= seen:
@@ -243,25 +243,27 @@ class DerivedSchemas:
                 base, definition = latest.definition, extended_again
                 first = seen = latest.number
                 continue
-            if made.number == seen + 1 or (made.number <= seen and turn == 0):
-                return made
+            if registered.number == seen + 1 or (registered.number <= seen and turn == 0):
+                return registered
             known = self._registrar.versions(*place)
             latest, between = known[-1], [version.definition for version in known if version.number > first]
-            united = unite_avro(base, between) if base is not None else unite_avro(between[0], between[1:]) or between[0]
-            missing = unite_avro(latest.definition, [united]) if united is not None else None
-            if united is None or missing is None:
+            union = unite_avro(base, between) if base is not None else unite_avro(between[0], between[1:]) or between[0]
+            missing = unite_avro(latest.definition, [union]) if union is not None else None
+            if union is None or missing is None:
                 return latest
             # A definition that is registered already cannot become the latest again.
-            definition = united if made.number > seen else rotated_avro(missing, turn)
+            definition = union if registered.number > seen else rotated_avro(missing, turn)
             seen = latest.number
-        if made is None:
+        if registered is None:
             raise UnderivableSchema(
                 f"Schema {'/'.join(place)} got another producer's version before each of {_ROUNDS} tries to extend it.",
                 path="/",
                 remedy="Write the value again.",
             )
-        _LOG.warning("Other producers kept registering versions of %s/%s; writing with version %d.", *place, made.number)
-        return made
+        _LOG.warning(
+            "Other producers kept registering versions of %s/%s; writing with version %d.", *place, registered.number
+        )
+        return registered
 
     def _registered(self, definition: str, registry: str, schema: str) -> SchemaVersion:
         wanted = Registration(

@@ -155,8 +155,8 @@ class MisfitFold(FunctionFold[[Any, str], IncompatibleValue | None]):
         return find
 
 
-def _first(found: Iterator[IncompatibleValue | None]) -> IncompatibleValue | None:
-    return next((each for each in found if each is not None), None)
+def _first(misfits: Iterator[IncompatibleValue | None]) -> IncompatibleValue | None:
+    return next((each for each in misfits if each is not None), None)
 
 
 def _leaf(kind: PrimitiveType | EnumType | FixedType) -> FindMisfit:

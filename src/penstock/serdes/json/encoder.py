@@ -133,7 +133,7 @@ def _misfit(validator: Any, value: Any) -> IncompatibleValue:
 def _respell(match: "re.Match[bytes]") -> bytes:
     token = match[0]
     if token[:1] == b'"':
-        return _CONTROL.sub(lambda found: b"\\u00" + found[1].upper() if found[1] else found[0], token)
+        return _CONTROL.sub(lambda control: b"\\u00" + control[1].upper() if control[1] else control[0], token)
     return _java_double(float(token)).encode()
 
 

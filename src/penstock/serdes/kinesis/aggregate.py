@@ -63,18 +63,18 @@ def read_aggregate(data: bytes) -> list[UserRecord]:
         )
     kind, decode_error = _message()
     try:
-        found = kind.FromString(body)
-        if not found.IsInitialized():
+        aggregate = kind.FromString(body)
+        if not aggregate.IsInitialized():
             # Checked before any record is made: two bytes of input are enough for an empty one.
             raise DamagedAggregate(f"Record of {len(data)} bytes is an aggregated record that lacks required fields.")
-        keys, hashes = found.partition_key_table, found.explicit_hash_key_table
+        keys, hashes = aggregate.partition_key_table, aggregate.explicit_hash_key_table
         records = [
             UserRecord(
                 keys[record.partition_key_index],
                 record.data,
                 hashes[record.explicit_hash_key_index] if record.HasField("explicit_hash_key_index") else None,
             )
-            for record in found.records
+            for record in aggregate.records
         ]
     except (decode_error, IndexError, ValueError) as error:
         raise DamagedAggregate(f"Record of {len(data)} bytes is not an aggregated record: {error}") from None
@@ -96,16 +96,16 @@ def write_aggregate(records: Sequence[UserRecord]) -> bytes:
     kind, _ = _message()
     keys: dict[str, int] = {}
     hashes: dict[str, int] = {}
-    made = kind()
+    aggregate = kind()
     for record in records:
-        part = made.records.add()
+        part = aggregate.records.add()
         part.partition_key_index = keys.setdefault(record.partition_key, len(keys))
         if record.explicit_hash_key is not None:
             part.explicit_hash_key_index = hashes.setdefault(record.explicit_hash_key, len(hashes))
         part.data = record.data
-    made.partition_key_table.extend(keys)
-    made.explicit_hash_key_table.extend(hashes)
-    body = made.SerializeToString()
+    aggregate.partition_key_table.extend(keys)
+    aggregate.explicit_hash_key_table.extend(hashes)
+    body = aggregate.SerializeToString()
     return MAGIC + bytes(body) + hashlib.md5(body, usedforsecurity=False).digest()
 
 
@@ -241,5 +241,5 @@ def _message() -> tuple[Any, Any]:
             "Aggregated records need the package protobuf.", remedy="pip install 'penstock[kinesis]'"
         ) from None
     compiled = files(__package__).joinpath("aggregated_record.binpb").read_bytes()
-    made = GetMessages(FileDescriptorSet.FromString(compiled).file)
-    return made["penstock.kinesis.AggregatedRecord"], DecodeError
+    classes = GetMessages(FileDescriptorSet.FromString(compiled).file)
+    return classes["penstock.kinesis.AggregatedRecord"], DecodeError

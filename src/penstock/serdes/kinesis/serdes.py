@@ -224,9 +224,9 @@ def _put(client: "KinesisClient", stream: str, batch: Sequence[Mapping[str, Any]
             return list(batch), f"{refusal['Code']}: {refusal.get('Message', '')}"
     if not answer["FailedRecordCount"]:
         return [], ""
-    failed = [(entry, found) for entry, found in zip(batch, answer["Records"], strict=True) if found.get("ErrorCode")]
+    failed = [(entry, result) for entry, result in zip(batch, answer["Records"], strict=True) if result.get("ErrorCode")]
     # An error that a retry cannot cure decides.
-    worst = next((found for _, found in failed if found["ErrorCode"] not in _RETRIED), failed[-1][1])
+    worst = next((result for _, result in failed if result["ErrorCode"] not in _RETRIED), failed[-1][1])
     return [entry for entry, _ in failed], f"{worst['ErrorCode']}: {worst.get('ErrorMessage', '')}"
 
 

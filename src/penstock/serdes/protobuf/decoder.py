@@ -154,9 +154,9 @@ def steps_of(name: str, error: BaseException) -> tuple[str, str]:
     """Return the path and the reason of an error of json_format: ``Failed to parse legs field: ...``."""
     rest = " ".join(str(error).split()).rstrip(".")[:300]
     steps = [name]
-    while (found := _STEP.match(rest)) is not None:
-        steps.append(found[1])
-        rest = rest[found.end() :]
+    while (step := _STEP.match(rest)) is not None:
+        steps.append(step[1])
+        rest = rest[step.end() :]
     return ".".join(steps), rest
 
 

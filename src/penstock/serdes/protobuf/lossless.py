@@ -35,39 +35,39 @@ def loss(value: Any, descriptor: Any, path: str) -> IncompatibleValue | None:
         if not _is_container(field, item):
             continue
         kind = element(field)
-        found = next((lost for part in elements(field, item) if (lost := _part(part, kind, where)) is not None), None)
-        if found is not None:
-            return found
+        first = next((lost for part in elements(field, item) if (lost := _part(part, kind, where)) is not None), None)
+        if first is not None:
+            return first
     return None
 
 
 def with_texts(value: Any, descriptor: Any) -> Any:
     """Return ``value`` with bytes as base64 text, as in Protobuf's JSON, whose reader would take bytes for base64 too."""
-    given = _given(value, descriptor)
-    made = dict(value) if given else value
-    for name, field, item in given:
+    texts = _given(value, descriptor)
+    message = dict(value) if texts else value
+    for name, field, item in texts:
         kind = element(field)
         if not _is_container(field, item):
             continue
         if is_map(field):
-            made[name] = {key: _with_text(part, kind) for key, part in item.items()}
+            message[name] = {key: _with_text(part, kind) for key, part in item.items()}
         elif field.is_repeated:
-            made[name] = [_with_text(part, kind) for part in item]
+            message[name] = [_with_text(part, kind) for part in item]
         else:
-            made[name] = _with_text(item, kind)
-    return made
+            message[name] = _with_text(item, kind)
+    return message
 
 
 def _given(value: Any, descriptor: Any) -> list[tuple[str, Any, Any]]:
     """Return the keys of a mapping that are fields, with field and value; nothing for well-known types."""
     if descriptor.full_name.startswith("google.protobuf.") or not isinstance(value, Mapping):
         return []
-    found = []
+    texts = []
     for name, item in value.items():
         field = descriptor.fields_by_name.get(name) or descriptor.fields_by_camelcase_name.get(name)
         if field is not None and item is not None:
-            found.append((name, field, item))
-    return found
+            texts.append((name, field, item))
+    return texts
 
 
 def _is_container(field: Any, item: Any) -> bool:

@@ -13,18 +13,18 @@ _ADDITIONAL = "additionalItems"
 
 def array_findings(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
     """Return the requirements of ``part`` on arrays that the writer's arrays may break."""
-    found = list(limit(path, "minItems", part.min_items or None, facts.min_items or None, least=True))
+    findings = list(limit(path, "minItems", part.min_items or None, facts.min_items or None, least=True))
     most = _most(facts)
-    found.extend(limit(path, "maxItems", part.max_items, most, least=False))
+    findings.extend(limit(path, "maxItems", part.max_items, most, least=False))
     if part.unique and not facts.unique and (most is None or most > 1):
         message = "the reader requires unique items and the writer does not. Remove uniqueItems."
-        found.append(finding(f"{path}/uniqueItems", "UNIQUE_ITEMS_ADDED", "uniqueItems", "no uniqueItems", message))
+        findings.append(finding(f"{path}/uniqueItems", "UNIQUE_ITEMS_ADDED", "uniqueItems", "no uniqueItems", message))
     if part.prefix or part.rest is not TRUE:
-        found.extend((yield from _items(comparison, part, facts, path, most)))
+        findings.extend((yield from _items(comparison, part, facts, path, most)))
     if comparison.rules.keywords_alone and part.rest_keyword != _ADDITIONAL and part.has_additional_items:
-        found.extend((yield from _additional_alone(part, facts, f"{path}/{_ADDITIONAL}")))
-    found.extend((yield from _contains(part, facts, path)))
-    return found
+        findings.extend((yield from _additional_alone(part, facts, f"{path}/{_ADDITIONAL}")))
+    findings.extend((yield from _contains(part, facts, path)))
+    return findings
 
 
 def _additional_alone(part: Node, facts: Facts, where: str) -> Rule:
@@ -43,7 +43,7 @@ def _most(facts: Facts) -> int | None:
 
 
 def _items(comparison: Comparison, part: Node, facts: Facts, path: str, most: int | None) -> Rule:
-    found: list[Incompatibility] = []
+    findings: list[Incompatibility] = []
     listed = max([len(part.prefix), *(len(node.prefix) for node in facts.nodes)])
     comparison.spend(listed * (1 + len(facts.nodes)))
     for index in range(listed if most is None else min(listed, most)):
@@ -55,14 +55,14 @@ def _items(comparison: Comparison, part: Node, facts: Facts, path: str, most: in
         inner = yield Ask("covers", node, written, where, inside=True)
         theirs = any(index < len(other.prefix) for other in facts.nodes)
         if inner and index < len(part.prefix) and not theirs and part.prefix_keyword in part.raw:
-            found.append(_added(where, node, written))
+            findings.append(_added(where, node, written))
         elif inner and index >= len(part.prefix) and part.prefix:
-            found.append(_removed(where, node, written))
+            findings.append(_removed(where, node, written))
         else:
-            found.extend(inner)
+            findings.extend(inner)
     if part.rest is not TRUE and (most is None or most > listed):
-        found.extend((yield from _rest(part, facts, path)))
-    return found
+        findings.extend((yield from _rest(part, facts, path)))
+    return findings
 
 
 def _added(where: str, node: Node, written: tuple[Node, ...]) -> Incompatibility:
@@ -123,7 +123,7 @@ def _contains(part: Node, facts: Facts, path: str) -> Rule:
         return []
     where = f"{path}/contains"
     least, most = _counts(part)
-    found: list[Incompatibility] = []
+    findings: list[Incompatibility] = []
     if least > 0:
         nearest: list[Incompatibility] | None = None
         for other in facts.nodes:
@@ -138,10 +138,10 @@ def _contains(part: Node, facts: Facts, path: str) -> Rule:
             nearest = nearest or list(inner)
         else:
             message = "the reader requires an item that the writer's arrays may lack. Remove contains."
-            found.extend(nearest or [finding(where, "SCHEMA_ADDED", describe_types(node), "no contains", message)])
+            findings.extend(nearest or [finding(where, "SCHEMA_ADDED", describe_types(node), "no contains", message)])
     if most is not None:
-        found.extend((yield from _most_contained(node, most, facts, path)))
-    return found
+        findings.extend((yield from _most_contained(node, most, facts, path)))
+    return findings
 
 
 def _most_contained(node: Node, most: int, facts: Facts, path: str) -> Rule:

@@ -18,18 +18,18 @@ _MAX_NEEDED_ITEMS = 20
 
 def combined_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
     """Return the requirements of the combined schemas in ``part`` that the writer's values may break."""
-    found: list[Incompatibility] = []
+    findings: list[Incompatibility] = []
     for keyword in ("anyOf", "oneOf"):
         if part.several(keyword):
-            found.extend((yield from _choice(comparison, part, keyword, facts, ask)))
+            findings.extend((yield from _choice(comparison, part, keyword, facts, ask)))
     negated = part.child("not")
     if negated is not None and (yield Ask("empty", TRUE, (*ask.nodes, negated))):
         text = f"not {describe_types(negated)}"
         message = "the reader refuses values that the writer may write. Keep not as it was, or let it refuse less."
-        found.append(finding(f"{ask.path}/not", "NOT_TYPE_EXTENDED", text, facts.describe(), message))
+        findings.append(finding(f"{ask.path}/not", "NOT_TYPE_EXTENDED", text, facts.describe(), message))
     if part.child("if") is not None:
-        found.extend((yield from _condition(comparison, part, facts, ask)))
-    return found
+        findings.extend((yield from _condition(comparison, part, facts, ask)))
+    return findings
 
 
 def alternatives(comparison: Comparison, part: Node, facts: Facts) -> Iterator[tuple[Node, ...]] | None:
@@ -67,8 +67,8 @@ def _open_condition(comparison: Comparison, node: Node, facts: Facts) -> list[tu
     if condition is None:
         return None
     refused = comparison.negation(condition)
-    held = {id(part) for part in facts.nodes}
-    if id(condition) in held or id(refused) in held or condition is TRUE:
+    node_ids = {id(part) for part in facts.nodes}
+    if id(condition) in node_ids or id(refused) in node_ids or condition is TRUE:
         return None
     return [(condition, then), (refused, otherwise)]
 
@@ -184,27 +184,27 @@ def _condition(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Ru
     """Compare both cases of if, each with the writer's schema for the same condition."""
     condition = part.child("if") or TRUE
     same = [node for node in facts.conditional if comparison.identity.same(node.child("if") or TRUE, condition)]
-    found: list[Incompatibility] = []
+    findings: list[Incompatibility] = []
     for keyword, case in (("then", condition), ("else", comparison.negation(condition))):
         node = part.child(keyword)
         if node is not None:
             theirs = [other for item in same if (other := item.child(keyword)) is not None]
-            found.extend((yield Ask("covers", node, (*ask.nodes, case, *theirs), f"{ask.path}/{keyword}")))
-    return found
+            findings.extend((yield Ask("covers", node, (*ask.nodes, case, *theirs), f"{ask.path}/{keyword}")))
+    return findings
 
 
 def unevaluated_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility]:
     """Report ``unevaluated...`` beside combined schemas, which is compared only as a whole and differs."""
-    found = []
+    findings = []
     for keyword, kind in (("unevaluatedProperties", "object"), ("unevaluatedItems", "array")):
         node = part.child(keyword)
         known = keyword == "unevaluatedProperties" and part.unevaluated_is_plain
         if node is not None and node is not TRUE and kind in facts.types and part.applicators and not known:
             message = f"a schema with {keyword} beside combined schemas is compared as a whole, and it changed. Keep it."
-            found.append(
+            findings.append(
                 finding(f"{path}/{keyword}", "COMBINED_TYPE_SUBSCHEMAS_CHANGED", keyword, "another schema", message)
             )
-    return found
+    return findings
 
 
 def is_empty(comparison: Comparison, ask: Ask) -> Rule:

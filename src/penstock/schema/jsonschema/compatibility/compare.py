@@ -33,14 +33,14 @@ def incompatibilities(reader: JsonSchema, writer: JsonSchema, rules: JsonRules) 
     """
     identity = Identity(reader.document, writer.document)
     comparison = Comparison(rules=rules, identity=identity, writer=writer.document, answer=_answer)
-    found = comparison.run(Ask("covers", reader.root, (writer.root,)))
-    return _once(found)[:MAX_FINDINGS]
+    findings = comparison.run(Ask("covers", reader.root, (writer.root,)))
+    return _once(findings)[:MAX_FINDINGS]
 
 
-def _once(found: Findings) -> list[Incompatibility]:
+def _once(findings: Findings) -> list[Incompatibility]:
     """Return each rule once per path; of two about a path's type only the first, which is about all the writer's values."""
     unique: dict[tuple[str, str], Incompatibility] = {}
-    for item in found:
+    for item in findings:
         unique.setdefault((item.path, "TYPE" if item.rule in _TYPE_RULES else item.rule), item)
     return list(unique.values())
 
@@ -61,10 +61,10 @@ def _covers(comparison: Comparison, ask: Ask) -> Rule:
             return []
         message = "the reader accepts no value here and the writer has values. Remove the false."
         return [finding(ask.path, "TYPE_CHANGED", "nothing", facts.describe(), message)]
-    found = list((yield Ask("part", ask.node, ask.nodes, ask.path)))
+    findings = list((yield Ask("part", ask.node, ask.nodes, ask.path)))
     for step, node in ask.node.in_place:
-        found.extend((yield Ask("covers", node, ask.nodes, ask.path + step)))
-    return found
+        findings.extend((yield Ask("covers", node, ask.nodes, ask.path + step)))
+    return findings
 
 
 def _part(comparison: Comparison, ask: Ask) -> Rule:
@@ -72,12 +72,12 @@ def _part(comparison: Comparison, ask: Ask) -> Rule:
     facts = comparison.facts(ask.nodes)
     if facts.empty:
         return []
-    found = yield from _own_findings(comparison, ask.node, facts, ask)
-    if not found:
+    findings = yield from _own_findings(comparison, ask.node, facts, ask)
+    if not findings:
         return []
     cases = alternatives(comparison, ask.node, facts)
     if cases is None:
-        return found if not may_contradict(facts) or (yield Ask("empty", TRUE, ask.nodes)) else []
+        return findings if not may_contradict(facts) or (yield Ask("empty", TRUE, ask.nodes)) else []
     by_case: list[Incompatibility] = []
     for case in cases:
         by_case.extend((yield Ask("part", ask.node, (*ask.nodes, *case), ask.path)))
@@ -85,22 +85,22 @@ def _part(comparison: Comparison, ask: Ask) -> Rule:
             break
     if not by_case:
         return []
-    types = [item for item in found if item.rule in _TYPE_RULES and item.path == (ask.path or "/")]
+    types = [item for item in findings if item.rule in _TYPE_RULES and item.path == (ask.path or "/")]
     return [*types, *by_case]
 
 
 def _own_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
-    found = type_findings(part, facts, ask.path)
-    if found:
-        return found
+    findings = type_findings(part, facts, ask.path)
+    if findings:
+        return findings
     choosing = facts
     facts = facts.within(part.types)
     comparison.spend(len(facts.values or ()) * (part.limits_scalars or part.values is not None))
-    found = scalar_findings(part, facts, ask.path)
+    findings = scalar_findings(part, facts, ask.path)
     if "object" in facts.types:
-        found.extend((yield from object_findings(comparison, part, facts, ask)))
+        findings.extend((yield from object_findings(comparison, part, facts, ask)))
     if "array" in facts.types:
-        found.extend((yield from array_findings(comparison, part, facts, ask.path)))
-    found.extend((yield from combined_findings(comparison, part, choosing, ask)))
-    found.extend(unevaluated_findings(part, facts, ask.path))
-    return found
+        findings.extend((yield from array_findings(comparison, part, facts, ask.path)))
+    findings.extend((yield from combined_findings(comparison, part, choosing, ask)))
+    findings.extend(unevaluated_findings(part, facts, ask.path))
+    return findings

@@ -78,9 +78,9 @@ class Comparison:
             self.sound.clear()
             self.guessed.clear()
             self.guessed_wrong = False
-            found = self._walk(question)
+            findings = self._walk(question)
             if not self.guessed_wrong:
-                return found
+                return findings
 
     @property
     def pressed(self) -> bool:

@@ -60,20 +60,22 @@ class Facts:
 
     def property(self, name: str) -> tuple[Node, ...]:
         """Return the schemas for the property ``name``; only FALSE if it is not allowed, none if any value is."""
-        found = self._effective.get(name)
-        if found is None:
+        effective_node = self._effective.get(name)
+        if effective_node is None:
             asking = (*self.listing.get(name, ()), *(part for part in self.loose if name not in part.properties))
-            found = self._effective[name] = _conjunction(node for part in asking for node in effective(part, name) or ())
-        return found
+            effective_node = self._effective[name] = _conjunction(
+                node for part in asking for node in effective(part, name) or ()
+            )
+        return effective_node
 
     @cached_property
     def listing(self) -> dict[str, list[Node]]:
         """The schemas that list a property, by its name."""
-        found: dict[str, list[Node]] = {}
+        listing: dict[str, list[Node]] = {}
         for part in self.nodes:
             for name in part.properties:
-                found.setdefault(name, []).append(part)
-        return found
+                listing.setdefault(name, []).append(part)
+        return listing
 
     @cached_property
     def loose(self) -> tuple[Node, ...]:
@@ -139,11 +141,11 @@ def _implied(parts: Sequence[Node], types: frozenset[str], document: Document) -
 
     An alternative or a case of ``if`` implies no type, since the other alternatives may accept other types.
     """
-    held = {id(part) for part in parts}
+    node_ids = {id(part) for part in parts}
     choices = (part.several(keyword) for part in parts for keyword in ("anyOf", "oneOf"))
-    pending = [branch for branches in choices if len(branches) > 1 for branch in branches if id(branch) in held]
+    pending = [branch for branches in choices if len(branches) > 1 for branch in branches if id(branch) in node_ids]
     cases = (part.child(keyword) for part in parts for keyword in ("if", "then", "else"))
-    pending.extend(case for case in cases if case is not None and id(case) in held)
+    pending.extend(case for case in cases if case is not None and id(case) in node_ids)
     chosen: set[int] = set()
     while pending:
         node = pending.pop()
@@ -156,16 +158,16 @@ def _implied(parts: Sequence[Node], types: frozenset[str], document: Document) -
 
 def effective(part: Node, name: str) -> tuple[Node, ...] | None:
     """Return the schemas of ``part`` alone for the property ``name``, or None if a pattern is undecidable."""
-    found = [part.properties[name]] if name in part.properties else []
+    schemas = [part.properties[name]] if name in part.properties else []
     undecided = False
     for pattern, node in part.patterns.items():
         match matches(pattern, name):
             case True:
-                found.append(node)
+                schemas.append(node)
             case None:
                 undecided = True
-    if found or not undecided:
-        return tuple(found) or (part.additional,)
+    if schemas or not undecided:
+        return tuple(schemas) or (part.additional,)
     return None
 
 
@@ -187,16 +189,16 @@ def value_obeys(value: Any, part: Node) -> bool | None:
 
 def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> list[Node]:
     """Return ``nodes`` and all schemas that apply to the same value, each once."""
-    found: dict[int, Node] = {}
+    by_id: dict[int, Node] = {}
     pending = list(reversed(nodes))
     dependent: list[Node] = []
     kinds, rounds = TRUE.types, 0
     while pending:
         node = pending.pop()
-        if id(node) in found or node is TRUE:
+        if id(node) in by_id or node is TRUE:
             continue
         kinds &= node.types
-        found[id(node)] = node
+        by_id[id(node)] = node
         pending.extend(inner for _, inner in reversed(node.in_place))
         if node.values is not None and len(node.values) == 1 and node.location is not None:
             key = value_key(node.values[0])
@@ -207,10 +209,12 @@ def _spread(nodes: Sequence[Node], constants: "dict[str, Node]", make: Any) -> l
             dependent.append(node)
         if not pending and dependent and rounds < _MAX_ROUNDS and kinds <= {"object"}:
             rounds += 1
-            required = _required(found.values())
-            held = [inner for part in dependent for name, (_, inner) in part.dependent_schemas.items() if name in required]
-            pending = [inner for inner in held if id(inner) not in found]
-    return list(found.values())
+            required = _required(by_id.values())
+            schemas = [
+                inner for part in dependent for name, (_, inner) in part.dependent_schemas.items() if name in required
+            ]
+            pending = [inner for inner in schemas if id(inner) not in by_id]
+    return list(by_id.values())
 
 
 def _required(parts: Iterable[Node]) -> frozenset[str]:
@@ -243,14 +247,14 @@ def _values(parts: Sequence[Node]) -> tuple[Any, ...] | None:
 
 def _choices(parts: Sequence[Node]) -> tuple[Choice, ...]:
     """Return the alternatives that are still open, because none of their branches applies already."""
-    held = {id(part) for part in parts}
-    found = []
+    node_ids = {id(part) for part in parts}
+    choices = []
     for part in parts:
         for keyword in ("anyOf", "oneOf"):
             branches = part.several(keyword)
-            if branches and not any(id(branch) in held for branch in branches):
-                found.append(Choice(keyword, branches, keyword == "oneOf"))
-    return tuple(found)
+            if branches and not any(id(branch) in node_ids for branch in branches):
+                choices.append(Choice(keyword, branches, keyword == "oneOf"))
+    return tuple(choices)
 
 
 def _tighten(facts: Facts) -> None:
@@ -278,22 +282,22 @@ def _tighten(facts: Facts) -> None:
 
 def _impossible(facts: Facts) -> frozenset[str]:
     """Return the types that have no value within the bounds."""
-    found: set[str] = set()
+    impossible: set[str] = set()
     if facts.lower and facts.upper:
         low, high = facts.lower, facts.upper
         if low.value > high.value or (low.value == high.value and (low.strict or high.strict)):
-            found |= {"integer", "fraction"}
+            impossible |= {"integer", "fraction"}
     if facts.max_length is not None and facts.min_length > facts.max_length:
-        found.add("string")
+        impossible.add("string")
     if facts.max_items is not None and facts.min_items > facts.max_items:
-        found.add("array")
+        impossible.add("array")
     least = max(facts.min_properties, len(facts.required))
     few = len(facts.required) * sum(1 + len(part.patterns) for part in facts.loose) <= _MAX_LOOKED_UP
     if (facts.max_properties is not None and least > facts.max_properties) or (
         few and "object" in facts.types and any(facts.property(name) == (FALSE,) for name in facts.required)
     ):
-        found.add("object")
-    return frozenset(found)
+        impossible.add("object")
+    return frozenset(impossible)
 
 
 def _counts_spelling(part: Node) -> bool:
@@ -309,8 +313,8 @@ def _whole_bound(bound: Bound, *, up: bool) -> Bound:
 
 
 def _conjunction(nodes: Any) -> tuple[Node, ...]:
-    found = {id(node): node for node in nodes if node is not TRUE}
-    return (FALSE,) if id(FALSE) in found else tuple(found.values())
+    by_id = {id(node): node for node in nodes if node is not TRUE}
+    return (FALSE,) if id(FALSE) in by_id else tuple(by_id.values())
 
 
 def _least(values: Any) -> int | None:

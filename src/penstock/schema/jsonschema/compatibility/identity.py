@@ -81,14 +81,14 @@ def _marks(document: Document) -> Mapping[int, str]:
 
 
 def _mark(document: Document, location: SchemaLocation, inner: Inner[str]) -> str:
-    said: dict[str, Any] = {"$draft": location.draft.year}
+    mark: dict[str, Any] = {"$draft": location.draft.year}
     for keyword, value in location.schema.items():
         if keyword not in _ANNOTATIONS:
-            said[keyword] = _said(keyword, value, inner)
+            mark[keyword] = _said(keyword, value, inner)
     targets = document.targets.get(id(location.schema), ())
     if targets:
-        said["$ref"] = said["$dynamicRef"] = [_label(document, target) for target in targets]
-    return blake2b(write_json(said).encode(), digest_size=16).hexdigest()
+        mark["$ref"] = mark["$dynamicRef"] = [_label(document, target) for target in targets]
+    return blake2b(write_json(mark).encode(), digest_size=16).hexdigest()
 
 
 def _said(keyword: str, value: Any, inner: Inner[str]) -> Any:

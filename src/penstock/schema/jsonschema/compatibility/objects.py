@@ -22,21 +22,21 @@ def object_findings(comparison: Comparison, part: Node, facts: Facts, ask: Ask) 
     """Return the requirements of ``part`` on objects that the writer's objects may break."""
     path = ask.path
     # Limited, because each branch of a wide oneOf would make as many.
-    found = list(islice(_required(comparison, part, facts, path), MAX_FINDINGS))
+    findings = list(islice(_required(comparison, part, facts, path), MAX_FINDINGS))
     least = max(facts.min_properties, len(facts.required))
-    found.extend(limit(path, "minProperties", part.min_properties or None, least or None, least=True))
-    found.extend(limit(path, "maxProperties", part.max_properties, _most(facts), least=False))
-    found.extend(islice(_dependent_required(comparison, part, facts, path), MAX_FINDINGS))
+    findings.extend(limit(path, "minProperties", part.min_properties or None, least or None, least=True))
+    findings.extend(limit(path, "maxProperties", part.max_properties, _most(facts), least=False))
+    findings.extend(islice(_dependent_required(comparison, part, facts, path), MAX_FINDINGS))
     names = dict.fromkeys([*part.properties, *(name for name in sorted(facts.listing) if name not in part.properties)])
     comparison.spend(len(names) * (1 + len(part.patterns) + sum(1 + len(node.patterns) for node in facts.loose)))
     if part.properties or part.patterns or part.additional is not TRUE:
         for name in names:
-            found.extend((yield from _property(comparison, part, facts, name, path)))
-        found.extend((yield from _patterns(comparison, part, facts, path)))
-        found.extend((yield from _additional(comparison, part, facts, path)))
-    found.extend((yield from _property_names(comparison, part, facts, path)))
-    found.extend((yield from _dependent_schemas(comparison, part, facts, ask)))
-    return found
+            findings.extend((yield from _property(comparison, part, facts, name, path)))
+        findings.extend((yield from _patterns(comparison, part, facts, path)))
+        findings.extend((yield from _additional(comparison, part, facts, path)))
+    findings.extend((yield from _property_names(comparison, part, facts, path)))
+    findings.extend((yield from _dependent_schemas(comparison, part, facts, ask)))
+    return findings
 
 
 def _required(comparison: Comparison, part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
@@ -69,22 +69,22 @@ def _property(comparison: Comparison, part: Node, facts: Facts, name: str, path:
     """Compare a property that either side lists."""
     written = facts.property(name)
     listed = name in part.properties
-    asked = effective(part, name) if listed or part.patterns else (part.additional,)
-    if asked is None:
-        asked = (*part.patterns.values(), part.additional)
+    schemas = effective(part, name) if listed or part.patterns else (part.additional,)
+    if schemas is None:
+        schemas = (*part.patterns.values(), part.additional)
     where = path + step("properties", name)
-    found: list[Incompatibility] = []
-    for node in asked:
+    findings: list[Incompatibility] = []
+    for node in schemas:
         if node is TRUE or written == (FALSE,):
             continue
         inner: Findings = yield Ask("covers", node, written, where, inside=True)
         if inner and (not listed or name not in facts.listing):
             text = describe_types(node)
             added = _added(where, name, text, written, inner) if listed else _removed(where, name, node, written, inner)
-            found.extend(_unless_lenient(comparison, added))
+            findings.extend(_unless_lenient(comparison, added))
         else:
-            found.extend(inner)
-    return found
+            findings.extend(inner)
+    return findings
 
 
 def _added(where: str, name: str, text: str, written: tuple[Node, ...], inner: Findings) -> Incompatibility:
@@ -131,14 +131,14 @@ def _removed(where: str, name: str, node: Node, written: tuple[Node, ...], inner
 
 def _patterns(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
     """Compare the properties that neither side lists and that match one of the reader's patterns."""
-    found: list[Incompatibility] = []
+    findings: list[Incompatibility] = []
     for pattern, node in part.patterns.items():
         if node is TRUE:
             continue
         where = path + step("patternProperties", pattern)
         same = tuple(other.patterns[pattern] for other in facts.nodes if pattern in other.patterns)
         if same:
-            found.extend((yield Ask("covers", node, same, where, inside=True)))
+            findings.extend((yield Ask("covers", node, same, where, inside=True)))
             continue
         inner = yield from _further(node, facts, where, frozenset())
         if inner:
@@ -151,8 +151,8 @@ def _patterns(comparison: Comparison, part: Node, facts: Facts, path: str) -> Ru
                 f"properties that match {pattern[:100]} must be {text}, and the writer's objects may have other values. "
                 "Remove the pattern, or let its schema accept what the earlier schema did."
             )
-            found.extend(_unless_lenient(comparison, finding(where, rule, text, written, message)))
-    return found
+            findings.extend(_unless_lenient(comparison, finding(where, rule, text, written, message)))
+    return findings
 
 
 def _additional(comparison: Comparison, part: Node, facts: Facts, path: str) -> Rule:
@@ -186,14 +186,14 @@ def _further(node: Node, facts: Facts, where: str, patterns: frozenset[str]) -> 
     """Return why ``node`` does not accept the properties that the writer does not list, by the nearest of its schemas."""
     nearest: list[Incompatibility] | None = None
     for other in facts.nodes or (TRUE,):
-        found = [*(yield Ask("covers", node, (other.additional,), where, inside=True))]
+        findings = [*(yield Ask("covers", node, (other.additional,), where, inside=True))]
         for pattern, inner in other.patterns.items():
-            if pattern not in patterns and not found:
-                found.extend((yield Ask("covers", node, (inner,), where, inside=True)))
-        if not found:
+            if pattern not in patterns and not findings:
+                findings.extend((yield Ask("covers", node, (inner,), where, inside=True)))
+        if not findings:
             return []
         if nearest is None or other.additional is not TRUE:
-            nearest = found
+            nearest = findings
     return nearest or []
 
 
@@ -204,17 +204,17 @@ def _property_names(comparison: Comparison, part: Node, facts: Facts, path: str)
     where = f"{path}/propertyNames"
     names = [other for part in facts.nodes if (other := part.child("propertyNames")) is not None]
     string = comparison.of_types(frozenset({"string"}))
-    found = yield Ask("covers", node, (string, *names), where, inside=True)
+    findings = yield Ask("covers", node, (string, *names), where, inside=True)
     closed = [other for other in facts.nodes if other.additional is FALSE and not other.patterns]
-    if found and closed:
+    if findings and closed:
         listed = min((other.properties for other in closed), key=len)
-        found = ()
+        findings = ()
         for name in listed:
-            found += yield Ask("covers", node, (comparison.constant(name, f'"{name}"'),), where, inside=True)
-    if found and not names and not closed:
+            findings += yield Ask("covers", node, (comparison.constant(name, f'"{name}"'),), where, inside=True)
+    if findings and not names and not closed:
         message = "the reader limits the names of properties and the writer does not. Remove propertyNames."
         return [finding(where, "SCHEMA_ADDED", describe_types(node), "any name", message)]
-    return list(found)
+    return list(findings)
 
 
 def _dependent_required(comparison: Comparison, part: Node, facts: Facts, path: str) -> Iterator[Incompatibility]:
@@ -239,7 +239,7 @@ def _dependent_required(comparison: Comparison, part: Node, facts: Facts, path: 
 
 
 def _dependent_schemas(comparison: Comparison, part: Node, facts: Facts, ask: Ask) -> Rule:
-    found: list[Incompatibility] = []
+    findings: list[Incompatibility] = []
     alone = comparison.rules.keywords_alone
     for name, (keyword, node) in part.dependent_schemas.items():
         if facts.property(name) == (FALSE,) and not alone:
@@ -251,12 +251,12 @@ def _dependent_schemas(comparison: Comparison, part: Node, facts: Facts, ask: As
         if not theirs and (inner or alone):
             more = f" more than the writer: {inner[0]}" if inner else " what the writer does not say"
             message = f"if '{name}' is present, the reader requires{more}. Remove the dependency."
-            found.append(
+            findings.append(
                 finding(where, "DEPENDENCY_SCHEMA_ADDED", f"{name} needs a schema", f"{name} needs nothing", message)
             )
         else:
-            found.extend(inner)
-    return found
+            findings.extend(inner)
+    return findings
 
 
 def _unless_lenient(comparison: Comparison, item: Incompatibility) -> list[Incompatibility]:

@@ -51,16 +51,16 @@ def scalar_findings(part: Node, facts: Facts, path: str) -> list[Incompatibility
         return []
     if facts.values is not None and all(value_obeys(value, part) is True for value in facts.values):
         return []
-    found: list[Incompatibility] = []
+    findings: list[Incompatibility] = []
     if facts.types & {"integer", "fraction"}:
-        found.extend(_bound(part.lower, facts.lower, path, "MINIMUM"))
-        found.extend(_bound(part.upper, facts.upper, path, "MAXIMUM"))
-        found.extend(_multiples(part, facts, path))
+        findings.extend(_bound(part.lower, facts.lower, path, "MINIMUM"))
+        findings.extend(_bound(part.upper, facts.upper, path, "MAXIMUM"))
+        findings.extend(_multiples(part, facts, path))
     if "string" in facts.types:
-        found.extend(limit(path, "minLength", part.min_length or None, facts.min_length or None, least=True))
-        found.extend(limit(path, "maxLength", part.max_length, facts.max_length, least=False))
-        found.extend(_pattern(part, facts, path))
-    return found
+        findings.extend(limit(path, "minLength", part.min_length or None, facts.min_length or None, least=True))
+        findings.extend(limit(path, "maxLength", part.max_length, facts.max_length, least=False))
+        findings.extend(_pattern(part, facts, path))
+    return findings
 
 
 def limit(path: str, keyword: str, ours: int | None, theirs: int | None, *, least: bool) -> Iterator[Incompatibility]:
