@@ -12,7 +12,7 @@ _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]\*?|[.)]\*|\*", re.DOTALL)
 
 
 def name_matcher(expression: str) -> Callable[[Sequence[str]], Sequence[bool]]:
-    """Return a function that tells for each name whether all of it matches ``expression``, ignoring case.
+    """Return a function that decides whether a whole name matches ``expression``, ignoring case.
 
     ``*`` is any text, as in Hive's patterns, which awswrangler and Athena send (``sales_*|*_raw``); after a dot, a class
     or a group it repeats that, as in the regular expressions that Glue documents.

@@ -82,7 +82,7 @@ class CatalogService(Tables):
         return page(listing, token, limit, read, lambda each: partition_key(each.values), kind=str, weigh=weigh)
 
     def _reader(self, home: Table, wanted: PartitionFilter, limit: int) -> Callable[[str | None, int], Sequence[Partition]]:
-        """Return the reads of one page: what matches is looked up once, and its bodies as they are asked for."""
+        """Return the reads of one page: matches are looked up once, their bodies when they are needed."""
         left: deque[PartitionValues] | None = None
         ready: deque[Partition] = deque()
         size = _FIRST

@@ -156,7 +156,7 @@ def _check_nesting(kind: Any, around: tuple[str, ...]) -> None:
     elif isinstance(kind, dict):
         for part in ("type", "items", "values"):
             if isinstance(kind.get(part), dict | list | str):
-                # A name with its namespace is compared without it: what is refused too much is no manifest.
+                # Namespaces are ignored: the files that this refuses in addition are not manifests.
                 part_kind = kind[part]
                 _check_nesting(part_kind.rpartition(".")[2] if isinstance(part_kind, str) else part_kind, inner)
         for field in kind.get("fields") or ():

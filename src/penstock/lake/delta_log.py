@@ -159,5 +159,5 @@ def _commit_actions(path: Path) -> Iterator[Mapping[str, Any]]:
             if line.strip():
                 action = read_json(line, most=_MAX_VALUES, deepest=_MAX_DEPTH)
                 if not isinstance(action, dict):
-                    raise TypeError(f"{path.name} has a line that is no action")
+                    raise TypeError(f"{path.name} has a line that is not an action")
                 yield action

@@ -41,7 +41,7 @@ class PermittedFiles:
 
     def __init__(self, lake: LakeFolder, access: FileAccess, table: TableKey | None) -> None:
         self.lake = lake
-        """The lake itself, for names of what is not opened."""
+        """The lake itself, for names of files that are not opened."""
         self.table = table
         self._access = access
         self._root = f"{lake.root.resolve()}/"
@@ -80,7 +80,7 @@ class PermittedFiles:
         return path
 
     def check_listing(self, uris: Iterable[str]) -> None:
-        """Raise as :meth:`FileAccess.check_files` unless each folder may be listed; what is not in the lake is passed over.
+        """Raise as :meth:`FileAccess.check_files` unless each folder may be listed; folders outside the lake are skipped.
 
         What is below a folder that may be listed may be, too.
         """
@@ -89,7 +89,7 @@ class PermittedFiles:
             try:
                 where = parse_uri(uri)
             except InvalidInput:
-                continue  # whoever opens it says so
+                continue  # reported when it is opened
             wanted.append(f"s3://{where.bucket}/{where.key}".rstrip("/") + "/")
         # The first one is often above the others.
         self._check_listing(wanted[:1])

@@ -160,7 +160,7 @@ class Snapshot:
                 rows += self._rows(grant, database, table, columns)
         if any(each == Rows(condition=None, columns=None) for each in rows):
             return None
-        # Grants of columns are joined: a query may use all that any of them has.
+        # Grants of columns add up: a query may use the columns of any of them.
         joined = frozenset().union(*(each.columns or () for each in rows if each.condition is None))
         plain = [Rows(condition=None, columns=joined)] if joined else []
         filtered = [
@@ -241,7 +241,7 @@ class Snapshot:
 
     def _expression(self, shape: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         if "ExpressionName" in shape:
-            # No expression of this name matches nothing, where an empty one would match all.
+            # A missing expression matches nothing; an empty one would match everything.
             return self.expressions.get(shape["ExpressionName"], [{"TagKey": "", "TagValues": []}])
         return shape["Expression"]  # type: ignore[no-any-return]
 

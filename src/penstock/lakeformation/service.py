@@ -147,7 +147,7 @@ class LakeFormation:
         self._change(_GRANT, f"{principal} {key_of(target)}", less)
 
     def grants(self) -> Sequence[Grant]:
-        """Return all grants, and those of IAM_ALLOWED_PRINCIPALS that a revocation took away not."""
+        """Return all grants, including those of IAM_ALLOWED_PRINCIPALS that were not revoked."""
         return [_grant(document) for _, document in self._store.list(_GRANT)]
 
     def restricted(self) -> frozenset[str]:

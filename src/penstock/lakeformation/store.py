@@ -21,8 +21,8 @@ class LakeFormationStore(Protocol):
         ...
 
     def change(self, kind: str, key: str, update: Callable[[Document | None], Document | None]) -> Document | None:
-        """Replace a document by what ``update`` makes of it; None is no document. Return the new one.
+        """Replace a document by the result of ``update``, and return it. None stands for a missing document.
 
-        Writers of one account come one after the other. What ``update`` raises passes, and nothing changes.
+        Writers of one account come one after the other. An exception from ``update`` reaches the caller, and nothing is changed.
         """
         ...

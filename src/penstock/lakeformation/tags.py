@@ -112,7 +112,7 @@ class LfTags:
         self._store.change(_ASSIGNED, place, changed)
 
     def unassign(self, place: str, keys: Sequence[str]) -> None:
-        """Take tags from a resource; those that it does not have are no error."""
+        """Remove tags from a resource, ignoring those that it does not have."""
         removed = {key.lower() for key in keys}
 
         def changed(stored: Document | None) -> Document | None:

@@ -18,7 +18,7 @@ _MOST_DAYS = 999
 
 
 def check_rules(rules: Mapping[str, Any]) -> None:
-    """Raise :class:`InvalidSecretParameter` for rules that say nothing, or two things, or what is no schedule."""
+    """Raise :class:`InvalidSecretParameter` for rules without a schedule, with two, or with an invalid one."""
     days, schedule = rules.get("AutomaticallyAfterDays"), rules.get("ScheduleExpression")
     if (days is None) == (schedule is None):
         raise InvalidSecretParameter("RotationRules have either AutomaticallyAfterDays or ScheduleExpression.")

@@ -90,7 +90,7 @@ class SerdeConfig:
                 settings[target] = convert(value)
             except (ValueError, TypeError, AttributeError) as error:
                 raise InvalidInput(f"Serde property '{name}' cannot be {value!r}: {error}.") from None
-        settings.pop("", None)  # checked, and of no use here
+        settings.pop("", None)  # checked already
         return cls(**settings)
 
     def with_settings(self, settings: Mapping[str, Any]) -> "SerdeConfig":

@@ -66,7 +66,7 @@ class PlatformConfig:
     insecure_basic_auth: bool = False
     metrics_without_key: bool = False
     requests_per_second: float = DEFAULT_REQUESTS_PER_SECOND
-    """Limit of one access key; 0 is no limit."""
+    """Limit of one access key; 0 means none."""
     min_free_mb: int = 64
     """Free disk space that the server needs to be ready."""
     access_log: bool = True

@@ -81,7 +81,7 @@ class ServerSettings:
     minimum_free: int = 64_000_000
     """Free bytes that the disks of store and lake need for the server to be ready."""
     requests_per_second: float | None = None
-    """Limit of one access key, at the APIs and, counted separately, at the S3 endpoint; None is no limit."""
+    """Limit of one access key, at the APIs and, counted separately, at the S3 endpoint; None means none."""
     oidc_keys: Mapping[str, Path] = field(default_factory=dict)
     """Files of the public keys (JWKS) that verify web identity tokens, by issuer."""
     audit_folder: Path | None = None

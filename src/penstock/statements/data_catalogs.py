@@ -47,7 +47,7 @@ class DataCatalogs:
         self._account = account
 
     def find(self, name: str) -> str | None:
-        """Return the name, as it was given, that ``name`` of any case stands for in SQL; None if there is none such."""
+        """Return the stored spelling of the catalog that SQL calls ``name``, in any case; None if there is none."""
         if name.lower() == _OWN:
             return CATALOG_NAME
         data_catalog = self._store.get(_KIND, "", name.lower())

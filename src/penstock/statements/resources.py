@@ -81,7 +81,7 @@ class ResourceStore(Protocol):
     def change(self, kind: ResourceKind[T], scope: str, key: str, change: Callable[[T], T]) -> T | None:
         """Replace the resource by ``change`` of it, in one transaction; return the new one, None if there is none.
 
-        ``change`` keeps scope and key. What it raises goes on to the caller, and nothing is changed.
+        ``change`` keeps scope and key. An exception from it reaches the caller, and nothing is changed.
         """
         ...
 

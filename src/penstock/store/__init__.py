@@ -1,1 +1,1 @@
-"""The implementations of every storage port: SQL (SQLAlchemy, Alembic) and in memory."""
+"""The implementations of every storage port."""

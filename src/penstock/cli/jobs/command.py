@@ -227,7 +227,7 @@ def _pairs(arguments: Sequence[str]) -> dict[str, str]:
             pairs[name] = value
             name = None if equals else name
         elif name is None:
-            raise InvalidInput(f"'{each}' is no argument of a job.", remedy="Write --NAME VALUE.")
+            raise InvalidInput(f"'{each}' is not an argument of a job.", remedy="Write --NAME VALUE.")
         else:
             pairs[name], name = each, None
     return pairs

@@ -118,7 +118,7 @@ def _in_direction(changes: Sequence[Change], causes: list[int], broken: Break) -
     """Filter ``causes`` to changes that can break a rule in this direction, or return all if none remains.
 
     Added members of a list break the old reader only, removed ones the new reader only. If a rule is about fields that moved
-    into a oneof, fields that were added or removed are no cause.
+    into a oneof, fields that were added or removed do not count.
     """
     harmless = "added" if broken.direction == "BACKWARD" else "removed"
 

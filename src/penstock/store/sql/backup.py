@@ -1,4 +1,4 @@
-"""Back up a whole store into one file while it serves, and restore it: one format for every kind of store.
+"""Back up a whole store into one file while it serves, and restore it: one format for every backend.
 
 The file is an SQLite database with the tables of the store's revision, whatever the store is, so that a backup of one kind
 restores into the other. Secrets and access keys in it are sealed with the master key, which is not in it.

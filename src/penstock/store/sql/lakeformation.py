@@ -19,7 +19,7 @@ lakeformation = Table(
     Column("key", Text, nullable=False),
     Column("body", Text, nullable=False),
 )
-"""Keys may be longer than an index takes, so that their SHA-256 is the row's key."""
+"""Keys may be longer than an index takes, so their SHA-256 identifies the row."""
 
 
 class SqlLakeFormationStore:
@@ -37,7 +37,7 @@ class SqlLakeFormationStore:
         query = select(lakeformation.c.key, lakeformation.c.body).where(lakeformation.c.kind == kind)
         with self._sql.read() as reader:
             documents = [(row.key, orjson.loads(row.body)) for row in reader.execute(query)]
-        # By code points, which collations of databases are not.
+        # By code points: the collations of databases differ.
         return sorted(documents, key=lambda each: each[0])
 
     def change(self, kind: str, key: str, change_document: Callable[[Document | None], Document | None]) -> Document | None:

@@ -209,7 +209,7 @@ def _within(span: Span) -> ColumnElement[bool]:
 
 
 def _unreadable(spans: Sequence[Span]) -> Sequence[ColumnElement[bool]]:
-    """Return what selects the values that are none of the key's type: the test of their partition says so."""
+    """Return the conditions for values that are not of the key's type, about which the test of their partition decides."""
     families = {span.kind for span in spans} - {"string"}
     others = {kind for family in families for kind in ("text", *KINDS) if kind not in KINDS[family]}
     return [partition_values.c.kind.in_(sorted(others))] if others else []

@@ -159,7 +159,7 @@ resource_policies = Table(
     Column("updated", BigInteger, nullable=False),
 )
 
-# One row whose number grows with every deletion: what tells other processes that their cached versions may be gone.
+# One row, whose number grows with every deletion, so that other processes notice that cached versions may be deleted.
 registry_epoch = Table(
     "registry_epoch",
     metadata,
