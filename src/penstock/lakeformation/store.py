@@ -23,6 +23,6 @@ class LakeFormationStore(Protocol):
     def change(self, kind: str, key: str, update: Callable[[Document | None], Document | None]) -> Document | None:
         """Replace a document by the result of ``update``, and return it. None stands for a missing document.
 
-        Writers of one account come one after the other. An exception from ``update`` reaches the caller, and nothing is changed.
+        Writers of one account queue. An exception from ``update`` reaches the caller, and nothing is changed.
         """
         ...

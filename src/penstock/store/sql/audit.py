@@ -8,6 +8,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Dialect,
     Index,
     Integer,
     String,
@@ -92,10 +93,10 @@ def write_audit(connection: Connection, operation: str, resource: str, outcome: 
 class AuditWriter:
     """Records the changes of hot paths, in their own transactions."""
 
-    def __init__(self, database: Database) -> None:
-        self._add = Prepared(database, insert_all(audit, but="id"))
-        self._last = Prepared(database, select(func.max(audit.c.id).label("id")))
-        self._prune = Prepared(database, delete(audit).where(audit.c.id <= bindparam("r_last")))
+    def __init__(self, dialect: Dialect) -> None:
+        self._add = Prepared(dialect, insert_all(audit, but="id"))
+        self._last = Prepared(dialect, select(func.max(audit.c.id).label("id")))
+        self._prune = Prepared(dialect, delete(audit).where(audit.c.id <= bindparam("r_last")))
 
     def write(self, transaction: DirectTransaction, changes: Sequence[Change]) -> None:
         """Record the changes of one transaction, in order."""

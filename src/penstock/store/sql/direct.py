@@ -4,32 +4,34 @@ Executing through SQLAlchemy costs ten times what SQLite takes for an indexed re
 request makes go around it. They are still written in SQLAlchemy's terms, and still in the dialect of the database.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from sqlalchemy import Table, bindparam, insert
+from sqlalchemy import Dialect, Table, bindparam, insert
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql import Select
 from sqlalchemy.sql.dml import Insert, UpdateBase
 
 from penstock.store.sql.database import Database
 
-__all__ = ["Direct", "DirectTransaction", "Prepared", "Row", "insert_all"]
+__all__ = ["Direct", "DirectTransaction", "Prepared", "Row", "insert_all", "once_per_dialect"]
 
 Row = Mapping[str, Any]
 
+T = TypeVar("T")
+
 
 class Prepared:
-    """One statement's text in the dialect of ``database``, and the order of its parameters and columns.
+    """One statement's text in a dialect, and the order of its parameters and columns.
 
     Only for columns whose Python values are the driver's own types: str, int and bytes.
     """
 
     __slots__ = ("_literals", "_order", "names", "text")
 
-    def __init__(self, database: Database, statement: Select[Any] | UpdateBase) -> None:
-        compiled = statement.compile(dialect=database.engine.dialect)
+    def __init__(self, dialect: Dialect, statement: Select[Any] | UpdateBase) -> None:
+        compiled = statement.compile(dialect=dialect)
         self.text = str(compiled)
         self.names = tuple(str(column.key) for column in statement.exported_columns)
         # Literals in the statement are parameters too; those that the caller names are None here.
@@ -44,6 +46,19 @@ class Prepared:
     def row(self, values: Sequence[Any] | None) -> Row | None:
         """Return a fetched tuple as a mapping by column name."""
         return None if values is None else dict(zip(self.names, values, strict=True))
+
+
+def once_per_dialect(make: Callable[[Dialect], T]) -> Callable[[Database], T]:
+    """Return a function that calls ``make`` once for each dialect: databases of one dialect share what is compiled."""
+    shared: dict[str, T] = {}
+
+    def of(database: Database) -> T:
+        dialect = database.engine.dialect
+        if dialect.name not in shared:
+            shared[dialect.name] = make(dialect)
+        return shared[dialect.name]
+
+    return of
 
 
 def insert_all(table: Table, *, but: str = "") -> Insert:

@@ -6,12 +6,15 @@ from sqlalchemy import Connection, insert
 
 from penstock.store.sql.audit import AuditWriter
 from penstock.store.sql.database import Database
-from penstock.store.sql.direct import Direct
+from penstock.store.sql.direct import Direct, once_per_dialect
 from penstock.store.sql.registry.cache import VersionCache
 from penstock.store.sql.registry.statements import COUNT_DELETION, Statements
 from penstock.store.sql.registry.tables import registry_tags
 
 __all__ = ["RegistryDatabase", "count_deletion", "insert_tags"]
+
+_statements = once_per_dialect(Statements)
+_audit_writer = once_per_dialect(AuditWriter)
 
 
 class RegistryDatabase:
@@ -20,9 +23,9 @@ class RegistryDatabase:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.direct = Direct(database)
-        self.statements = Statements(database)
+        self.statements = _statements(database)
         self.cache = VersionCache(database)
-        self.audit = AuditWriter(database)
+        self.audit = _audit_writer(database)
 
 
 def count_deletion(connection: Connection) -> None:

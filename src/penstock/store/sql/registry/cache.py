@@ -17,7 +17,7 @@ from sqlalchemy.pool import PoolProxiedConnection, StaticPool
 from penstock.caching import SharedCache
 from penstock.registry.model import Version
 from penstock.store.sql.database import Database
-from penstock.store.sql.direct import Direct, Prepared, Row
+from penstock.store.sql.direct import Direct, Prepared, Row, once_per_dialect
 from penstock.store.sql.registry.rows import to_version
 from penstock.store.sql.registry.tables import registry_epoch
 
@@ -27,6 +27,10 @@ _CAPACITY_CHARS = 16_000_000
 _NOT_ASKED = -1
 _OVERHEAD = 600  # characters' worth of a version's other members
 
+_deletions = once_per_dialect(
+    lambda dialect: Prepared(dialect, select(registry_epoch.c.number).where(registry_epoch.c.id == 1))
+)
+
 
 class VersionCache:
     """Versions by any key that always names the same one, up to 16 million characters."""
@@ -34,7 +38,7 @@ class VersionCache:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._direct = Direct(database)
-        self._deletions = Prepared(database, select(registry_epoch.c.number).where(registry_epoch.c.id == 1))
+        self._deletions = _deletions(database)
         self._versions: SharedCache[Hashable, Version] = SharedCache(_CAPACITY_CHARS)
         self._lock = Lock()
         self._held = local()

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, and_, bindparam, case, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, Dialect, FromClause, and_, bindparam, case, delete, exists, func, select, update
 
 from penstock.registry.model import AVAILABLE, READONLY_OVERRIDE, SchemaKey
-from penstock.store.sql.database import Database
 from penstock.store.sql.direct import Prepared, insert_all
 from penstock.store.sql.registry.tables import (
     registries,
@@ -111,9 +110,9 @@ _SAME_ID = and_(schema_ids.c.registry == bindparam("r_registry"), schema_ids.c.s
 class Statements:
     """The statements of the hot paths, ready for one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, dialect: Dialect) -> None:
         def ready(statement: Any) -> Prepared:
-            return Prepared(database, statement)
+            return Prepared(dialect, statement)
 
         self.registry = ready(REGISTRY)
         self.schema = ready(select(schemas).where(_ONE_SCHEMA))
