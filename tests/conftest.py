@@ -16,6 +16,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for _number in (signal.SIGHUP, signal.SIGQUIT):
     signal.signal(_number, signal.SIG_DFL)
 
+# Spark's processes of tests live too briefly for the JDK's second compiler to pay off: without it they need half the
+# processor time (spark-submit and its launcher read these).
+for _options in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(_options, "-XX:TieredStopAtLevel=1")
+
 
 @pytest.fixture(autouse=True)
 def path_of_children() -> None:

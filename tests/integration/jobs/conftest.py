@@ -17,6 +17,8 @@ from penstock.testing.server import RunningServer, running_server
 
 TRUST = {"Effect": "Allow", "Principal": {"Service": "glue.amazonaws.com"}, "Action": "sts:AssumeRole"}
 READ = {"Effect": "Allow", "Action": ["glue:Get*"], "Resource": "*"}
+QUICK = ("--jobs-environment", "SPARK_SUBMIT_OPTS")
+"""Options of a server whose runs get the tests' own options of Spark's process."""
 ENDED = {"SUCCEEDED", "FAILED", "STOPPED", "TIMEOUT", "ERROR"}
 
 
@@ -69,7 +71,7 @@ def jobs_beside_s3(folder: Path, *statements: Any, tls: PlatformTls | None = Non
     (port,) = free_ports(1)
     url = f"{'http' if tls is None else 'https'}://127.0.0.1:{port}"
     listening = listen_arguments(tls, (), insecure_plain_http=False)
-    arguments = ["--jobs", "--s3-endpoint-url", url, *listening]
+    arguments = ["--jobs", *QUICK, "--s3-endpoint-url", url, *listening]
     verify = None if tls is None else str(tls.authority)
     with running_server(home, arguments=arguments, environment=trust_environment(tls)) as server:
         keys: dict[str, Any] = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
@@ -83,7 +85,7 @@ def jobs_beside_s3(folder: Path, *statements: Any, tls: PlatformTls | None = Non
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
     folder: Path = tmp_path_factory.mktemp("jobs")
     (folder / "readable").mkdir()
-    arguments = ["--jobs", "--jobs-lake-folder", "--jobs-read", str(folder / "readable")]
+    arguments = ["--jobs", *QUICK, "--jobs-lake-folder", "--jobs-read", str(folder / "readable")]
     with running_server(folder / "home", arguments=arguments) as server:
         make_role(server)
         yield Jobs(server=server, glue=server.client("glue"))

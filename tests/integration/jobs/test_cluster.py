@@ -7,7 +7,7 @@ import pytest
 
 from penstock.retries import wait_until
 from penstock.testing.server import running_server
-from tests.integration.jobs.conftest import Jobs, make_role
+from tests.integration.jobs.conftest import QUICK, Jobs, make_role
 from tests.integration.spark.cluster import python_of_executors, standalone_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
@@ -35,7 +35,7 @@ def test_a_job_runs_on_a_cluster_and_can_be_stopped_when_its_worker_is_lost(tmp_
     with (
         standalone_cluster(tmp_path / "cluster", workers=1, environment=inherited) as cluster,
         running_server(
-            tmp_path / "home", arguments=["--jobs", "--jobs-lake-folder", "--jobs-master", cluster.url]
+            tmp_path / "home", arguments=["--jobs", *QUICK, "--jobs-lake-folder", "--jobs-master", cluster.url]
         ) as server,
     ):
         make_role(server)

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import Table
 
 from penstock.testing.server import running_server
-from tests.integration.jobs.conftest import Jobs, make_role
+from tests.integration.jobs.conftest import QUICK, Jobs, make_role
 
 ROOT = Path(__file__).parents[3]
 DBT = ROOT / ".tools" / "job-clients" / "bin" / "dbt"
@@ -35,7 +35,7 @@ SERDE = {
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    with running_server(tmp_path / "home", arguments=["--jobs", "--jobs-lake-folder"]) as server:
+    with running_server(tmp_path / "home", arguments=["--jobs", *QUICK, "--jobs-lake-folder"]) as server:
         make_role(server, {"Effect": "Allow", "Action": "glue:*", "Resource": "*"})
         yield Jobs(server=server, glue=server.client("glue"))
 
