@@ -78,6 +78,7 @@ class ChildProcess:
         bounds: Bounds,
         own_session: bool = True,
         scratch: str | None = None,
+        homes: Sequence[str] = (),
         output: IO[Any] | int = subprocess.DEVNULL,
         errors: IO[Any] | int | None = None,
         folder: Path | None = None,
@@ -87,11 +88,12 @@ class ChildProcess:
 
         ``bounds`` are those of what it sends. A process of its ``own_session`` gets no signal of this one's terminal; one
         that leads a process group of this session neither, and Linux weighs its priority against this session's others.
-        ``scratch`` begins the name of a temporary folder, its TMPDIR, which goes with it. ``folder`` is where it works,
+        ``scratch`` begins the name of a temporary folder that goes with the process: its TMPDIR, and what else of its
+        environment variables ``homes`` names. ``folder`` is where it works,
         ``output`` and ``errors`` (None: this process's own) where its streams go.
         """
         self.scratch = Path(tempfile.mkdtemp(prefix=scratch)) if scratch is not None else None
-        given = {**environment, **({"TMPDIR": str(self.scratch)} if self.scratch is not None else {})}
+        own = dict.fromkeys(("TMPDIR", *homes), str(self.scratch)) if self.scratch is not None else {}
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -102,7 +104,7 @@ class ChildProcess:
                     stdout=output,
                     stderr=errors,
                     cwd=folder,
-                    env=given,
+                    env={**environment, **own},
                     umask=umask,
                     start_new_session=own_session,
                     process_group=None if own_session else 0,

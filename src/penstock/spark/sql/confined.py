@@ -4,18 +4,16 @@ It confines itself before it imports Spark and Arrow, whose threads could not be
 :mod:`penstock.spark.sql.process` says.
 """
 
-import json
 import os
-import signal
 import sys
-from collections.abc import Mapping, Sequence
-from multiprocessing.connection import Connection
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-from penstock.sandbox.confinement import Confinement, confine, is_possible
-from penstock.sandbox.surroundings import needed
+from penstock.children.frames import Channel
+from penstock.children.messages import MessageReader
+from penstock.children.serving import confine_to, ignore_interrupts
+from penstock.spark.sql.messages import REQUESTS, Open
 
 __all__ = ["main"]
 
@@ -23,30 +21,27 @@ __all__ = ["main"]
 def main(arguments: Sequence[str]) -> None:
     """Serve the owner."""
     os.umask(0o077)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    channel: Connection[Any, Any] = Connection(int(arguments[0]))
-    os.set_inheritable(channel.fileno(), False)
-    settings = json.loads(channel.recv_bytes())
-    _confine(settings)
+    ignore_interrupts()
+    channel = Channel.inherited(int(arguments[0]), REQUESTS)
+    message = MessageReader[Open](Open, most=None).read(channel.receive()[0])
+    _confine(message)
     from penstock.spark.sql import process  # noqa: PLC0415 - see above
 
-    process.main(channel, settings)
+    process.main(channel, message)
 
 
-def _confine(settings: Mapping[str, Any]) -> None:
+def _confine(message: Open) -> None:
     """Leave this process, its JVM and Python workers the account's lake to read, and their own folders to write."""
-    if not is_possible():
-        return
-    jars = [Path(each) for each in (*settings["jars"], *settings["more_jars"], *filter(None, [settings["archive"]]))]
-    cluster = urlsplit(settings["master"])
-    confine(
-        Confinement(
-            read=needed(os.environ, Path(settings["lake"]), *jars),
-            write=tuple(Path(each) for each in (settings["files"], os.environ["TMPDIR"], settings["log"])),
-            connect=(cluster.port,) if cluster.scheme == "spark" and cluster.port else (),
-            local_ports=True,
-            all_files=True,
-        )
+    settings = message.settings
+    jars = map(Path, (*settings.jars, *settings.more_jars, *filter(None, [settings.archive])))
+    cluster = urlsplit(settings.master)
+    confine_to(
+        os.environ,
+        read=[message.lake, *jars],
+        write=[message.files, Path(os.environ["TMPDIR"]), message.log],
+        connect=(cluster.port,) if cluster.scheme == "spark" and cluster.port else (),
+        local_ports=True,
+        all_files=True,
     )
 
 

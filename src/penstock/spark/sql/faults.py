@@ -28,17 +28,17 @@ class TooLarge(Exception):
     """The rows are larger than the limit."""
 
 
-def failure(error: Exception) -> Mapping[str, str]:
+def failure(error: Exception) -> tuple[str, str]:
     """Return the code and the message of a query's failure."""
     if isinstance(error, TooLarge):
-        return {"code": "EXCEEDED_RESULT_LIMIT", "message": f"The rows are larger than {error.args[0]} bytes."}
+        return "EXCEEDED_RESULT_LIMIT", f"The rows are larger than {error.args[0]} bytes."
     condition = (error.getCondition() or "") if isinstance(error, PySparkException) else ""
     code, message = _CODES.get(condition.partition(".")[0], ("GENERIC_INTERNAL_ERROR", ""))
     text = (str(error).splitlines() or [type(error).__name__])[0][:_MAX_TEXT]
-    return {"code": code, "message": message or f"Spark SQL: {text}"}
+    return code, message or f"Spark SQL: {text}"
 
 
-def loss(died: JvmExit) -> Mapping[str, str]:
+def loss(died: JvmExit) -> tuple[str, str]:
     """Return the code and the message of a query whose JVM ended."""
     code = "EXCEEDED_MEMORY_LIMIT" if "heap" in died.cause else "GENERIC_INTERNAL_ERROR"
-    return {"code": code, "message": f"Spark's JVM {died.cause}. If its heap was too small, raise --spark-driver-memory."}
+    return code, f"Spark's JVM {died.cause}. If its heap was too small, raise --spark-driver-memory."

@@ -1,21 +1,15 @@
 """What the process of Spark SQL does, which :mod:`penstock.spark.sql.confined` starts with a socket to its owner.
 
-The first message has the members of :class:`penstock.spark.sql.engine.SparkSqlSettings`, ``lake``, ``log`` and ``files``,
-the parent of the folders that rows are written to. Then requests come: ``run`` with a
-``number``, ``sql``, what it ``reads``, the ``types`` of its columns, the ``file`` for its rows (Arrow's file format), a
-``limit`` of bytes and ``explain``; and ``cancel`` with the number. The answers are ``done`` with ``order`` (the batches of
-the file in the order of the rows) or ``lines``, and ``failed`` with ``code`` and ``message``. All are JSON. The process ends
-when the socket closes, or when no query came for as long as the settings say.
+The messages are those of :mod:`penstock.spark.sql.messages`. The process ends when the socket closes, or when no query came
+for as long as the settings say.
 """
 
-import json
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +21,14 @@ from pyspark.sql.pandas.serializers import ArrowCollectSerializer
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.util import _load_from_socket
 
+from penstock.children.frames import Channel
+from penstock.children.messages import MessageReader, encode, printable
 from penstock.spark.jvm import Jvm
 from penstock.spark.session import NO_VARIABLES, SessionSettings, open_session
 from penstock.spark.sql.faults import TooLarge, failure, loss
+from penstock.spark.sql.messages import Answer, Compute, Computed, Failed, Open, Request
 from penstock.spark.sql.views import make_views
+from penstock.sql.spark_query import SparkRows
 
 __all__ = ["SEMANTICS", "main"]
 
@@ -63,44 +61,44 @@ SEMANTICS: Mapping[str, str] = {
 """Spark's settings under which the translated queries have Trino's results."""
 
 
-def main(channel: "Connection[Any, Any]", settings: Mapping[str, Any]) -> None:
-    """Serve the owner, whose first message the settings were."""
-    spark = _session(settings)
-    pool = ThreadPoolExecutor(settings["at_once"], thread_name_prefix="penstock-spark-sql")
+def main(channel: Channel, message: Open) -> None:
+    """Serve the owner, whose first message this was."""
+    spark = _session(message)
+    pool = ThreadPoolExecutor(message.settings.at_once, thread_name_prefix="penstock-spark-sql")
     with suppress(EOFError, OSError):
-        _Service(channel, spark, pool).serve(settings["idle_seconds"])
+        _Service(channel, spark, pool).serve(message.settings.idle_seconds)
     # Threads that still compute are not waited for, and the JVM ends with this process.
     os._exit(0)
 
 
-def _session(settings: Mapping[str, Any]) -> SparkSession:
-    lake = Path(settings["lake"])
-    buckets = [each.name for each in lake.iterdir() if each.is_dir() and not each.name.startswith(".")]
+def _session(message: Open) -> SparkSession:
+    settings, lake = message.settings, message.lake
+    buckets = [folder.name for folder in lake.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
     scratch = Path(os.environ["TMPDIR"], "spark-sql-warehouse")
     return open_session(
         SessionSettings(
-            master=settings["master"],
-            jars=[Path(each) for each in settings["jars"]],
-            more_jars=[Path(each) for each in settings["more_jars"]],
-            log=Path(settings["log"]),
+            master=settings.master,
+            jars=[Path(jar) for jar in settings.jars],
+            more_jars=[Path(jar) for jar in settings.more_jars],
+            log=message.log,
             lake=lake,
-            driver_memory=settings["driver_memory"],
-            archive=Path(settings["archive"]) if settings["archive"] else None,
+            driver_memory=settings.driver_memory,
+            archive=Path(settings.archive) if settings.archive else None,
             extra={
                 **SEMANTICS,
                 "spark.sql.catalog.default_iceberg.warehouse": scratch.as_uri(),
                 "spark.sql.warehouse.dir": scratch.as_uri(),
-                **dict(settings["configuration"]),
+                **dict(settings.configuration),
                 **NO_VARIABLES,
             },
         ),
         name="sql",
-        locations=[f"s3://{each}/" for each in buckets],
+        locations=[f"s3://{bucket}/" for bucket in buckets],
     )
 
 
 class _Service:
-    def __init__(self, channel: "Connection[Any, Any]", spark: SparkSession, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, channel: Channel, spark: SparkSession, pool: ThreadPoolExecutor) -> None:
         self._channel = channel
         self._spark = spark
         self._pool = pool
@@ -112,61 +110,63 @@ class _Service:
     def serve(self, idle: float) -> None:
         """Answer until the socket closes, or nothing has come or run for ``idle`` seconds."""
         while True:
-            if not self._channel.poll(min(idle, 1.0)):
+            try:
+                head, _ = self._channel.receive(min(idle, 1.0))
+            except TimeoutError:
                 with self._lock:
                     if not self._running and time.monotonic() - self._idle_since > idle:
                         return
                 continue
-            request = json.loads(self._channel.recv_bytes())
-            number = int(request["number"])
+            request = _READER.read(head)
             with self._lock:
-                if request["kind"] == "cancel":
-                    self._cancelled.add(number)
-                else:
-                    self._running.add(number)
-            if request["kind"] == "cancel":
-                self._stop(number)
-            else:
+                (self._running if isinstance(request, Compute) else self._cancelled).add(request.number)
+            if isinstance(request, Compute):
                 self._pool.submit(self._answer, request)
+            else:
+                self._stop(request.number)
 
     def _stop(self, number: int) -> None:
         self._spark.sparkContext.cancelJobGroup(_group(number))
 
-    def _answer(self, request: Mapping[str, Any]) -> None:
-        number = int(request["number"])
+    def _answer(self, request: Compute) -> None:
         died = None
+        answer: Answer
         try:
-            answer = {"kind": "done", **self._computed(request)}
-        except Exception as error:  # noqa: BLE001 every failure is one of the query, told to its owner
+            answer = Computed(number=request.number, rows=self._computed(request))
+        except Exception as error:  # noqa: BLE001 every failure is one of the query, and its owner gets it
             jvm = Jvm.current()
             # What is no error of Spark's own may be that of a JVM whose end is not known yet.
             known = isinstance(error, PySparkException | TooLarge | InterruptedError)
             died = jvm.exit(patience=0.0 if known else _PATIENCE) if jvm is not None else None
-            answer = {"kind": "failed", "ending": died is not None, **(failure(error) if died is None else loss(died))}
+            code, message = failure(error) if died is None else loss(died)
+            answer = Failed(number=request.number, code=code, message=printable(message), ending=died is not None)
         with self._lock:
-            self._running.discard(number)
-            self._cancelled.discard(number)
+            self._running.discard(request.number)
+            self._cancelled.discard(request.number)
             self._idle_since = time.monotonic()
             with suppress(OSError):
-                self._channel.send_bytes(json.dumps({**answer, "number": number}).encode())
+                self._channel.send(encode(answer))
         if died is not None:
             os._exit(1)  # the next query gets a process with a JVM
 
-    def _computed(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        number = int(request["number"])
+    def _computed(self, request: Compute) -> SparkRows:
+        number, query = request.number, request.query
         self._spark.sparkContext.setJobGroup(_group(number), "SQL", interruptOnCancel=True)
         session = self._spark.newSession()
-        make_views(session, request["reads"])
-        frame = session.sql(request["sql"])
+        make_views(session, query.reads)
+        frame = session.sql(query.sql)
         names = [f"c{at}" for at in range(len(frame.columns))]
         typed = frame.toDF(*names).selectExpr(
-            *(f"CAST({name} AS {kind}) AS {name}" for name, kind in zip(names, request["types"], strict=True))
+            *(f"CAST({name} AS {type_}) AS {name}" for name, type_ in zip(names, query.types, strict=True))
         )
-        if request["explain"]:
-            return {"lines": _plan(typed)}
+        if query.explain:
+            return SparkRows(lines=_plan(typed))
         if number in self._cancelled:
             raise InterruptedError
-        return {"order": _write(typed, Path(request["file"]), int(request["limit"]), lambda: self._stop(number))}
+        return SparkRows(order=_write(typed, request.file, query.limit, lambda: self._stop(number)))
+
+
+_READER: MessageReader[Request] = MessageReader(Request, most=None)
 
 
 def _group(number: int) -> str:
@@ -188,11 +188,11 @@ def _write(frame: DataFrame, file: Path, limit: int, stop: Callable[[], None]) -
     count = 0
     try:
         with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-            for each in _load_from_socket((port, secret), ArrowCollectSerializer()):  # type: ignore[no-untyped-call]
-                if not isinstance(each, pa.RecordBatch):
-                    order = each
+            for item in _load_from_socket((port, secret), ArrowCollectSerializer()):  # type: ignore[no-untyped-call]
+                if not isinstance(item, pa.RecordBatch):
+                    order = item
                     continue
-                writer.write_batch(pa.RecordBatch.from_arrays(each.columns, schema=schema))
+                writer.write_batch(pa.RecordBatch.from_arrays(item.columns, schema=schema))
                 count += 1
                 if sink.tell() > limit:
                     raise TooLarge(limit)
