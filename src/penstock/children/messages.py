@@ -1,7 +1,7 @@
 """Messages between a process and its child: declared types, as JSON in the heads of frames.
 
 What arrives is checked against the declared type while it is read: members, types, nesting. Nothing that a child sends is
-executed, as a pickle would be. A child with the standard library alone writes the same JSON, ``{"type": "Answer", ...}``.
+executed, as a pickle would be. A child with the standard library alone writes the same JSON, ``{"$type": "Answer", ...}``.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ MAX_VALUES = 4_000_000
 M = TypeVar("M")
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="type", forbid_unknown_fields=True):
-    """The base class of messages, all frozen; a class's name is their ``type``. Members may be dataclasses."""
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag=True, tag_field="$type", forbid_unknown_fields=True):
+    """The base class of messages, all frozen; a class's name is their ``$type``. Members may be dataclasses."""
 
 
 class MalformedMessage(ValueError):

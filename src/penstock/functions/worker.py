@@ -130,7 +130,7 @@ def _described(error: BaseException, request_id: str) -> dict[str, Any]:
 def _send(channel: "Channel", answer: str, members: dict[str, Any], body: bytes = b"null") -> None:
     sys.stdout.flush()
     sys.stderr.flush()
-    channel.send(json.dumps({"type": answer, **members}).encode(), body)
+    channel.send(json.dumps({"$type": answer, **members}).encode(), body)
 
 
 def _shown(error: BaseException, request_id: str) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from penstock.errors import InvalidInput
 from penstock.lake.locations import parse_uri
-from penstock.query.execution.children import ChildPool, StatementKind
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.messages import ParsedText
 from penstock.query.permitted_catalog import PermittedStatements, permitted_name
 from penstock.query.ports import CATALOG_NAME, CatalogAccess, ResultSink
 from penstock.query.settings import QuerySettings
@@ -81,11 +82,11 @@ class Acceptance:
     ) -> tuple[Statement, StatementText]:
         """Return the statement, which is not stored yet, and what runs. Raises :class:`InvalidRequest` if it cannot."""
         text = StatementText(request.sql, tuple(request.parameters))
-        parsed = self._children.read(text.sql, text.parameters)
+        parsed = self._children.parse(text.sql, text.parameters)
         executed = _executed(parsed, prepared)
         if executed is not None:
             text = StatementText(executed, parsed.parameters)
-            parsed = self._children.read(text.sql, text.parameters)
+            parsed = self._children.parse(text.sql, text.parameters)
             if parsed.prepared is not None or parsed.immediate is not None:
                 raise InvalidRequest("A prepared statement cannot be EXECUTE.")
         catalog = self._catalog(request)
@@ -156,7 +157,7 @@ class Acceptance:
         return location, options
 
 
-def _executed(parsed: StatementKind, prepared: PermittedStatements) -> str | None:
+def _executed(parsed: ParsedText, prepared: PermittedStatements) -> str | None:
     """Return the text that EXECUTE or EXECUTE IMMEDIATE runs; None for every other statement."""
     if parsed.prepared is None:
         return parsed.immediate
@@ -166,7 +167,7 @@ def _executed(parsed: StatementKind, prepared: PermittedStatements) -> str | Non
         raise InvalidRequest(error.message, remedy="PREPARE makes one.") from error
 
 
-def _ending(parsed: StatementKind) -> str:
+def _ending(parsed: ParsedText) -> str:
     """Return how the name of a result ends, as Athena's do: that of a statement that writes has no ending."""
     if parsed.substatement in WRITING:
         return ""

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Protocol
 from penstock.catalog.model import Database, Partition, Table
 from penstock.lake.permitted import FileAccess, TableKey
 from penstock.lakeformation.decisions import TableAccess
+from penstock.sql.spark_query import SparkQuery, SparkRows
 from penstock.statements.data_catalogs import CATALOG_NAME
 
 __all__ = [
@@ -97,11 +98,10 @@ class StatementHost(StatementCatalog, CatalogChanges, Protocol):
     statement's work group.
     """
 
-    def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
-        """Let Spark SQL compute a query (:class:`penstock.query.engine.spark.SparkSession` has its members).
+    def compute(self, query: SparkQuery, /) -> SparkRows:
+        """Let Spark SQL compute a query, whose rows are in a file of the statement's folder then.
 
-        The rows are in a file of the statement's folder then; returns ``order``, the numbers of its Arrow batches in their
-        order, or of an explained query its ``lines``. Raises :class:`penstock.sql.errors.StatementError`.
+        Raises :class:`penstock.sql.errors.StatementError`.
         """
         ...
 
@@ -117,7 +117,7 @@ class StatementHost(StatementCatalog, CatalogChanges, Protocol):
 class ClusterEngine(Protocol):
     """Spark SQL, for the statements of one account."""
 
-    def compute(self, request: Mapping[str, Any], file: Path, stop: Callable[[], bool], /) -> Mapping[str, Any]:
+    def compute(self, query: SparkQuery, file: Path, stop: Callable[[], bool], /) -> SparkRows:
         """As :meth:`StatementHost.compute`, with the rows in ``file``; ends soon after ``stop`` returns True.
 
         Raises :class:`penstock.sql.errors.StatementError`.

@@ -4,10 +4,7 @@ from dataclasses import dataclass
 
 from penstock.names import DEFAULT_ACCOUNT, DEFAULT_REGION
 
-__all__ = ["OUT_OF_MEMORY", "QuerySettings"]
-
-OUT_OF_MEMORY = 77
-"""Exit status of a statement's process that exceeded its memory limit."""
+__all__ = ["QuerySettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

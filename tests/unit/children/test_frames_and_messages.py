@@ -86,7 +86,7 @@ def test_messages_are_read_as_what_they_were() -> None:
     place = Place("here", datetime(2026, 1, 2, tzinfo=UTC), Path("/a b"), frozenset({"x"}), {"a": [1, {"b": None}]})
     for message in (Ask(name="place", arguments=["x", 1, None]), Answer(place=place), Answer(place=None)):
         assert reader.read(encode(message)) == message
-    assert reader.read(b'{"type":"Ask","name":"written by hand"}') == Ask(name="written by hand")
+    assert reader.read(b'{"$type":"Ask","name":"written by hand"}') == Ask(name="written by hand")
 
 
 class Harmful:
@@ -104,14 +104,14 @@ class Harmful:
     [
         b"",
         b"null",
-        b'{"type":"Unknown"}',
-        b'{"type":"Ask"}',
-        b'{"type":"Ask","name":1}',
-        b'{"type":"Ask","name":"x","more":1}',
-        b'{"type":"Ask","name":"x","arguments":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-        b'{"type":"Ask","name":"x","arguments":[' + b"[]," * 1_000 + b"1]}",
-        b'{"type":"Answer","place":{"name":"x","since":"yesterday"}}',
-        b'{"type":"Ask","name":"\xff"}',
+        b'{"$type":"Unknown"}',
+        b'{"$type":"Ask"}',
+        b'{"$type":"Ask","name":1}',
+        b'{"$type":"Ask","name":"x","more":1}',
+        b'{"$type":"Ask","name":"x","arguments":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"$type":"Ask","name":"x","arguments":[' + b"[]," * 1_000 + b"1]}",
+        b'{"$type":"Answer","place":{"name":"x","since":"yesterday"}}',
+        b'{"$type":"Ask","name":"\xff"}',
     ],
 )
 def test_what_is_no_message_is_refused(data: bytes) -> None:

@@ -21,6 +21,7 @@ from penstock.query.ports import Publication
 from penstock.query.results.sinks import LakeSink
 from penstock.query.service import QueryService
 from penstock.query.settings import QuerySettings
+from penstock.sql.spark_query import SparkQuery, SparkRows
 from penstock.statements.model import FINAL_STATES, Statement
 from penstock.store.sql.resources import SqlResourceStore
 from penstock.store.sql.statements import SqlStatementStore
@@ -80,7 +81,7 @@ class FakeCatalog:
     def change(self, operation: str, _request: Mapping[str, Any], /) -> Mapping[str, Any]:
         raise InvalidInput(f"This catalog has no {operation}.")
 
-    def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+    def compute(self, query: SparkQuery, /) -> SparkRows:
         raise InvalidInput("This catalog has no Spark.")
 
     def hides_columns(self) -> bool:

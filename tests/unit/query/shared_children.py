@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from penstock.query.execution.children import Child, ChildPool
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.process import StatementProcess
 
 __all__ = ["SharedChildren"]
 
@@ -20,7 +21,7 @@ class SharedChildren(ChildPool):
         self._lakes = lakes
 
     @contextmanager
-    def acquire(self, account: str, lake: Path | None = None, files: Path | None = None) -> Iterator[Child]:
+    def acquire(self, account: str, lake: Path | None = None, files: Path | None = None) -> Iterator[StatementProcess]:
         """See :class:`ChildPool`."""
         assert lake is None or lake.is_relative_to(self._lakes)
         with super().acquire(account, self._lakes, files) as child:

@@ -14,10 +14,15 @@ import psutil
 import pytest
 
 from penstock.catalog.model import Database, Partition
+from penstock.children.process import ChildEnded
 from penstock.errors import AccessDenied
 from penstock.query.errors import CannotRun, TooManyRequests
-from penstock.query.execution.child import is_worn
-from penstock.query.execution.children import Child, ChildEnded, ChildPool
+from penstock.query.execution import parsers, process
+from penstock.query.execution.child import is_exhausted
+from penstock.query.execution.children import ChildPool
+from penstock.query.execution.messages import Limits
+from penstock.query.execution.parsers import ParserPool
+from penstock.query.execution.process import ProcessStarter, StatementProcess, failure_of
 from penstock.query.ports import StatementHost
 from penstock.query.settings import QuerySettings
 from penstock.query.task import RESULT, Outcome, Task
@@ -43,7 +48,11 @@ def task(lake: Lake, settings: QuerySettings, tmp_path: Path) -> Task:
     )
 
 
-def run(child: Child, task: Task, catalog: StatementHost, sql: str) -> Outcome:
+def parser_pool(*, waiting: int) -> ParserPool:
+    return ParserPool(ProcessStarter(), processes=1, waiting=waiting)
+
+
+def run(child: StatementProcess, task: Task, catalog: StatementHost, sql: str) -> Outcome:
     return child.run(replace(task, sql=sql), catalog, lambda _: None)
 
 
@@ -92,10 +101,10 @@ def test_only_so_many_idle_children_are_kept(children: ChildPool) -> None:
 
 def test_a_child_ends_when_it_holds_half_of_what_a_statement_may_allocate() -> None:
     megabyte = 1 << 20
-    assert not is_worn(850 * megabyte, 2_560 * megabyte)
-    assert is_worn(1_300 * megabyte, 2_560 * megabyte)
-    assert not is_worn(550 * megabyte, 1_024 * megabyte), "a new process has 200 MB already"
-    assert is_worn(650 * megabyte, 1_024 * megabyte)
+    assert not is_exhausted(850 * megabyte, 2_560 * megabyte)
+    assert is_exhausted(1_300 * megabyte, 2_560 * megabyte)
+    assert not is_exhausted(550 * megabyte, 1_024 * megabyte), "a new process has 200 MB already"
+    assert is_exhausted(650 * megabyte, 1_024 * megabyte)
 
 
 def test_a_running_statement_is_killed_and_the_next_one_has_a_new_process(
@@ -136,7 +145,7 @@ def test_memory_beyond_the_engines_own_bound_ends_the_statement(
     with serving as child, pytest.raises((StatementError, ChildEnded)) as error:
         run(child, task, lake.catalog, sql)
     assert isinstance(error.value, StatementError | ChildEnded)
-    failure = error.value.failure()
+    failure = error.value if isinstance(error.value, StatementError) else failure_of(error.value.exit)
     assert failure.message.startswith("EXCEEDED_MEMORY_LIMIT"), failure
     # The watch checks every 20 ms; a process can fill some gigabytes of memory in a second.
     assert child.peak * 1024 < limit + (256 << 20)
@@ -146,7 +155,7 @@ def test_cpu_time_is_bounded_without_the_watch(children: ChildPool, task: Task, 
     settings = replace(task.settings, timeout_seconds=-59.5)  # half a second is left
     with children.acquire("time", task.lake.root, task.folder) as child, pytest.raises(ChildEnded) as ended:
         run(child, replace(task, settings=settings), lake.catalog, ENDLESS)
-    assert ended.value.failure().message.startswith("EXCEEDED_TIME_LIMIT")
+    assert failure_of(ended.value.exit).message.startswith("EXCEEDED_TIME_LIMIT")
 
 
 def test_a_child_is_kept_after_an_error_of_the_catalog(children: ChildPool, task: Task, lake: Lake) -> None:
@@ -207,12 +216,12 @@ def test_text_that_is_slow_to_parse_is_refused_and_others_are_parsed_meanwhile(c
 
     def attack() -> None:
         with pytest.raises(InvalidRequest, match="takes longer than 3 seconds to parse") as error:
-            children.read(SLOW_TO_READ, ())
+            children.parse(SLOW_TO_READ, ())
         refused.append(error.value)
 
     attacker = threading.Thread(target=attack)
     attacker.start()
-    assert children.read("SELECT 1", ()).substatement == "SELECT"
+    assert children.parse("SELECT 1", ()).substatement == "SELECT"
     assert attacker.is_alive()
     attacker.join()
     assert refused[0].athena_code == "MALFORMED_QUERY"
@@ -222,43 +231,43 @@ def test_a_process_that_cannot_start_is_not_the_statements_fault(monkeypatch: py
     pool = ChildPool()
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(CannotRun, match="cannot be started"):
-        pool.read("SELECT 1", ())
+        pool.parse("SELECT 1", ())
     with pool.acquire("1", task.lake.root, task.folder) as child, pytest.raises(ChildEnded) as ended:
         child.run(task, FakeCatalog(), lambda _: None)
-    assert ended.value.failure().message == "GENERIC_INTERNAL_ERROR: The process for the query cannot be started."
+    assert failure_of(ended.value.exit).message == "GENERIC_INTERNAL_ERROR: The process for the query cannot be started."
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     with pytest.raises(CannotRun, match="cannot be started: No such file"):
-        pool.read("SELECT 1", ())
+        pool.parse("SELECT 1", ())
     pool.close()
 
 
 def test_text_that_takes_too_much_memory_to_parse_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = ChildPool()
-    pool.read("SELECT 1", ())  # loads the parser: the child then has 30 MB, and needs 55 MB for the next statement
-    monkeypatch.setattr("penstock.query.execution.children._READ_MEMORY", 45 << 20)
+    pool.parse("SELECT 1", ())  # loads the parser: the child then has 30 MB, and needs 55 MB for the next statement
+    monkeypatch.setattr(parsers, "_LIMITS", Limits(resident=45 << 20, allocated=45 << 20, seconds=3.0))
     with pytest.raises(InvalidRequest):
-        pool.read("SELECT " + ",".join(["a.b.c.d"] * 6_000), ())
+        pool.parse("SELECT " + ",".join(["a.b.c.d"] * 6_000), ())
     pool.close()
 
 
 def test_a_burst_of_short_statements_is_parsed_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     # On a loaded machine the one child may not have its turn within half a second.
-    monkeypatch.setattr("penstock.query.execution.children._PATIENCE", 60)
-    pool = ChildPool(readers=1, waiting=2)
+    monkeypatch.setattr(parsers, "_PLACE_SECONDS", 60)
+    pool = parser_pool(waiting=2)
     with ThreadPoolExecutor(20) as threads:
-        kinds = list(threads.map(lambda number: pool.read(f"SELECT {number}", ()), range(60)))
+        kinds = list(threads.map(lambda number: pool.parse(f"SELECT {number}", ()), range(60)))
     assert {kind.substatement for kind in kinds} == {"SELECT"}
     pool.close()
 
 
 def test_the_number_of_statements_that_wait_to_be_parsed_is_bounded() -> None:
-    pool = ChildPool(readers=1, waiting=1)
+    pool = parser_pool(waiting=1)
     begun = threading.Event()
 
     def attack() -> None:
         begun.set()
         with pytest.raises(InvalidRequest):
-            pool.read(SLOW_TO_READ, ())
+            pool.parse(SLOW_TO_READ, ())
 
     attacker = threading.Thread(target=attack)
     attacker.start()
@@ -266,25 +275,25 @@ def test_the_number_of_statements_that_wait_to_be_parsed_is_bounded() -> None:
     while pool._places._value:
         pass
     with pytest.raises(TooManyRequests, match="being parsed"):
-        pool.read("SELECT 1", ())
+        pool.parse("SELECT 1", ())
     attacker.join()
-    assert pool.read("SELECT 1", ()).substatement == "SELECT"
+    assert pool.parse("SELECT 1", ()).substatement == "SELECT"
     pool.close()
 
 
-def test_a_process_that_stepped_aside_has_the_lowest_priority_until_its_statement_ends(task: Task, lake: Lake) -> None:
+def test_a_process_has_the_lowest_priority_until_its_statement_ends(task: Task, lake: Lake) -> None:
     def priorities() -> set[int]:
         threads = Path(f"/proc/{child.pid}/task")
         tids = [int(each.name) for each in threads.iterdir()] if threads.exists() else [child.pid]
         return {os.getpriority(os.PRIO_PROCESS, each) for each in tids}
 
-    child = Child({"read": [lake.folder.root], "write": [task.folder]})
+    child = StatementProcess({"read": [lake.folder.root], "write": [task.folder]})
     try:
         run(child, task, lake.catalog, "SELECT 1")
         before, aside = os.getpriority(os.PRIO_PROCESS, child.pid), set[int]()
 
         def step(_: object) -> None:
-            child.step_aside()
+            child.lower_priority()
             aside.update(priorities())
 
         child.run(replace(task, sql="SELECT 2"), lake.catalog, step)
@@ -295,7 +304,7 @@ def test_a_process_that_stepped_aside_has_the_lowest_priority_until_its_statemen
 
 
 def test_processes_share_the_servers_session_so_that_priorities_count_among_them(task: Task, lake: Lake) -> None:
-    child = Child({"read": [lake.folder.root], "write": [task.folder]})
+    child = StatementProcess({"read": [lake.folder.root], "write": [task.folder]})
     try:
         run(child, task, lake.catalog, "SELECT 1")
         assert os.getsid(child.pid) == os.getsid(0)
@@ -313,21 +322,21 @@ def test_processes_are_ready_once_two_statements_ran_at_a_time(task: Task, lake:
         with pool.acquire(*serves), pool.acquire(*serves) as second:
             second.kill()
         wait_until(lambda: len(pool._idle) == 3, seconds=30, every=0.01)
-        spares = {child.pid for _, child in pool._idle} - {first.pid}
-        assert len(spares) == 2
-        assert second.pid not in spares
+        started = {child.pid for _, child in pool._idle} - {first.pid}
+        assert len(started) == 2
+        assert second.pid not in started
         with pool.acquire(*serves) as one, pool.acquire(*serves) as two, pool.acquire(*serves) as three:
             at_work = {child.pid: child for child in (one, two, three)}
-            assert at_work.keys() >= spares
-            run(at_work[min(spares)], task, lake.catalog, "SELECT 1")
+            assert at_work.keys() >= started
+            run(at_work[min(started)], task, lake.catalog, "SELECT 1")
     finally:
         pool.close()
-    assert not any(psutil.pid_exists(pid) for pid in spares)
+    assert not any(psutil.pid_exists(pid) for pid in started)
 
 
 def test_a_statements_process_computes_shapes(task: Task, lake: Lake) -> None:
     """It imports shapely after it was confined, and only then."""
-    child = Child({"read": [lake.folder.root], "write": [task.folder]})
+    child = StatementProcess({"read": [lake.folder.root], "write": [task.folder]})
     try:
         run(child, task, lake.catalog, "SELECT 1")
         assert not _loaded(child, "shapely")
@@ -337,16 +346,50 @@ def test_a_statements_process_computes_shapes(task: Task, lake: Lake) -> None:
         child.close()
 
 
-def _loaded(child: Child, part: str) -> bool:
+def _loaded(child: StatementProcess, part: str) -> bool:
     return any(part in each.path for each in psutil.Process(child.pid).memory_maps())
 
 
 def test_a_statements_process_does_not_import_pandas(task: Task, lake: Lake) -> None:
     assert find_spec("pandas") is not None
-    child = Child({"read": [lake.folder.root], "write": [task.folder]})
+    child = StatementProcess({"read": [lake.folder.root], "write": [task.folder]})
     try:
         run(child, task, lake.catalog, "SELECT 1")
         loaded = {Path(each.path).name for each in psutil.Process(child.pid).memory_maps()}
         assert not [name for name in loaded if name.startswith(("pandas_", "join.", "hashtable."))]
     finally:
         child.close()
+
+
+UNREADABLE = "sent what cannot be read"
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ("pack(pickle.dumps(Touch()))", UNREADABLE),
+        ("struct.pack('>II', 2**32 - 1, 0)", UNREADABLE),
+        ("pack(ASK + b'\"tables\",\"arguments\":' + b'[' * 200_000 + b']' * 200_000 + b'}')", UNREADABLE),
+        ('pack(ASK + b\'"tables","arguments":[["flights_db"]]}\')', UNREADABLE),
+        ('pack(ASK + b\'"__class__","arguments":[]}\')', "The engine failed: __class__"),
+    ],
+)
+def test_a_process_that_was_taken_over_is_not_believed(
+    task: Task, lake: Lake, monkeypatch: pytest.MonkeyPatch, sent: str, message: str
+) -> None:
+    folder = task.folder.parent
+    (folder / "hostile.py").write_text(
+        "import os, pickle, struct, sys, time\nfrom pathlib import Path\nfrom penstock.children.frames import pack\n"
+        f"class Touch:\n    def __reduce__(self):\n        return Path.touch, (Path({str(folder / 'made')!r}),)\n"
+        f"""ASK = b'{{"$type":"Ask","name":'\nos.write(int(sys.argv[1]), {sent})\ntime.sleep(600)\n"""
+    )
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setattr(process, "_MODULE", "hostile")
+    pool = ChildPool()
+    with pool.acquire("1", task.lake.root, task.folder) as child:
+        with pytest.raises(StatementError, match=message):
+            run(child, task, lake.catalog, "SELECT 1")
+        assert not child.usable
+    pool.close()
+    assert not (folder / "made").exists()
+    assert not psutil.pid_exists(child.pid)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from penstock.query.execution.children import Child, ChildPool
+from penstock.query.execution.children import ChildPool
 from penstock.query.execution.lanes import Lanes
+from penstock.query.execution.process import StatementProcess
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.retries import wait_until
@@ -174,7 +175,7 @@ def test_time_in_which_a_statement_hardly_computes_makes_it_no_long_one(
     narrow: QueryService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used = [0.0]
-    monkeypatch.setattr(Child, "cpu_seconds", lambda _: used[0])
+    monkeypatch.setattr(StatementProcess, "cpu_seconds", lambda _: used[0])
     statement_id = narrow.start(StatementRequest(sql=ENDLESS))
     run = narrow._watch.find(statement_id)
     assert run is not None

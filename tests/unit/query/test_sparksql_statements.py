@@ -14,6 +14,7 @@ from penstock.query.execution.children import ChildPool
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.sql.errors import InvalidRequest, StatementError
+from penstock.sql.spark_query import FilesRead, SparkQuery, SparkRows
 from penstock.statements.model import Statement
 from penstock.statements.work_groups import SPARK_SQL, WorkGroupSettings
 from tests.unit.query.lake_of_flights import Lake, finished, service_over
@@ -23,12 +24,12 @@ class Cluster:
     """Spark's place: keeps what it is asked, and answers with one row of one bigint."""
 
     def __init__(self) -> None:
-        self.requests: list[Mapping[str, Any]] = []
+        self.requests: list[SparkQuery] = []
         self.fails: StatementError | None = None
         self.waits = False
 
-    def compute(self, request: Mapping[str, Any], file: Path, stop: Callable[[], bool], /) -> Mapping[str, Any]:
-        self.requests.append(request)
+    def compute(self, query: SparkQuery, file: Path, stop: Callable[[], bool], /) -> SparkRows:
+        self.requests.append(query)
         while self.waits and not stop():
             time.sleep(0.01)
         if self.fails is not None:
@@ -36,7 +37,7 @@ class Cluster:
         table = pa.table({"c0": pa.array([42], pa.int64())})
         with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
-        return {"order": [0], "lines": ["Spark's plan"]}
+        return SparkRows(order=[0], lines=["Spark's plan"])
 
     def close(self) -> None:
         """Nothing runs."""
@@ -69,14 +70,15 @@ def test_a_query_is_given_the_files_that_the_plan_needs(service: QueryService, c
     done = ask(service, "SELECT count(*) AS n FROM flights WHERE month = 3 AND distance > 1e0")
     assert (done.state, done.reason, done.engine) == ("SUCCEEDED", None, SPARK_SQL)
     (request,) = cluster.requests
-    (read,) = request["reads"]
-    assert request["sql"] == (
+    (read,) = request.reads
+    assert isinstance(read, FilesRead)
+    assert request.sql == (
         "SELECT COUNT(*) AS `n` FROM `penstock_s0` AS `flights` "
         "WHERE `month` = 3 AND (`distance` > 1e0 AND NOT ISNAN(`distance`))"
     )
-    assert request["types"] == ["BIGINT"]
-    assert [Path(file).parent.name for file in read["files"]] == ["month=3"]
-    assert read["base"] == str(lake.folder.root / "lake/flights")
+    assert request.types == ["BIGINT"]
+    assert [Path(file).parent.name for file in read.files] == ["month=3"]
+    assert read.base == str(lake.folder.root / "lake/flights")
     assert [list(row) for row in service.results(done.id)[1].rows] == [["n"], ["42"]]
     assert done.statistics.scanned_bytes > 0
 

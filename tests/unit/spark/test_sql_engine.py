@@ -10,6 +10,7 @@ import pytest
 
 from penstock.settings.spark_sql import SparkSqlSettings
 from penstock.spark.sql.engine import SparkSql
+from penstock.sql.spark_query import SparkQuery
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,7 +38,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
             name="1",
             error=lambda code, message: Failed(f"{code}: {message}"),
             module="tests.unit.spark.sql_process",
-            patience=0.2,
+            stop_seconds=0.2,
         )
         engines.append(engine)
         return engine
@@ -48,7 +49,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 
 
 def run(engine: SparkSql, sql: str, stop: Callable[[], bool] = never) -> Any:
-    return engine.compute({"sql": sql}, Path("rows"), stop)["pid"]
+    return int(engine.compute(SparkQuery(sql=sql, reads=[], types=[], limit=0), Path("rows"), stop).lines[0])
 
 
 def test_a_process_is_kept_for_the_next_query(make: Callable[..., SparkSql]) -> None:
@@ -71,9 +72,16 @@ def test_a_process_that_was_idle_has_a_successor(make: Callable[..., SparkSql]) 
 def test_a_process_that_dies_fails_its_query_alone(make: Callable[..., SparkSql]) -> None:
     engine = make()
     first = run(engine, "x")
-    with pytest.raises(Failed, match=r"Spark's process ended. Its log is .*spark-1.log"):
+    with pytest.raises(Failed, match=r"Spark's process ended \(exit status 3\). Its log is .*spark-1.log"):
         run(engine, "die")
     assert run(engine, "y") not in {first, os.getpid()}
+
+
+def test_a_process_that_sends_a_pickle_is_replaced(make: Callable[..., SparkSql]) -> None:
+    engine = make()
+    with pytest.raises(Failed, match="Spark's process ended"):
+        run(engine, "hostile")
+    assert run(engine, "y")
 
 
 def test_a_process_without_its_jvm_gets_no_other_query(make: Callable[..., SparkSql]) -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from penstock.query.engine.pool import EnginePool
 from penstock.query.engine.session import EngineSession, QueryEngine
 from penstock.query.engine.spark import SparkSession
 from penstock.query.permitted_files import PermittedLake
@@ -37,6 +38,7 @@ class ExecutionContext:
 
     task: Task
     host: StatementHost
+    engines: EnginePool
     on_planned: Callable[[StatementStatistics], None]
     started: float = field(default_factory=time.monotonic)
     spark: bool = False
@@ -47,11 +49,15 @@ class ExecutionContext:
         """The lake as the statement's caller may open it."""
         return PermittedLake(self.task.lake, self.host)
 
+    def own_engine(self) -> EngineSession:
+        """Return the embedded engine for a query of the statement. The caller closes it."""
+        return EngineSession(self.engines, self.task.settings, self.task.lake, self.task.folder / "spill")
+
     @contextmanager
     def planned(self, select: Select, *, explain: bool = False) -> Iterator[tuple[QueryEngine, Plan, StatementStatistics]]:
         """Plan ``select``, for its plan alone if ``explain``. Raises :class:`StatementError`; the end closes the session."""
         task = self.task
-        own = EngineSession(task.settings, task.lake, task.folder / "spill")
+        own = self.own_engine()
         session: QueryEngine = SparkSession(own, task, self.host, self.lake) if self.spark else own
         try:
             planner = Planner(self.host, self.lake, own, max_files=task.settings.max_files, spark=self.spark)

@@ -1,7 +1,7 @@
 """The embedded engine: one DuckDB database at a time has one statement, locked down before the statement's own SQL runs.
 
 A statement's database is in memory, may open only the files of its scans, has a bounded memory and spill folder, and its
-configuration is locked. Another statement gets it only if it reads the same files (:mod:`penstock.query.engine.spares`).
+configuration is locked. Another statement gets it only if it reads the same files (:mod:`penstock.query.engine.pool`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from sqlglot import exp
 from penstock.catalog.model import Partition, Table
 from penstock.lake.locations import LakeFolder
 from penstock.query.engine.failures import translate_error
-from penstock.query.engine.spares import Engine, spares
+from penstock.query.engine.pool import Engine, EnginePool
 from penstock.query.planning.planner import Plan
 from penstock.query.results.rows import EngineResult
 from penstock.query.settings import QuerySettings
@@ -60,7 +60,8 @@ class QueryEngine(Protocol):
 class EngineSession:
     """The engine of one statement, in the statement's process."""
 
-    def __init__(self, settings: QuerySettings, lake: LakeFolder, scratch: Path) -> None:
+    def __init__(self, engines: EnginePool, settings: QuerySettings, lake: LakeFolder, scratch: Path) -> None:
+        self._engines = engines
         self._settings = settings
         self._lake = lake
         self._scratch = scratch
@@ -70,7 +71,7 @@ class EngineSession:
     def close(self) -> None:
         """Give the engine back; it is freed when the process has answered, or kept for a statement on the same files."""
         if self._engine is not None:
-            spares.take_back(self._engine, sound=self._sound)
+            self._engines.give_back(self._engine, sound=self._sound)
             self._engine = None
 
     @property
@@ -84,7 +85,7 @@ class EngineSession:
         A condition that is also true for absent rows (``key IS NULL`` over an outer join) is left out, and so is one that
         the engine cannot evaluate. Raises :class:`StatementError` for a value that is not of its key's type.
         """
-        connection = spares.sandbox()
+        connection = self._engines.sandbox()
         for condition in conditions:
             install(connection, condition)
         try:
@@ -121,7 +122,7 @@ class EngineSession:
         """Return what ``sql`` is in milliseconds since 1970; see :class:`penstock.query.tables.port.Evaluator`."""
         try:
             query = f"SELECT typeof({sql}), epoch_ms(CAST({sql} AS TIMESTAMPTZ))"
-            [(name, instant)] = spares.sandbox().execute(query).fetchall()
+            [(name, instant)] = self._engines.sandbox().execute(query).fetchall()
         except duckdb.Error as error:
             what = str(error).splitlines()[0][:200]
             raise StatementError("INVALID_ARGUMENTS", f"FOR TIMESTAMP AS OF: {what}", position=position) from None
@@ -171,7 +172,7 @@ class EngineSession:
 
     def _install(self, plan: Plan) -> None:
         paths = sorted({file.path for scan in plan.scans for file in scan.files})
-        self._engine = engine = spares.session(self._settings, self._scratch, paths)
+        self._engine = engine = self._engines.session(self._settings, self._scratch, paths)
         install(self._connection, plan.sql)
         engine.untouched = not plan.scans
         if plan.scans:

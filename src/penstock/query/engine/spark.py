@@ -1,6 +1,6 @@
 """The engine of one statement that Spark SQL computes: planned in this process, computed by the owner's Spark."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -18,13 +18,14 @@ from penstock.query.task import ROWS, Task
 from penstock.sql.engine_types import result_column
 from penstock.sql.errors import StatementError
 from penstock.sql.functions.build import engine_type
+from penstock.sql.spark_query import SparkQuery, SparkRows
 from penstock.sql.trino_types import Type
 
 __all__ = ["SparkSession"]
 
 
 class _Cluster(Protocol):
-    def compute(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def compute(self, query: SparkQuery, /) -> SparkRows:
         """As :meth:`penstock.query.ports.StatementHost.compute`."""
         ...
 
@@ -50,8 +51,7 @@ class SparkSession:
         # Spark reads Iceberg's metadata for itself: what it named then are the files that were asked for.
         self._lake.check_unchanged()
         file = pa.ipc.open_file(pa.memory_map(str(self._task.folder / ROWS)))
-        order = [int(each) for each in answer["order"]]
-        batches = (file.get_batch(number) for number in order)
+        batches = (file.get_batch(number) for number in answer.order)
         columns = [result_column(name, _engine_type(kind), kind) for name, kind in query.columns]
         names = [name for name, _ in query.columns]
         schema = pa.schema([pa.field(name, each.type) for name, each in zip(names, file.schema, strict=True)])
@@ -70,19 +70,20 @@ class SparkSession:
             raise StatementError(
                 "NOT_SUPPORTED", f"{what} is not supported by the engine Spark SQL.", remedy="Use EXPLAIN alone."
             )
-        return [str(line) for line in self._cluster.compute({**self._request(plan.remote), "explain": True})["lines"]]
+        return self._cluster.compute(self._request(plan.remote, explain=True)).lines
 
     def failures(self, tree: exp.Query | None = None) -> AbstractContextManager[None]:
         return self._own.failures(tree)
 
-    def _request(self, query: RemoteQuery) -> Mapping[str, Any]:
-        return {
-            "sql": query.sql,
-            "reads": list(query.reads),
-            "types": [spark_type(kind) for _, kind in query.columns],
-            "limit": max(self._task.settings.result_bytes, self._task.settings.written_bytes if self._task.writes else 0),
-            "explain": False,
-        }
+    def _request(self, query: RemoteQuery, *, explain: bool = False) -> SparkQuery:
+        settings = self._task.settings
+        return SparkQuery(
+            sql=query.sql,
+            reads=query.reads,
+            types=[str(spark_type(type_)) for _, type_ in query.columns],
+            limit=max(settings.result_bytes, settings.written_bytes if self._task.writes else 0),
+            explain=explain,
+        )
 
 
 def _engine_type(kind: Type) -> Any:

@@ -11,6 +11,7 @@ from penstock.lake.permitted import DELETE_OBJECT, PUT_OBJECT, TableKey
 from penstock.lakeformation.decisions import TableAccess
 from penstock.query.permitted_catalog import PermittedCatalog, PermittedStatements
 from penstock.query.ports import Publication, ResultSink
+from penstock.sql.spark_query import SparkQuery, SparkRows
 
 __all__ = ["CHANGES", "Host"]
 
@@ -39,7 +40,7 @@ class Host:
         prepared: PermittedStatements,
         *,
         committing: Callable[[Mapping[str, Any]], AbstractContextManager[None]] = lambda _: nullcontext(),
-        compute: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
+        compute: Callable[[SparkQuery], SparkRows] | None = None,
     ) -> None:
         """``committing`` is around each change of a table, whose request it gets: what Iceberg's commits are.
 
@@ -102,10 +103,10 @@ class Host:
         with self._committing(request) if operation in _COMMITS else nullcontext():
             return self._catalog.change(operation, request)
 
-    def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
+    def compute(self, query: SparkQuery, /) -> SparkRows:
         if self._compute is None:
             raise InvalidInput("The statement is not one of Spark SQL's.")
-        return self._compute(request)
+        return self._compute(query)
 
     def publish(self, files: Sequence[Publication], table: TableKey | None = None) -> None:
         self.check_files(PUT_OBJECT, [uri for _, uri in files], table)

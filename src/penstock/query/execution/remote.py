@@ -1,27 +1,23 @@
 """The child's side of what a statement does outside its process: each call is sent to the owner, which checks it."""
 
-import pickle
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from penstock.catalog.model import Database, Partition, Table
-from penstock.errors import AlreadyExists, ConcurrentModification, InvalidInput, NotFound, PenstockError
+from penstock.children.frames import Channel
+from penstock.children.messages import MessageReader, encode
 from penstock.lake.permitted import TableKey
 from penstock.lakeformation.decisions import TableAccess
+from penstock.query.execution.messages import QUESTIONS, RAISED, Ask, HostFailed, Raised, Value
 from penstock.query.ports import CATALOG_NAME, Publication
+from penstock.sql.spark_query import SparkQuery, SparkRows
 
-__all__ = ["RAISED", "HostFailed", "RemoteHost"]
-
-RAISED: Mapping[str, type[PenstockError]] = {
-    "missing": NotFound,
-    "exists": AlreadyExists,
-    "conflict": ConcurrentModification,
-    "invalid": InvalidInput,
-}
-"""The errors that a statement can answer to, by the kind of reply; any other error ends it."""
+__all__ = ["HostEnded", "RemoteHost"]
 
 
-class HostFailed(Exception):
+class HostEnded(Exception):
     """The owner's side raised an error. The owner has it and ends the statement with it."""
 
 
@@ -32,9 +28,8 @@ class RemoteHost:
     change makes the statement read anew.
     """
 
-    def __init__(self, send: Callable[[Mapping[str, Any]], None], receive: Callable[[], bytes]) -> None:
-        self._send = send
-        self._receive = receive
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
         self._answers: dict[tuple[str | None, ...], Any] = {}
 
     def is_named(self, name: str) -> bool:
@@ -77,11 +72,11 @@ class RemoteHost:
         self._answers.clear()
         return self._request("change", operation, request)  # type: ignore[no-any-return]
 
-    def compute(self, request: Mapping[str, Any], /) -> Mapping[str, Any]:
-        return self._request("compute", request)  # type: ignore[no-any-return]
+    def compute(self, query: SparkQuery, /) -> SparkRows:
+        return self._request("compute", query)  # type: ignore[no-any-return]
 
     def publish(self, files: Sequence[Publication], table: TableKey | None = None) -> None:
-        self._request("publish", [list(each) for each in files], table)
+        self._request("publish", list(files), table)
 
     def remove(self, uris: Sequence[str], table: TableKey | None = None) -> None:
         self._request("remove", list(uris), table)
@@ -92,11 +87,14 @@ class RemoteHost:
         return self._answers[name, *arguments]
 
     def _request(self, name: str, *arguments: Any) -> Any:
-        self._send({"kind": "ask", "name": name, "arguments": arguments})
-        kind, answer = pickle.loads(self._receive())  # noqa: S301 the owner is trusted
-        if kind in RAISED:
-            message, remedy = answer
-            raise RAISED[kind](message, remedy=remedy)
-        if kind == "failed":
-            raise HostFailed
-        return answer
+        self._channel.send(encode(Ask(name=name, arguments=msgspec.Raw(encode(arguments)))))
+        head, body = self._channel.receive()
+        reply = _READER.read(head)
+        if isinstance(reply, Raised):
+            raise RAISED[reply.error](reply.message, remedy=reply.remedy)
+        if isinstance(reply, HostFailed):
+            raise HostEnded
+        return QUESTIONS[name].result.read(body)
+
+
+_READER: MessageReader[Value | Raised | HostFailed] = MessageReader(Value | Raised | HostFailed)

@@ -12,6 +12,7 @@ from penstock.query.ddl.repair import repair_table
 from penstock.query.ddl.tables import create_table, drop_table
 from penstock.query.ddl.views import create_view, drop_view
 from penstock.query.engine.context import ExecutionContext
+from penstock.query.engine.pool import EnginePool
 from penstock.query.ports import StatementHost
 from penstock.query.results.rows import write_csv, write_metadata
 from penstock.query.shows.describing import describe
@@ -58,10 +59,12 @@ __all__ = ["execute"]
 _QUERIES = (Select, CreateTableAs, Insert, Unload)
 
 
-def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStatistics], None]) -> Outcome:
-    """Run ``task`` and write its result to its folder. ``on_planned`` gets the statistics of the plan before the query runs.
+def execute(
+    task: Task, host: StatementHost, engines: EnginePool, on_planned: Callable[[StatementStatistics], None]
+) -> Outcome:
+    """Run ``task`` on one of ``engines``, and write its result to its folder.
 
-    Raises :class:`StatementError`.
+    ``on_planned`` gets the statistics of the plan before the query runs. Raises :class:`StatementError`.
     """
     started = time.monotonic()
     try:
@@ -70,7 +73,7 @@ def execute(task: Task, host: StatementHost, on_planned: Callable[[StatementStat
         raise StatementError("SYNTAX_ERROR", error.message, remedy=error.remedy) from error
     inner = parsed.statement if isinstance(parsed, Explain) else parsed
     spark = task.engine == SPARK_SQL and isinstance(inner, _QUERIES)
-    context = ExecutionContext(task, host, on_planned, started, spark)
+    context = ExecutionContext(task, host, engines, on_planned, started, spark)
     if isinstance(parsed, CreateTable | CreateTableAs | CreateView):
         add_default(context, parsed.table)
     outcome = run_iceberg(context, parsed) if isinstance(parsed, MAY_BE_ICEBERG) else None

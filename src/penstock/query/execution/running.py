@@ -10,11 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from penstock.children.process import ChildEnded
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
 from penstock.query.errors import GaveWay, Interrupted
-from penstock.query.execution.children import Child, ChildEnded, ChildPool
+from penstock.query.execution.children import ChildPool
 from penstock.query.execution.host import Host
+from penstock.query.execution.process import StatementProcess, failure_of
 from penstock.query.permitted_catalog import PermittedCatalog, PermittedStatements
 from penstock.query.ports import ClusterEngine, ResultSink
 from penstock.query.results.rows import write_metadata
@@ -22,6 +24,7 @@ from penstock.query.settings import QuerySettings
 from penstock.query.task import METADATA, RESULT, ROWS, Outcome, StatementText, Task, milliseconds_since
 from penstock.query.writing.publishing import Committer, announce
 from penstock.sql.errors import StatementError
+from penstock.sql.spark_query import SparkQuery, SparkRows
 from penstock.statements.model import WRITING, Statement, StatementStatistics
 from penstock.statements.work_groups import SPARK_SQL
 
@@ -71,7 +74,7 @@ class Run:
         self._cluster = cluster
         self._interrupted = False
         self._lock = threading.Lock()
-        self._child: Child | None = None
+        self._child: StatementProcess | None = None
         self._folder: Path | None = None
         self._gives_way = False
         self._began: float | None = None
@@ -109,7 +112,7 @@ class Run:
         """Let the statement's process run only while no other statement's needs a processor."""
         with self._lock:
             if self._child is not None:
-                self._child.step_aside()
+                self._child.lower_priority()
 
     def give_way(self) -> None:
         """End the statement's process; :meth:`execute` raises :class:`GaveWay` and can be called again."""
@@ -215,18 +218,18 @@ class Run:
                 if self._gives_way:
                     self._gives_way = False
                     raise GaveWay from error
-                raise error.failure() from error
+                raise failure_of(error.exit) from error
             finally:
                 with self._lock:
                     self._child = None
 
-    def _compute(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _compute(self, query: SparkQuery) -> SparkRows:
         """Let Spark SQL compute the statement's query. Raises :class:`StatementError`, and as :meth:`check`."""
         assert self._folder is not None
         if self._cluster is None or self.statement.engine != SPARK_SQL:
             raise StatementError("NOT_SUPPORTED", "The statement is not one of Spark SQL's.")
         try:
-            return self._cluster.compute(request, self._folder / ROWS, lambda: self._interrupted)
+            return self._cluster.compute(query, self._folder / ROWS, lambda: self._interrupted)
         finally:
             self.check()
 

@@ -1,12 +1,12 @@
 """What Spark SQL reads for a query: the files that were listed for it, and not what a catalog of its own would say."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.catalog.model import Column
 from penstock.query.sparksql.types import spark_type
 from penstock.sql.errors import StatementError
+from penstock.sql.spark_query import IcebergRead, QueryRead, Read, SparkColumn
 from penstock.sql.trino_types import Type
 
 __all__ = ["VIEWS", "OutputColumn", "RemoteQuery", "check_versions", "spark_columns", "unread"]
@@ -22,11 +22,11 @@ class RemoteQuery:
     """A query in Spark's SQL over views, what each view reads, and the columns of its result."""
 
     sql: str
-    reads: Sequence[Mapping[str, Any]]
+    reads: Sequence[Read]
     columns: Sequence[OutputColumn]
 
 
-def spark_columns(name: str, columns: Sequence[Column], used: Callable[[Column], bool]) -> Sequence[tuple[str, str]]:
+def spark_columns(name: str, columns: Sequence[Column], used: Callable[[Column], bool]) -> Sequence[SparkColumn]:
     """Return the columns of table ``name`` in lower case, with Spark's types, without those that Spark has no type for.
 
     Raises :class:`StatementError` if one of those is ``used``.
@@ -42,18 +42,19 @@ def spark_columns(name: str, columns: Sequence[Column], used: Callable[[Column],
     return found
 
 
-def check_versions(reads: Sequence[Mapping[str, Any]]) -> None:
+def check_versions(reads: Sequence[Read]) -> None:
     """Raise :class:`StatementError` if an Iceberg table is read at two snapshots: Spark 4.1 takes both for one."""
-    versions: dict[str, Any] = {}
-    for each in _tables(reads):
-        if each["kind"] == "iceberg" and versions.setdefault(each["metadata"], each["snapshot"]) != each["snapshot"]:
-            raise unread(each["metadata"].partition("/metadata/")[0], "two versions of one table in a query")
+    versions: dict[str, int | None] = {}
+    for read in _tables(reads):
+        if isinstance(read, IcebergRead) and versions.setdefault(read.metadata, read.snapshot) != read.snapshot:
+            raise unread(read.metadata.partition("/metadata/")[0], "two versions of one table in a query")
 
 
-def _tables(reads: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    for each in reads:
-        yield each
-        yield from _tables(each.get("reads", ()))
+def _tables(reads: Sequence[Read]) -> Iterator[Read]:
+    for read in reads:
+        yield read
+        if isinstance(read, QueryRead):
+            yield from _tables(read.reads)
 
 
 def unread(name: str, what: str) -> StatementError:

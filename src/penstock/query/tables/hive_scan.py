@@ -5,7 +5,7 @@ columns that the query names: ``$path``, ``$file_size``, ``$file_modified_time``
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from penstock.query.tables.formats.port import FILE_COLUMN, FileFormat, Numbered
 from penstock.query.tables.partition_values import make_partition_table
 from penstock.query.tables.port import SCHEMA, DataFile
 from penstock.sql.errors import StatementError
+from penstock.sql.spark_query import FilesRead
 from penstock.sql.types import quote_name, quote_text
 
 __all__ = ["HIDDEN_COLUMNS", "HiveScan"]
@@ -75,7 +76,7 @@ class HiveScan:
         kinds = sorted({each.name for each, _ in self._groups()}) or ["data"]
         return f"DuckDB reads {len(self.files)} {' and '.join(kinds)} files of {self.name}"
 
-    def remote(self) -> Mapping[str, Any]:
+    def remote(self) -> FilesRead:
         """Return what Spark SQL is to read instead of the view. Raises :class:`StatementError` for what it does not read."""
         kinds = [each for each, _ in self._groups()]
         others = sorted({each.name for each in kinds} - {"Parquet"})
@@ -90,16 +91,15 @@ class HiveScan:
         if base is None and len(places) > _MAX_SCATTERED:
             raise unread(self.name, f"more than {_MAX_SCATTERED} partitions whose folders are not named after them")
         values = [[None if each == HIVE_DEFAULT_PARTITION else each for each in part.values] for part in self.partitions]
-        return {
-            "kind": "parquet",
-            "view": self.view,
-            "columns": spark_columns(self.name, self._own, self._used),
-            "keys": spark_columns(self.name, self.table.partition_keys, self._used),
-            "files": [file.path for file in self.files],
-            "partition": [file.partition for file in self.files],
-            "values": values,
-            "base": base,
-        }
+        return FilesRead(
+            view=self.view,
+            columns=spark_columns(self.name, self._own, self._used),
+            keys=spark_columns(self.name, self.table.partition_keys, self._used),
+            files=[file.path for file in self.files],
+            partition=[file.partition for file in self.files],
+            values=values,
+            base=base,
+        )
 
     def _base(self) -> str | None:
         """Return the table's folder if each partition's files are in the folder in it that its values name."""

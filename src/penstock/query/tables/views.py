@@ -8,7 +8,7 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from penstock.sql.engine_types import engine_type, type_of_engine, type_of_text
 from penstock.sql.errors import InvalidRequest, Position, StatementError
 from penstock.sql.functions.table import is_repeatable
 from penstock.sql.parse import parse
+from penstock.sql.spark_query import QueryRead
 from penstock.sql.statements.model import Select
 from penstock.sql.trino_types import SKETCHES, Type, common
 from penstock.sql.types import quote_name
@@ -133,7 +134,7 @@ class _ViewScan(NestedScan):
         inner = (f"{name}: {scan.route}" for name, scan in zip(self.plan.names, self.plan.scans, strict=True))
         return f"view ({'; '.join(inner)})"
 
-    def remote(self) -> Mapping[str, Any]:
+    def remote(self) -> QueryRead:
         """Return what Spark SQL is to read instead of the view. Raises :class:`StatementError` for what it does not read."""
         found = self.plan.remote
         if found is None:
@@ -150,7 +151,7 @@ class _ViewScan(NestedScan):
             ):
                 raise unread(f"{self.table.database}.{self.table.name}", f"column {name}, which is a {declared}")
             columns.append((name, str(spark_type(wanted))))
-        return {"kind": "query", "view": self.view, "columns": columns, "sql": found.sql, "reads": found.reads}
+        return QueryRead(view=self.view, columns=columns, sql=found.sql, reads=found.reads)
 
     def install(self, engine: Any) -> None:
         try:

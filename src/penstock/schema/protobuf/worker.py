@@ -59,7 +59,7 @@ def main() -> None:
             try:
                 answer, body = _compile(protoc, request, folder, shipped)
             except OSError as error:
-                answer, body = {"type": "CannotCompile", "reason": str(error)}, b""
+                answer, body = {"$type": "CannotCompile", "reason": str(error)}, b""
             signal.setitimer(signal.ITIMER_PROF, 0)
             channel.send(json.dumps({**answer, "seconds": time.process_time() - started}).encode(), body)
 
@@ -104,7 +104,7 @@ def _compile(protoc: Any, request: dict[str, Any], folder: Path, shipped: list[s
         main_path,
     ]
     if protoc.run_main([argument.encode() for argument in arguments]) == 0:
-        return {"type": "Compiled"}, target.read_bytes()
+        return {"$type": "Compiled"}, target.read_bytes()
     try:
         # Only this entry gives errors as values; it comes second because it also generates code where it succeeds.
         protoc.get_protos(main_path.encode(), [path.encode() for path in (str(sources), *shipped)])
@@ -127,7 +127,7 @@ def _text(value: bytes | str) -> str:
 
 
 def _refused(errors: list[dict[str, Any]]) -> tuple[dict[str, Any], bytes]:
-    return {"type": "Refused", "errors": errors}, b""
+    return {"$type": "Refused", "errors": errors}, b""
 
 
 if __name__ == "__main__":

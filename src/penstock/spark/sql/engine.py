@@ -9,7 +9,8 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import suppress
 from pathlib import Path
 
-from penstock.children.messages import MessageReader, encode
+from penstock.children.frames import FrameTooLarge
+from penstock.children.messages import MalformedMessage, MessageReader, encode
 from penstock.children.process import ChildEnded, ChildProcess, base_environment
 from penstock.interpreter import SAFE_PATH, python_module
 from penstock.settings.spark_sql import SparkSqlSettings
@@ -78,15 +79,14 @@ class _Process:
             self._child.channel.send(encode(message))
 
     def _receive(self) -> None:
-        with suppress(EOFError, OSError, ValueError):
+        try:
             while True:
-                answer = _READER.read(self._child.channel.receive()[0])
-                with self._lock:
-                    # Without its JVM the process ends: no other query may come to it meanwhile.
-                    self._ended = self._ended or (isinstance(answer, Failed) and answer.ending)
-                    future = self._waiting.pop(answer.number, None)
-                if future is not None:
-                    future.set_result(answer)
+                self._pass_on(_READER.read(self._child.channel.receive()[0]))
+        except (EOFError, OSError):
+            pass
+        except (FrameTooLarge, MalformedMessage) as error:
+            _log.error("Spark's process is ended, which sent what is no message: %s", error)
+            self._child.kill()
         with self._lock:
             self._ended = True
             waiting, self._waiting = list(self._waiting.values()), {}
@@ -94,6 +94,14 @@ class _Process:
         self._child.close()
         for future in waiting:
             future.set_exception(ended)
+
+    def _pass_on(self, answer: Answer) -> None:
+        with self._lock:
+            # Without its JVM the process ends: no other query may come to it meanwhile.
+            self._ended = self._ended or (isinstance(answer, Failed) and answer.ending)
+            future = self._waiting.pop(answer.number, None)
+        if future is not None:
+            future.set_result(answer)
 
 
 _READER: MessageReader[Answer] = MessageReader(Answer)

@@ -215,8 +215,8 @@ def test_a_compiler_ends_and_cleans_up_with_its_parent() -> None:
     [
         "pack(pickle.dumps(ValueError))",
         "struct.pack('>II', 2**32 - 1, 0)",
-        """pack(b'{"type":"Refused","seconds":0,"errors":' + b"[" * 200_000)""",
-        """pack(b'{"type":"Compiled","seconds":"long"}')""",
+        """pack(b'{"$type":"Refused","seconds":0,"errors":' + b"[" * 200_000)""",
+        """pack(b'{"$type":"Compiled","seconds":"long"}')""",
     ],
 )
 def test_a_compiler_that_was_taken_over_is_not_believed(

@@ -21,6 +21,7 @@ from penstock.query.tables.iceberg.state import IcebergState, Version, load, rea
 from penstock.query.tables.iceberg.types import all_fields, engine_type, hive_type
 from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference
 from penstock.sql.errors import StatementError
+from penstock.sql.spark_query import IcebergRead
 from penstock.sql.types import quote_name, quote_text
 
 __all__ = ["FILE", "POSITION", "IcebergScan", "IcebergTable"]
@@ -124,7 +125,7 @@ class IcebergScan:
     version: Version | None = None
     """What is read, for Spark SQL, which plans the files itself."""
 
-    def remote(self) -> Mapping[str, Any]:
+    def remote(self) -> IcebergRead:
         """Return what Spark SQL is to read instead of the view. Raises :class:`StatementError` for what it does not read."""
         if self.hidden:
             raise unread(self.state.name, f"the hidden column {self.hidden[0]}")
@@ -136,13 +137,12 @@ class IcebergScan:
         current = snapshot == metadata.current_snapshot() and self.schema.schema_id == metadata.current_schema_id
         used = {each.name.lower() for each in self.fields}
         every = [Column(name=each.name.lower(), type=hive_type(each.field_type)) for each in all_fields(self.schema)]
-        return {
-            "kind": "iceberg",
-            "view": self.view,
-            "columns": spark_columns(self.state.name, every, lambda column: column.name in used),
-            "metadata": self.state.location,
-            "snapshot": None if current or snapshot is None else snapshot.snapshot_id,
-        }
+        return IcebergRead(
+            view=self.view,
+            columns=spark_columns(self.state.name, every, lambda column: column.name in used),
+            metadata=self.state.location,
+            snapshot=None if current or snapshot is None else snapshot.snapshot_id,
+        )
 
     @property
     def files(self) -> Sequence[DataFile]:

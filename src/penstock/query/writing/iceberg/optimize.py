@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from penstock.catalog.model import Table
 from penstock.query.engine.context import ExecutionContext
-from penstock.query.engine.session import EngineSession
 from penstock.query.planning.planner import Plan
 from penstock.query.tables.iceberg.filters import to_iceberg
 from penstock.query.tables.iceberg.planning import FileTask, ScanPlan, manifests_of, plan_files, read_entries
@@ -151,7 +150,7 @@ def _rewrite(context: ExecutionContext, changes: TableChanges, plan: ScanPlan) -
     )
     changes.opened.check([each.path for each in scan.files])
     sql = f"SELECT {', '.join(quote_name(each.name.lower()) for each in fields)} FROM {SCHEMA}.s0"  # noqa: S608 quoted names
-    session = EngineSession(context.task.settings, context.task.lake, context.task.folder / "spill")
+    session = context.own_engine()
     writer = DataWriter(metadata, changes.io)
     try:
         result = session.run(Plan(sql=sql, scans=[scan], names=[changes.state.name], tree=exp.select("*")))

@@ -17,7 +17,7 @@ from penstock.query.settings import QuerySettings
 from penstock.query.tables.port import SCHEMA
 from penstock.sql.types import quote_text
 
-__all__ = ["Engine", "SpareEngines", "spares"]
+__all__ = ["Engine", "EnginePool"]
 
 _KEPT = 2  # engines; each holds 75 MB of address space, which the limit of a statement's memory counts
 
@@ -57,12 +57,17 @@ class Engine:
         self.locked = True
 
 
-class SpareEngines:
-    """An engine for the next statement, those of earlier ones, and one without files that evaluates conditions for all."""
+class EnginePool:
+    """The engines of one process, which runs one statement at a time.
 
-    def __init__(self) -> None:
-        self.scratch: Path | None = None
-        """The process's own folder for what engines spill; without it no engine is kept, as a statement's folder is not."""
+    One for the next statement, those of earlier ones, and one without files that evaluates conditions for all.
+    """
+
+    def __init__(self, scratch: Path | None = None) -> None:
+        """``scratch`` is the process's own folder for what engines spill: without it no engine is kept, as a statement's
+        folder is not.
+        """
+        self._scratch = scratch
         self._limits: Limits | None = None
         self._session: duckdb.DuckDBPyConnection | None = None
         self._sandbox: duckdb.DuckDBPyConnection | None = None
@@ -83,7 +88,7 @@ class SpareEngines:
             self._session = None
         self._limits = limits
         taken, self._session = self._session or _opened_session(limits), None
-        taken.execute(f"SET temp_directory = {quote_text(str(self.scratch or scratch))}")
+        taken.execute(f"SET temp_directory = {quote_text(str(self._scratch or scratch))}")
         taken.execute(f"SET max_temp_directory_size = '{settings.spill_bytes}B'")
         return Engine(taken, limits, tuple(paths))
 
@@ -93,7 +98,7 @@ class SpareEngines:
             self._sandbox = _opened_sandbox()
         return self._sandbox
 
-    def take_back(self, engine: Engine, *, sound: bool) -> None:
+    def give_back(self, engine: Engine, *, sound: bool) -> None:
         """Close ``engine`` with the next :meth:`prepare`, or keep it if its statement did not fail in it."""
         self._used.append((engine, sound))
 
@@ -101,7 +106,7 @@ class SpareEngines:
         """Clean or close used engines, and open those for the next statement, with the limits of the last one."""
         while self._used:
             engine, sound = self._used.pop()
-            if sound and engine.locked and self.scratch is not None and _cleaned(engine):
+            if sound and engine.locked and self._scratch is not None and _cleaned(engine):
                 self._kept[engine.limits, tuple(engine.paths)] = engine
             else:
                 engine.connection.close()
@@ -111,10 +116,6 @@ class SpareEngines:
             self._session = _opened_session(self._limits)
         if self._sandbox is None:
             self._sandbox = _opened_sandbox()
-
-
-spares = SpareEngines()
-"""Those of this process, which runs one statement at a time."""
 
 
 def _opened_session(limits: Limits) -> duckdb.DuckDBPyConnection:
