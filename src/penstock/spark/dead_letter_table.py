@@ -1,4 +1,4 @@
-"""Reads a dead-letter table without Spark: counts by reason, and single letters. For the command line."""
+"""The table of dead letters: its columns, and how it is read without Spark, by reason and letter by letter."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,28 +14,48 @@ import pyarrow.fs as pafs
 
 from penstock.errors import EnvironmentProblem, NotFound
 from penstock.lake.locations import LakeFolder, parse_uri
+from penstock.types import arrow, hive
 
-__all__ = ["LetterGroup", "LetterTable"]
+__all__ = ["COLUMNS", "LETTER_COLUMNS", "PARTITION_KEYS", "LetterColumn", "LetterGroup", "LetterTable"]
 
-_ID = ("pipeline", "topic", "partition", "offset", "sequence", "kafka_timestamp", "attempt")
+
+@dataclass(frozen=True, slots=True)
+class LetterColumn:
+    """A column of the table: its Hive type, and what it has."""
+
+    type: str
+    meaning: str
+
+
+LETTER_COLUMNS: Mapping[str, LetterColumn] = {
+    "reason": LetterColumn("string", "why the record is not a row, in a word"),
+    "message": LetterColumn("string", "the same in a sentence"),
+    "topic": LetterColumn("string", "the topic, stream or file"),
+    "partition": LetterColumn("int", "the partition"),
+    "offset": LetterColumn("bigint", "the record's place in the partition; null for streams"),
+    "kafka_timestamp": LetterColumn("timestamp", "the record's time, of every source"),
+    "key": LetterColumn("binary", "the record's key"),
+    "value": LetterColumn("binary", "the record's value, frame and payload"),
+    "schema_version_id": LetterColumn("string", "the version that the frame names, or Confluent's id"),
+    "batch_id": LetterColumn("bigint", "the micro-batch"),
+    "pipeline": LetterColumn("string", "the pipeline's name"),
+    "ingested_at": LetterColumn("timestamp", "when the batch ran"),
+    "headers": LetterColumn("array<struct<key:string,value:binary>>", "Kafka's headers, where the pipeline keeps them"),
+    "sequence": LetterColumn("string", "the sequence number in a stream of Kinesis"),
+    "attempt": LetterColumn("int", "how often the letter was replayed before"),
+    "date": LetterColumn("string", "the day of the record's time in UTC: the partition key"),
+}
+"""The columns of the table, which its writer, its readers and the documentation have from here.
+
+Tables of earlier releases lack ``headers``, ``sequence`` and ``attempt``, which are null there.
+"""
+COLUMNS: Mapping[str, str] = {name: column.type for name, column in LETTER_COLUMNS.items()}
+"""Names and Hive types."""
+PARTITION_KEYS = ("date",)
+
+_INSTANT = pa.timestamp("us", tz="UTC")
 _SCHEMA = pa.schema(
-    [
-        ("reason", pa.string()),
-        ("message", pa.string()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("kafka_timestamp", pa.timestamp("us", tz="UTC")),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("schema_version_id", pa.string()),
-        ("batch_id", pa.int64()),
-        ("pipeline", pa.string()),
-        ("ingested_at", pa.timestamp("us", tz="UTC")),
-        ("sequence", pa.string()),
-        ("attempt", pa.int32()),
-        ("date", pa.string()),
-    ]
+    [(name, _INSTANT if text == "timestamp" else arrow.render(hive.parse(text))) for name, text in COLUMNS.items()]
 )
 _ROWS = 10_000  # letters in memory at once
 

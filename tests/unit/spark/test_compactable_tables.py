@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from penstock.errors import InvalidInput
-from penstock.spark.commit import accounts, dead_letters
+from penstock.spark import dead_letter_table
+from penstock.spark.commit import accounts
 from penstock.spark.maintenance.table import check_compactable
 from penstock.spark.tables.catalog import PARQUET
 
@@ -28,7 +29,7 @@ def test_a_partitioned_table_of_rows_is_taken() -> None:
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (table(dead_letters.COLUMNS), "has a pipeline's dead letters"),
+        (table(dead_letter_table.COLUMNS), "has a pipeline's dead letters"),
         (table(accounts.COLUMNS), "has a pipeline's accounts"),
         (table({"id": "int"}, PartitionKeys=[]), "has no partitions"),
         (table({"id": "int"}, Parameters={"table_type": "ICEBERG"}), "is not a table of Parquet files"),

@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.cli.main import main
+from penstock.spark.dead_letter_table import LETTER_COLUMNS
 
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 DAY = datetime(2026, 11, 21, 8, tzinfo=UTC)
 
 
@@ -30,6 +32,7 @@ def lake(tmp_path: Path) -> Path:
     }
     new = {name: values[:1] for name, values in old.items()} | {"reason": ["UNDECODABLE"], "value": [bytes(range(60))]}
     new |= {"attempt": [1], "offset": [None], "sequence": ["49590338271490256608559692538361571095921575989136588898"]}
+    new |= {"headers": pa.array([[{"key": "trace", "value": b"\x01"}]], HEADERS)}
     for date, values in (("2026-11-21", old), ("2026-11-22", new)):
         folder = tmp_path / "lk" / "dead" / f"date={date}"
         folder.mkdir(parents=True)
@@ -65,7 +68,9 @@ def test_letters_are_shown_with_place_reason_and_bytes(lake: Path, capsys: pytes
     assert "78 (1 bytes)" in text
     assert "UNDECODABLE" not in text
     [line] = run(capsys, "show", "--from", str(lake / "lk" / "dead"), "--date", "2026-11-22", "--json").splitlines()
-    assert json.loads(line)["value"].startswith("AAECAwQF")
+    letter = json.loads(line)
+    assert letter["value"].startswith("AAECAwQF")
+    assert letter["headers"] == [{"key": "trace", "value": "AQ=="}]
     assert "4959033827149025660855969253836157109592157598913658889" in run(
         capsys, "show", "--from", str(lake / "lk" / "dead"), "--date", "2026-11-22"
     )
@@ -87,3 +92,9 @@ def test_a_wrong_table_is_one_sentence(
     found = run(capsys, *arguments, *extra)
     assert message in found
     assert "Traceback" not in found
+
+
+def test_the_page_lists_the_columns_of_the_table() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "pipelines" / "dead-letters.md").read_text()
+    rows = [f"| `{name}` | `{column.type}` | {column.meaning} |" for name, column in LETTER_COLUMNS.items()]
+    assert [line for line in page.splitlines() if line.startswith("| `")] == rows

@@ -1,47 +1,25 @@
 """The dead-letter table: records that cannot become rows, with the reason, a message, and all their Kafka columns."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
+from penstock.spark.dead_letter_table import COLUMNS
 from penstock.spark.decode.frames import SchemaPrefix, prefix_text
 from penstock.spark.sources.port import OPTIONAL_COLUMNS
 
-__all__ = ["COLUMNS", "PARTITION_KEYS", "dead_letters", "unknown_versions"]
-
-COLUMNS: Mapping[str, str] = {
-    "reason": "string",
-    "message": "string",
-    "topic": "string",
-    "partition": "int",
-    "offset": "bigint",
-    "kafka_timestamp": "timestamp",
-    "key": "binary",
-    "value": "binary",
-    "schema_version_id": "string",
-    "batch_id": "bigint",
-    "pipeline": "string",
-    "ingested_at": "timestamp",
-    "headers": "array<struct<key:string,value:binary>>",
-    "sequence": "string",
-    "attempt": "int",
-    "date": "string",
-}
-"""Names and Hive types; ``date`` is the day (UTC) of the record's timestamp, ``attempt`` how often it was replayed before.
-
-Tables of earlier releases lack ``headers``, ``sequence`` and ``attempt``, which are null there.
-"""
-
-PARTITION_KEYS = ("date",)
+__all__ = ["dead_letters", "unknown_versions"]
 
 _WITH_VERSION = ("UNKNOWN_VERSION", "UNDECODABLE", "TRAILING_BYTES", "NEEDS_INFLATE")
 
 
 def dead_letters(bad: DataFrame, *, batch: int, pipeline: str, now: datetime) -> DataFrame:
-    """Return ``bad``, records of :func:`~penstock.spark.decode.records.decoded` with a reason, as :data:`COLUMNS`."""
+    """Return ``bad`` as rows of the table of dead letters.
+
+    These are records of :func:`~penstock.spark.decode.records.decoded` with a reason.
+    """
     values = {
         "reason": F.col("_reason"),
         "message": F.coalesce(F.col("_said"), _message()) if "_said" in bad.columns else _message(),

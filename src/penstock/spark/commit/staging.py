@@ -24,9 +24,10 @@ from penstock.pipelines.model import Pipeline
 from penstock.pipelines.sinks.parquet import ParquetSink
 from penstock.pipelines.transforms import Transform
 from penstock.schema.version import SchemaVersion
-from penstock.spark.commit.dead_letters import PARTITION_KEYS, dead_letters, unknown_versions
+from penstock.spark.commit.dead_letters import dead_letters, unknown_versions
 from penstock.spark.commit.footer_counts import FileCounts
 from penstock.spark.commit.reading import Reading, Readings
+from penstock.spark.dead_letter_table import PARTITION_KEYS
 from penstock.spark.decode.records import COUNTED_REASONS, REASONS, reason_counts, version_ids
 from penstock.spark.decode.versions import DecodePlan, SchemaVersions
 from penstock.spark.metrics import BatchMetrics

@@ -16,7 +16,8 @@ from penstock.lake.files import FileSystem
 from penstock.lake.ledger import Batch, BatchState, CommitHooks, Ledger, Manifest, Move, plan_moves
 from penstock.pipelines.model import Pipeline
 from penstock.schema.version import SchemaVersion
-from penstock.spark.commit import accounts, dead_letters, drift
+from penstock.spark import dead_letter_table
+from penstock.spark.commit import accounts, drift
 from penstock.spark.commit.accounts import AccountsTable
 from penstock.spark.commit.evolution import ReaderFields, SinkRows, TableChanges
 from penstock.spark.commit.failpoints import Failpoint
@@ -141,7 +142,7 @@ class BatchCommit(CommitHooks):
             if table is not None and gets["rows"]:
                 table.add_partitions(folders.get(sink.location, ()))
         if tables.dead is not None and facts["dead"]:
-            tables.dead.sync(dead_letters.COLUMNS, folders.get(self._pipeline.dead_letters.location, ()))
+            tables.dead.sync(dead_letter_table.COLUMNS, folders.get(self._pipeline.dead_letters.location, ()))
         with self.step("accounts"):
             self._account(manifest)
 

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from penstock.client.catalog import CatalogClient, table_input
 from penstock.errors import InvalidInput
 from penstock.lake.compaction import COMPACTED
-from penstock.spark.commit import accounts, dead_letters
+from penstock.spark import dead_letter_table
+from penstock.spark.commit import accounts
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.maintenance.lease import table_lease
 from penstock.spark.maintenance.parquet import ParquetCompactor, PartitionPlace
@@ -93,7 +94,7 @@ def check_compactable(name: str, table: Any) -> None:
     if parameters.get("table_type", "").upper() == "ICEBERG" or not any("parquet" in text.lower() for text in texts):
         raise InvalidInput(f"Table {name} is not a table of Parquet files.", remedy="Name one that is.")
     columns = {column["Name"].lower() for column in storage.get("Columns", ())}
-    for what, theirs in (("dead letters", dead_letters.COLUMNS), ("accounts", accounts.COLUMNS)):
+    for what, theirs in (("dead letters", dead_letter_table.COLUMNS), ("accounts", accounts.COLUMNS)):
         if set(theirs) - {"date"} <= columns:
             raise InvalidInput(
                 f"Table {name} has a pipeline's {what}, which Penstock itself reads and writes by its folder.",

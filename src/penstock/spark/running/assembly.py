@@ -14,10 +14,10 @@ from penstock.pipelines.model import Pipeline
 from penstock.pipelines.targets import CatalogTarget
 from penstock.spark.commit import accounts
 from penstock.spark.commit.accounts import AccountsTable
-from penstock.spark.commit.dead_letters import PARTITION_KEYS
 from penstock.spark.commit.outputs import Outputs
 from penstock.spark.commit.staging import Stager
 from penstock.spark.commit.steps import CommitContext, Tables
+from penstock.spark.dead_letter_table import PARTITION_KEYS
 from penstock.spark.decode.opening import open_versions
 from penstock.spark.running.options import RunOptions
 from penstock.spark.sinks.kinds import SinkContext, open_sinks

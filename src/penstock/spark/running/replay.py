@@ -16,9 +16,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from penstock.errors import NotFound
 from penstock.lake.ledger import Batch
 from penstock.pipelines.model import Pipeline
-from penstock.spark.commit.dead_letters import COLUMNS
 from penstock.spark.commit.staging import Staged, Staging
 from penstock.spark.commit.steps import BatchCommit, complete_prepared
+from penstock.spark.dead_letter_table import COLUMNS
 from penstock.spark.hadoop import HadoopFiles
 from penstock.spark.metrics import BatchMetrics
 from penstock.spark.running.assembly import commit_context, ledger_of
@@ -28,7 +28,7 @@ from penstock.spark.sources.port import OPTIONAL_COLUMNS, RECORD_COLUMNS
 __all__ = ["LetterSelection", "ReplayReport", "replay"]
 
 _IDS = "letters"
-_SCHEMA = ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS.items())
+_SCHEMA = ", ".join(f"`{name}` {type_}" for name, type_ in COLUMNS.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
