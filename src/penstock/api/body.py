@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from penstock.api.errors import RequestTooLarge, UnreadableRequest
-from penstock.api.inflight import SMALL_BODY
+from penstock.api.limits import SMALL_BODY
 from penstock.bounded_json import JsonTooDeep, JsonTooLarge, read_json
 
 __all__ = [

@@ -11,8 +11,7 @@ from penstock.access.keys import AccessKey
 from penstock.access.principals import Caller
 from penstock.access.sessions import TemporaryKey
 from penstock.access.sigv4 import Claim, SignedRequest, read_claim
-from penstock.api.inflight import SMALL_BODY
-from penstock.api.limits import Limits
+from penstock.api.limits import SMALL_BODY, Limits
 from penstock.api.workers import Workers
 from penstock.errors import AccessDenied
 

@@ -5,9 +5,7 @@ import asyncio
 import pytest
 
 from penstock.api.errors import Overloaded, Throttled
-from penstock.api.inflight import SMALL_BODY, BodyBudget
-from penstock.api.limits import FailedLogins, network_of
-from penstock.api.throttle import Buckets
+from penstock.api.limits import SMALL_BODY, BodyBudget, Buckets, FailedLogins, network_of
 
 LARGE = SMALL_BODY + 1
 

@@ -16,12 +16,11 @@ from penstock.access.sessions import Sessions
 from penstock.api.confluent.app import ConfluentApp
 from penstock.api.errors import Throttled
 from penstock.api.iceberg.login import IcebergLogin
-from penstock.api.limits import Limits
+from penstock.api.limits import Limits, Throttle
 from penstock.api.s3.app import S3App
 from penstock.api.s3.call import Lake
 from penstock.api.s3.identity import S3Authenticator
 from penstock.api.s3.work import Work
-from penstock.api.throttle import Throttle
 from penstock.api.workers import Workers
 from penstock.lake.objects.store import LakeStore
 from penstock.lake.objects.uploads import Uploads

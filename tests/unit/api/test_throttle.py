@@ -6,7 +6,7 @@ import pytest
 from botocore.retries.standard import ThrottledRetryableChecker
 
 from penstock.api.errors import Throttled
-from penstock.api.throttle import Throttle
+from penstock.api.limits import Throttle
 
 
 def test_requests_over_the_bound_are_answered_as_aws_does() -> None:

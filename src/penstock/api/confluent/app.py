@@ -24,8 +24,7 @@ from penstock.api.confluent.requests import Query, Request
 from penstock.api.confluent.routes import Match, RawText, Route, Router
 from penstock.api.confluent.shapes import Shapes
 from penstock.api.exchanges import Frame, Receive, Scope, Send
-from penstock.api.inflight import SMALL_BODY
-from penstock.api.limits import Limits
+from penstock.api.limits import SMALL_BODY, Limits
 from penstock.api.observer import Observer
 from penstock.api.tenants import Tenants
 from penstock.api.workers import Workers

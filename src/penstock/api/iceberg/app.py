@@ -25,8 +25,7 @@ from penstock.api.iceberg.errors import Rendered, render
 from penstock.api.iceberg.login import IcebergLogin
 from penstock.api.iceberg.routes import ROOT, Match, Router
 from penstock.api.iceberg.tokens import Issued
-from penstock.api.inflight import SMALL_BODY
-from penstock.api.limits import Limits
+from penstock.api.limits import SMALL_BODY, Limits
 from penstock.api.login import named_key
 from penstock.api.observer import Observer
 from penstock.api.tenants import Tenants

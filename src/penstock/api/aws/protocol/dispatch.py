@@ -24,11 +24,9 @@ from penstock.api.aws.protocol.operations import BatchHandler, OperationAuthoriz
 from penstock.api.aws.protocol.query import XML_TYPE, read_fields, write_error
 from penstock.api.body import ClientGone, Unread, body_size, declared_length, parse_json, query_members, read_body
 from penstock.api.errors import Overloaded, RequestTooLarge, Throttled, UnreadableRequest
-from penstock.api.inflight import SMALL_BODY
-from penstock.api.limits import Limits
+from penstock.api.limits import SMALL_BODY, Buckets, Limits
 from penstock.api.login import Login, named_key, named_service
 from penstock.api.observer import CompletedRequest, Observer
-from penstock.api.throttle import Buckets
 from penstock.api.workers import RequestCoalescer, Workers
 from penstock.errors import AccessDenied, PenstockError
 from penstock.names import account_of

@@ -18,8 +18,7 @@ from penstock.api import body as bodies
 from penstock.api import workers
 from penstock.api.aws.iam import sts
 from penstock.api.aws.protocol import dispatch, query
-from penstock.api.limits import Limits
-from penstock.api.throttle import Throttle
+from penstock.api.limits import Limits, Throttle
 from penstock.store.sql.access import SqlAccessStore
 from penstock.store.sql.sealing import Sealer
 from penstock.testing.sqlite import new_database
