@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from penstock.errors import EnvironmentProblem
-from penstock.schema.avro.logical import logical_type
-from penstock.schema.avro.model import PrimitiveType, RecordType, UnionType
+from penstock.schema.avro.columns import columns
 from penstock.schema.avro.parse import parse_avro
+from penstock.types import arrow, hive
 
 __all__ = ["FIRST_SCHEMA", "INCOMPATIBLE_SCHEMA", "SECOND_SCHEMA", "load_flights", "load_table", "new_fields"]
 
@@ -128,12 +128,6 @@ def _data_folder() -> Path:
 
 
 def _arrow_schema() -> pa.Schema:
-    types = {"int": pa.int32(), "long": pa.int64(), "double": pa.float64(), "string": pa.string()}
-    root = parse_avro(SECOND_SCHEMA).root
-    assert isinstance(root, RecordType)
-    columns = []
-    for field in root.fields:
-        kind = field.type.branches[-1] if isinstance(field.type, UnionType) else field.type
-        assert isinstance(kind, PrimitiveType)
-        columns.append(pa.field(field.name, pa.timestamp("ms", "UTC") if logical_type(kind) else types[kind.name]))
-    return pa.schema(columns)
+    found = [(column.name, hive.parse(column.type)) for column in columns(parse_avro(SECOND_SCHEMA))]
+    millis = pa.timestamp("ms", "UTC")
+    return pa.schema([(name, millis if kind.name == "timestamp" else arrow.render(kind)) for name, kind in found])

@@ -14,7 +14,7 @@ from penstock.types import duckdb, hive
 from penstock.types.model import STRING, Array, Field, LakeType, Map, Scalar, Struct
 from penstock.types.trino import lake_scalar
 
-__all__ = ["engine_type", "hive_text", "result_column", "trino_text", "type_of_engine", "type_of_text"]
+__all__ = ["engine_type", "hive_text", "lake_type", "result_column", "trino_text", "type_of_engine", "type_of_text"]
 
 _OTHERS = {"interval": Type("interval day to second")}
 """By DuckDB's id, what Trino has and the lake lacks."""
@@ -82,13 +82,14 @@ def hive_text(kind: Type | None) -> str:
 
     A view's own text keeps Trino's type.
     """
-    return hive.render(_lake_type(kind))
+    return hive.render(lake_type(kind))
 
 
-def _lake_type(kind: Type | None) -> LakeType:
+def lake_type(kind: Type | None) -> LakeType:
+    """Return the type of a Hive table's column with values of ``kind``, ``string`` for what Hive has no type for."""
     if kind is None:
         return STRING
-    inner = [_lake_type(each) for each in kind.inner]
+    inner = [lake_type(each) for each in kind.inner]
     match kind.name:
         case "array":
             return Array(inner[0])

@@ -4,30 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+from sqlglot import exp
+
+from penstock.sql.engine_types import lake_type
+from penstock.sql.trino_types import Type
+from penstock.types import arrow
 
 __all__ = ["each_row", "invalid"]
-
-_TYPES = {
-    "BIGINT": pa.int64(),
-    "INTEGER": pa.int32(),
-    "DOUBLE": pa.float64(),
-    "FLOAT": pa.float32(),
-    "VARCHAR": pa.string(),
-    "BLOB": pa.binary(),
-    "BOOLEAN": pa.bool_(),
-    "VARCHAR[]": pa.list_(pa.string()),
-    "VARCHAR[][]": pa.list_(pa.list_(pa.string())),
-    "BIGINT[]": pa.list_(pa.int64()),
-    "DOUBLE[]": pa.list_(pa.float64()),
-    "MAP(VARCHAR, VARCHAR)": pa.map_(pa.string(), pa.string()),
-    "MAP(VARCHAR, VARCHAR[])": pa.map_(pa.string(), pa.list_(pa.string())),
-    "DECIMAL(38,0)": pa.decimal128(38, 0),
-}
 
 
 def each_row(returns: str, function: Callable[..., Any], *, nulls: bool = False) -> Callable[..., pa.Array]:
     """Return ``function`` over arrays; ``returns`` is the engine's type. NULL gives NULL, unless ``nulls`` is set."""
-    type_ = _TYPES[returns]
+    type_ = arrow.render(lake_type(Type.of(exp.DataType.build(returns, dialect="duckdb"))))
 
     def apply(*columns: pa.Array) -> pa.Array:
         rows = zip(*(column.to_pylist() for column in columns), strict=True)

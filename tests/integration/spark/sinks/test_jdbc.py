@@ -1,7 +1,6 @@
 """The JDBC sink beyond the suite of all sinks: types, keys, existing tables, changes of columns, and the page's table."""
 
 import json
-import re
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -28,7 +27,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-PAGE = Path(__file__).parents[4] / "docs" / "pipelines" / "sink-jdbc.md"
+PAGE = Path(__file__).parents[4] / "docs" / "lake" / "types.md"
 
 NASTY = "tab\tline\nreturn\rback\\slash \\N '' \" {} é 😀 \\u0041"
 # Type, a value, and what PostgreSQL's driver returns for it.
@@ -227,9 +226,11 @@ def test_a_glue_connection_brings_address_and_secret(spark_utc: SparkSession, po
 
 
 def test_the_pages_types_are_those_of_new_tables(spark_utc: SparkSession, postgresql_target: DatabaseTarget) -> None:
-    """The page's table of types, by creating a table of them."""
-    lines = re.findall(r"^\| `([^|]+)` \| `([^|]+)` \|", PAGE.read_text().partition("## Types")[2], re.MULTILINE)
-    pairs = [(kind, column) for kinds, column in lines for kind in re.split(r"`, `", kinds)]
+    """The rows of the page on types that Spark calls by the catalog's name, by creating a table of them."""
+    rows = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("|")]
+    shown, spark, database = (rows[0].index(name) for name in ("type", "Spark, Glue's scripts", "PostgreSQL"))
+    same = [row for row in rows if len(row) == len(rows[0]) and row[shown] == row[spark] and row[database] != "–"]
+    pairs = [(row[spark].strip("`"), row[database].strip("`")) for row in same]
     assert len(pairs) >= 14
     columns = ", ".join(f"c{number} {kind}" for number, (kind, _) in enumerate(pairs))
     checked(postgresql_target).publish(of(spark_utc.createDataFrame([], columns)))

@@ -27,6 +27,7 @@ from penstock.catalog.model import Column, StorageDescriptor, Table
 from penstock.query.tables.iceberg.lake_io import LakeIO
 from penstock.query.tables.iceberg.planning import manifests_of, read_entries, whole_schema
 from penstock.query.tables.iceberg.state import IcebergState, Version, load, read_version
+from penstock.query.tables.iceberg.types import lake_type
 from penstock.query.tables.port import SCHEMA, LakeReader, ScanRequest, TableReference
 from penstock.query.tables.port import DataFile as ReadFile
 from penstock.query.tables.restricted import check_whole
@@ -351,21 +352,16 @@ def _file_metrics(field: NestedField, file: DataFile) -> tuple[Any, Any, int | N
 
 def _values(type_: IcebergType, values: Sequence[Any]) -> pa.Array:
     """Return values in pyiceberg's form, where dates are days and times microseconds, as an array."""
-    counted = _COUNTED.get(type(type_))
-    if counted is not None:
-        return pa.array(values, pa.int64()).cast(counted[0]).cast(counted[1])
+    if isinstance(type_, _COUNTED):
+        numbers = pa.int32() if isinstance(type_, DateType) else pa.int64()
+        return pa.array(values, pa.int64()).cast(numbers).cast(arrow.render(lake_type(type_)))
     if isinstance(type_, UUIDType):
         return pa.array([None if each is None else str(each) for each in values], _TEXT)
     array = pa.array(values)
     return array.cast(_TEXT) if pa.types.is_null(array.type) else array
 
 
-_COUNTED: Mapping[type[IcebergType], tuple[pa.DataType, pa.DataType]] = {
-    DateType: (pa.int32(), pa.date32()),
-    TimeType: (pa.int64(), pa.time64("us")),
-    TimestampType: (pa.int64(), pa.timestamp("us")),
-    TimestamptzType: (pa.int64(), pa.timestamp("us", "UTC")),
-}
+_COUNTED = (DateType, TimeType, TimestampType, TimestamptzType)
 
 METADATA_TABLES: Mapping[str, Callable[[_Source], pa.Table]] = {
     "history": _history,
