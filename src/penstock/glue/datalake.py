@@ -91,7 +91,7 @@ def _catalogs(script: str, arguments: Sequence[str]) -> list[str]:
     """Return the names of the catalogs that the script configures; where it computes one, all that may be it.
 
     Those are the words among the job's arguments, and the texts of one word on lines about catalogs. An endpoint for a name
-    that is no catalog's is without effect.
+    that is not a catalog's has no effect.
     """
     named = {*_NAMED.findall(script)}
     if _COMPUTED.search(script):

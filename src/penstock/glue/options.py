@@ -25,7 +25,7 @@ _OURS = ("penstock", "awsglue", "awsgluedq", "awsglueml")
 class Options(SourceOptions):
     """The options that a script gives to ``owner``, which is one of the table's: ``the kafka source``.
 
-    Those that are refused raise :class:`InvalidInput`; the others that have no effect are said in one warning. With
+    Those that are refused raise :class:`InvalidInput`; one warning names the others that have no effect. With
     ``strict`` unknown ones are refused, too: where a mistake cannot be made good.
     """
 
@@ -44,7 +44,7 @@ class Options(SourceOptions):
         return {name: self.text(name) or "" for name in self._options if name.startswith(prefix)}
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> "Options":
-        """Give options that the script has not given; None is none. Return these options."""
+        """Set options that the script has not set, without those that are None. Return these options."""
         self._options = {**{name: value for name, value in defaults.items() if value is not None}, **self._options}
         return self
 
@@ -77,7 +77,7 @@ class Options(SourceOptions):
 
 
 def _was_warned(owner: str, name: str, line: str) -> bool:
-    """Return whether the same line of the script has said it: a stream writes every batch anew."""
+    """Return whether this line of the script was warned of before: a stream writes every batch anew."""
     known = (owner, name, line)
     if line and known in _warned:
         return True

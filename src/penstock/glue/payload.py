@@ -149,7 +149,7 @@ def with_inferred_columns(frame: DataFrame) -> DataFrame:
 
 
 def inferred(frame: DataFrame, *, nulls: bool = True) -> JsonFrame:
-    """Return :func:`with_inferred_columns`, and the text that is not JSON; with ``nulls`` False it is no row."""
+    """Return :func:`with_inferred_columns`, and the text that is not JSON; ``nulls`` False leaves out its row."""
     wide = not is_of_files(frame)
     return json_frame(frame.drop(*TEXT_COLUMNS[1:]), TEXT_COLUMN, wide=wide, nulls=nulls)
 

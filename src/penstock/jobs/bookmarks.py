@@ -59,7 +59,7 @@ class Bookmark:
 
     @property
     def active(self) -> bool:
-        """A bookmark itself has nothing to do."""
+        """Always False: nothing is left to do for a bookmark."""
         return False
 
 

@@ -80,7 +80,7 @@ class JobService(TaggedEntries[Job]):
         self._change(name, change)
 
     def delete(self, name: str) -> None:
-        """Delete a job with its runs and its bookmark. One that does not exist is no error, as in Glue.
+        """Delete a job with its runs and its bookmark. A missing one is not an error, as in Glue.
 
         Raises :class:`InvalidInput` while it runs.
         """

@@ -23,7 +23,7 @@ class EntryNotFound(NotFound):
 
 
 class JobsOff(InvalidInput):
-    """This server runs no jobs: a request of its caller, who is not to try again."""
+    """This server runs no jobs. The caller's error: another try would fail, too."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"This server runs no {what}.", remedy="Its operator starts it with --jobs.")

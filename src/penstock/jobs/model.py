@@ -87,7 +87,7 @@ class JobRun:
 
     @property
     def scope(self) -> str:
-        """The job. The process of a session is under what cannot be a job's name, so that it is no run of a job."""
+        """The job. A session's process is listed under a text that no job can have as its name, so that no job lists it."""
         return f"\x1f{self.job}" if self.of_session else self.job
 
     @property

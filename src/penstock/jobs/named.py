@@ -14,7 +14,7 @@ __all__ = ["NamedEntries", "NamedEntry", "TaggedEntries", "TaggedEntry"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedEntry:
-    """:class:`penstock.jobs.store.Entry` by its name, which has nothing to do itself."""
+    """:class:`penstock.jobs.store.Entry` by its name, which is never active."""
 
     name: str
 
@@ -35,7 +35,7 @@ class NamedEntry:
 
     @property
     def active(self) -> bool:
-        """It has nothing to do."""
+        """Always False: nothing is left to do for it."""
         return False
 
 

@@ -38,7 +38,7 @@ class RunRequest:
 
 
 class RunService:
-    """The runs of an account's jobs. ``enabled`` says whether this server runs jobs at all; ``wake`` tells the runner."""
+    """The runs of an account's jobs. ``enabled`` says whether this server runs jobs at all; ``wake`` wakes the runner."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class RunService:
 
 
 def _settings(job: Job, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the job's settings with those of a run: a capacity replaces the job's, whichever way it is given."""
+    """Return the job's settings with those of a run: a capacity replaces the job's, in whichever member it is."""
     settings = dict(job.settings)
     if any(request.get(member) is not None for member in _CAPACITY):
         for member in _CAPACITY:

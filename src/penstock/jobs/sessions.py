@@ -1,4 +1,4 @@
-"""Interactive sessions and their statements. A session's process is a run of its own, which asks for the statements.
+"""Interactive sessions and their statements. A session's process is a run, which fetches the statements.
 
 Source: Glue API reference, "CreateSession", "RunStatement"; developer guide, "AWS Glue interactive sessions".
 """

@@ -17,7 +17,7 @@ _NEXT = re.compile(r"\s+--conf\s+")
 def split_settings(text: str) -> Sequence[tuple[str, str]]:
     """Return the settings in the value of ``--conf``, such as ``spark.a=1 --conf spark.b=2``, as pairs.
 
-    Raises :class:`InvalidInput` for one that is not ``spark.KEY=VALUE``.
+    Raises :class:`InvalidInput` for a text that is not ``spark.KEY=VALUE``.
     """
     settings = []
     for each in _NEXT.split(text.strip()) if text.strip() else ():

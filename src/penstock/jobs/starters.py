@@ -1,6 +1,6 @@
 """Arguments that bring code into a run, or change how it is run: they are its job's author's, not its starter's.
 
-A run has the rights of its job's role. Who may start a job, but not update it, could otherwise let a program of its own have
+A run has the rights of its job's role. Who may start a job, but not update it, could otherwise give a program of theirs
 them. Source of the names: Glue developer guide, "Using job parameters in AWS Glue jobs".
 """
 
@@ -23,7 +23,7 @@ CODE_ARGUMENTS = frozenset(
         *("--JOB_NAME", "--JOB_ID", "--JOB_RUN_ID", "--WORKFLOW_NAME", "--WORKFLOW_RUN_ID", STARTER_ARGUMENTS),
     }
 )
-"""The arguments that only who may update a job sets."""
+"""The arguments that only callers with the right to update a job may set."""
 _CODE = {name.casefold(): name for name in CODE_ARGUMENTS}
 
 
@@ -39,7 +39,7 @@ class CodeArgumentDenied(AccessDenied):
 
 
 def code_arguments(store: JobStore, job: str, arguments: Mapping[str, str]) -> Sequence[str]:
-    """Return those of ``arguments`` that a starter of ``job`` may not set, by name; none if there is no such job.
+    """Return the names of the ``arguments`` that a starter of ``job`` may not set; none if the job does not exist.
 
     One with the value that the job itself has changes nothing. A value that reads as such an argument counts, too: arguments
     become the words of a command line.

@@ -15,17 +15,17 @@ class Entry(Protocol):
 
     @property
     def key(self) -> str:
-        """Its name or id, one for its kind; up to 400 characters."""
+        """Its name or id, unique among entries of its kind; up to 400 characters."""
         ...
 
     @property
     def scope(self) -> str:
-        """What it is listed under: a run under its job, empty for an entry of the account."""
+        """What it is listed under: the job of a run, empty for an entry of the account."""
         ...
 
     @property
     def rank(self) -> str:
-        """Its place in lists, one within its scope."""
+        """Its position in lists, unique within its scope."""
         ...
 
     @property
@@ -77,7 +77,7 @@ class JobStore(Protocol):
         """Add the entry that ``make`` returns for the parent ``key`` and its active entries of ``kind``.
 
         No other caller adds under the same parent meanwhile. Returns the entry, and whether it is new: one whose key is
-        taken is the stored one. Returns None if there is no such parent. What ``make`` raises goes on to the caller.
+        taken is the stored one. Returns None if there is no such parent. Errors of ``make`` are raised.
         """
         ...
 

@@ -176,7 +176,7 @@ class TriggerService(TaggedEntries[Trigger]):
             self._change(name, lambda trigger: replace(trigger, state="DEACTIVATED", next_run=None, met={}))
 
     def delete(self, name: str) -> None:
-        """Delete a trigger. One that does not exist is no error, as in Glue."""
+        """Delete a trigger. A missing one is not an error, as in Glue."""
         self._store.delete(TRIGGERS, name)
 
     def _check_actions(self, actions: Sequence[Mapping[str, Any]]) -> None:

@@ -91,7 +91,7 @@ WORKFLOW_RUNS = Kind("workflow run", WorkflowRun)
 class WorkflowService(TaggedEntries[Workflow]):
     """The workflows of an account and their runs.
 
-    ``enabled`` says whether this server runs jobs at all; ``wake`` tells the runner of a new run.
+    ``enabled`` says whether this server runs jobs at all; ``wake`` wakes the runner for a new run.
     """
 
     def __init__(

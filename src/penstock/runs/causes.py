@@ -98,7 +98,7 @@ def signal_cause(number: int) -> str:
 
 
 def _of_traceback(lines: Sequence[str], script: str | None) -> _Cause | None:
-    """Return what the last traceback tells, None if there is none or other messages follow it."""
+    """Return the cause in the last traceback; None without one, or if other messages follow it."""
     try:
         begin = len(lines) - 1 - [*reversed(lines)].index(_BEGIN)
     except ValueError:
@@ -149,7 +149,7 @@ def _first_sentence(first: str, rest: Sequence[str]) -> str:
 def _of_java(lines: Sequence[str]) -> tuple[str, str] | None:
     """Return the name and the message of the cause of a Java exception that says most: the last that wraps no other one.
 
-    An error of a Python function in a task is told inside a Java one, by its own traceback.
+    The traceback of a Python function in a task is inside that of a Java exception.
     """
     cause: tuple[str, str] | None = None
     for at, line in enumerate(lines):

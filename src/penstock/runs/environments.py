@@ -8,8 +8,8 @@ Layout of an account's folder::
     environments/KEY.lock  held, shared, by each run that uses it
     making-*/          what is being made, or what was left when that was killed
 
-Nothing that is installed is executed: wheels are unpacked, and sources are not built. pip runs in a sandbox of its own, from
-which it reaches the index alone.
+Nothing that is installed is executed: wheels are only unpacked, and sources are not built. pip runs in its own
+sandbox, which reaches the index alone.
 """
 
 import contextlib
@@ -350,5 +350,5 @@ def _pip() -> tuple[list[str], tuple[Path, ...]]:
     spec = importlib.util.find_spec("ensurepip")
     bundled = sorted(Path(str(spec.origin)).parent.glob("_bundled/pip-*.whl")) if spec is not None else []
     if not bundled:
-        raise EnvironmentProblem("There is no pip to install modules with.", remedy="Install pip into the server's Python.")
+        raise EnvironmentProblem("pip is missing, which installs modules.", remedy="Install pip into the server's Python.")
     return [str(bundled[-1] / "pip")], (bundled[-1],)

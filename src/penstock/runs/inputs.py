@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> None:
             end_with_parent(parent)
         fetch(plan["inputs"], folder.work, os.environ)
     except subprocess.CalledProcessError as error:
-        sys.exit(error.returncode)  # it has said why
+        sys.exit(error.returncode)  # it has printed why
     except PenstockError as error:
         print(f"penstock: LAUNCH ERROR | {error}", file=sys.stderr)
         sys.exit(error.exit_code)

@@ -141,7 +141,7 @@ def plan(run: JobRun, settings: RunSettings, *, folder: RunFolder) -> Mapping[st
 
 
 def clean_environment(settings: RunSettings, inherited: Mapping[str, str], *, token: str) -> dict[str, str]:
-    """Return the environment of a run: the names of the server's that are no secrets, and the run's own.
+    """Return the environment of a run: those of the server's variables that are not secrets, and the run's own.
 
     ``token`` is the run's. What it may do is what its role may do, by the credentials that it gets for the token. A URL with
     a login, such as a proxy's, is left out unless ``settings`` names its variable.
@@ -168,7 +168,7 @@ def clean_environment(settings: RunSettings, inherited: Mapping[str, str], *, to
     if settings.cache is not None:
         own["PENSTOCK_CACHE"] = str(settings.cache)
     if settings.renews:
-        # The way of containers: every client of AWS asks again before the credentials end.
+        # As in containers: every client of AWS fetches new ones before the credentials expire.
         own |= {
             "AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{own[RUN_URL]}/credentials",
             "AWS_CONTAINER_AUTHORIZATION_TOKEN": token,

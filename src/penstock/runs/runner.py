@@ -37,7 +37,7 @@ __all__ = ["JobRunner", "RunEnded"]
 
 _LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.5
-_IDLE_SECONDS = 5.0  # while nothing runs: who starts something in this process wakes the runner
+_IDLE_SECONDS = 5.0  # while nothing runs: a start in this process wakes the runner
 _SWEEP_SECONDS = 600.0
 _HEARTBEAT = timedelta(seconds=5)
 _DEAD_AFTER = timedelta(seconds=60)

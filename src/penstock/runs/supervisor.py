@@ -1,4 +1,4 @@
-"""The supervisor of one run: a process of its own, so that the run goes on while the server is restarted.
+"""The supervisor of one run: a separate process, so that the run goes on while the server is restarted.
 
 ``python -m penstock.runs.supervisor FOLDER`` runs what ``run.json`` of the folder says, writes its output as events, ends it
 when it takes too long or the server asks for it, and records how it ended before it ends itself. It holds the folder's lock

@@ -2,7 +2,7 @@
 
 Spark reads definitions by Hive's protocol, so a metastore of :mod:`penstock.metastore` stands between it and Glue's API.
 Iceberg's tables, which Hive's definitions do not describe, are read and written by Iceberg's session catalog, which has
-Glue's client of its own.
+its own client of Glue.
 """
 
 from collections.abc import Mapping

@@ -110,19 +110,19 @@ def lost_offsets(batch: Batch, records: int) -> list[str]:
     For a source that accepts data loss, because Spark then skips lost records without a message.
     """
     start, end = json.loads(batch.start), json.loads(batch.end)
-    said = []
+    sentences = []
     for topic, parts in end.items():
         for partition, offset in parts.items():
             before = start.get(topic, {}).get(partition, 0)
             if offset < before:
-                said.append(
+                sentences.append(
                     f"partition {partition} of topic {topic} went back from offset {before} to {offset}: the topic was made "
                     f"anew, and its records before offset {offset} are not read"
                 )
     missing = record_count(batch) - records
     if missing > 0:
-        said.append(f"{missing:,} offsets have no record: expired, compacted, or transaction markers")
-    return said
+        sentences.append(f"{missing:,} offsets have no record: expired, compacted, or transaction markers")
+    return sentences
 
 
 def _numbers(files: FileSystem, folder: str) -> list[int]:

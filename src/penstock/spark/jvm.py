@@ -130,7 +130,7 @@ def _kills_for_memory() -> int:
 
 
 def forget_session(session: SparkSession | None) -> None:
-    """Drop what PySpark keeps of a session whose JVM is dead, so that the next one starts with a JVM of its own.
+    """Drop what PySpark keeps of a session whose JVM is dead, so that the next one starts a new JVM.
 
     None is one that did not come about.
     """

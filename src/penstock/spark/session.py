@@ -52,7 +52,7 @@ appender.file.strategy.max = 3
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
 """
-# A cluster's scheduler says there is no worker every 15 s: enough of it goes to the program's standard error, too.
+# A cluster's scheduler reports every 15 s that it has no worker; once is enough on the program's standard error.
 _LOG4J_OF_CLUSTERS = """\
 appender.stderr.type = Console
 appender.stderr.name = stderr
@@ -105,7 +105,7 @@ class SessionSettings:
 
 
 def is_local(master: str) -> bool:
-    """Whether the driver's JVM is all of Spark, so that there are no executors elsewhere."""
+    """Whether Spark runs in the driver's JVM alone, without executors elsewhere."""
     return master.startswith("local") and not master.startswith("local-cluster")
 
 

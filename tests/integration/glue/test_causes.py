@@ -55,7 +55,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_errors_of_spark_are_told_without_plans_and_stacks(case: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_errors_of_spark_are_printed_without_plans_and_stacks(case: str, spark: SparkSession, tmp_path: Path) -> None:
     text, expected = CASES[case]
     script = tmp_path / "job.py"
     script.write_text(text)

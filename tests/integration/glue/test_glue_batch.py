@@ -50,7 +50,7 @@ spark.sql("SELECT * FROM market.lines").collect()
 """
 
 
-def test_a_batch_job_reads_writes_and_names_tables_and_is_told_of_a_serde_that_spark_has_not(
+def test_a_batch_job_reads_and_writes_tables_and_names_a_serde_that_spark_lacks(
     tmp_path: Path, penstock_server: RunningServer
 ) -> None:
     orders = penstock_server.lake / "shop" / "orders"

@@ -168,7 +168,7 @@ def test_a_mapping_takes_values_of_its_source_type_only(
             numbers.apply_mapping([wrong])
 
 
-def test_records_whose_function_raises_are_set_aside_counted_and_told(
+def test_records_whose_function_raises_are_set_aside_counted_and_logged(
     mixed: DynamicFrame, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept = mixed.filter(lambda record: record["agee"] > 1 if record["name"] == "a" else True, info="my filter")

@@ -141,7 +141,7 @@ def test_a_job_has_as_many_runs_at_once_as_it_may_and_they_are_stopped(jobs: Job
         jobs.run("waits", again)
 
 
-def test_what_a_run_cannot_have_is_told(jobs: Jobs) -> None:
+def test_what_a_run_cannot_have_is_refused(jobs: Jobs) -> None:
     create = jobs.glue.create_job
     for members, message in (
         ({"Command": {"Name": "glueray", "ScriptLocation": "s3://lake/a.py"}}, "glueray"),

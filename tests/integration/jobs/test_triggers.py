@@ -56,7 +56,7 @@ def test_conditional_triggers_follow_jobs_that_a_trigger_started(jobs: Jobs) -> 
         jobs.glue.delete_trigger(Name=name)
 
 
-def test_what_a_trigger_cannot_do_is_told(jobs: Jobs) -> None:
+def test_what_a_trigger_cannot_do_is_refused(jobs: Jobs) -> None:
     jobs.create("j", SAYS)
     action, started = [{"JobName": "j"}], {"LogicalOperator": "EQUALS", "JobName": "j", "State": "SUCCEEDED"}
     for members, message in (

@@ -308,7 +308,7 @@ def test_an_overwrite_of_what_is_read_loses_nothing(glue: GlueContext, spark: Sp
     assert spark.read.parquet(path).count() == 3
 
 
-def test_a_stream_that_is_not_there_is_told_at_once(glue: GlueContext, stream: Stream) -> None:
+def test_a_missing_stream_is_an_error_at_once(glue: GlueContext, stream: Stream) -> None:
     frame = glue.create_data_frame.from_options("kinesis", {**stream.options(), "streamName": "gone"})
     options = {"windowSize": "1 second", "checkpointLocation": f"s3://lk/glue-{uuid4()}"}
     with pytest.raises(NotFound, match="Stream gone"):

@@ -160,7 +160,7 @@ def test_an_outage_of_the_registry_fails_the_batch_and_dead_letters_nothing(job:
     assert rows(job.lake, "dead") == []
 
 
-def test_an_unknown_schema_is_told_before_the_first_record_comes(job: Job) -> None:
+def test_an_unknown_schema_is_an_error_before_the_first_record(job: Job) -> None:
     def unknown(*_: object, **__: object) -> list[SchemaVersion]:
         raise NotFound("Schema is not found.")
 
@@ -250,7 +250,7 @@ def test_drift_sees_a_version_none_of_whose_records_can_be_read(job: Job) -> Non
 
 
 @pytest.mark.parametrize("day", ["data loss", "TimeoutException"])
-def test_a_record_that_the_transform_cannot_cast_is_told_by_sparks_sqlstate(
+def test_a_record_that_the_transform_cannot_cast_is_an_error_with_sparks_sqlstate(
     job: Job, day: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     job.topic.send([frame(1, {"id": 1, "day": day})])
@@ -260,7 +260,7 @@ def test_a_record_that_the_transform_cannot_cast_is_told_by_sparks_sqlstate(
     assert not [each for each in caplog.records if each.name.startswith("penstock.")], "the same records would fail again"
 
 
-def test_a_transform_that_is_not_sql_is_told(job: Job) -> None:
+def test_a_transform_that_is_not_sql_is_an_error(job: Job) -> None:
     job.topic.send([frame(1, {"id": 1, "day": "d"})])
     with pytest.raises(InvalidInput, match=r"The transform of pipeline flights is wrong: \[PARSE_SYNTAX_ERROR\]"):
         job.run(transform="transform: {sql: SELEC day FROM records}")

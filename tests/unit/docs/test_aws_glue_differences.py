@@ -46,8 +46,7 @@ SHOWN_BY = {
     ],
     "catalog": ["integration/spark/test_glue_writes.py::test_a_sink_makes_the_table_its_columns_and_partitions"],
     "Spark's SQL by name": [
-        "integration/glue/test_glue_batch.py::"
-        "test_a_batch_job_reads_writes_and_names_tables_and_is_told_of_a_serde_that_spark_has_not",
+        "integration/glue/test_glue_batch.py::test_a_batch_job_reads_and_writes_tables_and_names_a_serde_that_spark_lacks",
         "integration/glue/test_glue_command.py::test_settings_and_files_of_a_jobs_own_arguments_are_applied",
         "integration/spark/test_glue_tables.py::test_tables_are_read_by_their_serde",
     ],
@@ -77,13 +76,13 @@ SHOWN_BY = {
         "integration/spark/test_glue_lake_tables.py::test_iceberg_and_delta_tables_are_read_and_written",
     ],
     "modules": [
-        "integration/jobs/test_runs.py::test_what_a_run_cannot_have_is_told",
+        "integration/jobs/test_runs.py::test_what_a_run_cannot_have_is_refused",
         "unit/setup/test_extras.py::test_modules_that_the_page_of_glue_s_users_promises_come_with_spark",
     ],
     "encryption": ["integration/jobs/test_triggers.py::test_security_configurations_promise_no_encryption_that_is_not_done"],
     "machine learning": ["unit/awsglue/test_glue_library.py::test_a_refused_name_is_imported_and_raises_at_its_use"],
-    "sensitive data": ["unit/glue/test_glue_check.py::test_types_of_entities_are_told_at_the_call"],
-    "jobs": ["integration/jobs/test_runs.py::test_what_a_run_cannot_have_is_told"],
+    "sensitive data": ["unit/glue/test_glue_check.py::test_types_of_entities_are_checked_at_the_call"],
+    "jobs": ["integration/jobs/test_runs.py::test_what_a_run_cannot_have_is_refused"],
     "what a run reaches": [
         "integration/jobs/test_confinement.py::test_a_job_reaches_its_own_folder_and_the_endpoints_and_nothing_else",
         "unit/cli/test_up_options.py::test_jobs_are_off_unless_asked_for_and_may_use_the_broker",

@@ -171,7 +171,7 @@ def test_a_service_of_boto3_may_be_where_the_environment_says(monkeypatch: pytes
     assert "AWS_ENDPOINT_URL_SFN," in left.note
 
 
-def test_glue_studio_s_methods_are_told_by_their_modules() -> None:
+def test_glue_studio_s_methods_are_checked_by_their_modules() -> None:
     found = check("import gs_now, gs_lookup\nmade = frame.gs_now()\nmade.gs_lookup()\nframe.gs_nothing()\n")
     names = {each.name: (each.status, each.line - LINES, each.sure) for each in found.findings if "gs_" in each.name}
     assert names == {
@@ -181,7 +181,7 @@ def test_glue_studio_s_methods_are_told_by_their_modules() -> None:
     }
 
 
-def test_types_of_entities_are_told_at_the_call() -> None:
+def test_types_of_entities_are_checked_at_the_call() -> None:
     head = f"from awsglueml.transforms import EntityDetector\n{HEAD}entity_detector = EntityDetector()\n"
     found = check(
         "entity_detector.detect(frame, ['EMAIL', 'PERSON_NAME'], 'DetectedEntities')\n"
@@ -219,7 +219,7 @@ def test_modules_beside_the_script_and_of_the_job_are_there(tmp_path: Path) -> N
         ("x = (1,\ny = 2", 1, "a syntax error"),
     ],
 )
-def test_what_is_no_python_3_is_told_at_its_line(text: str, line: int, name: str) -> None:
+def test_what_is_not_python_3_is_refused_at_its_line(text: str, line: int, name: str) -> None:
     [found] = check(text, head="").findings
     assert (found.line, found.name, found.status, found.sure) == (line, name, "refused", True)
 

@@ -94,7 +94,7 @@ def test_an_option_that_is_refused_is_said_before_the_start(text: str, expected:
     assert refused(text) == expected
 
 
-def test_options_of_batches_are_told() -> None:
+def test_options_of_batches_are_checked() -> None:
     text = (
         "g.forEachBatch(frame=f, batch_function=p, options={'windowSize': '1 s', 'windowsize': 1, 'recordPollingLimit': 4})"
     )
@@ -113,7 +113,7 @@ def test_of_a_table_of_the_catalog_it_says_what_is_true_of_all_kinds() -> None:
     assert ignored(text) == {'option "speed"': UNKNOWN}
 
 
-def test_the_parameters_of_samples_are_told_by_their_own_places() -> None:
+def test_the_parameters_of_samples_are_read_by_position() -> None:
     text = "g.create_sample_dynamic_frame_from_options('s3', {}, 5, {'maxSamplePartitions': '1'}, 'csv', {'withheader': 1})"
     assert list(ignored(text)) == ['option "withheader" of the format csv']
     named = "g.create_sample_dynamic_frame_from_options('s3', {}, 5, {'maxSamplePartitions': '1'}, format='csv')"

@@ -89,7 +89,7 @@ def test_errors_of_ours_have_their_place_and_category() -> None:
     assert launched == "Error Category: LAUNCH_ERROR; s3://lake/a.py does not exist."
 
 
-def test_the_end_of_sparks_jvm_is_told() -> None:
+def test_the_end_of_sparks_jvm_is_the_cause() -> None:
     lines = [
         "Terminating due to java.lang.OutOfMemoryError: Java heap space",
         "Traceback (most recent call last):", '  File "/work/job.py", line 9, in <module>', "    df.collect()",

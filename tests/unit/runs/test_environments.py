@@ -215,7 +215,7 @@ def test_what_is_neither_a_package_nor_a_wheel_is_refused_when_the_job_is_create
         check_arguments({MODULES: text})
 
 
-def test_names_versions_and_wheels_are_told_apart() -> None:
+def test_names_versions_and_wheels_are_distinguished() -> None:
     found = parse_modules("requests==2.32.3, pandas>=2 ,s3://b/k/x_y-1.0+l.1-cp311-cp311-linux_x86_64.whl,fastavro[snappy],")
     assert found.requirements == ("requests==2.32.3", "pandas>=2", "fastavro[snappy]")
     assert found.wheels == ("s3://b/k/x_y-1.0+l.1-cp311-cp311-linux_x86_64.whl",)

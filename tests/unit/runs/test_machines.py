@@ -37,7 +37,7 @@ def test_the_id_of_a_folder_is_written_once_and_then_read(tmp_path: Path, monkey
     assert machine_of(tmp_path / "a") == first
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentProblem, match=r"folder of jobs .* cannot be written: Not a directory"):
         machine_of(tmp_path / "file/jobs")

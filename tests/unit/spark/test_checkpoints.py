@@ -92,7 +92,7 @@ def test_resuming_starts_where_the_ledger_ends_and_only_in_a_new_checkpoint() ->
         resume_offsets(files, "cp", last)
 
 
-def test_offsets_without_a_record_are_told() -> None:
+def test_offsets_without_a_record_are_reported() -> None:
     whole = Batch(3, '{"t":{"0":4,"1":5}}', '{"t":{"0":6,"1":9}}')
     assert lost_offsets(whole, 6) == []
     assert [line.partition(":")[0] for line in lost_offsets(whole, 4)] == ["2 offsets have no record"]

@@ -43,7 +43,7 @@ PLANNER = (
         (PLANNER, NotFound, ["Stream clicks has no shards"]),
     ],
 )
-def test_a_failure_is_told_by_its_cause(text: str, kind: type[PenstockError], words: list[str]) -> None:
+def test_a_failure_is_explained_by_its_cause(text: str, kind: type[PenstockError], words: list[str]) -> None:
     problem: Any = to_penstock_error(RuntimeError(text), PIPELINE, log="spark.log")
     assert type(problem) is kind
     assert all(word in str(problem) for word in words), str(problem)

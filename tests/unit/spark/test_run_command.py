@@ -20,7 +20,7 @@ def test_a_wrong_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixt
     assert message in capsys.readouterr().err
 
 
-def test_a_second_run_on_a_checkpoint_is_refused_and_told_who_runs(tmp_path: Path) -> None:
+def test_a_second_run_on_a_checkpoint_is_refused_with_the_process_of_the_first(tmp_path: Path) -> None:
     with (
         checkpoint_lock("s3://lake/cp", "pipeline p", tmp_path),
         checkpoint_lock("s3://lake/other", "pipeline p", tmp_path),

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.pipelines import Drift
 from penstock.schema.version import SchemaVersion
-from penstock.spark.commit.drift import DriftStop, apply_policy, lost_fields, null_jumps, said_after
+from penstock.spark.commit.drift import DriftStop, apply_policy, lost_fields, null_jumps, reported_after
 
 FIELDS = [{"name": name, "type": "long"} for name in "abcd"]
 
@@ -39,13 +39,13 @@ def test_versions_that_lose_the_same_fields_are_one_finding_and_are_said_once() 
         f"field 'b' of schema version 2 ({UUID(int=2)}) is not in the reader, version 1",
         f"fields 'b', 'c' of schema version 3 ({UUID(int=3)}) are not in the reader, version 1",
     ]
-    said = said_after(first, warn, said=())
-    assert said == ["field:1:2", "field:1:3"]
-    assert lost_fields([version(2), version(3)], reader, reader.definition, said=said) == []
-    (new,) = lost_fields([version(3), version(4)], reader, reader.definition, said=said)
+    reported = reported_after(first, warn, reported=())
+    assert reported == ["field:1:2", "field:1:3"]
+    assert lost_fields([version(2), version(3)], reader, reader.definition, reported=reported) == []
+    (new,) = lost_fields([version(3), version(4)], reader, reader.definition, reported=reported)
     assert new.text.startswith("fields 'b', 'c', 'd' of schema version 4 ")
-    assert said_after([new], warn, said=said) == [*said, "field:1:4"]
-    assert len(lost_fields([version(3)], version(2), version(2).definition, said=said)) == 1, (
+    assert reported_after([new], warn, reported=reported) == [*reported, "field:1:4"]
+    assert len(lost_fields([version(3)], version(2), version(2).definition, reported=reported)) == 1, (
         "another reader, another finding"
     )
 
@@ -59,13 +59,13 @@ def test_several_versions_with_the_same_fields_missing_are_named_together() -> N
 def test_a_jump_is_said_when_it_comes_and_again_when_it_comes_again() -> None:
     history, drift = [{"rows": 1000, "nulls": {"a": 0}}], Drift()
     jump, calm = null_jumps({"a": 60}, 100, history, drift), null_jumps({"a": 0}, 100, history, drift)
-    assert len(apply_policy(jump, drift, where="b", said=[])) == 1
-    said = said_after(jump, drift, said=["field:1:2"])
-    assert said == ["field:1:2", "null:a"]
-    assert apply_policy(jump, drift, where="b", said=said) == []
-    assert said_after(calm, drift, said=said) == ["field:1:2"]
+    assert len(apply_policy(jump, drift, where="b", reported=[])) == 1
+    reported = reported_after(jump, drift, reported=["field:1:2"])
+    assert reported == ["field:1:2", "null:a"]
+    assert apply_policy(jump, drift, where="b", reported=reported) == []
+    assert reported_after(calm, drift, reported=reported) == ["field:1:2"]
     with pytest.raises(DriftStop):
-        apply_policy(jump, Drift(on_null_jump="fail"), where="b", said=said)
+        apply_policy(jump, Drift(on_null_jump="fail"), where="b", reported=reported)
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""What a Glue script uses of AWS's library, told by its text alone: nothing of it is run, and Spark is not needed."""
+"""What a Glue script uses of AWS's library, read from its text alone: the script is not run, and Spark is not needed."""

@@ -42,7 +42,7 @@ _PROPERTIES = {
 _DETECTS = {"detect", "classify_columns", "classifyColumns"}
 _JVM = {"_jvm", "_jsc", "_jsparkSession", "_jsqlContext", "_ssql_ctx", "_glue_scala_context"}
 _SPARK = {"SparkContext", "SparkSession"}
-# Names that only Glue's classes have, so that they tell the class of an object of which nothing is known.
+# Names that only Glue's classes have, so that an unknown object with one of them is of that class.
 _ONLY_GLUES = {
     name: owner
     for owner, names in {
@@ -292,7 +292,7 @@ class Expressions(ABC):
 
     def _note_format(self, node: ast.Call, positional: Sequence[Values]) -> None:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "format" and len(positional) == 1:
-            # "...".format(x) is no reader's.
+            # "...".format(x) is not a reader's.
             if isinstance(node.func.value, (ast.Constant, ast.JoinedStr)):
                 return
             texts = [each.text for each in positional[0] if isinstance(each, Text)]
@@ -324,7 +324,7 @@ def _entries(pairs: Sequence[tuple[str | None, ast.expr, Values]]) -> Values:
 
 
 def _literal(node: ast.expr, known: Values) -> str | None:
-    """Return a value as an option's text, None for one that is computed."""
+    """Return a value as an option's text, None where it is computed."""
     if isinstance(node, ast.Constant):
         return str(node.value).lower() if isinstance(node.value, bool) else str(node.value)
     texts = [each.text if isinstance(each, Text) else None for each in known]

@@ -38,7 +38,7 @@ class Notebook:
 
 
 def read_notebook(source: bytes, name: str) -> Notebook:
-    """Return the cells of a notebook. Raises :class:`InvalidInput` for a document that is none."""
+    """Return the cells of a notebook. Raises :class:`InvalidInput` for a document that is not a notebook."""
     try:
         cells = json.loads(source)["cells"]
         texts = [(number, _text(each)) for number, each in enumerate(cells, 1) if each.get("cell_type") == "code"]

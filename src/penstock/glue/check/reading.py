@@ -39,7 +39,7 @@ class _Reader(Expressions):
         self._loops = 0
 
     def finish(self) -> None:
-        """Read the functions that nothing has called, with arguments of which nothing is known."""
+        """Read the functions that were never called, with unknown arguments."""
         number = 0
         while number < len(self._functions):
             if number not in self._called:

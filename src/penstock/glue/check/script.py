@@ -94,7 +94,7 @@ def refuse_sure(report: Report, arguments: Sequence[str]) -> None:
 def _unparsed(error: SyntaxError) -> Finding:
     line, text = error.lineno or 1, (error.text or "").rstrip()
     if text.lstrip().startswith(("%", "!")):
-        what, note = "a notebook's magic", "It is no Python: export the notebook as a script, or check the .ipynb itself."
+        what, note = "a notebook's magic", "It is not Python: export the notebook as a script, or check the .ipynb itself."
     elif "Missing parentheses in call to" in error.msg or _PYTHON_2.search(text):
         what, note = "Python 2", f"Glue has Python 3 alone since its version 2.0. {_sentence(error.msg)}"
     else:

@@ -39,7 +39,7 @@ class ServedClass:
 
 @cache
 def served_class(module: str, name: str) -> ServedClass:
-    """Return the class that ``module`` has under ``name``; an empty one if there is none, or not in our sources."""
+    """Return the class that ``module`` has under ``name``; an empty one if there is none in Penstock's sources."""
     tree = _tree(module)
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef) and statement.name == name:

@@ -37,7 +37,7 @@ DRIVERS: Mapping[str, str] = {
     "sqlserver": "com.microsoft.sqlserver:mssql-jdbc",
     "oracle": "com.oracle.database.jdbc:ojdbc11",
 }
-"""The drivers that do not come with Penstock: what they are called in Maven's repository."""
+"""The drivers that do not come with Penstock: their names in Maven's repository."""
 
 _CLASS = re.compile(r"[A-Za-z_$][\w$]{0,200}(?:\.[A-Za-z_$][\w$]{0,200}){0,20}")
 _URL = re.compile(r"jdbc:(?P<vendor>postgresql|redshift|mysql|mariadb|sqlserver|oracle)[:/].*", re.DOTALL)
@@ -138,7 +138,7 @@ def _own_driver(option: Callable[[str], str | None], jar_option: str, name_optio
         raise InvalidInput(f"{jar_option} is {jar[:200]!r}.", remedy="Write the driver's file in S3: s3://BUCKET/KEY.jar.")
     parse_uri(jar)
     if not _CLASS.fullmatch(name):
-        raise InvalidInput(f"{name_option} is {name[:200]!r}, which is no name of a class.")
+        raise InvalidInput(f"{name_option} is {name[:200]!r}, which is not a class name.")
     return OwnDriver(jar, name)
 
 

@@ -29,7 +29,7 @@ BatchFunction = Callable[[DataFrame, int], object]
 ONCE = "PENSTOCK_GLUE_ONCE"
 """Environment variable; 1 ends every stream that is waited for after the available records."""
 
-# What a script may not do is no failure of the batch: another try would end in the same way.
+# Refusals are not failures of the batch: a retry would end in the same way.
 _REFUSALS = (InvalidInput, NotFound, OperationNotServed)
 
 _log = logging.getLogger("awsglue")

@@ -73,7 +73,10 @@ class Found:
 
 
 def check_types(names: Any) -> list[str]:
-    """Return the names once each. Raises :class:`InvalidInput` for a type that is not detected, and for what is no list."""
+    """Return the names once each.
+
+    Raises :class:`InvalidInput` for a type that is not detected, and for anything but a list.
+    """
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InvalidInput(f"The types of entities are {str(names)[:100]}, not a list.", remedy='Write ["EMAIL", "DATE"].')
     listed = [str(name) for name in dict.fromkeys(names)]

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructField, StructType
 
-from penstock.glue.frames.error_records import ErrorStage, teller
+from penstock.glue.frames.error_records import ErrorStage, error_messages
 from penstock.glue.frames.records import ERROR_FIELDS, Attempt, attempts, record_reader, row_writer
 from penstock.glue.payload import inferred
 from penstock.glue.schemas import gluetypes as g
@@ -44,7 +44,7 @@ def json_source(texts: DataFrame) -> tuple[Callable[[], DataFrame], ErrorStage]:
 def filtered(frame: DataFrame, function: Function, info: str) -> tuple[DataFrame, ErrorStage]:
     """Return the rows for which ``function(record)`` is true, and those for which it raised."""
     schema = frame.schema
-    told = teller(frame.sparkSession.sparkContext, "filter")
+    messages = error_messages(frame.sparkSession.sparkContext, "filter")
 
     def kept(rows: Iterable[Any]) -> Iterator[Any]:
         each: list[Any] = []
@@ -56,7 +56,7 @@ def filtered(frame: DataFrame, function: Function, info: str) -> tuple[DataFrame
 
         for attempt in attempts(noted(), schema, function, traced=False):
             if attempt.error is not None:
-                told.add([attempt.error[0]])
+                messages.add([attempt.error[0]])
             elif attempt.result:
                 yield each[0]
 
@@ -69,7 +69,7 @@ def mapped(frame: DataFrame, function: Function, info: str) -> tuple[Callable[[]
     no record. Making the frame runs ``function`` once, because the results have the types.
     """
     schema = frame.schema
-    told = teller(frame.sparkSession.sparkContext, "map")
+    messages = error_messages(frame.sparkSession.sparkContext, "map")
 
     def checked(record: Any) -> dict[str, Any]:
         result = function(record)
@@ -86,7 +86,7 @@ def mapped(frame: DataFrame, function: Function, info: str) -> tuple[Callable[[]
             if attempt.error is None:
                 yield attempt.result
             else:
-                told.add([attempt.error[0]])
+                messages.add([attempt.error[0]])
 
     return lambda: _inferred(frame, frame.rdd.mapPartitions(results)), _errors("map", info, frame, tried)
 

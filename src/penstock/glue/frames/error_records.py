@@ -1,4 +1,4 @@
-"""Records that a transform could not process: set aside, counted, and told of while Spark computes the others."""
+"""Records that a transform could not process: set aside, counted, and logged while Spark computes the others."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from penstock.errors import InvalidInput
 
-__all__ = ["ERROR", "ErrorStage", "StageOptions", "check_thresholds", "teller", "too_many", "union_of_errors"]
+__all__ = ["ERROR", "ErrorStage", "StageOptions", "check_thresholds", "error_messages", "too_many", "union_of_errors"]
 
 ERROR = "error"
 """The only column of error records, a struct."""
@@ -80,7 +80,7 @@ def union_of_errors(stages: Sequence[ErrorStage], spark: Any) -> DataFrame:
     return empty
 
 
-class _Told(AccumulatorParam["list[str]"]):
+class _FirstMessage(AccumulatorParam["list[str]"]):
     """Tells of a transform's first error, once, when the first of Spark's tasks that had one is done."""
 
     def __init__(self, transform: str) -> None:
@@ -100,9 +100,9 @@ class _Told(AccumulatorParam["list[str]"]):
         return value1[:1] or value2[:1]
 
 
-def teller(context: SparkContext, transform: str) -> "Accumulator[list[str]]":
-    """Return what workers add the messages of errors to."""
-    return context.accumulator([], _Told(transform))
+def error_messages(context: SparkContext, transform: str) -> "Accumulator[list[str]]":
+    """Return an accumulator for the messages of errors, the first of which is logged."""
+    return context.accumulator([], _FirstMessage(transform))
 
 
 def check_thresholds(stages: Sequence[ErrorStage], options: StageOptions, own: str | None) -> None:

@@ -129,7 +129,7 @@ def field_type(schema: StructType, path: Path) -> DataType:
 
 
 def find_path(schema: StructType, path: Path, *, case_sensitive: bool = False) -> Path | None:
-    """Return the path in the schema's spelling, None if there is no such field; nothing is within a choice."""
+    """Return the path in the schema's spelling, None if there is no such field; a choice has no fields."""
     data_type: DataType = schema
     spelled: list[str] = []
     for name in path:

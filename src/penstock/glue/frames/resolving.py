@@ -78,7 +78,7 @@ def resolve_path(text: str) -> Path:
 def resolved(frame: DataFrame, actions: Mapping[Path, Action], default: Action | None = None) -> DataFrame:
     """Return the frame with each action at its path, and ``default`` for all other choices.
 
-    A path that does not exist is told in a warning. Raises :class:`InvalidInput` for ``make_cols`` of an array's elements.
+    A path that does not exist is named in a warning. Raises :class:`InvalidInput` for ``make_cols`` of an array's elements.
     """
     for path in actions:
         if not _exists(frame.schema, path):

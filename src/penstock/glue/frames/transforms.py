@@ -40,7 +40,7 @@ __all__ = [
 class GlueTransform:
     """The base of transforms; ``Transform.apply(...)`` and ``Transform()(...)`` are the same.
 
-    A script's own transform has ``__call__``; the ``describe`` methods tell of its signature and docstring.
+    A script's own transform has ``__call__``; the ``describe`` methods show its signature and docstring.
     """
 
     @classmethod

@@ -1,6 +1,6 @@
 """The certificate authorities of a run for its JVM: the machine's and those of ``AWS_CA_BUNDLE``, which Java does not read.
 
-A server with an authority of its own (``penstock up --tls``) gives its runs that variable. boto3 reads it; Spark's S3
+A server with its own authority (``penstock up --tls``) gives its runs that variable. boto3 reads it; Spark's S3
 connector would repeat failed handshakes without an end.
 """
 

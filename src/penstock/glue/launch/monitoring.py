@@ -1,4 +1,4 @@
-"""A job's arguments that ask for monitoring: Spark's event log, and what is said of those that have no effect here.
+"""A job's arguments that ask for monitoring: Spark's event log, and notes on those that have no effect here.
 
 Source: "Using job parameters in AWS Glue jobs" and "Enabling the Apache Spark web UI for AWS Glue jobs".
 """
@@ -24,7 +24,7 @@ _METRICS = "There is no CloudWatch: Spark's own figures are in the event log of 
 _NOTES: Mapping[str, str] = {
     "--enable-metrics": _METRICS,
     "--enable-observability-metrics": _METRICS,
-    "--enable-job-insights": "A failed run's ErrorMessage has its category and line without it; there is no more.",
+    "--enable-job-insights": "A failed run's ErrorMessage has its category and line without it, and nothing more.",
     "--enable-continuous-cloudwatch-log": _LOGS,
     "--enable-continuous-log-filter": _LOGS,
     "--continuous-log-logGroup": _LOGS,
@@ -53,7 +53,7 @@ class EventLog:
         }
 
     def publish(self, folder: Path) -> None:
-        """End Spark and copy its event log from ``folder``; what fails is told, because the run itself has ended."""
+        """End Spark and copy its event log from ``folder``; a failure is only printed, because the run itself has ended."""
         context: Any = SparkContext._active_spark_context
         gateway: Any = SparkContext._jvm
         if gateway is None or not folder.is_dir():

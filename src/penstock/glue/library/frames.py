@@ -45,7 +45,7 @@ ROWS: Sequence[Row] = [
         _FRAMES,
         "DynamicFrame",
         "resolveChoice",
-        "A path that does not exist is told in a warning. With match_catalog, choices within columns are refused.",
+        "A path that does not exist is named in a warning. With match_catalog, choices within columns are refused.",
     ),
     *differs(
         _FRAMES, "DynamicFrame", "unnest", "Arrays stay arrays, without join keys: use relationalize for frames of them."

@@ -8,7 +8,7 @@ __all__ = ["ROWS"]
 
 _TRANSFORMS = "awsglue.transforms"
 _SQL = "Use toDF() and Spark's own functions."
-_DESCRIBED = "Descriptions are of our own classes."
+_DESCRIBED = "They describe Penstock's classes."
 _LEARNED = "Its model is AWS's own; use a library of your choice on toDF()."
 _STUDIO = {
     "gs_array_to_cols gs_derived gs_flatten gs_regex_extract gs_repartition gs_split gs_uuid gs_null_rows": "",
@@ -63,7 +63,7 @@ ROWS: Sequence[Row] = [
         "awsglueml.transforms",
         "",
         "EntityDetector",
-        "The types of glue-entities.md, by patterns and check digits of our own; other types are refused by name.",
+        "The types of glue-entities.md, by Penstock's own patterns and check digits; other types are refused by name.",
     ),
     *differs("awsglueml.transforms", "EntityDetector", "detect", "detectionSensitivity has no effect."),
     *differs(

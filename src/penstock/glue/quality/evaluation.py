@@ -32,7 +32,7 @@ _NOT_IN_COMPOSITES = frozenset({"Completeness", "Uniqueness", "ReferentialIntegr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """Outcomes in the order of the rules; the frame with results of rows under names of our own, by the rule's text."""
+    """Outcomes in the order of the rules; the frame with results of rows under Penstock's own names, by the rule's text."""
 
     outcomes: Sequence[Outcome]
     rows: DataFrame

@@ -72,7 +72,7 @@ class _Parser:
         return Ruleset(rules or (), analyzers)
 
     def _dictionary(self, depth: int) -> None:
-        """Go over ``{"name": "value"}``: which frames there are is said by the script, not by the ruleset."""
+        """Skip ``{"name": "value"}``: the script names the frames, not the ruleset."""
         self._deeper(depth)
         opened = self._take("sign", "'{'").raw
         closing = {"{": "}", "[": "]"}.get(opened)

@@ -195,7 +195,7 @@ def spark_type(kind: g.DataType) -> s.DataType:
 def leaf_name(text: str) -> str | None:
     """Return what Glue calls the type of the catalog that ``text`` names, such as ``long``.
 
-    None if it is no such leaf: ``timestamp_ntz`` is Spark's alone.
+    None for other leaves: only Spark has ``timestamp_ntz``.
     """
     try:
         name = parse(text).name

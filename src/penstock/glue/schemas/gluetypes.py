@@ -90,7 +90,7 @@ class DateType(AtomicType):
 
 
 class DecimalType(AtomicType):
-    """Decimal numbers, of 10 digits and 2 behind the point unless said otherwise."""
+    """Decimal numbers, of 10 digits and 2 behind the point by default."""
 
     def __init__(self, precision: int = 10, scale: int = 2, properties: Properties | None = None) -> None:
         super().__init__(properties)
@@ -336,7 +336,7 @@ class _Names:
 
 
 def type_of_json(value: Mapping[str, Any] | str) -> DataType:
-    """Return the type of AWS's JSON, a mapping or its text. Raises ValueError for one that is not known."""
+    """Return the type of AWS's JSON, a mapping or its text. Raises ValueError for an unknown type."""
     known = json.loads(value) if isinstance(value, str) else value
     kind = _Names.types.get(known.get("dataType", ""))
     if kind is None:

@@ -32,7 +32,7 @@ _log = logging.getLogger("awsglue")
 
 
 def write(request: Write, frame: DataFrame) -> None:
-    """Add ``frame`` to the files below ``path``, all rows or none, and tell the catalog if ``enableUpdateCatalog`` is set.
+    """Add ``frame`` to the files below ``path``, all rows or none, and update the catalog if ``enableUpdateCatalog`` is set.
 
     Raises :class:`InvalidInput` for options that are unknown, missing or wrong, and for a table that does not fit;
     :class:`NotFound` for a bucket that does not exist.

@@ -169,4 +169,4 @@ FORMATS: Mapping[str, Callable[[Options], Output]] = {
     "avro": _avro,
     "orc": _orc,
 }
-"""By Glue's name: format_options to the way of writing."""
+"""By Glue's name: how to write by the format_options."""

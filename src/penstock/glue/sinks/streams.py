@@ -74,7 +74,7 @@ def write_kafka(write: Write, frame: DataFrame) -> None:
 def write_kinesis(write: Write, frame: DataFrame) -> None:
     """Put a record for each row into a stream, as JSON. Raises :class:`InvalidInput`, and NotFound for a stream.
 
-    ``partitionKey`` is a column, or the key of all records; without it each record has a key of its own.
+    ``partitionKey`` is a column, or the key of all records; without it each record gets its own key.
     """
     options = Options("the kinesis sink", redirected(write.options))
     stream = stream_of(options)

@@ -148,7 +148,7 @@ def _json_path(path: str) -> str:
 
 
 def _grok(options: Options) -> Reader:
-    """Return a reader of lines by a pattern: each is a record as JSON, or text that is none and so an error record."""
+    """Return a reader of lines by a pattern: a record as JSON of each, or an error record of a line that does not match."""
     pattern, custom = options.text("logFormat"), options.text("customPatterns") or ""
     if not pattern:
         raise InvalidInput("Format grokLog needs the option logFormat.", remedy='For example "%{COMMONAPACHELOG}".')
@@ -184,7 +184,7 @@ def _taken_apart(
 
 
 def _typed(text: str, type_name: str) -> str | int | float | bool:
-    """Return a field's value of the type that the pattern gives it, or its text if it is no such value."""
+    """Return a field's value in the type that the pattern names, or its text if it is not of that type."""
     if type_name == "boolean":
         return {"true": True, "false": False}.get(text.lower(), text)
     if type_name in {"tinyint", "smallint", "int", "bigint"}:

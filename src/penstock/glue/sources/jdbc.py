@@ -96,7 +96,7 @@ def _predicates(target: Target, name: str | None, expression: str | None, count:
                 f"hashfield is not for {target.dialect} here.", remedy="Give hashexpression, an expression of whole numbers."
             )
         if not _NAME.fullmatch(name):
-            raise InvalidInput(f"hashfield {name[:100]!r} is no name of a column.")
+            raise InvalidInput(f"hashfield {name[:100]!r} is not a column's name.")
         expression = _HASHES[target.dialect].format(name)
     number = f"({expression})"
     rest = f"MOD(MOD({number}, {count}) + {count}, {count})"

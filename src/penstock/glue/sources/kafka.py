@@ -90,7 +90,7 @@ def kafka_reads(
     end = options.text("endingOffsets")
     if end is not None and end.strip() == "earliest":
         raise InvalidInput(
-            "endingOffsets of the kafka source is earliest, before which there is no record.",
+            "endingOffsets of the kafka source is earliest, before which there are no records.",
             remedy="Use latest, or offsets as JSON.",
         )
     lossy = options.flag("failOnDataLoss")

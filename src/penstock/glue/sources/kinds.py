@@ -29,7 +29,7 @@ _BATCHES: Mapping[str, Source] = {
     "iceberg": lake_tables.read_iceberg,
     "delta": lake_tables.read_delta,
 }
-"""By connection type: all that is there now."""
+"""By connection type: reads of everything that is there now."""
 
 READABLE = frozenset({*_STREAMS, *_BATCHES})
 """The types of connections that can be read."""

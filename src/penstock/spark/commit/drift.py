@@ -1,8 +1,8 @@
 """Drift: a field that writers have and reader or table lack, or a null rate that jumps. It is checked before each commit.
 
-A warning is said once: the manifest of a batch keeps the keys of what was said (the fact ``said``), and the next batch's
-findings are compared with them. A version's missing fields are said when the first batch has the version, under each
-reader; a jump is said when it comes, and again if it comes again.
+A warning is reported once: the manifest of a batch keeps the keys of reported findings (the fact ``said``), with which the
+next batch's are compared. A version's missing fields are reported when the first batch has the version, under each
+reader; a jump is reported when it comes, and again if it comes again.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from penstock.schema.version import SchemaVersion
 from penstock.spark.decode.formats import format_of
 from penstock.spark.decode.formats.port import PayloadFormat
 
-__all__ = ["TRAILING", "DriftStop", "Finding", "apply_policy", "lost_fields", "null_jumps", "said_after"]
+__all__ = ["TRAILING", "DriftStop", "Finding", "apply_policy", "lost_fields", "null_jumps", "reported_after"]
 
 TRAILING = 20
 """The number of committed batches that the usual null rate of a column is taken from."""
@@ -43,7 +43,7 @@ def lost_fields(
     reader: SchemaVersion,
     reader_definition: str,
     *,
-    said: Collection[str] = (),
+    reported: Collection[str] = (),
     payloads: PayloadFormat | None = None,
 ) -> list[Finding]:
     """Return fields that versions in the batch have and the reader would drop; versions that lose the same are one finding.
@@ -54,7 +54,7 @@ def lost_fields(
     payloads = payloads or format_of(reader.data_format)
     lost: dict[tuple[str, ...], list[SchemaVersion]] = {}
     for version in sorted(seen, key=lambda each: each.number):
-        if _field_key(reader, version) in said:
+        if _field_key(reader, version) in reported:
             continue
         fields = tuple(payloads.missing_fields(version.definition, reader_definition))
         if fields:
@@ -106,11 +106,11 @@ def null_jumps(nulls: Mapping[str, int], rows: int, history: Sequence[Mapping[st
     return findings
 
 
-def apply_policy(findings: Sequence[Finding], drift: Drift, *, where: str, said: Collection[str] = ()) -> list[str]:
+def apply_policy(findings: Sequence[Finding], drift: Drift, *, where: str, reported: Collection[str] = ()) -> list[str]:
     """Return the warnings. Raises :class:`DriftStop` if the policy is fail. ``where``: batch and offsets for the message.
 
-    ``said``: the fact ``said`` of the last batch. A finding all of whose keys are among them is not said again; it stops
-    nevertheless where the policy is to fail.
+    ``reported``: the fact ``said`` of the last batch. A finding all of whose keys are among them is not reported again; it
+    stops nevertheless where the policy is to fail.
     """
     policy = _policies(drift)
     stops = [finding for finding in findings if policy[finding.kind] == "fail"]
@@ -118,17 +118,17 @@ def apply_policy(findings: Sequence[Finding], drift: Drift, *, where: str, said:
         more = f" (and {len(stops) - 1} more)" if len(stops) > 1 else ""
         raise DriftStop(f"Drift: {where}: {stops[0].text}{more}; nothing of it was committed.", remedy=stops[0].remedy)
     warned = [finding for finding in findings if policy[finding.kind] == "warn"]
-    return [finding.text for finding in warned if not finding.keys or not set(finding.keys) <= set(said)]
+    return [finding.text for finding in warned if not finding.keys or not set(finding.keys) <= set(reported)]
 
 
-def said_after(findings: Sequence[Finding], drift: Drift, *, said: Collection[str]) -> list[str]:
-    """Return the fact ``said`` of a batch with these findings, after a batch with ``said``: keys, sorted.
+def reported_after(findings: Sequence[Finding], drift: Drift, *, reported: Collection[str]) -> list[str]:
+    """Return the fact ``said`` of a batch with these findings, after a batch with ``reported``: keys, sorted.
 
     Keys of jumps stay as long as each batch has the jump.
     """
     policy = _policies(drift)
     now = {key for finding in findings if policy[finding.kind] == "warn" for key in finding.keys}
-    return sorted(now | {key for key in said if not key.startswith("null:")})
+    return sorted(now | {key for key in reported if not key.startswith("null:")})
 
 
 def _policies(drift: Drift) -> Mapping[str, str]:

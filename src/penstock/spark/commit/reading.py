@@ -1,4 +1,4 @@
-"""One reading of a batch: its records decoded, and counted on the way, by the short way where that fits."""
+"""One reading of a batch: its records decoded, and counted on the way, by the shorter decoder where it fits."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -18,7 +18,7 @@ _SAME_ROWS = frozenset({"Project", "SubqueryAlias", "View", "CollectMetrics"})
 
 
 class Reading:
-    """The ``rows`` of ``records``, and what the records come to as soon as the rows are written.
+    """The ``rows`` of ``records``, and the counts of the records as soon as the rows are written.
 
     ``never_null`` are fields without nulls, whatever the records.
     """

@@ -98,7 +98,7 @@ class BatchCommit(CommitHooks):
         self._metrics = metrics
         self._delivered: dict[str, Delivery] = {}
         self._changes = TableChanges(self._tables())
-        self._said: list[str] = []
+        self._reported: list[str] = []
 
     def _tables(self) -> dict[str, TableView]:
         """Return the tables whose columns are compared with the batch's, by sink."""
@@ -278,17 +278,17 @@ class BatchCommit(CommitHooks):
         """Compare registry, tables, earlier batches and rows."""
         policy, batch, reader = self._pipeline.drift, self._batch, staged.plan.reader
         history = [manifest.facts for manifest in self._ledger.recent(drift.TRAILING)]
-        said = history[0].get("said", ()) if history else ()
-        known = said if policy.on_missing_field == "warn" else ()
+        reported = history[0].get("said", ()) if history else ()
+        known = reported if policy.on_missing_field == "warn" else ()
         findings = drift.lost_fields(
-            staged.seen, reader, staged.plan.reader_definition, said=known, payloads=staged.plan.format
+            staged.seen, reader, staged.plan.reader_definition, reported=known, payloads=staged.plan.format
         )
         if staged.rows:
             findings += self._changes.findings(ReaderFields.of(reader))
         findings += drift.null_jumps(staged.nulls, staged.rows, history, policy)
         where = f"batch {batch.id} of {self._pipeline.name}, offsets {batch.start} to {batch.end}"
         self._metrics.warnings = [
-            *drift.apply_policy(findings, policy, where=where, said=said),
+            *drift.apply_policy(findings, policy, where=where, reported=reported),
             *staged.findings.warnings,
         ]
         for warning in self._metrics.warnings:
@@ -296,7 +296,7 @@ class BatchCommit(CommitHooks):
         for loss in self._context.source.lost(batch, staged.records):
             self._metrics.warnings.append(loss)
             _log.warning("data loss: batch %d of %s: %s", batch.id, self._pipeline.name, loss)
-        self._said = drift.said_after(findings, policy, said=said)
+        self._reported = drift.reported_after(findings, policy, reported=reported)
 
     def save_state(self, staged: Staged, at: Staging) -> str | None:
         """Write what later batches need of this one; return its folder, None if they need nothing."""
@@ -320,7 +320,7 @@ class BatchCommit(CommitHooks):
             moves.extend(planned)
             partitions[table] = sorted({move.final[len(table) + 1 :].rpartition("/")[0] for move in planned})
         facts = {**staged.facts, "sinks": {name: rows.facts for name, rows in sinks.items()}}
-        facts["staged_at"], facts["said"] = int(at.now.timestamp()), self._said
+        facts["staged_at"], facts["said"] = int(at.now.timestamp()), self._reported
         facts["reader"] = ReaderFields.of(staged.plan.reader).facts
         inputs: tuple[str, ...] = ()
         if self._context.outputs.writers and staged.rows:

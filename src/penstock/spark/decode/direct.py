@@ -1,6 +1,6 @@
-"""The short way for plain Avro payloads in AWS's frames: one ``from_avro`` for all versions, counts of the bare records.
+"""The shorter decoder of plain Avro in AWS's frames: one ``from_avro`` for all versions, counts of the bare records.
 
-It does what :mod:`penstock.spark.decode.records` does for records that become rows, and tells all others only apart as far
+It does what :mod:`penstock.spark.decode.records` does for records that become rows, and distinguishes all others only as far
 as the next step needs; a batch that has such records takes the long way for them. It costs what a hand-written
 ``from_avro`` costs: per record a comparison of the frame's header, one copy of the payload with the index of its version
 before it and the mark behind it, and the check of the mark.
@@ -28,7 +28,7 @@ __all__ = ["DirectDecode"]
 
 _PLAIN = b"\x03\x00"
 _TOMBSTONE, _DAMAGED, _COMPRESSED, _UNKNOWN, _OTHER_FRAME = -1, -2, -4, -8, -16
-"""What a record is that is no plain frame of a planned version; as bits, so that all kinds in a batch are one number."""
+"""Why a record is not a plain frame of a planned version; as bits, so that one number holds all reasons in a batch."""
 _VERSION = "_version"
 
 
@@ -132,7 +132,7 @@ class DirectDecode:
         return self._case(F.substring("value", 1, HEADER), [F.lit(each.number) for each in self._plan.writers], other)
 
     def _counts(self, outcome: Column) -> tuple[Column, ...]:
-        """Return as few counts as tell the next step: each costs a fiftieth of a decoding."""
+        """Return only the counts that decide the next step: each costs a fiftieth of a decoding."""
         return (
             F.count(F.lit(1)).alias("records"),
             F.unix_millis(F.min("timestamp")).alias("oldest"),

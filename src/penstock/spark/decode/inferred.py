@@ -125,7 +125,7 @@ def _name(text: str, at: int) -> tuple[str, int]:
 
 
 def merged(one: Kind, other: Kind) -> Kind:
-    """Return a type for the values of both; ``any`` if there is no closer one."""
+    """Return a type for the values of both; ``any`` if no narrower type holds both."""
     if one == other or other.name == "void":
         return one
     if one.name == "void":
@@ -201,7 +201,7 @@ def check_names(kind: Kind, path: str = "") -> None:
     names = [name.lower() for name in kind.fields]
     if len(names) > _MAX_FIELDS:
         raise DataProblem(
-            f"The documents have over {_MAX_FIELDS} different fields{f' in {path}' if path else ''}: that is no table.",
+            f"The documents have over {_MAX_FIELDS} different fields{f' in {path}' if path else ''}: too many for a table.",
             remedy=_REGISTER,
         )
     for name, each in kind.fields.items():

@@ -44,7 +44,7 @@ class VersionSource(Protocol):
 
 @runtime_checkable
 class NumbersVersions(Protocol):
-    """A registry that tells the number of a schema's latest version, which is less than to list hundreds."""
+    """A registry that returns the number of a schema's latest version, which is cheaper than listing hundreds."""
 
     def latest_number(self, registry: str, schema: str) -> int:
         """Return the number of the latest version, whatever its status."""
@@ -87,7 +87,7 @@ class DecodePlan:
 
     @property
     def plain(self) -> bool:
-        """Whether all records are expected to be Avro in AWS's frame, for which there is a shorter way."""
+        """Whether all records are expected to be Avro in AWS's frame, for which there is a shorter decoder."""
         return self.data_format == "AVRO" and not self.mixed and self.frames in ("any", "glue") and self.key is None
 
     @property

@@ -1,6 +1,6 @@
 """Compaction of a partitioned Parquet table while a stream writes to it and queries read it.
 
-For each partition: freeze the list of its committed files, write them anew into a folder of its own, verify it, send the
+For each partition: freeze the list of its committed files, write them anew into their own folder, verify it, send the
 stream there (:mod:`penstock.lake.compaction`) and then the readers, by the partition's location in the catalog. What the
 stream put into the old folder in between is moved. The old files go after the grace time, in a later run or this one.
 Every step is journalled, and a run first completes what an earlier one left.
@@ -188,7 +188,7 @@ class ParquetCompactor:
         return compaction
 
     def _write(self, compaction: Compaction) -> Compaction:
-        """Write and verify the new files. They are in nobody's way until the swap."""
+        """Write and verify the new files. Nobody reads them until the swap."""
         # 2. Write the new files.
         self._files.delete(compaction.target)
         rows = self._rewriter.rewrite(

@@ -20,7 +20,7 @@ class PipelineJob:
     """Runs a pipeline in the sessions of a :class:`~penstock.spark.running.host.SparkHost`."""
 
     def __init__(self, pipeline: Pipeline, options: RunOptions, run: RunInSession, *, pooled: bool = False) -> None:
-        """``run`` runs the pipeline in a session; ``pooled`` gives it a pool of its own in Spark's fair scheduler."""
+        """``run`` runs the pipeline in a session; ``pooled`` gives it its own pool in Spark's fair scheduler."""
         self.pipeline = pipeline
         self._report: RunReport | None = None
         self._options = replace(options, on_batch=self._on_batch)
@@ -64,7 +64,7 @@ class PipelineJob:
 
 
 def run_alone(pipeline: Pipeline, options: RunOptions, run: RunInSession, session: SessionSettings) -> RunReport:
-    """Run one pipeline in a Spark of its own, which is started again when its JVM dies. Raises what ends the pipeline."""
+    """Run one pipeline in its own Spark, which is started again when its JVM dies. Raises what ends the pipeline."""
     job = PipelineJob(pipeline, options, run)
     settings = HostSettings(
         session=session,

@@ -1,4 +1,4 @@
-"""Dead letters once more through a pipeline, each once: a batch of a ledger of its own, beside that of the stream.
+"""Replay dead letters through a pipeline, each once: as a batch with its own ledger, beside that of the stream.
 
 A letter is identified by its pipeline, its record's place in the source, and its attempt. The identities of replayed letters
 are the ledger's state, so that they are recorded with the rows or not at all. A letter that fails again is a new one, with

@@ -38,7 +38,7 @@ _FINISH_SECONDS = 30.0  # the time limit of the current batch after a stop reque
 
 
 def run(pipeline: Pipeline, spark: SparkSession | None = None, options: RunOptions | None = None) -> RunReport:
-    """Run ``pipeline`` until it is done or stopped, in ``spark`` or a session of its own.
+    """Run ``pipeline`` until it is done or stopped, in ``spark`` or in a new session.
 
     A session from the caller needs Spark's Kafka and Avro connectors, and for the embedded lake the configuration of
     :func:`penstock.spark.session.lake_configuration`. Raises a :class:`penstock.errors.PenstockError` that says why the

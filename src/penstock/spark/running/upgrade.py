@@ -1,4 +1,4 @@
-"""Whether a changed pipeline can go on where it was: said before it starts, and in a dry run without Spark."""
+"""Whether a changed pipeline can go on where it was: checked before it starts, and in a dry run without Spark."""
 
 import json
 

@@ -113,7 +113,7 @@ class ValueSchemas:
         return self.register(derive(re.sub(r"[^A-Za-z0-9_.]|^(?=\d)", "_", name)))
 
     def register(self, definition: str) -> ValueSchema:
-        """Return the version with this definition, registered if there is none; asked for once.
+        """Return the version with this definition, registered if there is none; looked up once.
 
         Raises :class:`DataProblem` if the registry refuses it: the columns changed in a way that its mode does not allow.
         """

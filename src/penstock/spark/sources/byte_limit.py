@@ -16,7 +16,7 @@ __all__ = ["ASSUMED_BYTES", "ByteLimit", "RecordEstimate"]
 _log = logging.getLogger(__name__)
 
 ASSUMED_BYTES = 1024
-"""Bytes of a record, as long as no batch has been read."""
+"""Bytes of a record, until a batch has been read."""
 
 _WEIGHT = 0.5  # of the last batch
 

@@ -20,7 +20,7 @@ _WHOLE = "path string, modificationTime timestamp, length bigint, content binary
 """The columns of Spark's binaryFile format."""
 
 _EVER = "36500d"
-"""Spark ignores files that are a week older than the newest one, unless it is told otherwise."""
+"""Spark ignores files that are a week older than the newest one, unless it is configured otherwise."""
 
 
 class FileStream:
@@ -42,7 +42,7 @@ class FileStream:
     def read(self, spark: SparkSession, *, starting: str | None) -> DataFrame:
         """Return the records as RECORD_COLUMNS and ``sequence``, with ``headers`` where the files can have them.
 
-        A record without an offset is told from others of its batch by ``sequence``.
+        ``sequence`` distinguishes a record without an offset from the others of its batch.
 
         Raises :class:`NotFound` without the folder, and :class:`InvalidInput` for ``starting``: files have no offsets that
         hold without their checkpoint.

@@ -1,4 +1,4 @@
-"""The lag of a Kafka stream, by a consumer of its own in Spark's JVM: end offsets, and the time of the next record."""
+"""The lag of a Kafka stream, by its own consumer in Spark's JVM: end offsets, and the time of the next record."""
 
 import json
 import logging

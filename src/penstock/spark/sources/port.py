@@ -88,8 +88,8 @@ class StreamSource(Protocol):
 class PartitionLag:
     """The lag of one partition or shard behind the batch that was committed.
 
-    ``records`` are those that are not read yet; ``seconds`` is the age of the oldest of them, 0 where there is none. None:
-    not known.
+    ``records`` counts those that are not read yet; ``seconds`` is the age of the oldest of them, 0 where there is none. None
+    means unknown.
     """
 
     topic: str
@@ -115,7 +115,7 @@ class LagMeter(Protocol):
 
 @runtime_checkable
 class MeasuresLag(Protocol):
-    """A :class:`StreamSource` that can tell its lag."""
+    """A :class:`StreamSource` that can measure its lag."""
 
     def open_lag(self, spark: SparkSession) -> LagMeter:
         """Return a meter, which connects when it measures."""

@@ -52,7 +52,7 @@ def table_names(sql: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 class CatalogTables:
-    """The catalog's tables as DataFrames. ``client`` None: there is no catalog, and names of two parts are an error."""
+    """The catalog's tables as DataFrames. ``client`` None: without a catalog, names of two parts are an error."""
 
     def __init__(self, client: CatalogReads | None) -> None:
         self._client = client
@@ -76,7 +76,7 @@ class CatalogTables:
         """Return a table's rows as of now: its columns, then its partition keys."""
         what = f"{database}.{table}"
         if self._client is None:
-            raise InvalidInput(f"Table {what} is not known: there is no data catalog here.")
+            raise InvalidInput(f"Table {what} is unknown: the pipeline has no data catalog.")
         try:
             definition = self._client.table(database, table)
         except NotFound:

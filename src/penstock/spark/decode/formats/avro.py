@@ -21,7 +21,7 @@ __all__ = ["AvroPayloads"]
 
 
 class AvroPayloads:
-    """AVRO. Frames of AWS alone take a shorter way, in :mod:`penstock.spark.decode.records`."""
+    """AVRO. Frames of AWS alone are decoded by the shorter :mod:`penstock.spark.decode.records`."""
 
     def __init__(self, settings: FormatSettings) -> None:
         """No setting is about Avro."""

@@ -1,6 +1,6 @@
 """The writer of the DynamoDB sink.
 
-Rows come to the driver a partition at a time and are written by threads. That needs nothing of the executors, neither
+Rows come to the driver a partition at a time and are written by threads. The executors need nothing for that, neither
 boto3 nor credentials, and the table's capacity bounds the rate in any case. Items of a batch have different keys, so that
 their order does not matter, and writing them again changes nothing.
 """

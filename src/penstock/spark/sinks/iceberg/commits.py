@@ -1,6 +1,6 @@
 """Publish a batch in an Iceberg table once: rows and the batch's marker become visible in one commit.
 
-Spark's own commits to a table cannot be told to fail if somebody else has committed meanwhile, which two writers of one
+Spark's own commits to a table cannot be made to fail if another writer has committed meanwhile, which two writers of one
 batch need. So a batch is written to a branch of the table, which readers do not read. One transaction then makes the
 branch's snapshot the table's current one, if that is still the one that the batch was written on, and records the batch
 in a property of the table. The property outlives the snapshot. The branch stays: it keeps the newest snapshot of the sink

@@ -48,7 +48,7 @@ FileLoader = Callable[[Database, str, Sequence[str], DataFrame], int | None]
 """Loads rows into columns of a table, both quoted, in the connection's transaction; returns how many, None if it cannot."""
 
 _ROWS_AT_ONCE = 100_000
-"""Rows of a partition that come to the driver at once."""
+"""Rows of a partition that the driver fetches at a time."""
 
 
 class JdbcWriter:

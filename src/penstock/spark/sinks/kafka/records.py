@@ -23,7 +23,7 @@ SOURCE = "penstock-source"
 
 
 def value_columns(columns: StructType, sink: KafkaSink) -> StructType:
-    """Return the columns of the value: without those of headers. Raises :class:`InvalidInput` for one that is missing."""
+    """Return the columns of the value: without those of headers. Raises :class:`InvalidInput` for a missing column."""
     for name in (*sink.record_key, *sink.headers):
         if name not in columns.names:
             raise InvalidInput(

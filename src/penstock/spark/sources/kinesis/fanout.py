@@ -1,4 +1,4 @@
-"""Enhanced fan-out: a consumer of its own, to which each shard pushes its records.
+"""Enhanced fan-out: a registered consumer, to which each shard pushes its records.
 
 A subscription ends after five minutes, and goes on with a new one, from the continuation number of its last event
 (https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShard.html).

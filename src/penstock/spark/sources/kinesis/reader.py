@@ -1,6 +1,6 @@
 """The planner of a stream of Kinesis: where each batch ends, and its records, fetched once.
 
-Kinesis does not tell the sequence number of a shard's tip. So the planner reads records to find the end of a batch, keeps
+Kinesis does not report the sequence number of a shard's tip. So the planner reads records to find the end of a batch, keeps
 them (:mod:`.prefetch`), and gives them to the tasks. An offset is a position for every shard (:mod:`.shards`). Ranges are
 in Spark's checkpoint before they are used, and a batch that is planned again has the same records: a process that did not
 fetch them itself reads the range again. Children of a resharding are in a later batch than the last records of their
@@ -229,7 +229,7 @@ class KinesisReader(DataSourceStreamReader):
             if before is not None and (after is None or int(after) < int(before)):
                 raise DataProblem(
                     f"The next batch of stream {self._options.stream.name} would go back in shard {shard}, from {before} to "
-                    f"{after or 'its start'}: Spark has not told the source where the checkpoint is.",
+                    f"{after or 'its start'}: Spark has not passed the checkpoint's location to the source.",
                     remedy="Do not use the trigger AvailableNow: start the query with a processing time of 0 seconds, and "
                     "call processAllAvailable().",
                 )

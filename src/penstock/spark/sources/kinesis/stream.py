@@ -94,15 +94,15 @@ class KinesisStream:
         if self._source.fail_on_data_loss:
             return []
         start, end = json.loads(batch.start), json.loads(batch.end)
-        said = [
+        sentences = [
             f"shard {shard} of stream {self._source.topic} expired before it was read to its end"
             for shard, position in start.items()
             if shard not in end and not position.get("ended")
         ]
         missing = self.count(batch) - records
         if missing > 0:
-            said.append(f"{missing:,} records expired before they were read again")
-        return said
+            sentences.append(f"{missing:,} records expired before they were read again")
+        return sentences
 
 
 def source_options(source: KinesisSource, *, starting: str | None = None) -> dict[str, str]:
