@@ -11,9 +11,9 @@ from penstock.sql.errors import StatementError
 
 __all__ = [
     "CannotRun",
-    "GaveWay",
     "Interrupted",
     "MetadataProblem",
+    "Preempted",
     "StatementCancelled",
     "TooManyRequests",
     "memory_exceeded",
@@ -54,7 +54,7 @@ class Interrupted(Exception):
     """The statement was stopped from outside; ``Run.reason`` says why."""
 
 
-class GaveWay(Exception):
+class Preempted(Exception):
     """The statement's process was ended in favour of other statements; it is to be run again."""
 
 

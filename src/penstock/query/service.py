@@ -15,7 +15,7 @@ from penstock.lake.locations import LakeFolder
 from penstock.lake.permitted import GET_OBJECT, PUT_OBJECT, FileAccess
 from penstock.owners import forget_owner, is_lost, new_owner
 from penstock.query.acceptance import Acceptance, StatementRequest, check_same
-from penstock.query.errors import GaveWay, Interrupted, TooManyRequests, without_paths
+from penstock.query.errors import Interrupted, Preempted, TooManyRequests, without_paths
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.running import Run
@@ -80,7 +80,7 @@ class QueryService:
         self._cluster = cluster
         self._clock = clock
         self._owner = new_owner()
-        self._watch = Watch(store, self._owner, settings, clock, relieve=self._relieve)
+        self._watch = Watch(store, self._owner, settings, clock, make_room=self._make_room)
         self._history = History(store, sink, clock)
         self.work_groups = WorkGroups(
             resources,
@@ -302,7 +302,7 @@ class QueryService:
                 if not run.restarted:
                     self._watch.started(run)
                 self._finish(run)
-        except GaveWay:
+        except Preempted:
             run.restarted, done = True, False
         finally:
             if done:
@@ -311,7 +311,7 @@ class QueryService:
             run.clean()
         return done
 
-    def _relieve(self) -> None:
+    def _make_room(self) -> None:
         self._lanes.relieve()
 
     def _finish(self, run: Run) -> None:
@@ -322,7 +322,7 @@ class QueryService:
             self._store.finish(
                 statement_id, StatementState.SUCCEEDED, at=at, statistics=self._timed(run, at), columns=outcome.columns
             )
-        except GaveWay:
+        except Preempted:
             raise
         except Interrupted:
             at = self._clock()

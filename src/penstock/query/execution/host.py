@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from penstock.catalog.model import Database, Partition, Table
@@ -11,6 +11,7 @@ from penstock.lake.permitted import DELETE_OBJECT, PUT_OBJECT, TableKey
 from penstock.lakeformation.decisions import TableAccess
 from penstock.query.permitted_catalog import PermittedCatalog, PermittedStatements
 from penstock.query.ports import Publication, ResultSink
+from penstock.query.writing.publishing import file_in
 from penstock.sql.spark_query import SparkQuery, SparkRows
 
 __all__ = ["CHANGES", "Host"]
@@ -113,7 +114,7 @@ class Host:
         stored: list[str] = []
         try:
             for name, uri in files:
-                self._sink.put(uri, self._made(name))
+                self._sink.put(uri, file_in(self._folder, name))
                 stored.append(uri)
         except BaseException:
             for uri in stored:
@@ -124,11 +125,3 @@ class Host:
         self.check_files(DELETE_OBJECT, uris, table)
         for uri in uris:
             self._sink.remove(uri)
-
-    def _made(self, name: str) -> Path:
-        """Return the file of the statement's folder. Raises :class:`InvalidInput` for a name that leads out of it."""
-        path = PurePosixPath(name)
-        file = self._folder / path
-        if path.is_absolute() or ".." in path.parts or not file.is_file() or file.is_symlink():
-            raise InvalidInput(f"{name[:200]} is not a file of the statement.")
-        return file

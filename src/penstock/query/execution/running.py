@@ -13,7 +13,7 @@ from typing import Any
 from penstock.children.process import ChildEnded
 from penstock.errors import NotFound
 from penstock.lake.locations import LakeFolder
-from penstock.query.errors import GaveWay, Interrupted
+from penstock.query.errors import Interrupted, Preempted
 from penstock.query.execution.children import ChildPool
 from penstock.query.execution.host import Host
 from penstock.query.execution.process import StatementProcess, failure_of
@@ -115,7 +115,7 @@ class Run:
                 self._child.lower_priority()
 
     def give_way(self) -> None:
-        """End the statement's process; :meth:`execute` raises :class:`GaveWay` and can be called again."""
+        """End the statement's process; :meth:`execute` raises :class:`Preempted` and can be called again."""
         with self._lock:
             if self._child is not None and self.reason is None:
                 self._gives_way = True
@@ -148,7 +148,7 @@ class Run:
         """Run the statement and store its result.
 
         :meth:`clean` removes its files. Raises :class:`StatementError`; :class:`Interrupted` if it was stopped,
-        :class:`GaveWay` after :meth:`give_way`.
+        :class:`Preempted` after :meth:`give_way`.
         """
         folder = self._folder = Path(tempfile.mkdtemp(dir=self._children.folder(self._settings.account)))
         outcome = self._computed(folder, reuse=self._fetched(folder))
@@ -217,7 +217,7 @@ class Run:
                 self.check()
                 if self._gives_way:
                     self._gives_way = False
-                    raise GaveWay from error
+                    raise Preempted from error
                 raise failure_of(error.exit) from error
             finally:
                 with self._lock:

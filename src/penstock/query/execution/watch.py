@@ -18,7 +18,7 @@ _log = logging.getLogger("penstock.query")
 
 
 class Watch:
-    """One thread, started with the first statement. It also calls ``relieve``, several times a second."""
+    """One thread, started with the first statement. It also calls ``make_room``, several times a second."""
 
     def __init__(
         self,
@@ -27,13 +27,13 @@ class Watch:
         settings: QuerySettings,
         clock: Callable[[], datetime],
         *,
-        relieve: Callable[[], None],
+        make_room: Callable[[], None],
     ) -> None:
         self._store = store
         self._owner = owner
         self._settings = settings
         self._clock = clock
-        self._relieve = relieve
+        self._make_room = make_room
         self._lock = threading.Lock()
         self._runs: dict[StatementId, Run] = {}
         self._deadlines: dict[StatementId, float] = {}
@@ -103,7 +103,7 @@ class Watch:
             self._ended.wait(self._settings.poll_seconds)
 
     def _look(self) -> None:
-        self._relieve()
+        self._make_room()
         now = time.monotonic()
         with self._lock:
             runs = dict(self._runs)

@@ -9,7 +9,7 @@ from penstock.errors import InvalidInput
 from penstock.lake.delta_log import DeltaDamaged, DeltaRefused, DeltaState, read_log
 from penstock.lake.partitions import HIVE_DEFAULT_PARTITION
 from penstock.query.tables.hive_scan import HIDDEN_COLUMNS, HiveScan
-from penstock.query.tables.port import DataFile, LakeReader, ScanRequest, TableReference, TableSource
+from penstock.query.tables.port import DataFile, LakeReader, ScanRequest, TableReference, TableSource, too_many_files
 from penstock.sql.errors import StatementError
 
 __all__ = ["delta_table"]
@@ -54,11 +54,7 @@ class _DeltaTable:
         read = [replace(file, partition=place[file.partition]) for file in files if file.partition in place]
         self._opened.check([file.path for file in read])
         if len(read) > request.max_files:
-            raise StatementError(
-                "EXCEEDED_RESULT_LIMIT",
-                f"The query reads more files than a query may, at '{self._name}'.",
-                remedy="Restrict it to fewer partitions, or compact the table.",
-            )
+            raise too_many_files(self._name, "compact the table")
         return HiveScan(
             view=request.view,
             table=self.table,

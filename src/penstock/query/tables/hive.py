@@ -13,7 +13,7 @@ from penstock.query.tables.catalog_conditions import catalog_expression
 from penstock.query.tables.formats.layouts import SYMLINKS, file_format
 from penstock.query.tables.hive_scan import HIDDEN_COLUMNS, HiveScan
 from penstock.query.tables.listing import committed_batches, data_files, linked_files
-from penstock.query.tables.port import DataFile, LakeReader, ScanRequest, TableReference
+from penstock.query.tables.port import DataFile, LakeReader, ScanRequest, TableReference, too_many_files
 from penstock.query.tables.projection import is_projected, project
 from penstock.sql.errors import StatementError
 
@@ -104,11 +104,7 @@ class HiveTable:
         for file in files:
             listed.append(file)
             if len(listed) > budget:
-                raise StatementError(
-                    "EXCEEDED_RESULT_LIMIT",
-                    f"The query reads more files than a query may, at '{scan.name}'.",
-                    remedy="Restrict it to fewer partitions, or compact the table.",
-                )
+                raise too_many_files(scan.name, "compact the table")
         self._opened.check([file.path for file in listed])
         return listed
 

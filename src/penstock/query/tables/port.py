@@ -13,7 +13,7 @@ from penstock.catalog.model import Partition, Table
 from penstock.query.permitted_files import PermittedLake
 from penstock.query.ports import StatementCatalog
 from penstock.query.sparksql.reads import RemoteQuery
-from penstock.sql.errors import Position
+from penstock.sql.errors import Position, StatementError
 from penstock.sql.statements.model import Select
 from penstock.sql.statements.names import TableName
 
@@ -30,6 +30,7 @@ __all__ = [
     "TableReference",
     "TableSource",
     "hidden_columns",
+    "too_many_files",
 ]
 
 SCHEMA = "lake"  # the engine's schema of the scans' views
@@ -141,6 +142,15 @@ class Scan(Protocol):
         Raises :class:`penstock.sql.errors.StatementError`.
         """
         ...
+
+
+def too_many_files(name: str, remedy: str) -> StatementError:
+    """Return the error of a query that would read more files of the table ``name`` than a statement may."""
+    return StatementError(
+        "EXCEEDED_RESULT_LIMIT",
+        f"The query reads more files than a query may, at '{name}'.",
+        remedy=f"Restrict it to fewer partitions, or {remedy}.",
+    )
 
 
 def hidden_columns(scan: Scan) -> Sequence[str]:

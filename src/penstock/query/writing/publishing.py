@@ -19,14 +19,14 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from penstock.errors import AlreadyExists, NotFound, PenstockError
+from penstock.errors import AlreadyExists, InvalidInput, NotFound, PenstockError
 from penstock.lake.permitted import PUT_OBJECT
 from penstock.query.permitted_catalog import PermittedCatalog
 from penstock.query.ports import CatalogChanges, Publication, ResultSink
 from penstock.query.task import CatalogChange, Commit
 from penstock.sql.errors import StatementError
 
-__all__ = ["Committer", "announce", "forget", "recover"]
+__all__ = ["Committer", "announce", "file_in", "forget", "recover"]
 
 _log = logging.getLogger("penstock.query")
 _JOURNAL = ".journal"
@@ -53,7 +53,7 @@ class Committer:
         try:
             if commit.prepared is not None:
                 self._put(commit.prepared)
-            self._sink.take([(uri, self._made(name)) for name, uri in commit.files])
+            self._sink.take([(uri, file_in(self._folder, name)) for name, uri in commit.files])
             for operation, request in commit.changes:
                 self._change(operation, request)
                 undone = list(commit.undo)
@@ -83,15 +83,7 @@ class Committer:
 
     def _put(self, file: Publication) -> None:
         name, uri = file
-        self._sink.put(uri, self._made(name))
-
-    def _made(self, name: str) -> Path:
-        """Return the file of the statement's folder. Raises :class:`StatementError` for a name that leads out of it."""
-        path = PurePosixPath(name)
-        local = self._folder / path
-        if path.is_absolute() or ".." in path.parts or not local.is_file() or local.is_symlink():
-            raise StatementError("GENERIC_INTERNAL_ERROR", f"{name[:200]} is not a file of the statement.")
-        return local
+        self._sink.put(uri, file_in(self._folder, name))
 
     def _write_journal(self, commit: Commit, *, done: bool) -> None:
         file = self._folder / "journal"
@@ -115,6 +107,15 @@ def _take_back(commit: Commit, changes: Sequence[CatalogChange], catalog: Catalo
             sink.remove(uri)
         except PenstockError:
             _log.exception("%s of a failed statement cannot be removed", uri)
+
+
+def file_in(folder: Path, name: str) -> Path:
+    """Return a file of the statement's ``folder``. Raises :class:`InvalidInput` for a name that leads out of it."""
+    path = PurePosixPath(name)
+    file = folder / path
+    if path.is_absolute() or ".." in path.parts or not file.is_file() or file.is_symlink():
+        raise InvalidInput(f"{name[:200]} is not a file of the statement.")
+    return file
 
 
 def announce(result: str, sink: ResultSink, folder: Path, request: Mapping[str, Any]) -> None:
