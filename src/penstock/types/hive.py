@@ -22,7 +22,7 @@ from penstock.types.model import (
     replace_scalars,
 )
 
-__all__ = ["MAX_LENGTH", "SYNONYMS", "TypeTooLong", "TypeUnreadable", "canonical", "parse", "render", "stored"]
+__all__ = ["MAX_LENGTH", "SYNONYMS", "TypeTooLong", "TypeUnreadable", "canonical", "name_of", "parse", "render", "stored"]
 
 MAX_LENGTH = 131_072
 """Glue's limit for a column's type, in characters."""
@@ -95,6 +95,14 @@ def canonical(text: str) -> str:
     """Return ``text`` with the lake's own name for each type in it; a text that cannot be read stays as it is."""
     try:
         return render(parse(text))
+    except TypeUnreadable:
+        return text
+
+
+def name_of(text: str) -> str:
+    """Return the lake's name of the outermost type in ``text``; a text that cannot be read stays as it is."""
+    try:
+        return parse(text).name
     except TypeUnreadable:
         return text
 

@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
 from penstock.errors import InvalidInput
-from penstock.types.hive import SYNONYMS
+from penstock.types import hive
 
 __all__ = ["KINDS", "NULL_VALUE", "Scalar", "article", "family", "kind_of", "literal_reader", "order_text", "reader"]
 
@@ -51,8 +51,7 @@ def family(name: str, hive_type: str | None) -> str:
 
     Raises :class:`InvalidInput` for a type that expressions cannot compare.
     """
-    base = " ".join((hive_type or "string").lower().partition("(")[0].split())
-    base = SYNONYMS.get(base, base)
+    base = hive.name_of(hive_type or "string")
     if base not in _FAMILIES:
         raise InvalidInput(
             f"Partition key {name} is a {base}, which an expression cannot compare.",

@@ -13,6 +13,7 @@ from penstock.query.engine.context import ExecutionContext
 from penstock.sql.errors import StatementError
 from penstock.sql.statements.alter import AddPartitions, DropPartitions, RenamePartition
 from penstock.sql.statements.names import PartitionCondition
+from penstock.types import hive
 
 __all__ = [
     "add_partitions",
@@ -25,8 +26,8 @@ __all__ = [
 ]
 
 _CREATED_AT_ONCE, _DELETED_AT_ONCE = 100, 25  # Glue's limits of BatchCreatePartition and BatchDeletePartition
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "integer": 32, "bigint": 64}
-_NUMBERS = frozenset({"tinyint", "smallint", "int", "integer", "bigint", "float", "double", "decimal"})
+_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_NUMBERS = frozenset({*_BITS, "float", "double", "decimal"})
 
 
 def add_partitions(context: ExecutionContext, table: Table, action: AddPartitions) -> None:
@@ -166,7 +167,7 @@ def check_values(table: Table, values: Sequence[str]) -> None:
 
 def _fits(type_: str, value: str) -> bool:
     """Whether the text of a partition's value is one of a key's type."""
-    base = type_.partition("(")[0].strip().lower()
+    base = hive.name_of(type_)
     if value == HIVE_DEFAULT_PARTITION:
         return True
     try:
@@ -187,7 +188,7 @@ def _value(condition: PartitionCondition) -> str:
 
 def _term(condition: PartitionCondition, type_: str) -> str:
     value = _value(condition)
-    if type_.partition("(")[0].lower() in _NUMBERS:
+    if hive.name_of(type_) in _NUMBERS:
         return f"{condition.column} {condition.operator} {value}"
     return f"{condition.column} {condition.operator} '{value.replace(chr(39), chr(39) * 2)}'"
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from penstock.catalog.model import Column
+from penstock.types import hive
+from penstock.types.model import INTEGERS
 
 __all__ = ["catalog_expression"]
 
@@ -18,14 +20,13 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _PLAIN = re.compile(r"[^'\\\x00-\x1f]*")  # a text that needs no escape
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _INTEGER = re.compile(r"-?\d{1,18}")
-_INTEGERS = frozenset({"tinyint", "smallint", "int", "integer", "bigint"})
 _SIGNS: Mapping[type[exp.Expr], str] = {exp.EQ: "=", exp.GT: ">", exp.GTE: ">=", exp.LT: "<", exp.LTE: "<="}
 _TURNED = {"=": "=", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 
 def catalog_expression(keys: Sequence[Column], conditions: Sequence[exp.Expr]) -> str | None:
     """Return an expression over ``keys`` that is true wherever all ``conditions`` are (the engine's), None for no limit."""
-    types = {key.name.lower(): (key.type or "string").strip().lower() for key in keys if _NAME.fullmatch(key.name.lower())}
+    types = {key.name.lower(): hive.name_of(key.type or "string") for key in keys if _NAME.fullmatch(key.name.lower())}
     parts: list[str] = []
     for condition in conditions:
         text = _said(condition, types)
@@ -86,7 +87,7 @@ def _constant(value: exp.Expr, type_: str) -> str | None:
     if type_ == "string":
         plain = isinstance(value, exp.Literal) and value.is_string and _PLAIN.fullmatch(value.name)
         return f"'{value.name}'" if plain else None
-    if type_ in _INTEGERS:
+    if type_ in INTEGERS:
         number = f"-{value.this.name}" if isinstance(value, exp.Neg) else value.name
         whole = isinstance(value.this if isinstance(value, exp.Neg) else value, exp.Literal)
         return number if whole and not value.is_string and _INTEGER.fullmatch(number) else None

@@ -1,11 +1,16 @@
 """Values of partitions are of their keys' types: in new ones they must be, and stored ones that are not can be dropped."""
 
+from contextlib import nullcontext
+from datetime import UTC, datetime
+
 import pyarrow as pa
 import pytest
 
 from penstock.catalog.inputs import PartitionInput
-from penstock.catalog.model import StorageDescriptor
+from penstock.catalog.model import Column, StorageDescriptor, Table
 from penstock.catalog.service import CatalogService
+from penstock.query.ddl.partitions import check_values
+from penstock.sql.errors import StatementError
 from tests.unit.query.lake_of_flights import Ask, Lake, Rows
 
 _WRONG = [
@@ -57,3 +62,24 @@ def test_stored_values_of_another_type_can_be_dropped_and_are_in_nobodys_way(
     )
     done("ALTER TABLE t DROP PARTITION (p='abc')")
     assert rows("SELECT x, p FROM db.t") == [["7", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "fits"),
+    [
+        ("double precision", "1.5", True),
+        ("Real", "1.5", True),
+        ("long", "9223372036854775807", True),
+        ("LONG", "9223372036854775808", False),
+        ("numeric(5,2)", "1.50", True),
+        ("short", "32768", False),
+    ],
+)
+def test_a_key_of_the_catalog_is_of_the_type_that_its_text_spells(kind: str, value: str, fits: bool) -> None:
+    keys = [Column(name="p", type=kind)]
+    table = Table(
+        database="db", name="t", version_id="0", storage=StorageDescriptor(), partition_keys=keys,
+        create_time=datetime(2026, 1, 1, tzinfo=UTC), update_time=datetime(2026, 1, 1, tzinfo=UTC),
+    )  # fmt: skip
+    with nullcontext() if fits else pytest.raises(StatementError, match="cannot be converted"):
+        check_values(table, [value])

@@ -15,6 +15,7 @@ KEYS = [
     Column(name="region", type="string"),
     Column(name="weight", type="decimal(5,2)"),
     Column(name="odd name", type="int"),
+    Column(name="size", type="LONG"),
 ]
 
 
@@ -23,6 +24,7 @@ KEYS = [
     [
         ("region = 'north'", "region = 'north'"),
         ("7 < shop", "shop > 7"),
+        ("size = 7", "size = 7"),
         ("shop BETWEEN -3 AND 4", "(shop >= -3 AND shop <= 4)"),
         ("shop IN (1, 2) OR region = 'n'", "(shop IN (1, 2) OR region = 'n')"),
         ("day >= CAST('2015-03-01' AS DATE) AND upper(region) = 'N'", "(day >= '2015-03-01')"),
