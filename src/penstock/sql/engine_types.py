@@ -28,27 +28,27 @@ _DIGITS = {
 _NAMED_AS_IN_TRINO = {"json", "ipaddress", "Geometry", "SphericalGeography"}
 
 
-def type_of_engine(kind: Any) -> Type:
-    """Return Trino's type for DuckDB's type ``kind`` (a DuckDBPyType)."""
-    scalar = duckdb.lake_scalar(kind.id)
-    found = _OTHERS.get(kind.id, UNKNOWN) if scalar is None else Type.of_lake(scalar)
-    if str(kind) == "JSON":
-        found = JSON
-    elif kind.id == "decimal":
-        found = Type("decimal", tuple(int(value) for _, value in kind.children))
-    elif kind.id in {"list", "array"}:
-        found = Type.array(type_of_engine(kind.children[0][1]))
-    elif kind.id == "map":
-        found = Type.map(*(type_of_engine(each) for _, each in kind.children))
-    elif kind.id == "struct":
-        zoned = [field for field, _ in kind.children] == ZONED_FIELDS
+def type_of_engine(native: Any) -> Type:
+    """Return Trino's type for DuckDB's type ``native`` (a DuckDBPyType)."""
+    scalar = duckdb.lake_scalar(native.id)
+    result = _OTHERS.get(native.id, UNKNOWN) if scalar is None else Type.of_lake(scalar)
+    if str(native) == "JSON":
+        result = JSON
+    elif native.id == "decimal":
+        result = Type("decimal", tuple(int(value) for _, value in native.children))
+    elif native.id in {"list", "array"}:
+        result = Type.array(type_of_engine(native.children[0][1]))
+    elif native.id == "map":
+        result = Type.map(*(type_of_engine(each) for _, each in native.children))
+    elif native.id == "struct":
+        zoned = [field for field, _ in native.children] == ZONED_FIELDS
         zone = Type("timestamp with time zone", (3,))
-        found = zone if zoned else Type.row((field, type_of_engine(each)) for field, each in kind.children)
-    return found
+        result = zone if zoned else Type.row((field, type_of_engine(each)) for field, each in native.children)
+    return result
 
 
-def result_column(name: str, kind: Any, known: Type | None = None) -> ResultColumn:
-    """Return Athena's description of a column of DuckDB's type ``kind`` (a DuckDBPyType), and Trino's, if ``known``.
+def result_column(name: str, native: Any, known: Type | None = None) -> ResultColumn:
+    """Return Athena's description of a column of DuckDB's type ``native`` (a DuckDBPyType), and Trino's, if ``known``.
 
     Athena's names and precisions: what GetQueryResults returns.
     """
@@ -56,17 +56,18 @@ def result_column(name: str, kind: Any, known: Type | None = None) -> ResultColu
         return ResultColumn(name=name, type=known.name if known in SKETCHES else known.name.lower(), precision=0)
     if known is not None and known.is_text and known.numbers:
         return ResultColumn(name=name, type=known.name, precision=known.numbers[0])
-    found = type_of_engine(kind)
-    if found.name == "decimal":
-        precision, scale = found.numbers
+    type_ = type_of_engine(native)
+    if type_.name == "decimal":
+        precision, scale = type_.numbers
         return ResultColumn(name=name, type="decimal", precision=precision, scale=scale)
-    shown = found.name if found.name in _DIGITS else "varchar"
+    shown = type_.name if type_.name in _DIGITS else "varchar"
     return ResultColumn(name=name, type=_ATHENA.get(shown, shown), precision=_DIGITS[shown])
 
 
 def type_of_text(text: str) -> Type | None:
     """Return the type that ``text`` is in Trino's words, None if it is not one that is known."""
-    sketch = next((kind for kind in SKETCHES if str(kind) == text), None)  # sqlglot does not know all of them
+    # sqlglot does not know all sketches.
+    sketch = next((type_ for type_ in SKETCHES if str(type_) == text), None)
     node = _parsed(text) if sketch is None else None
     return Type.of(node) if node is not None else sketch
 
@@ -77,29 +78,29 @@ def engine_type(text: str) -> str | None:
     return node.sql("duckdb") if node is not None else None
 
 
-def hive_text(kind: Type | None) -> str:
+def hive_text(type_: Type | None) -> str:
     """Return the type as the catalog spells it: Hive's, and ``string`` for what Hive has no type for.
 
     A view's own text keeps Trino's type.
     """
-    return hive.render(lake_type(kind))
+    return hive.render(lake_type(type_))
 
 
-def lake_type(kind: Type | None) -> LakeType:
-    """Return the type of a Hive table's column with values of ``kind``, ``string`` for what Hive has no type for."""
-    if kind is None:
+def lake_type(type_: Type | None) -> LakeType:
+    """Return the type of a Hive table's column with values of ``type_``, ``string`` for what Hive has no type for."""
+    if type_ is None:
         return STRING
-    inner = [lake_type(each) for each in kind.inner]
-    match kind.name:
+    inner = [lake_type(each) for each in type_.inner]
+    match type_.name:
         case "array":
             return Array(inner[0])
         case "map":
             return Map(inner[0], inner[1])
         case "row":
-            names = [name or f"field{at}" for at, name in enumerate(kind.fields)]
+            names = [name or f"field{at}" for at, name in enumerate(type_.fields)]
             return Struct(tuple(map(Field, names, inner)))
         case name:
-            return Scalar("binary") if kind in SKETCHES else lake_scalar(name, kind.numbers)
+            return Scalar("binary") if type_ in SKETCHES else lake_scalar(name, type_.numbers)
 
 
 def trino_text(text: str) -> str:

@@ -16,12 +16,12 @@ def parse_hive_type(text: str) -> LakeType:
     Spark's ``timestamp_ntz`` is ``timestamp``, whose values have no zone in SQL.
     """
     try:
-        kind = replace_scalars(hive.parse(text), _without_ntz)
-        duckdb.render(kind)
+        type_ = replace_scalars(hive.parse(text), _without_ntz)
+        duckdb.render(type_)
     except (hive.TypeUnreadable, TypeMissing) as error:
         raise StatementError("HIVE_INVALID_METADATA", error.message, remedy=error.remedy) from None
-    return kind
+    return type_
 
 
-def _without_ntz(kind: Scalar) -> LakeType:
-    return Scalar("timestamp", kind.numbers) if kind.name == "timestamp_ntz" else kind
+def _without_ntz(type_: Scalar) -> LakeType:
+    return Scalar("timestamp", type_.numbers) if type_.name == "timestamp_ntz" else type_

@@ -53,7 +53,7 @@ class Type:
 
     def __str__(self) -> str:
         if self.name == "row":
-            named = [f"{name} {kind}" if name else str(kind) for name, kind in zip(self.fields, self.inner, strict=True)]
+            named = [f"{name} {type_}" if name else str(type_) for name, type_ in zip(self.fields, self.inner, strict=True)]
             return f"row({', '.join(named)})"
         inside = [",".join(map(str, self.numbers))] if self.numbers else [str(each or "unknown") for each in self.inner]
         zone = " with time zone"
@@ -110,7 +110,7 @@ class Type:
     def row(cls, fields: Iterable[tuple[str | None, "Type | None"]]) -> "Type":
         """Return the row of ``fields``."""
         named = list(fields)
-        return cls("row", inner=tuple(kind for _, kind in named), fields=tuple(name for name, _ in named))
+        return cls("row", inner=tuple(type_ for _, type_ in named), fields=tuple(name for name, _ in named))
 
     @classmethod
     def of(cls, node: exp.DataType) -> "Type | None":
@@ -133,13 +133,13 @@ class Type:
 
     @classmethod
     def _inner(cls, node: exp.Expr) -> "Type | None":
-        kind = node.args.get("kind") if isinstance(node, exp.ColumnDef) else node
-        return cls.of(kind) if isinstance(kind, exp.DataType) else None
+        type_node = node.args.get("kind") if isinstance(node, exp.ColumnDef) else node
+        return cls.of(type_node) if isinstance(type_node, exp.DataType) else None
 
     @classmethod
-    def of_lake(cls, kind: LakeType) -> "Type":
+    def of_lake(cls, type_: LakeType) -> "Type":
         """Return Trino's type for one of the lake's."""
-        return fold(kind, scalar=_scalar, array=cls.array, mapping=cls.map, struct=_row)
+        return fold(type_, scalar=_scalar, array=cls.array, mapping=cls.map, struct=_row)
 
     @classmethod
     def of_hive(cls, text: str) -> "Type | None":
@@ -151,12 +151,12 @@ def _field_name(node: exp.Expr) -> str | None:
     return node.name or None if isinstance(node, exp.ColumnDef) else None
 
 
-def _scalar(kind: Scalar) -> Type:
-    return Type(*trino_name(kind))
+def _scalar(type_: Scalar) -> Type:
+    return Type(*trino_name(type_))
 
 
 def _row(struct: Struct, types: tuple[Type, ...]) -> Type:
-    return Type.row((field.name, kind) for field, kind in zip(struct.fields, types, strict=True))
+    return Type.row((field.name, type_) for field, type_ in zip(struct.fields, types, strict=True))
 
 
 @lru_cache(maxsize=4_096)
@@ -167,12 +167,12 @@ def _of_hive(text: str) -> Type | None:
         return None
 
 
-def _as_read(kind: Type | None) -> Type | None:
-    if kind is None:
+def _as_read(type_: Type | None) -> Type | None:
+    if type_ is None:
         return None
-    if kind.name in {"char", "varchar"}:
+    if type_.name in {"char", "varchar"}:
         return VARCHAR
-    return Type(kind.name, kind.numbers, tuple(map(_as_read, kind.inner)), kind.fields)
+    return Type(type_.name, type_.numbers, tuple(map(_as_read, type_.inner)), type_.fields)
 
 
 _NAMES = {
@@ -229,18 +229,18 @@ SKETCHES = (HYPERLOGLOG, Type("P4HyperLogLog"), TDIGEST, *QDIGESTS)
 """Types of sketches, whose values are bytes."""
 
 
-def decimal_of(kind: Type) -> Type:
-    """Return the decimal that holds every value of ``kind``, which is a decimal or an integer type."""
-    return Type.decimal(_INTEGERS[kind.name], 0) if kind.is_integer else kind
+def decimal_of(type_: Type) -> Type:
+    """Return the decimal that holds every value of ``type_``, which is a decimal or an integer type."""
+    return Type.decimal(_INTEGERS[type_.name], 0) if type_.is_integer else type_
 
 
-def common(kinds: Iterable[Type | None]) -> Type | None:
-    """Return the type to which all of ``kinds`` are coerced (CASE, COALESCE, UNION), None if that is not known."""
+def common(types: Iterable[Type | None]) -> Type | None:
+    """Return the type to which all of ``types`` are coerced (CASE, COALESCE, UNION), None if that is not known."""
     result: Type | None = None
-    for number, kind in enumerate(kinds):
-        if kind is None:
+    for number, type_ in enumerate(types):
+        if type_ is None:
             return None
-        result = kind if number == 0 or result is None else _pair(result, kind)
+        result = type_ if number == 0 or result is None else _pair(result, type_)
         if result is None:
             return None
     return result

@@ -147,7 +147,7 @@ class EngineSession:
             engine_types = [type_of_engine(each) for each in relation.types]
             known = plan.types if len(plan.types) == len(engine_types) else [None] * len(engine_types)
             types = [
-                own if own is not None and own.is_whole else kind for own, kind in zip(known, engine_types, strict=True)
+                own if own is not None and own.is_whole else type_ for own, type_ in zip(known, engine_types, strict=True)
             ]
             return list(zip(relation.columns, types, strict=True))
 

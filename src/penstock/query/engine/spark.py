@@ -52,11 +52,11 @@ class SparkSession:
         self._lake.check_unchanged()
         file = pa.ipc.open_file(pa.memory_map(str(self._task.folder / ROWS)))
         batches = (file.get_batch(number) for number in answer.order)
-        columns = [result_column(name, _engine_type(kind), kind) for name, kind in query.columns]
+        columns = [result_column(name, _engine_type(type_), type_) for name, type_ in query.columns]
         names = [name for name, _ in query.columns]
         schema = pa.schema([pa.field(name, each.type) for name, each in zip(names, file.schema, strict=True)])
         reader = pa.RecordBatchReader.from_batches(schema, _renamed(batches, schema))
-        return EngineResult(columns, reader, [kind for _, kind in query.columns])
+        return EngineResult(columns, reader, [type_ for _, type_ in query.columns])
 
     def described(self, plan: Plan) -> Sequence[tuple[str, Type]]:
         return plan.remote.columns if plan.remote is not None else self._own.described(plan)
@@ -86,8 +86,8 @@ class SparkSession:
         )
 
 
-def _engine_type(kind: Type) -> Any:
-    return duckdb.sqltype(str(engine_type(kind)))
+def _engine_type(type_: Type) -> Any:
+    return duckdb.sqltype(str(engine_type(type_)))
 
 
 def _renamed(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

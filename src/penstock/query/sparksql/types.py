@@ -20,8 +20,8 @@ _SCALARS = frozenset(
 
 def spark_type(type_: Type) -> str | None:
     """Return Spark's type for Trino's, None if it has none of the same values or a type inside it is not known."""
-    kind = _lake_type(type_)
-    return None if kind is None else ddl(kind)
+    lake_type = _lake_type(type_)
+    return None if lake_type is None else ddl(lake_type)
 
 
 def _lake_type(type_: Type | None) -> LakeType | None:
@@ -31,11 +31,11 @@ def _lake_type(type_: Type | None) -> LakeType | None:
         return Scalar("timestamp_ntz")  # Spark's TIMESTAMP is an instant; Trino's has no time zone
     if type_.name in _SCALARS:
         return lake_scalar(type_.name, type_.numbers if type_.name == "decimal" else ())
-    known = [kind for kind in map(_lake_type, type_.inner) if kind is not None]
+    known = [lake_type for lake_type in map(_lake_type, type_.inner) if lake_type is not None]
     if type_.name not in {"row", "array", "map"} or not known or len(known) < len(type_.inner):
         return None
     if type_.name == "row":
-        fields = [Field(name, kind) for name, kind in zip(type_.fields, known, strict=True) if name is not None]
+        fields = [Field(name, lake_type) for name, lake_type in zip(type_.fields, known, strict=True) if name is not None]
         return Struct(tuple(fields)) if len(fields) == len(known) else None
     return Array(*known) if type_.name == "array" else Map(*known)
 

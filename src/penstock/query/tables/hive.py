@@ -134,10 +134,10 @@ def check_readable(table: Table) -> None:
         raise StatementError(
             "NOT_SUPPORTED", f"'{name}' is a view; views are not supported yet.", remedy="Query its tables."
         )
-    kind = table.parameters.get("table_type", "").upper()
+    table_type = table.parameters.get("table_type", "").upper()
     provider = table.parameters.get("spark.sql.sources.provider", "").lower()
-    if kind in {"ICEBERG", "DELTA", "HUDI"} or provider in {"delta", "hudi"}:
-        raise StatementError("NOT_SUPPORTED", f"'{name}' is a table of format {kind or provider}, which is not read.")
+    if table_type in {"ICEBERG", "DELTA", "HUDI"} or provider in {"delta", "hudi"}:
+        raise StatementError("NOT_SUPPORTED", f"'{name}' is a table of format {table_type or provider}, which is not read.")
     if not table.storage.location:
         raise StatementError(
             "HIVE_INVALID_METADATA", f"Table '{name}' has no location.", remedy="Set StorageDescriptor.Location."

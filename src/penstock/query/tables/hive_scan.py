@@ -73,16 +73,16 @@ class HiveScan:
     @property
     def route(self) -> str:
         """How EXPLAIN describes the scan."""
-        kinds = sorted({each.name for each, _ in self._groups()}) or ["data"]
-        return f"DuckDB reads {len(self.files)} {' and '.join(kinds)} files of {self.name}"
+        formats = sorted({each.name for each, _ in self._groups()}) or ["data"]
+        return f"DuckDB reads {len(self.files)} {' and '.join(formats)} files of {self.name}"
 
     def remote(self) -> FilesRead:
         """Return what Spark SQL is to read instead of the view. Raises :class:`StatementError` for what it does not read."""
-        kinds = [each for each, _ in self._groups()]
-        others = sorted({each.name for each in kinds} - {"Parquet"})
+        formats = [each for each, _ in self._groups()]
+        others = sorted({each.name for each in formats} - {"Parquet"})
         if others:
             raise unread(self.name, f"files in {' and '.join(others)}")
-        if any(each != ParquetFormat() for each in kinds):
+        if any(each != ParquetFormat() for each in formats):
             raise unread(self.name, "columns by their places")
         if self.hidden:
             raise unread(self.name, f"the hidden column {self.hidden[0]}")
@@ -118,8 +118,8 @@ class HiveScan:
         wanted = [column for column in self._own if self._used(column)]
         relations = [
             relation
-            for number, (kind, files) in enumerate(self._groups())
-            for relation in kind.relations(engine, f"{self.view}_{number}", files, wanted, with_file=self._with_files)
+            for number, (format_, files) in enumerate(self._groups())
+            for relation in format_.relations(engine, f"{self.view}_{number}", files, wanted, with_file=self._with_files)
         ]
         if relations and self._with_files:
             self._make_file_table(engine)
@@ -153,14 +153,14 @@ class HiveScan:
         formats: dict[int, FileFormat] = {}
         groups: dict[FileFormat, list[NumberedFile]] = {}
         for number, file in enumerate(self.files):
-            kind = own if file.partition < 0 else formats.get(file.partition)
-            if kind is None:
+            format_ = own if file.partition < 0 else formats.get(file.partition)
+            if format_ is None:
                 storage = self.partitions[file.partition].storage
                 described = storage.serde_info is not None or storage.input_format
-                kind = file_format(self.name, storage, self.table.parameters) if described else own
-                assert kind is not None
-                formats[file.partition] = kind
-            groups.setdefault(kind, []).append((number, file))
+                format_ = file_format(self.name, storage, self.table.parameters) if described else own
+                assert format_ is not None
+                formats[file.partition] = format_
+            groups.setdefault(format_, []).append((number, file))
         return list(groups.items())
 
     def _make_file_table(self, engine: Any) -> None:

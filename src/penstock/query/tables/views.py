@@ -53,7 +53,7 @@ def view_text(view: StoredView) -> str:
         "originalSql": view.sql,
         "catalog": CATALOG_NAME.lower(),
         "schema": view.database,
-        "columns": [{"name": name, "type": kind} for name, kind in view.columns],
+        "columns": [{"name": name, "type": type_} for name, type_ in view.columns],
     }
     return f"/* Presto View: {base64.b64encode(json.dumps(document).encode()).decode()} */"
 
@@ -136,22 +136,22 @@ class _ViewScan(NestedScan):
 
     def remote(self) -> QueryRead:
         """Return what Spark SQL is to read instead of the view. Raises :class:`StatementError` for what it does not read."""
-        found = self.plan.remote
-        if found is None:
+        query = self.plan.remote
+        if query is None:
             raise unread(f"{self.table.database}.{self.table.name}", "a view that reads no files")
-        if len(self.stored.columns) != len(found.columns):
-            raise self._stale(f"it has {len(self.stored.columns)} columns, and its query {len(found.columns)}")
+        if len(self.stored.columns) != len(query.columns):
+            raise self._stale(f"it has {len(self.stored.columns)} columns, and its query {len(query.columns)}")
         columns = []
-        for (name, declared), (_, kind) in zip(self.stored.columns, found.columns, strict=True):
+        for (name, declared), (_, type_) in zip(self.stored.columns, query.columns, strict=True):
             wanted = type_of_text(declared)
             if (
                 wanted is None
                 or spark_type(wanted) is None
-                or (not _is_same(wanted, kind) and common([wanted, kind]) != wanted)
+                or (not _is_same(wanted, type_) and common([wanted, type_]) != wanted)
             ):
                 raise unread(f"{self.table.database}.{self.table.name}", f"column {name}, which is a {declared}")
             columns.append((name, str(spark_type(wanted))))
-        return QueryRead(view=self.view, columns=columns, sql=found.sql, reads=found.reads)
+        return QueryRead(view=self.view, columns=columns, sql=query.sql, reads=query.reads)
 
     def install(self, engine: Any) -> None:
         try:
@@ -162,29 +162,29 @@ class _ViewScan(NestedScan):
         except StatementError as error:
             raise _within(self.table, error, self.position) from error
         inner = [quote_name(f"c{number}") for number in range(len(relation.columns))]
-        found = [type_of_engine(each) for each in relation.types]
-        if len(self.stored.columns) != len(found):
-            raise self._stale(f"it has {len(self.stored.columns)} columns, and its query {len(found)}")
+        types = [type_of_engine(each) for each in relation.types]
+        if len(self.stored.columns) != len(types):
+            raise self._stale(f"it has {len(self.stored.columns)} columns, and its query {len(types)}")
         projections = [
-            f"{self._converted(column, kind, at, source)} AS {quote_name(name)}"
-            for at, ((name, column), kind, source) in enumerate(zip(self.stored.columns, found, inner, strict=True))
+            f"{self._converted(column, type_, at, source)} AS {quote_name(name)}"
+            for at, ((name, column), type_, source) in enumerate(zip(self.stored.columns, types, inner, strict=True))
         ]
         engine.execute(
             f"CREATE VIEW {SCHEMA}.{quote_name(self.view)} AS SELECT {', '.join(projections)} "  # noqa: S608 checked SQL
             f"FROM ({self.plan.sql}) AS v({', '.join(inner)})"
         )
 
-    def _converted(self, declared: str, found: Type, at: int, source: str) -> str:
+    def _converted(self, declared: str, actual: Type, at: int, source: str) -> str:
         """Return the column ``source`` in the declared type."""
         wanted = type_of_text(declared)
-        if wanted is None or wanted == found or _is_same(wanted, found):
+        if wanted is None or wanted == actual or _is_same(wanted, actual):
             return source
         target = engine_type(declared)
-        if target is not None and common([wanted, found]) == wanted:
+        if target is not None and common([wanted, actual]) == wanted:
             return f"CAST({source} AS {target})"
         name = self.stored.columns[at][0]
         raise self._stale(
-            f"column [{name}] of type {found} projected from query view at position {at} cannot be coerced to "
+            f"column [{name}] of type {actual} projected from query view at position {at} cannot be coerced to "
             f"column [{name}] of type {declared} stored in view definition"
         )
 
@@ -198,17 +198,17 @@ class _ViewScan(NestedScan):
         )
 
 
-def _is_same(wanted: Type, found: Type) -> bool:
+def _is_same(wanted: Type, actual: Type) -> bool:
     """Return whether the engine has both as one type: it has no lengths of texts, no precisions of times, no sketches."""
-    if wanted.name in {"varchar", "char"} and found.name == "varchar":
-        return not found.numbers or wanted.numbers == found.numbers or not wanted.numbers
+    if wanted.name in {"varchar", "char"} and actual.name == "varchar":
+        return not actual.numbers or wanted.numbers == actual.numbers or not wanted.numbers
     if wanted in SKETCHES:
-        return found.name == "varbinary"
-    if wanted.name == found.name and wanted.name.startswith("time"):
+        return actual.name == "varbinary"
+    if wanted.name == actual.name and wanted.name.startswith("time"):
         return True
-    if wanted.name != found.name or len(wanted.inner) != len(found.inner) or wanted.name in {"decimal"}:
+    if wanted.name != actual.name or len(wanted.inner) != len(actual.inner) or wanted.name in {"decimal"}:
         return False
-    pairs = zip(wanted.inner, found.inner, strict=True)
+    pairs = zip(wanted.inner, actual.inner, strict=True)
     return all(one is None or other is None or _is_same(one, other) for one, other in pairs)
 
 

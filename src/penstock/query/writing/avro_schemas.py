@@ -17,8 +17,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def avro_schema(columns: Sequence[tuple[str, LakeType]]) -> Any:
     """Return the parsed schema. Raises :class:`StatementError` for a column that Avro cannot have."""
-    for column, kind in columns:
-        for name in (column, *_names(kind)):
+    for column, type_ in columns:
+        for name in (column, *_names(type_)):
             if not _NAME.fullmatch(name):
                 raise StatementError("NOT_SUPPORTED", f"'{name}' is not a name that Avro has.", remedy="Rename the column.")
     try:
@@ -27,10 +27,10 @@ def avro_schema(columns: Sequence[tuple[str, LakeType]]) -> Any:
         raise StatementError("NOT_SUPPORTED", error.message, remedy=error.remedy) from None
 
 
-def _names(kind: LakeType) -> Iterator[str]:
-    if isinstance(kind, Struct):
-        yield from (field.name for field in kind)
-    for inner in kind.inner:
+def _names(type_: LakeType) -> Iterator[str]:
+    if isinstance(type_, Struct):
+        yield from (field.name for field in type_)
+    for inner in type_.inner:
         yield from _names(inner)
 
 

@@ -32,8 +32,8 @@ class SeenRows(History):
     else makes histories differ.
     """
 
-    def __init__(self, specification: Mapping[str, Any], columns: Columns, no_row: Mapping[int, Any], kinds: Sequence[Any]):
-        self._columns, self._no_row, self._kinds = columns, no_row, kinds
+    def __init__(self, specification: Mapping[str, Any], columns: Columns, no_row: Mapping[int, Any], types: Sequence[Any]):
+        self._columns, self._no_row, self._types = columns, no_row, types
         self._size = len(columns[0]) if columns else 0
         self._places = [Place(frozenset(each[0]), *each[1:]) for each in specification["places"]]
         self._labels: Sequence[str] = specification["labels"]
@@ -90,11 +90,11 @@ class SeenRows(History):
 
     def _type(self, leaf: list[Any]) -> pa.DataType | None:
         if leaf[0] == "value":
-            kind: pa.DataType = self._kinds[leaf[1]]
-            return kind
+            type_: pa.DataType = self._types[leaf[1]]
+            return type_
         if leaf[0] == "aggregate":
             name, _, column = self._aggregates[leaf[1]]
-            return self._kinds[column] if column is not None and name in {"min", "max"} else None
+            return self._types[column] if column is not None and name in {"min", "max"} else None
         return None
 
     def _leaf(self, leaf: list[Any]) -> Callable[[Any], Any]:
@@ -164,10 +164,10 @@ def _labels_of(test: Any) -> list[Any]:
 
 
 def history_of(
-    specification: Mapping[str, Any], columns: Columns, no_row: Mapping[int, Any], kinds: Sequence[Any]
+    specification: Mapping[str, Any], columns: Columns, no_row: Mapping[int, Any], types: Sequence[Any]
 ) -> History:
-    """Return what the conditions of a partition see; ``kinds`` are the columns' types."""
+    """Return what the conditions of a partition see; ``types`` are the columns' types."""
     tests = specification["conditions"]
     if all(test is None or (test[0] == "value" and test[2] is None) for test in tests):
         return _OwnRows([None if test is None else columns[test[1]] for test in tests])
-    return SeenRows(specification, columns, no_row, kinds)
+    return SeenRows(specification, columns, no_row, types)

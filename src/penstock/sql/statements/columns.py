@@ -33,8 +33,8 @@ def columns(cursor: Cursor) -> Sequence[ColumnDefinition]:
 def column(cursor: Cursor) -> ColumnDefinition:
     """Read ``name type COMMENT 'text'``."""
     name = cursor.name()
-    kind = _type(cursor)
-    return ColumnDefinition(name, hive.render(kind), cursor.string() if cursor.accept("COMMENT") else None)
+    type_ = _type(cursor)
+    return ColumnDefinition(name, hive.render(type_), cursor.string() if cursor.accept("COMMENT") else None)
 
 
 def _type(cursor: Cursor, depth: int = 0) -> LakeType:
@@ -130,10 +130,10 @@ def _struct(cursor: Cursor, depth: int) -> LakeType:
 def _field(cursor: Cursor, depth: int) -> Field:
     name = cursor.name()
     cursor.expect(":")
-    kind = _type(cursor, depth)
+    type_ = _type(cursor, depth)
     if cursor.at("COMMENT"):
         raise cursor.unsupported("A comment of a struct's field", "Comment the column.")
-    return Field(name, kind)
+    return Field(name, type_)
 
 
 _NESTED: Mapping[str, Callable[[Cursor, int], LakeType]] = {"array": _array, "map": _map, "struct": _struct}

@@ -213,18 +213,18 @@ def _fits_instant(source: pa.DataType, _kind: Any) -> tuple[bool, bool]:
 
 
 _FITS: Mapping[type[IcebergType], Callable[[pa.DataType, Any], tuple[bool, bool]]] = {
-    BooleanType: lambda found, _: (_T.is_boolean(found), True),
-    IntegerType: lambda found, _: (_T.is_signed_integer(found) and found.bit_width <= 32, found == pa.int32()),
-    LongType: lambda found, _: (_T.is_signed_integer(found), found == pa.int64()),
-    FloatType: lambda found, _: (_T.is_float32(found), True),
-    DoubleType: lambda found, _: (_T.is_float32(found) or _T.is_float64(found), _T.is_float64(found)),
+    BooleanType: lambda source, _: (_T.is_boolean(source), True),
+    IntegerType: lambda source, _: (_T.is_signed_integer(source) and source.bit_width <= 32, source == pa.int32()),
+    LongType: lambda source, _: (_T.is_signed_integer(source), source == pa.int64()),
+    FloatType: lambda source, _: (_T.is_float32(source), True),
+    DoubleType: lambda source, _: (_T.is_float32(source) or _T.is_float64(source), _T.is_float64(source)),
     DecimalType: _fits_decimal,
-    StringType: lambda found, _: (_T.is_string(found) or _T.is_large_string(found), True),
+    StringType: lambda source, _: (_T.is_string(source) or _T.is_large_string(source), True),
     UUIDType: _fits_uuid,
     FixedType: _fits_bytes,
     BinaryType: _fits_bytes,
-    DateType: lambda found, _: (_T.is_date32(found), True),
-    TimeType: lambda found, _: (_T.is_time(found), found == pa.time64("us")),
+    DateType: lambda source, _: (_T.is_date32(source), True),
+    TimeType: lambda source, _: (_T.is_time(source), source == pa.time64("us")),
     TimestampType: _fits_local,
     TimestamptzType: _fits_instant,
 }

@@ -19,7 +19,7 @@ from penstock.query.tables.iceberg.layouts import FileLayout, identity_values, r
 from penstock.query.tables.iceberg.planning import FileTask, ScanPlan, plan_files, whole_schema
 from penstock.query.tables.iceberg.state import IcebergState, Version, load, read_version
 from penstock.query.tables.iceberg.types import all_fields, engine_type, hive_type
-from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference
+from penstock.query.tables.port import SCHEMA, DataFile, LakeReader, ScanRequest, TableReference, too_many_files
 from penstock.sql.errors import StatementError
 from penstock.sql.spark_query import IcebergRead
 from penstock.sql.types import quote_name, quote_text
@@ -69,15 +69,11 @@ class IcebergTable:
         """Choose the data files by the query's conditions, and find what deletes rows of them."""
         schema = self.version.schema
         io = LakeIO(self._opened)
-        found = request.conditions({each.name.lower() for each in self._fields})
-        condition = to_iceberg(found, schema, outer=request.outer)
+        conditions = request.conditions({each.name.lower() for each in self._fields})
+        condition = to_iceberg(conditions, schema, outer=request.outer)
         plan = plan_files(self.state.metadata, self.version.snapshot, schema, condition, io)
         if len(plan.tasks) > request.max_files:
-            raise StatementError(
-                "EXCEEDED_RESULT_LIMIT",
-                f"The query reads more files than a query may, at '{self.state.name}'.",
-                remedy="Restrict it to fewer partitions, or run OPTIMIZE on the table.",
-            )
+            raise too_many_files(self.state.name, "run OPTIMIZE on the table")
         wanted = [each for each in self._fields if request.columns is None or each.name.lower() in request.columns]
         scan = IcebergScan(
             view=request.view,
@@ -147,11 +143,11 @@ class IcebergScan:
     @property
     def files(self) -> Sequence[DataFile]:
         """The data files, and the files of deletes that are read for them."""
-        found = {}
+        files = {}
         for task in self.plan.tasks:
             for each in (task.file, *(delete.file for delete in (*task.positions, *task.equalities))):
-                found[each.file_path] = each.file_size_in_bytes
-        return [DataFile(self.path(uri), size, -1) for uri, size in found.items()]
+                files[each.file_path] = each.file_size_in_bytes
+        return [DataFile(self.path(uri), size, -1) for uri, size in files.items()]
 
     @property
     def partitions_read(self) -> int:
@@ -168,12 +164,14 @@ class IcebergScan:
         """How EXPLAIN describes the scan."""
         tasks = self.plan.tasks
         parts = [f"DuckDB reads {len(tasks)} of {self.plan.files_seen} Parquet files of Iceberg table {self.state.name}"]
-        kinds = {
+        files_of_deletes = {
             "deletion vectors": {each.file.file_path for task in tasks for each in task.positions if each.vector},
             "position deletes": {each.file.file_path for task in tasks for each in task.positions if not each.vector},
             "equality deletes": {each.file.file_path for task in tasks for each in task.equalities},
         }
-        parts += [f"without the rows of {len(files)} files of {kind}" for kind, files in kinds.items() if files]
+        parts += [
+            f"without the rows of {len(files)} files of {deletes}" for deletes, files in files_of_deletes.items() if files
+        ]
         return f"{', '.join(parts)}; planned with pyiceberg from {self.plan.manifests_read} manifests"
 
     def install(self, engine: Any) -> None:

@@ -98,14 +98,14 @@ def _refuse(tree: exp.Expr, known: set[str], what: str) -> None:
 class _Deleted:
     """Positions of deleted rows, by the path of their file."""
 
-    found: dict[str, BitMap64] = field(default_factory=dict)
+    positions: dict[str, BitMap64] = field(default_factory=dict)
 
     def add(self, files: pa.Array, positions: pa.Array) -> None:
         """Add rows. Raises :class:`StatementError` for one that was added before: two rows of a MERGE's source met it."""
         encoded = files.dictionary_encode() if not isinstance(files, pa.DictionaryArray) else files
         for number, path in enumerate(encoded.dictionary.to_pylist()):
             own = positions.filter(pc.equal(encoded.indices, number)).to_numpy(zero_copy_only=False)
-            bits = self.found.setdefault(path, BitMap64())
+            bits = self.positions.setdefault(path, BitMap64())
             before = len(bits)
             bits.update(own.tolist())
             if len(bits) != before + len(own):
@@ -159,7 +159,7 @@ def _changed(changes: TableChanges, computation: Computation, names: Mapping[str
     tasks = {scan.path(task.file.file_path): task for task in scan.plan.tasks}
     whole: set[str] = set()
     parts: dict[str, tuple[DataFile, Sequence[int]]] = {}
-    for path, bits in deleted.found.items():
+    for path, bits in deleted.positions.items():
         task = tasks[path]
         if len(bits) == task.file.record_count:
             whole.add(task.file.file_path)

@@ -142,18 +142,18 @@ def _fits_uuid(source: pa.DataType, _kind: Any) -> bool:
 
 
 _FITS: Mapping[type[IcebergType], Callable[[pa.DataType, Any], bool]] = {
-    BooleanType: lambda found, _: _T.is_boolean(found),
-    IntegerType: lambda found, _: _whole(found, 32),
-    LongType: lambda found, _: _whole(found, 64) or _is_wide_count(found),
+    BooleanType: lambda source, _: _T.is_boolean(source),
+    IntegerType: lambda source, _: _whole(source, 32),
+    LongType: lambda source, _: _whole(source, 64) or _is_wide_count(source),
     FloatType: _fits_number,
-    DoubleType: lambda found, type_: _fits_number(found, type_) or _T.is_float64(found),
+    DoubleType: lambda source, type_: _fits_number(source, type_) or _T.is_float64(source),
     DecimalType: _fits_decimal,
-    StringType: lambda found, _: _T.is_string(found) or _T.is_large_string(found),
+    StringType: lambda source, _: _T.is_string(source) or _T.is_large_string(source),
     BinaryType: _fits_bytes,
     FixedType: _fits_bytes,
     UUIDType: _fits_uuid,
-    DateType: lambda found, _: _T.is_date32(found),
-    TimeType: lambda found, _: _T.is_time(found),
-    TimestampType: lambda found, _: _T.is_date32(found) or (_T.is_timestamp(found) and found.tz is None),
-    TimestamptzType: lambda found, _: _T.is_timestamp(found) and found.tz is not None,
+    DateType: lambda source, _: _T.is_date32(source),
+    TimeType: lambda source, _: _T.is_time(source),
+    TimestampType: lambda source, _: _T.is_date32(source) or (_T.is_timestamp(source) and source.tz is None),
+    TimestamptzType: lambda source, _: _T.is_timestamp(source) and source.tz is not None,
 }
