@@ -119,14 +119,14 @@ class GlueContext:
         ``additional_options`` of the source override the table's. Raises :class:`penstock.errors.NotFound` if the table does
         not exist, and :class:`InvalidInput` for the options.
         """
-        frame = table_frame(
-            self._session,
-            database_of(database, name_space),
+        frame = self._table_rows(
+            database,
+            name_space,
             table_name,
-            options=additional_options or {},
+            catalog_id,
+            additional_options,
             transformation_ctx=transformation_ctx,
             push_down_predicate=push_down_predicate,
-            catalog_id=catalog_id or None,
             temporary=redshift_tmp_dir,
         )
         return frame if frame.isStreaming else without_marks(with_inferred_columns(frame))
@@ -163,14 +163,14 @@ class GlueContext:
 
         Raises :class:`penstock.errors.NotFound` if the table does not exist, and :class:`InvalidInput` for the options.
         """
-        frame = table_frame(
-            self._session,
-            database_of(database, name_space),
+        frame = self._table_rows(
+            database,
+            name_space,
             table_name,
-            options=additional_options or {},
+            catalog_id,
+            additional_options,
             transformation_ctx=transformation_ctx,
             push_down_predicate=push_down_predicate,
-            catalog_id=catalog_id or None,
             temporary=redshift_tmp_dir,
         )
         return DynamicFrame.fromDF(frame, self, table_name or "")
@@ -386,6 +386,18 @@ class GlueContext:
     def get_logger(self) -> logging.Logger:
         """Return a logger with info, warn and error; ``penstock glue run`` prints its messages on standard error."""
         return logging.getLogger("awsglue.script")
+
+    def _table_rows(
+        self,
+        database: str | None,
+        name_space: str | None,
+        table_name: str | None,
+        catalog_id: str | None,
+        options: Options,
+        **request: Any,
+    ) -> DataFrame:
+        name = database_of(database, name_space)
+        return table_frame(self._session, name, table_name, catalog_id=catalog_id or None, options=options or {}, **request)
 
     def _read(  # noqa: PLR0917
         self,

@@ -18,7 +18,7 @@ from penstock.serdes.confluent_frame import KEY_HEADER, VALUE_HEADER
 from penstock.spark.decode.formats.port import INDEX_AWS, INDEX_CONFLUENT, INDEX_NONE
 from penstock.spark.decode.inflate import inflate
 
-__all__ = ["KEY", "VALUE", "FrameSite", "SchemaPrefix", "has_confluent_frame", "prefix_text", "read_prefix", "with_payloads"]
+__all__ = ["KEY", "VALUE", "FrameSite", "SchemaPrefix", "has_confluent_frame", "prefix_text", "with_payloads"]
 
 SchemaPrefix = int | UUID
 """What a frame names: Confluent's id, or a version id (AWS's, or Confluent's GUID, which is the same in our registry)."""
@@ -174,11 +174,6 @@ def _case(branches: Sequence[tuple[Column, Column]], type_name: str) -> Column:
 
 def _is(column: Column, value: bytes) -> Column:
     return column == F.lit(bytearray(value))
-
-
-def read_prefix(prefix: bytes) -> SchemaPrefix:
-    """Return what a prefix names."""
-    return int.from_bytes(prefix[1:], "big") if prefix[:1] == _BY_ID else UUID(bytes=bytes(prefix[1:17]))
 
 
 def prefixes_of(version_id: UUID, ids: Iterable[int] = ()) -> list[bytes]:
