@@ -1,5 +1,5 @@
 """What ``getSink`` returns."""
 
-from penstock.glue.context.writers import DataSink
+from penstock.glue.context.access import DataSink
 
 __all__ = ["DataSink"]

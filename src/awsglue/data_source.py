@@ -1,5 +1,5 @@
 """What ``getSource`` returns."""
 
-from penstock.glue.context.readers import DataSource
+from penstock.glue.context.access import DataSource
 
 __all__ = ["DataSource"]

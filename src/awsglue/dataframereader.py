@@ -1,5 +1,5 @@
 """``create_data_frame`` of a context."""
 
-from penstock.glue.context.readers import DataFrameReader
+from penstock.glue.context.access import DataFrameReader
 
 __all__ = ["DataFrameReader"]

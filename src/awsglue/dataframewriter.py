@@ -1,5 +1,5 @@
 """``write_data_frame`` of a context."""
 
-from penstock.glue.context.writers import DataFrameWriter
+from penstock.glue.context.access import DataFrameWriter
 
 __all__ = ["DataFrameWriter"]

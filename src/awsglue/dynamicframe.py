@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from penstock.glue.context.readers import DynamicFrameReader
-from penstock.glue.context.writers import DynamicFrameWriter
+from penstock.glue.context.access import DynamicFrameReader, DynamicFrameWriter
 from penstock.glue.errors import refused_name
 from penstock.glue.frames.dynamic_frame import DynamicFrame, DynamicFrameCollection, ResolveOption
 

@@ -1,5 +1,5 @@
 """What ``getStreamingSource`` returns."""
 
-from penstock.glue.context.readers import DataSource as StreamingDataSource
+from penstock.glue.context.access import DataSource as StreamingDataSource
 
 __all__ = ["StreamingDataSource"]

@@ -20,7 +20,7 @@ from penstock.glue.errors import NotSupported
 from penstock.glue.jobs.stopping import stop_requested
 from penstock.glue.once import write_batch_once
 from penstock.glue.patches.overwrites import guard_overwrites
-from penstock.glue.patches.waits import guard_waits
+from penstock.glue.patches.table import guard_waits
 from penstock.glue.sinks import streams
 from penstock.local.broker import Broker
 from penstock.pipelines import KinesisSink

@@ -7,7 +7,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
 
-from penstock.glue.patches import iceberg_locks
+from penstock.glue.patches.table import leave_out_locks
 
 OLD, NEW = "org.apache.iceberg.aws.glue.DynamoLockManager", "org.apache.iceberg.aws.dynamodb.DynamoDbLockManager"
 KEY = "spark.sql.catalog.glue_catalog.lock-impl"
@@ -19,7 +19,7 @@ def patched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(RuntimeConfig, "set", RuntimeConfig.set)
     monkeypatch.setattr(SparkSession.Builder, "config", SparkSession.Builder.config)
     monkeypatch.delattr(SparkConf, "_penstock_locks", raising=False)
-    iceberg_locks.leave_out_locks()
+    leave_out_locks()
     yield
     delattr(SparkConf, "_penstock_locks")
 

@@ -17,18 +17,21 @@ from pyspark.sql.types import StructType
 
 from penstock.errors import InvalidInput
 from penstock.glue.connections.databases import jdbc_configuration
-from penstock.glue.context.purge import purge_path, purge_table
-from penstock.glue.context.readers import (
+from penstock.glue.context.access import (
     DataFrameReader,
+    DataFrameWriter,
+    DataSink,
     DataSource,
     DynamicFrameReader,
+    DynamicFrameWriter,
     catalog_table,
     database_of,
     frame_from_options,
+    spark_frames,
     table_frame,
 )
+from penstock.glue.context.purge import purge_path, purge_table
 from penstock.glue.context.streaming import BatchFunction, for_each_batch
-from penstock.glue.context.writers import DataFrameWriter, DataSink, DynamicFrameWriter, spark_frames
 from penstock.glue.errors import CONTEXT, not_supported
 from penstock.glue.frames.dynamic_frame import DynamicFrame, ResolveOption
 from penstock.glue.payload import with_inferred_columns
