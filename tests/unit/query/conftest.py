@@ -51,7 +51,7 @@ def rows(service: QueryService, ask: Ask) -> Rows:
     def run(sql: str, **request: object) -> list[list[str | None]]:
         statement = ask(sql, **request)
         assert statement.state == "SUCCEEDED", statement.reason
-        found = [list(row) for row in service.results(statement.id)[1].rows]
-        return found[1:] if statement.result_uri.endswith(".csv") else found
+        lines = [list(row) for row in service.results(statement.id)[1].rows]
+        return lines[1:] if statement.result_uri.endswith(".csv") else lines
 
     return run

@@ -68,8 +68,8 @@ class World:
     def rows(self, sql: str) -> list[list[str | None]]:
         """Return a query's rows without the header."""
         statement = self.run(sql)
-        found = [list(row) for row in self.service.results(statement.id)[1].rows]
-        return found[1:] if statement.result_uri.endswith(".csv") else found
+        lines = [list(row) for row in self.service.results(statement.id)[1].rows]
+        return lines[1:] if statement.result_uri.endswith(".csv") else lines
 
     def table(self, name: str) -> StaticTable:
         """Return the table as pyiceberg loads it by what the catalog says."""
@@ -79,8 +79,8 @@ class World:
 
     def read(self, name: str) -> list[dict[str, Any]]:
         """Return the table's rows as pyiceberg reads them, by the first column."""
-        found: pa.Table = self.table(name).scan().to_arrow()
-        return sorted(found.to_pylist(), key=lambda row: str(row[found.column_names[0]]))
+        table: pa.Table = self.table(name).scan().to_arrow()
+        return sorted(table.to_pylist(), key=lambda row: str(row[table.column_names[0]]))
 
     def summary(self, name: str) -> dict[str, str]:
         """Return the summary of the table's current snapshot."""

@@ -36,8 +36,8 @@ def _vector(root: Path, positions: list[int], *, count: int | None = None, spoil
 
 def test_positions(tmp_path: Path) -> None:
     positions = [0, 7, 2**31, 2**33 + 5]
-    found = read_vector(_vector(tmp_path, positions), LakeIO(LakeFolder(tmp_path)))
-    assert pa.array(found, pa.uint64()).to_pylist() == positions
+    vector = read_vector(_vector(tmp_path, positions), LakeIO(LakeFolder(tmp_path)))
+    assert pa.array(vector, pa.uint64()).to_pylist() == positions
 
 
 @pytest.mark.parametrize("spoil", [0, 4, 9, 20, -1])

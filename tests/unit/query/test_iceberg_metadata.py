@@ -41,8 +41,10 @@ def test_metadata_tables(made: World) -> None:
     files = sorted(each.file.file_path for each in made.table("t").scan().plan_files())
     assert [row[0] for row in made.rows('SELECT file_path FROM "t$files" ORDER BY 1')] == files
     assert made.rows('SELECT sum(record_count), max(lower_bounds[1]) FROM "t$files"') == [["3", "3"]]
-    found = made.rows('SELECT partition.k, partition.day_month, record_count, file_count FROM "t$partitions" ORDER BY 2, 1')
-    assert sorted(found, key=str) == sorted(
+    partitions = made.rows(
+        'SELECT partition.k, partition.day_month, record_count, file_count FROM "t$partitions" ORDER BY 2, 1'
+    )
+    assert sorted(partitions, key=str) == sorted(
         [["x", "652", "1", "1"], [None, "652", "1", "1"], ["x", "653", "1", "1"]], key=str
     )
     assert made.rows(f'SELECT count(*) FROM "t$files" FOR VERSION AS OF {first.snapshot_id}') == [["2"]]

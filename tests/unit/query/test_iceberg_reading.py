@@ -103,10 +103,10 @@ def test_types(iceberg: IcebergLake, rows: Rows) -> None:
     ]
 
 
-@pytest.mark.parametrize("kind", [TimestampNanoType(), TimestamptzNanoType()])
-def test_nanoseconds_are_refused(kind: TimestampNanoType | TimestamptzNanoType) -> None:
-    with pytest.raises(StatementError, match=rf"NOT_SUPPORTED: Iceberg's type {kind} is not supported\."):
-        engine_type(kind)
+@pytest.mark.parametrize("type_", [TimestampNanoType(), TimestamptzNanoType()])
+def test_nanoseconds_are_refused(type_: TimestampNanoType | TimestamptzNanoType) -> None:
+    with pytest.raises(StatementError, match=rf"NOT_SUPPORTED: Iceberg's type {type_} is not supported\."):
+        engine_type(type_)
 
 
 def test_columns_are_found_by_id(iceberg: IcebergLake, rows: Rows) -> None:
@@ -183,8 +183,8 @@ def test_files_are_left_out(iceberg: IcebergLake, rows: Rows, ask: Ask, conditio
             )
         )
     iceberg.register("t", table)
-    found = ask(f"SELECT id FROM t WHERE {condition}")
-    assert found.statistics.files_scanned == read
+    statement = ask(f"SELECT id FROM t WHERE {condition}")
+    assert statement.statistics.files_scanned == read
     every = [row[0] for row in rows("SELECT id FROM t ORDER BY 1")]
     assert every == ["1", "2", "3"]
     by_engine = rows(f"SELECT id FROM (SELECT id, at, day, name FROM t LIMIT 9) x WHERE {condition} ORDER BY 1")

@@ -25,19 +25,19 @@ def test_show_create_table_has_columns_partitions_and_properties(lake: Lake, row
         PartitionField(4, 1002, IdentityTransform(), "kind"),
     )
     made = IcebergLake(lake).create("measured", schema, spec, {"write.format.default": "parquet"})
-    found = parse("\n".join(row[0] or "" for row in rows("SHOW CREATE TABLE measured")))
-    assert isinstance(found, CreateTable)
-    assert (found.table, found.external, found.is_iceberg) == (TableName("measured", "flights_db"), False, True)
-    assert list(found.columns) == [
+    parsed = parse("\n".join(row[0] or "" for row in rows("SHOW CREATE TABLE measured")))
+    assert isinstance(parsed, CreateTable)
+    assert (parsed.table, parsed.external, parsed.is_iceberg) == (TableName("measured", "flights_db"), False, True)
+    assert list(parsed.columns) == [
         ColumnDefinition("id", "bigint", "the key"),
         ColumnDefinition("at", "timestamp"),
         ColumnDefinition("tags", "array<string>"),
         ColumnDefinition("kind", "decimal(8,2)"),
     ]
-    assert list(found.transforms) == [
+    assert list(parsed.transforms) == [
         PartitionTransform("at", "day"),
         PartitionTransform("id", "bucket", 16),
         PartitionTransform("kind"),
     ]
-    assert found.location == made.location()
-    assert found.properties == {"table_type": "iceberg", "format": "parquet"}
+    assert parsed.location == made.location()
+    assert parsed.properties == {"table_type": "iceberg", "format": "parquet"}

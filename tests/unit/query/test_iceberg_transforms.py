@@ -52,24 +52,24 @@ _VALUES: dict[PrimitiveType, list[Any]] = {
 }
 _TIMES: list[Transform[Any, Any]] = [YearTransform(), MonthTransform(), DayTransform()]
 _CASES = [
-    *((kind, BucketTransform(16)) for kind in _VALUES),
-    *((kind, IdentityTransform()) for kind in _VALUES),
-    *((kind, TruncateTransform(3)) for kind in _VALUES if TruncateTransform(3).can_transform(kind)),
-    *((kind, each) for kind in _VALUES for each in (*_TIMES, HourTransform()) if each.can_transform(kind)),
+    *((type_, BucketTransform(16)) for type_ in _VALUES),
+    *((type_, IdentityTransform()) for type_ in _VALUES),
+    *((type_, TruncateTransform(3)) for type_ in _VALUES if TruncateTransform(3).can_transform(type_)),
+    *((type_, each) for type_ in _VALUES for each in (*_TIMES, HourTransform()) if each.can_transform(type_)),
 ]
 
 
-@pytest.mark.parametrize(("kind", "transform"), _CASES, ids=str)
-def test_partition_values(tmp_path: Path, kind: PrimitiveType, transform: Transform[Any, Any]) -> None:
+@pytest.mark.parametrize(("type_", "transform"), _CASES, ids=str)
+def test_partition_values(tmp_path: Path, type_: PrimitiveType, transform: Transform[Any, Any]) -> None:
     (tmp_path / "lake").mkdir()
-    schema = Schema(NestedField(1, "c", kind))
+    schema = Schema(NestedField(1, "c", type_))
     spec = PartitionSpec(PartitionField(1, 1000, transform, "p"))
     metadata = new_table_metadata(schema, spec, UNSORTED_SORT_ORDER, "s3://lake/t")
     writer = DataWriter(metadata, LakeIO(LakeFolder(tmp_path), tmp_path / "files"))
-    values = [*_VALUES[kind], None]
-    arrow = pa.schema([pa.field("c", pa.array(values).type if not isinstance(kind, IntegerType) else pa.int32())])
+    values = [*_VALUES[type_], None]
+    arrow = pa.schema([pa.field("c", pa.array(values).type if not isinstance(type_, IntegerType) else pa.int32())])
     writer.add({"c": pa.array(values, arrow.field("c").type)}, len(values))
-    apply = transform.transform(kind)
-    expected = {None if each is None else apply(literal(each).to(kind).value) for each in values}
+    apply = transform.transform(type_)
+    expected = {None if each is None else apply(literal(each).to(type_).value) for each in values}
     assert {each.partition[0] for each in writer.finish()} == expected
     assert sum(each.record_count for each in writer.files) == len(values)

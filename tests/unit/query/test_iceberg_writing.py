@@ -151,16 +151,16 @@ def test_insert_into_partitions(made: World) -> None:
     table = made.table("t")
     partitions = sorted(str(each.file.partition) for each in table.scan().plan_files())
     assert len(partitions) == len(set(partitions)) > 3
-    found = table.scan("k = 'even' and at >= '2024-02-01T00:00:00'")
-    assert sorted(found.to_arrow()["id"].to_pylist()) == [2, 4, 6]
+    scan = table.scan("k = 'even' and at >= '2024-02-01T00:00:00'")
+    assert sorted(scan.to_arrow()["id"].to_pylist()) == [2, 4, 6]
     assert made.run("SELECT * FROM t WHERE k = 'even' AND id = 4").statistics.files_scanned == 1
     assert sorted(row["id"] for row in made.read("t")) == [1, 2, 3, 4, 5, 6]
 
 
 def test_too_many_partitions_are_refused_by_name(made: World) -> None:
     _create(made, "id bigint", "PARTITIONED BY (id)")
-    found = made.ask("INSERT INTO t SELECT n FROM UNNEST(sequence(1, 101)) s (n)")
-    assert "ICEBERG_TOO_MANY_OPEN_PARTITIONS" in str(found.reason)
+    statement = made.ask("INSERT INTO t SELECT n FROM UNNEST(sequence(1, 101)) s (n)")
+    assert "ICEBERG_TOO_MANY_OPEN_PARTITIONS" in str(statement.reason)
 
 
 def test_create_table_as(made: World) -> None:

@@ -60,8 +60,8 @@ def test_only_so_many_engines_are_kept(engines: EnginePool, settings: QuerySetti
         engine.lock()
         engines.give_back(engine, sound=True)
     engines.prepare()
-    found = [engines.session(settings, tmp_path, engine.paths) for engine in made]
-    assert sum(one is other for one, other in zip(made, found, strict=True)) == 2
+    kept = [engines.session(settings, tmp_path, engine.paths) for engine in made]
+    assert sum(one is other for one, other in zip(made, kept, strict=True)) == 2
 
 
 def test_a_kept_engine_reads_a_file_that_was_written_anew(

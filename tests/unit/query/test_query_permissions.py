@@ -154,5 +154,5 @@ def test_a_result_of_allowed_rows_is_not_reused_and_one_of_all_rows_is_not_given
     first = _access(AllowedRows(condition="carrier = 'AA'", columns=None))
     second = _access(AllowedRows(condition="carrier = 'UA'", columns=None))
     for access in (first, second, first):
-        found = ask(sql, reuse_minutes=10, catalog_access=access)
-        assert (found.statistics.reused, found.statistics.output_rows) == (False, 1)
+        statement = ask(sql, reuse_minutes=10, catalog_access=access)
+        assert (statement.statistics.reused, statement.statistics.output_rows) == (False, 1)

@@ -36,8 +36,8 @@ def test_enum_and_integer_keys_are_projected_onto_hives_folders(lake: Lake, rows
     assert rows("SELECT x, region, hour FROM p ORDER BY x") == [["1", "eu", "6"], ["2", "us east", "18"]]
     assert rows("SELECT x FROM p WHERE region = 'eu'") == [["1"]]
     assert rows("SELECT x FROM p WHERE hour > 6 AND region LIKE 'us%'") == [["2"]]
-    found = ask("SELECT x FROM p WHERE hour BETWEEN 6 AND 12 AND (region = 'eu' OR hour = 0)").statistics
-    assert (found.partitions_scanned, found.partitions_total) == (2, 8)
+    statistics = ask("SELECT x FROM p WHERE hour BETWEEN 6 AND 12 AND (region = 'eu' OR hour = 0)").statistics
+    assert (statistics.partitions_scanned, statistics.partitions_total) == (2, 8)
 
 
 def test_registered_partitions_of_a_projected_table_are_not_used(lake: Lake, rows: Rows) -> None:
@@ -77,9 +77,9 @@ def test_a_range_moves_with_the_time(lake: Lake, rows: Rows) -> None:
     today = datetime.now(UTC).date()
     for age in range(-1, 6):
         write(lake, f"p/day={today - timedelta(days=age)}", age)
-    found = [int(row[0] or "") for row in rows("SELECT x FROM p ORDER BY x")]
+    values = [int(row[0] or "") for row in rows("SELECT x FROM p ORDER BY x")]
     # Midnight may pass between the two readings of the clock.
-    assert found in ([-1, 0, 1, 2, 3], [-1, 0, 1, 2])
+    assert values in ([-1, 0, 1, 2, 3], [-1, 0, 1, 2])
     assert rows(f"SELECT x FROM p WHERE day = DATE '{today}'") == [["0"]]
 
 
@@ -190,5 +190,5 @@ def test_patterns_of_dates_write_what_they_read(pattern: str, text: str) -> None
 
 def test_months_end_where_they_end() -> None:
     first = datetime(2024, 1, 31)
-    found = [each.strftime("%m-%d") for each in steps(first, datetime(2024, 5, 1), 1, "MONTH")]
-    assert found == ["01-31", "02-29", "03-31", "04-30"]
+    days = [each.strftime("%m-%d") for each in steps(first, datetime(2024, 5, 1), 1, "MONTH")]
+    assert days == ["01-31", "02-29", "03-31", "04-30"]

@@ -57,9 +57,9 @@ def made(lake: Lake, settings: QuerySettings, children: ChildPool, cluster: Clus
 
 @pytest.fixture
 def service(lake: Lake, settings: QuerySettings, children: ChildPool, cluster: Cluster) -> Iterator[QueryService]:
-    found = made(lake, settings, children, cluster)
-    yield found
-    found.close()
+    query_service = made(lake, settings, children, cluster)
+    yield query_service
+    query_service.close()
 
 
 def ask(service: QueryService, sql: str, **others: Any) -> Statement:

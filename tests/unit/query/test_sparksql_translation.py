@@ -13,8 +13,8 @@ from penstock.sql.translate import to_engine
 from penstock.sql.trino_types import Type
 
 COLUMNS: Mapping[str, Type | None] = {
-    name: Type.of_hive(kind)
-    for name, kind in {
+    name: Type.of_hive(type_)
+    for name, type_ in {
         "i": "int",
         "b": "bigint",
         "s": "string",
@@ -37,8 +37,8 @@ def translated(sql: str) -> tuple[str, list[tuple[str, str]]]:
     parsed = parse(sql)
     assert isinstance(parsed, Select)
     to_engine(parsed.tree.copy(), columns)
-    found = to_spark(parsed.tree, columns)
-    return parsed.tree.sql("spark", identify=True), [(name, str(kind)) for name, kind in found]
+    types = to_spark(parsed.tree, columns)
+    return parsed.tree.sql("spark", identify=True), [(name, str(type_)) for name, type_ in types]
 
 
 @pytest.mark.parametrize(

@@ -70,15 +70,15 @@ class Engine:
         try:
             install(self.connection, text)
             relation = self.connection.sql(text)
-            found = [str(result_column("x", kind).type) for kind in relation.types]
+            types = [str(result_column("x", type_).type) for type_ in relation.types]
             table = relation.to_arrow_table().combine_chunks()
-            known = kinds or [None] * len(found)
+            known = kinds or [None] * len(types)
             columns = [
-                texts(column.chunk(0), kind) if column.num_chunks else []
-                for column, kind in zip(table.columns, known, strict=True)
+                texts(column.chunk(0), type_) if column.num_chunks else []
+                for column, type_ in zip(table.columns, known, strict=True)
             ]
         except duckdb.Error as error:
             raise translate_error(error, self._tree, Path("/nowhere")) from error
-        return [str(kind) if kind else engine for kind, engine in zip(known, found, strict=True)], list(
+        return [str(type_) if type_ else engine for type_, engine in zip(known, types, strict=True)], list(
             zip(*columns, strict=True)
         )

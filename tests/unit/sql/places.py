@@ -106,9 +106,9 @@ def examples(file: Path) -> Iterator[Example]:
     """Yield the examples of a file: ``expression | type | value``; NULL is the absent value, quotes are Python's."""
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
-            expression, kind, value = (part.strip() for part in line.rsplit(" | ", 2))
+            expression, type_, value = (part.strip() for part in line.rsplit(" | ", 2))
             text = None if value == "NULL" else ast.literal_eval(value) if value.startswith('"') else value
-            yield Example(expression, kind, text)
+            yield Example(expression, type_, text)
 
 
 class Constants:
@@ -121,9 +121,11 @@ class Constants:
         self._engine = engine
         self._names: dict[str, str] = {}
 
-    def placed(self, found: Iterable[Example]) -> Sequence[Placed]:
+    def placed(self, candidates: Iterable[Example]) -> Sequence[Placed]:
         """Return each example without an error and without a FROM, and make the table that they need."""
-        split = [(each, _spans(each.expression)) for each in found if each.kind != "error" and not _reads(each.expression)]
+        split = [
+            (each, _spans(each.expression)) for each in candidates if each.kind != "error" and not _reads(each.expression)
+        ]
         for each, spans in split:
             for span in spans:
                 self._names.setdefault(each.expression[span], f"c{len(self._names)}")
@@ -162,7 +164,7 @@ class Constants:
 
 def _lambdas(expression: str) -> Sequence[slice]:
     """Return where the bodies of lambdas are: from the arrow to the end of the argument."""
-    found = []
+    lambdas = []
     tokens = TrinoCalls().tokenize(expression)
     for at, token in enumerate(tokens):
         if token.token_type is TokenType.ARROW:
@@ -170,8 +172,8 @@ def _lambdas(expression: str) -> Sequence[slice]:
             while depth >= 0 and not (depth == 0 and tokens[last].text == ","):
                 last += 1
                 depth += (tokens[last].text in "([") - (tokens[last].text in ")]")
-            found.append(slice(token.start, tokens[last].start))
-    return found
+            lambdas.append(slice(token.start, tokens[last].start))
+    return lambdas
 
 
 def _reads(expression: str) -> bool:
@@ -183,8 +185,8 @@ def _reads(expression: str) -> bool:
 def _spans(expression: str) -> Sequence[slice]:
     """Return where the constants of an expression begin and end, with the type before a literal of a type."""
     tokens = TrinoCalls().tokenize(expression)
-    found = [_span(tokens, at) for at, token in enumerate(tokens) if token.token_type in _CONSTANTS]
-    return [span for span in found if span is not None]
+    spans = [_span(tokens, at) for at, token in enumerate(tokens) if token.token_type in _CONSTANTS]
+    return [span for span in spans if span is not None]
 
 
 def _span(tokens: Sequence[Token], at: int) -> slice | None:

@@ -92,14 +92,14 @@ def connection() -> duckdb.DuckDBPyConnection:
     made = duckdb.connect(":memory:")
     made.execute("SET TimeZone = 'UTC'")
     for name, columns in TABLES.items():
-        definitions = ", ".join(f"{column} {kind.replace('string', 'VARCHAR')}" for column, kind in columns.items())
+        definitions = ", ".join(f"{column} {type_.replace('string', 'VARCHAR')}" for column, type_ in columns.items())
         made.execute(f"CREATE TABLE {name} ({definitions})")
         made.execute(f"INSERT INTO {name} {ROWS[name]}")
     return made
 
 
 def _columns(table: exp.Table) -> Mapping[str, Type | None]:
-    return {column: Type.of_hive(kind) for column, kind in TABLES[table.name].items()}
+    return {column: Type.of_hive(type_) for column, type_ in TABLES[table.name].items()}
 
 
 @pytest.mark.parametrize(("trino", "own"), [*((sql, sql) for sql in BOTH), *PAIRS])
@@ -110,9 +110,9 @@ def test_a_query_has_the_engines_rows(connection: duckdb.DuckDBPyConnection, tri
     assert None not in kinds, f"types of columns are not known: {kinds}"
     translated = tree.sql("duckdb", comments=False)
     install(connection, translated)
-    found, expected = connection.sql(translated).fetchall(), connection.sql(own).fetchall()
-    assert len(found) > 0
-    assert [tuple(map(_plain, row)) for row in found] == [tuple(map(_plain, row)) for row in expected]
+    actual, expected = connection.sql(translated).fetchall(), connection.sql(own).fetchall()
+    assert len(actual) > 0
+    assert [tuple(map(_plain, row)) for row in actual] == [tuple(map(_plain, row)) for row in expected]
 
 
 def _plain(value: object) -> object:

@@ -23,8 +23,8 @@ FILES = sorted(Path(__file__).parent.joinpath("examples").glob("*.txt"))
 def _examples(file: Path) -> Iterator[tuple[str, str, str]]:
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
-            expression, kind, value = line.rsplit(" | ", 2)
-            yield expression.strip(), kind.strip(), value.strip()
+            expression, type_, value = line.rsplit(" | ", 2)
+            yield expression.strip(), type_.strip(), value.strip()
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +42,11 @@ def _answer(engine: Engine, expression: str) -> tuple[str, str | None]:
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_examples_have_trinos_results(engine: Engine, file: Path) -> None:
     wrong = []
-    for expression, kind, text in _examples(file):
+    for expression, type_, text in _examples(file):
         expected = None if text == "NULL" else ast.literal_eval(text) if text.startswith('"') else text
-        found = _answer(engine, expression)
-        if found != (kind, expected):
-            wrong.append(f"{expression}: expected {kind} {expected!r}, got {found[0]} {found[1]!r}")
+        answer = _answer(engine, expression)
+        if answer != (type_, expected):
+            wrong.append(f"{expression}: expected {type_} {expected!r}, got {answer[0]} {answer[1]!r}")
     assert not wrong, "\n".join(wrong)
 
 

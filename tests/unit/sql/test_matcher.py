@@ -35,8 +35,8 @@ class Condition:
 
 
 def _last(values: Sequence[int], so_far: Rows, labels: str, back: int = 0) -> int | None:
-    found = [values[row] for row, label in so_far if label in labels]
-    return found[-1 - back] if len(found) > back else None
+    values_of_labels = [values[row] for row, label in so_far if label in labels]
+    return values_of_labels[-1 - back] if len(values_of_labels) > back else None
 
 
 def _less(left: int | None, right: int) -> bool:
@@ -111,7 +111,7 @@ class Naive:
 
     @staticmethod
     def choice(parts: Sequence[Search]) -> Search:
-        return lambda row, seen: (found for part in parts for found in part(row, seen))
+        return lambda row, seen: (match for part in parts for match in part(row, seen))
 
     @staticmethod
     def repeated(part: Search, least: int, most: int | None, *, greedy: bool) -> Search:
@@ -180,9 +180,9 @@ def test_the_first_match_is_that_of_a_naive_search() -> None:
         for start in range(len(values)):
             first = next(part.search(start, []), None)
             expected = None if first is None else [label for _, label in first[1]]
-            found = matcher.match(start)
-            assert _labels(found) == expected, (part.text, values)
-            lengths.add(len(found.labels) if found is not None else None)
+            match = matcher.match(start)
+            assert _labels(match) == expected, (part.text, values)
+            lengths.add(len(match.labels) if match is not None else None)
     assert lengths >= {None, 0, 1, 2, 3, 4}
 
 

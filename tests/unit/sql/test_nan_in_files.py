@@ -39,12 +39,12 @@ CONDITIONS: dict[str, Callable[[float], bool]] = {
 
 
 @pytest.mark.parametrize("values", [(5.0, math.nan, 5.0), (1.0, math.nan, 5.0)])
-@pytest.mark.parametrize("kind", ["double", "float"])
+@pytest.mark.parametrize("type_", ["double", "float"])
 def test_conditions_and_their_negations_hold_for_nan_as_for_ieee_754(
-    tmp_path: Path, values: tuple[float, ...], kind: str
+    tmp_path: Path, values: tuple[float, ...], type_: str
 ) -> None:
     file = tmp_path / "rows.parquet"
-    numbers = pa.array(values, pa.float64() if kind == "double" else pa.float32())
+    numbers = pa.array(values, pa.float64() if type_ == "double" else pa.float32())
     pq.write_table(pa.table({"d": numbers, "k": [0] * len(values)}), file)
     wrong = {}
     with duckdb.connect() as engine:
@@ -56,16 +56,16 @@ def test_conditions_and_their_negations_hold_for_nan_as_for_ieee_754(
                     f"SELECT count(*) FROM (SELECT {condition} AS b FROM t) WHERE b",
                     f"SELECT count_if({condition}) FROM t",
                 ):
-                    found = _answered(engine, query, kind)
-                    if found != [(sum(map(expected, values)),)]:
-                        wrong[query] = found
+                    answer = _answered(engine, query, type_)
+                    if answer != [(sum(map(expected, values)),)]:
+                        wrong[query] = answer
     assert wrong == {}
 
 
-def _answered(engine: duckdb.DuckDBPyConnection, sql: str, kind: str) -> list[tuple[int]]:
+def _answered(engine: duckdb.DuckDBPyConnection, sql: str, type_: str) -> list[tuple[int]]:
     (tree,) = TrinoCalls().parse(sql)
     assert isinstance(tree, exp.Query)
-    to_engine(tree, lambda _: {"d": Type.of_hive(kind), "k": Type.of_hive("bigint")})
+    to_engine(tree, lambda _: {"d": Type.of_hive(type_), "k": Type.of_hive("bigint")})
     text = tree.sql("duckdb", comments=False)
     install(engine, text)
     return engine.execute(text).fetchall()

@@ -48,7 +48,7 @@ class World:
     """An engine with the constants of one file's examples."""
 
     engine: Engine
-    found: Sequence[Placed]
+    calls: Sequence[Placed]
 
 
 @pytest.fixture(scope="module", params=FILES, ids=[file.stem for file in FILES])
@@ -89,9 +89,9 @@ def _wrong(world: World, calls: Sequence[tuple[str, str | None]], tail: str) -> 
 def test_a_call_has_its_documented_result_over(world: World, place: str) -> None:
     """Rows without NULLs are as documented also if there are rows with NULLs between them."""
     calls = [
-        (each.written(PLACES[place]) if place in PLACES else each.in_lambda(), each.example.value) for each in world.found
+        (each.written(PLACES[place]) if place in PLACES else each.in_lambda(), each.example.value) for each in world.calls
     ]
-    refusing = [bool(_REFUSES_NULL.search(each.example.expression)) for each in world.found]
+    refusing = [bool(_REFUSES_NULL.search(each.example.expression)) for each in world.calls]
     order = "" if place == "an aggregate" else " ORDER BY id"
     with_nulls = [call for call, refuses in zip(calls, refusing, strict=True) if not refuses]
     without = [call for call, refuses in zip(calls, refusing, strict=True) if refuses]
@@ -100,20 +100,20 @@ def test_a_call_has_its_documented_result_over(world: World, place: str) -> None
 
 
 def test_a_call_with_a_null_is_null(world: World) -> None:
-    found = [each for each in world.found if not _TAKES_NULL.search(each.example.expression)]
-    calls = [(call, None) for each in found for call in each.with_null()]
+    chosen = [each for each in world.calls if not _TAKES_NULL.search(each.example.expression)]
+    calls = [(call, None) for each in chosen for call in each.with_null()]
     assert _wrong(world, [each for each in calls if "MAP(" not in each[0]], "constants WHERE id = 0") == []
 
 
 def test_only_some_calls_need_literals(world: World) -> None:
-    needs = {name for each in world.found if each.kept for name in _functions(each.example.expression)}
+    needs = {name for each in world.calls if each.kept for name in _functions(each.example.expression)}
     assert not needs or needs & _LITERALS, needs
 
 
 def test_calls_over_aggregates_are_conditions_and_orders(world: World) -> None:
-    found = [each for each in _one_of_each(world) if "->" not in each.example.expression]
-    for at in range(0, len(found), _BATCH):
-        calls = [f"if(({each.written('arbitrary({})')}) IS NULL, 1, 1)" for each in found[at : at + _BATCH]]
+    chosen = [each for each in _one_of_each(world) if "->" not in each.example.expression]
+    for at in range(0, len(chosen), _BATCH):
+        calls = [f"if(({each.written('arbitrary({})')}) IS NULL, 1, 1)" for each in chosen[at : at + _BATCH]]
         having = f"HAVING {' + '.join(calls)} = {len(calls)} ORDER BY {', '.join(calls)}, id"
         assert world.engine.rows(f"SELECT id FROM constants WHERE id <> 1 GROUP BY id {having}") == [("0",), ("2",)]
 
@@ -123,16 +123,16 @@ def test_many_rows_with_nulls_have_the_documented_results(world: World) -> None:
     chosen = [each for each in _one_of_each(world) if not _REFUSES_NULL.search(each.example.expression)]
     in_python = [each for each in chosen if _calls_python(world.engine, each)]
     in_engine = [each for each in chosen if each not in in_python]
-    for found, copies in ((in_engine, _COPIES), (in_python, _COPIES_FOR_PYTHON)):
-        for at in range(0, len(found), _BATCH):
-            assert _wrong_of_many(world.engine, found[at : at + _BATCH], copies) == []
+    for calls, copies in ((in_engine, _COPIES), (in_python, _COPIES_FOR_PYTHON)):
+        for at in range(0, len(calls), _BATCH):
+            assert _wrong_of_many(world.engine, calls[at : at + _BATCH], copies) == []
 
 
 def _one_of_each(world: World) -> Sequence[Placed]:
     """Return an example of each function."""
     seen: set[str] = set()
     chosen = []
-    for each in world.found:
+    for each in world.calls:
         names = _functions(each.example.expression)
         if not names <= seen:
             chosen.append(each)
@@ -145,12 +145,12 @@ def _calls_python(engine: Engine, placed: Placed) -> bool:
     return any(isinstance(each, ArrowFunction) for each in definitions_of(text))
 
 
-def _wrong_of_many(engine: Engine, found: Sequence[Placed], copies: int) -> Sequence[str]:
-    columns = sorted({column for each in found for column in each.columns})
+def _wrong_of_many(engine: Engine, calls: Sequence[Placed], copies: int) -> Sequence[str]:
+    columns = sorted({column for each in calls for column in each.columns})
     engine.repeat("constants", ["id", *columns], "many", copies)
-    rows = engine.rows(f"SELECT id, {', '.join(each.written('{}') for each in found)} FROM many", distinct=True)
+    rows = engine.rows(f"SELECT id, {', '.join(each.written('{}') for each in calls)} FROM many", distinct=True)
     assert [row[0] for row in rows] == ["0", "1", "2"]
-    values = zip(found, zip(*(row[1:] for row in rows), strict=True), strict=True)
+    values = zip(calls, zip(*(row[1:] for row in rows), strict=True), strict=True)
     return [each.example.expression for each, got in values if {got[0], got[2]} != {each.example.value}]
 
 

@@ -119,17 +119,17 @@ ALL = [
     ],
 )
 def test_exclusions_leave_rows_out_of_the_output_alone(engine: Engine, pattern: str, left: str) -> None:
-    found = engine.rows(_query(pattern, DOWN_UP, values=VALLEYS))
-    assert found == _texts([row for row in ALL if str(row[3]) in left])
+    rows = engine.rows(_query(pattern, DOWN_UP, values=VALLEYS))
+    assert rows == _texts([row for row in ALL if str(row[3]) in left])
 
 
 def test_an_excluded_row_counts_in_aggregates(engine: Engine) -> None:
-    found = engine.rows(
+    rows = engine.rows(
         _query(
             "A {- B+ -} C+", DOWN_UP, values=VALLEYS, measures="sum(value) AS s, FINAL count(B.*) AS n", columns="id, s, n"
         )
     )
-    assert found == _texts([(1, 90, 2), (4, 320, 2), (5, 410, 2), (6, 50, 1), (8, 150, 1)])
+    assert rows == _texts([(1, 90, 2), (4, 320, 2), (5, 410, 2), (6, 50, 1), (8, 150, 1)])
 
 
 MODES: Sequence[tuple[str, str, Rows]] = [
@@ -193,7 +193,7 @@ def test_skipping_to_no_row_fails(engine: Engine, skip: str, why: str) -> None:
 
 
 def test_rows_of_earlier_matches_are_not_unmatched(engine: Engine) -> None:
-    found = engine.rows(
+    rows = engine.rows(
         _query(
             "A B{2}",
             DOWN,
@@ -203,7 +203,7 @@ def test_rows_of_earlier_matches_are_not_unmatched(engine: Engine) -> None:
             columns="id, match, value, label, n, one",
         )
     )
-    assert found == _texts(
+    assert rows == _texts(
         [
             (1, None, 100, None, None, None),
             *((2, 1, 100, "A", 1, 1), (3, 1, 90, "B", 2, 1), (4, 1, 80, "B", 3, 1)),
@@ -312,10 +312,10 @@ CONDITIONS: Sequence[tuple[str, str | None]] = [
 
 
 def test_conditions_see_the_match_so_far(engine: Engine) -> None:
-    found = [(query, engine.rows(query)) for query, _ in CONDITIONS]
+    results = [(query, engine.rows(query)) for query, _ in CONDITIONS]
     wrong = [
         (query, expected, rows)
-        for (query, expected), (_, rows) in zip(CONDITIONS, found, strict=True)
+        for (query, expected), (_, rows) in zip(CONDITIONS, results, strict=True)
         if rows != [(expected,)]
     ]
     assert wrong == []
@@ -367,10 +367,10 @@ def test_several_recognitions_stand_in_one_from(engine: Engine) -> None:
 
 
 def test_variables_without_quotes_are_in_upper_case(engine: Engine) -> None:
-    found = engine.rows(
+    rows = engine.rows(
         _query('a "b"+ C+', '"b" AS "b".value < PREV("b".value), C AS C.value >= PREV(C.value)', columns="id, label")
     )
-    assert found == [("1", "A"), ("2", "b"), ("3", "b"), ("4", "C")]
+    assert rows == [("1", "A"), ("2", "b"), ("3", "b"), ("4", "C")]
 
 
 def test_fields_of_rows_are_no_variables(engine: Engine) -> None:
@@ -427,11 +427,11 @@ def test_errors_have_trinos_codes_and_positions(engine: Engine) -> None:
         query = _pattern_query("1, 2, 3", marked)
         expected = f"{code}: line 1:{query.index('~') + 1}: " if "~" in query else code
         try:
-            found = str(engine.rows(query.replace("~", "")))
+            answer = str(engine.rows(query.replace("~", "")))
         except StatementError as error:
-            found = str(error)
-        if not found.startswith(expected):
-            wrong.append((marked, expected, found))
+            answer = str(error)
+        if not answer.startswith(expected):
+            wrong.append((marked, expected, answer))
     assert wrong == []
 
 

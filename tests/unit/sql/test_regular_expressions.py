@@ -48,8 +48,8 @@ def test_a_pattern_matches_as_pythons(narrow: bool, text: str, value: str) -> No
     assert spans(own.finditer(value)) == spans(theirs.finditer(value))
     assert spans(own.finditer(value, 2)) == spans(theirs.finditer(value, 2))
     for how in ("search", "fullmatch"):
-        found, wanted = getattr(own, how)(value), getattr(theirs, how)(value)
-        assert spans(filter(None, [found])) == spans(filter(None, [wanted]))
+        actual, wanted = getattr(own, how)(value), getattr(theirs, how)(value)
+        assert spans(filter(None, [actual])) == spans(filter(None, [wanted]))
     assert own.sub(lambda match: f"<{match[0]}>", value) == theirs.sub(lambda match: f"<{match[0]}>", value)
 
 

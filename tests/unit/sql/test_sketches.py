@@ -24,13 +24,13 @@ MANY = 1_000_000
 @pytest.fixture(scope="module")
 def engine() -> Engine:
     """Return an engine with a table of 10^6 rows: every 100th is NULL, the rest are 0 to 999,999 in another order."""
-    found = Engine()
-    found.create("ten", "SELECT x AS d FROM UNNEST(sequence(0, 9)) AS u(x)")
-    found.create("thousand", "SELECT a.d * 100 + b.d * 10 + c.d AS m FROM ten a CROSS JOIN ten b CROSS JOIN ten c")
+    made = Engine()
+    made.create("ten", "SELECT x AS d FROM UNNEST(sequence(0, 9)) AS u(x)")
+    made.create("thousand", "SELECT a.d * 100 + b.d * 10 + c.d AS m FROM ten a CROSS JOIN ten b CROSS JOIN ten c")
     order = "((a.m * 1000 + b.m) * 700001) % 1000000"
     value = f"CASE WHEN {order} % 100 = 0 THEN NULL ELSE CAST({order} AS bigint) END"
-    found.create("many", f"SELECT {order} % 4 AS k, {value} AS x FROM thousand a CROSS JOIN thousand b")
-    return found
+    made.create("many", f"SELECT {order} % 4 AS k, {value} AS x FROM thousand a CROSS JOIN thousand b")
+    return made
 
 
 def _entry(data: bytes) -> int:
@@ -59,8 +59,8 @@ def test_a_dense_sketch_has_trinos_bytes() -> None:
 @pytest.mark.parametrize("bits", [6, 12])
 def test_cardinalities_are_within_four_standard_errors(count: int, bits: int) -> None:
     entries = hyperloglog.entries_of_longs(pa.array(np.arange(count))).to_numpy()
-    found = hyperloglog.cardinality(hyperloglog.sketch(entries, bits))
-    assert abs(found - count) <= 4 * 1.04 / 2 ** (bits / 2) * count
+    estimate = hyperloglog.cardinality(hyperloglog.sketch(entries, bits))
+    assert abs(estimate - count) <= 4 * 1.04 / 2 ** (bits / 2) * count
 
 
 @pytest.mark.parametrize("count", [0, 100, 600, 50_000])
@@ -74,10 +74,10 @@ def test_parts_merge_to_the_sketch_of_the_whole(count: int) -> None:
 def test_buckets_far_above_the_least_are_kept_apart() -> None:
     # Of 16 buckets, one has the greatest number of zeros, and the least is not none.
     entries = np.array([bucket << 28 | 1 << 27 for bucket in range(16)] + [3 << 28 | 38], np.uint32)
-    found = hyperloglog.dense(hyperloglog.sketch(entries, 4))
-    assert found[:3] == bytes([3, 4, 1])
-    assert found[-5:] == bytes([1, 0, 3, 0, 61 - 1 - 15])
-    assert hyperloglog.merged([found, found]) == found
+    buckets = hyperloglog.dense(hyperloglog.sketch(entries, 4))
+    assert buckets[:3] == bytes([3, 4, 1])
+    assert buckets[-5:] == bytes([1, 0, 3, 0, 61 - 1 - 15])
+    assert hyperloglog.merged([buckets, buckets]) == buckets
 
 
 @pytest.mark.parametrize("group", ["", "GROUP BY k"])
@@ -85,11 +85,11 @@ def test_a_million_rows_are_within_the_errors(engine: Engine, group: str) -> Non
     asked = "value_at_quantile({}, 0.01), value_at_quantile({}, 0.5), value_at_quantile({}, 0.999)"
     sql = ", ".join(asked.replace("{}", each) for each in ("tdigest_agg(x)", "qdigest_agg(x)"))
     for row in engine.rows(f"SELECT cardinality(approx_set(x)), {sql} FROM many {group}"):
-        every, *found = [float(each or "nan") for each in row]
+        every, *estimates = [float(each or "nan") for each in row]
         count = 990_000 / (4 if group else 1)
         assert abs(every - count) < 0.065 * count
         for value, quantile, error in zip(
-            found, [0.01, 0.5, 0.999] * 2, [0.001, 0.01, 0.001, 0.011, 0.011, 0.011], strict=True
+            estimates, [0.01, 0.5, 0.999] * 2, [0.001, 0.01, 0.001, 0.011, 0.011, 0.011], strict=True
         ):
             assert abs(value / MANY - quantile) < error
 
@@ -125,10 +125,10 @@ def _subtrees(data: bytes) -> int:
     return len(stack)
 
 
-@pytest.mark.parametrize("kind", ["bigint", "double", "real"])
-def test_a_qdigest_is_one_tree_that_reads_back(kind: str) -> None:
+@pytest.mark.parametrize("type_", ["bigint", "double", "real"])
+def test_a_qdigest_is_one_tree_that_reads_back(type_: str) -> None:
     given = np.random.default_rng(7).normal(0, 1e6, 30_000)
-    values = qdigest.of_values(given.astype(np.int64) if kind == "bigint" else given, kind)
+    values = qdigest.of_values(given.astype(np.int64) if type_ == "bigint" else given, type_)
     parts = [qdigest.digest(each, np.ones(len(each), int), 0.01) for each in np.array_split(values, 3)]
     merged = qdigest.merged(qdigest.packed(each) for each in parts)
     assert merged is not None
@@ -141,20 +141,20 @@ def test_a_qdigest_is_one_tree_that_reads_back(kind: str) -> None:
     assert merged.counts.sum() == 30_000
     ranks = np.sort(values)
     for quantile in (0.0, 0.25, 0.5, 0.99, 1.0):
-        found = qdigest.value_at(merged, quantile)
-        assert quantile - 1e-3 <= np.searchsorted(ranks, found or 0, "right") / 30_000 <= quantile + 0.011
+        value = qdigest.value_at(merged, quantile)
+        assert quantile - 1e-3 <= np.searchsorted(ranks, value or 0, "right") / 30_000 <= quantile + 0.011
 
 
 def test_tdigests_are_small_and_exact_at_the_ends() -> None:
     values = np.random.default_rng(3).lognormal(size=200_000)
-    found = tdigest.opened(tdigest.packed(tdigest.digest(values, np.ones(200_000))))
-    assert len(found.means) < 200
-    assert found.total == 200_000
-    assert tdigest.values_at(found, [0.0, 1.0]) == [values.min(), values.max()]
+    digest = tdigest.opened(tdigest.packed(tdigest.digest(values, np.ones(200_000))))
+    assert len(digest.means) < 200
+    assert digest.total == 200_000
+    assert tdigest.values_at(digest, [0.0, 1.0]) == [values.min(), values.max()]
     for quantile in (0.001, 0.1, 0.5, 0.9, 0.999):
-        value = tdigest.value_at(found, quantile)
+        value = tdigest.value_at(digest, quantile)
         assert abs((values < value).mean() - quantile) < 0.01
-        back = tdigest.quantile_at(found, value)
+        back = tdigest.quantile_at(digest, value)
         assert back is not None
         assert abs(back - quantile) < 1e-3
 

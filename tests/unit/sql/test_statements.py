@@ -76,22 +76,22 @@ def test_create_table_with_classes_of_formats() -> None:
     ROW FORMAT SERDE 'org.apache.hadoop.hive.serde2.RegexSerDe'
     WITH SERDEPROPERTIES ("input.regex" = "^(?!#)([^ ]+)\\s+\"(.*)\"$")
     STORED AS INPUTFORMAT 'in.Class' OUTPUTFORMAT 'out.Class' LOCATION 's3://l/logs'"""
-    found = parse(text)
-    assert isinstance(found, model.CreateTable)
-    assert found.row_format == model.RowFormat(
+    statement = parse(text)
+    assert isinstance(statement, model.CreateTable)
+    assert statement.row_format == model.RowFormat(
         serde="org.apache.hadoop.hive.serde2.RegexSerDe", properties={"input.regex": '^(?!#)([^ ]+)\\s+"(.*)"$'}
     )
-    assert (found.input_format, found.output_format) == ("in.Class", "out.Class")
+    assert (statement.input_format, statement.output_format) == ("in.Class", "out.Class")
 
 
 def test_create_table_of_iceberg_has_transforms() -> None:
-    found = parse(
+    statement = parse(
         "CREATE TABLE t (id bigint, ts timestamp) PARTITIONED BY (category, bucket(16, id), truncate(4, c), day(ts)) "
         "LOCATION 's3://l/t/' TBLPROPERTIES ('table_type'='ICEBERG')"
     )
-    assert isinstance(found, model.CreateTable)
-    assert found.is_iceberg
-    assert found.transforms == [
+    assert isinstance(statement, model.CreateTable)
+    assert statement.is_iceberg
+    assert statement.transforms == [
         model.PartitionTransform("category"),
         model.PartitionTransform("id", "bucket", 16),
         model.PartitionTransform("c", "truncate", 4),
@@ -100,19 +100,19 @@ def test_create_table_of_iceberg_has_transforms() -> None:
 
 
 def test_create_table_as_keeps_its_properties() -> None:
-    found = parse(
+    statement = parse(
         """CREATE TABLE IF NOT EXISTS "awsdatacatalog"."db"."t"
         WITH (format = 'PARQUET', partitioned_by = ARRAY['a', 'b'], bucket_count = 3, is_external = false)
         AS SELECT x FROM y WHERE z = ? WITH NO DATA""",
         ["'q'"],
     )
-    assert isinstance(found, model.CreateTableAs)
-    assert found.table == TableName("t", "db", "awsdatacatalog")
-    assert found.properties == {
+    assert isinstance(statement, model.CreateTableAs)
+    assert statement.table == TableName("t", "db", "awsdatacatalog")
+    assert statement.properties == {
         "format": "PARQUET", "partitioned_by": ("a", "b"), "bucket_count": 3, "is_external": False,
     }  # fmt: skip
-    assert (found.if_not_exists, found.with_data, found.type) == (True, False, "DDL")
-    assert found.query.sql("trino") == "SELECT x FROM y WHERE z = 'q'"
+    assert (statement.if_not_exists, statement.with_data, statement.type) == (True, False, "DDL")
+    assert statement.query.sql("trino") == "SELECT x FROM y WHERE z = 'q'"
 
 
 @pytest.mark.parametrize(
@@ -221,9 +221,9 @@ def test_statements_are_values(sql: str, expected: object) -> None:
     ],
 )
 def test_alter_table_has_one_action(sql: str, action: object, substatement: str) -> None:
-    found = parse(f"ALTER TABLE db.t {sql}")
-    assert found == model.AlterTable(table=TableName("t", "db"), action=action)  # type: ignore[arg-type]
-    assert (found.type, found.substatement) == ("DDL", substatement)
+    statement = parse(f"ALTER TABLE db.t {sql}")
+    assert statement == model.AlterTable(table=TableName("t", "db"), action=action)  # type: ignore[arg-type]
+    assert (statement.type, statement.substatement) == ("DDL", substatement)
 
 
 @pytest.mark.parametrize(
@@ -241,16 +241,16 @@ def test_alter_table_has_one_action(sql: str, action: object, substatement: str)
     ],
 )
 def test_writes_have_their_query(sql: str, kind: type, query: str) -> None:
-    found = parse(sql)
-    assert isinstance(found, kind)
-    assert isinstance(found, model.Insert | model.Unload | model.CreateView)
-    assert found.query.sql("trino") == query
+    statement = parse(sql)
+    assert isinstance(statement, kind)
+    assert isinstance(statement, model.Insert | model.Unload | model.CreateView)
+    assert statement.query.sql("trino") == query
 
 
 def test_a_view_keeps_its_text() -> None:
-    found = parse("-- first\nCREATE VIEW v AS\n  SELECT  1 AS x -- one\n;")
-    assert isinstance(found, model.CreateView)
-    assert found.sql == "SELECT  1 AS x"
+    statement = parse("-- first\nCREATE VIEW v AS\n  SELECT  1 AS x -- one\n;")
+    assert isinstance(statement, model.CreateView)
+    assert statement.sql == "SELECT  1 AS x"
 
 
 def test_row_changes_are_trees() -> None:
@@ -268,9 +268,9 @@ def test_row_changes_are_trees() -> None:
 
 
 def test_explain_has_options() -> None:
-    found = parse("EXPLAIN (FORMAT JSON, TYPE IO) SELECT 1")
-    assert isinstance(found, model.Explain)
-    assert (found.format, found.kind, found.analyze, found.type, found.substatement) == (
+    statement = parse("EXPLAIN (FORMAT JSON, TYPE IO) SELECT 1")
+    assert isinstance(statement, model.Explain)
+    assert (statement.format, statement.kind, statement.analyze, statement.type, statement.substatement) == (
         *("JSON", "IO", False, "UTILITY", "EXPLAIN"),
     )
     analyzed = parse("explain analyze (format graphviz) select 1")
@@ -279,16 +279,16 @@ def test_explain_has_options() -> None:
 
 
 def test_prepared_statements_keep_their_question_marks() -> None:
-    found = parse_prepared("SELECT * FROM t WHERE x = ? AND y = ?")
-    assert isinstance(found, model.Select)
-    assert found.tree.sql("trino") == "SELECT * FROM t WHERE x = ? AND y = ?"
+    statement = parse_prepared("SELECT * FROM t WHERE x = ? AND y = ?")
+    assert isinstance(statement, model.Select)
+    assert statement.tree.sql("trino") == "SELECT * FROM t WHERE x = ? AND y = ?"
     assert parse("EXECUTE p", ["1"]) == model.Execute(name="p", parameters=("1",))
 
 
 def test_table_is_a_query() -> None:
-    found = parse("TABLE d.t ORDER BY x LIMIT 1")
-    assert isinstance(found, model.Select)
-    assert found.tree.sql("trino") == "SELECT * FROM d.t ORDER BY x LIMIT 1"
+    statement = parse("TABLE d.t ORDER BY x LIMIT 1")
+    assert isinstance(statement, model.Select)
+    assert statement.tree.sql("trino") == "SELECT * FROM d.t ORDER BY x LIMIT 1"
 
 
 @pytest.mark.parametrize(

@@ -33,13 +33,13 @@ def engine() -> Engine:
     return Engine()
 
 
-def _any(found: Iterable[bool | None]) -> bool | None:
-    values = set(found)
+def _any(answers: Iterable[bool | None]) -> bool | None:
+    values = set(answers)
     return True if True in values else None if None in values else False
 
 
-def _all(found: Iterable[bool | None]) -> bool | None:
-    return _not(_any(_not(each) for each in found))
+def _all(answers: Iterable[bool | None]) -> bool | None:
+    return _not(_any(_not(each) for each in answers))
 
 
 def _not(value: bool | None) -> bool | None:
@@ -78,7 +78,7 @@ def test_rows_in_subqueries_have_three_values(engine: Engine, value: str, query:
         assert _answers(engine, f"{select} SELECT {value} IN ({query}) FROM t ORDER BY n") == expected, members
         assert _answers(engine, f"{select} SELECT {value} <> ALL ({query}) FROM t ORDER BY n") == list(map(_not, expected))
         kept = engine.rows(f"{select} SELECT n FROM t WHERE {value} NOT IN ({query}) ORDER BY n")
-        assert [int(n or 0) for (n,) in kept] == [at for at, found in enumerate(expected) if found is False]
+        assert [int(n or 0) for (n,) in kept] == [at for at, answer in enumerate(expected) if answer is False]
 
 
 @pytest.mark.parametrize("sign", SIGNS)
@@ -89,12 +89,12 @@ def test_quantified_comparisons_have_three_values(engine: Engine, sign: str, qua
     for members in ((), (1,), (None,), (1, 2), (1, 1), (1, None), (1, 2, None), (1, 1, None)):
         for where in ("", " WHERE y >= x - 100 OR x IS NULL OR y IS NULL"):
             query = f"SELECT y FROM s{where}"
-            found = _answers(
+            answers = _answers(
                 engine,
                 f"WITH s AS {_rows([(each,) for each in members], 'y')} "
                 f"SELECT x {sign} {quantifier} ({query}) FROM (VALUES {outer}) AS t(n, x) ORDER BY n",
             )
-            assert found == [_quantified(sign, quantifier, each, members) for each in values], (members, where)
+            assert answers == [_quantified(sign, quantifier, each, members) for each in values], (members, where)
 
 
 def _quantified(sign: str, quantifier: str, value: Value, members: Sequence[Value]) -> bool | None:

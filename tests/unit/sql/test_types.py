@@ -34,10 +34,10 @@ NAMES = st.text("abcxyz_ 0123é'\"", min_size=1).filter(lambda name: name.strip(
 HIVE = st.recursive(
     st.sampled_from(sorted(PRIMITIVES)),
     lambda inner: st.one_of(
-        inner.map(lambda kind: f"array<{kind}>"),
-        inner.map(lambda kind: f"map<string, {kind}>"),
+        inner.map(lambda type_: f"array<{type_}>"),
+        inner.map(lambda type_: f"map<string, {type_}>"),
         st.lists(st.tuples(NAMES, inner), min_size=1, max_size=3, unique_by=lambda each: each[0].lower()).map(
-            lambda fields: f"struct<{','.join(f'{name}:{kind}' for name, kind in fields)}>"
+            lambda fields: f"struct<{','.join(f'{name}:{type_}' for name, type_ in fields)}>"
         ),
     ),
     max_leaves=6,

@@ -163,9 +163,9 @@ def test_the_catalog_has_what_athena_writes(catalog: CatalogService, done: Ask) 
 )
 def test_refusals_are_worded_as_athenas(done: Ask, refused: Ask, catalog: CatalogService, sql: str, reason: str) -> None:
     done(CARRIERS)
-    found = refused(sql).reason
-    assert found is not None
-    assert found.startswith(reason)
+    actual = refused(sql).reason
+    assert actual is not None
+    assert actual.startswith(reason)
     assert [each.name for each in catalog.tables("db")] == ["carriers"]
 
 
@@ -216,12 +216,12 @@ def test_repair_adds_the_partitions_of_the_lake_and_reports_them(
     done("ALTER TABLE flights ADD PARTITION (year=1999, month=1)")
     (lake.folder.root / "lake/flights/_tmp/month=1").mkdir(parents=True)
     (lake.folder.root / "lake/flights/Year=2013/month=1").mkdir(parents=True)
-    found = rows("MSCK REPAIR TABLE flights", database="db")
-    assert found[0][0] is not None
-    assert found[0][0].startswith("Partitions not in metastore:")
-    assert found[1] == ["Partitions missing from filesystem:", "flights:year=1999/month=1"]
-    assert ["Repair: Added partition to metastore flights:year=2013/month=12"] in found
-    assert len(found) == 14
+    report = rows("MSCK REPAIR TABLE flights", database="db")
+    assert report[0][0] is not None
+    assert report[0][0].startswith("Partitions not in metastore:")
+    assert report[1] == ["Partitions missing from filesystem:", "flights:year=1999/month=1"]
+    assert ["Repair: Added partition to metastore flights:year=2013/month=12"] in report
+    assert len(report) == 14
     assert len(values(catalog)) == 13
     assert rows("SELECT count(*), min(flight) FROM db.flights WHERE month = 12") == [["10", "1200"]]
     assert [row[0][:18] for row in rows("MSCK REPAIR TABLE flights", database="db") if row[0]] == ["Partitions missing"]

@@ -21,8 +21,8 @@ def text(rows: Rows, sql: str) -> str:
 
 
 def test_the_plan_names_the_engine_and_each_tables_route(rows: Rows, done: Ask) -> None:
-    found = text(rows, "EXPLAIN SELECT c.name, u.flight FROM carriers c, ua u WHERE u.month = 3")
-    lines = found.splitlines()
+    plan = text(rows, "EXPLAIN SELECT c.name, u.flight FROM carriers c, ua u WHERE u.month = 3")
+    lines = plan.splitlines()
     assert lines[0].startswith("Engine: DuckDB ")
     assert lines[1].startswith("db.carriers: DuckDB reads 1 Parquet file")
     assert lines[2].startswith("db.ua: view (db.flights: DuckDB reads 1 Parquet file")
@@ -54,8 +54,8 @@ def test_analyze_runs_the_query(rows: Rows, done: Ask) -> None:
 
 
 def test_statements_with_a_query_are_explained_and_not_run(rows: Rows) -> None:
-    found = text(rows, "EXPLAIN CREATE TABLE copy AS SELECT * FROM carriers")
-    assert "CREATE_TABLE_AS_SELECT of the rows of:" in found
+    plan = text(rows, "EXPLAIN CREATE TABLE copy AS SELECT * FROM carriers")
+    assert "CREATE_TABLE_AS_SELECT of the rows of:" in plan
     assert [row[0] for row in rows("SHOW TABLES IN db")] == ["carriers", "flights", "ua"]
 
 
@@ -68,9 +68,9 @@ def test_statements_with_a_query_are_explained_and_not_run(rows: Rows) -> None:
     ],
 )
 def test_refusals(refused: Ask, sql: str, reason: str) -> None:
-    found = refused(sql).reason
-    assert found is not None
-    assert found.startswith(reason)
+    actual = refused(sql).reason
+    assert actual is not None
+    assert actual.startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -84,5 +84,5 @@ def test_refusals(refused: Ask, sql: str, reason: str) -> None:
     ],
 )
 def test_other_forms_of_queries(rows: Rows, sql: str, expected: list[list[str | None]]) -> None:
-    found = rows(sql, database="db")
-    assert sorted(found, key=lambda row: row[0] or "") == expected
+    lines = rows(sql, database="db")
+    assert sorted(lines, key=lambda row: row[0] or "") == expected

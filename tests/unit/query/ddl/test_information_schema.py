@@ -108,6 +108,6 @@ def test_a_database_whose_tables_the_caller_may_not_list_has_none(rows: Rows) ->
     ],
 )
 def test_refusals(refused: Ask, sql: str, reason: str) -> None:
-    found = refused(sql).reason
-    assert found is not None
-    assert found.startswith(reason)
+    actual = refused(sql).reason
+    assert actual is not None
+    assert actual.startswith(reason)

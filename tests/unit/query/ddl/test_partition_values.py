@@ -34,13 +34,14 @@ _WRONG = [
 def test_a_partition_with_a_value_of_another_type_is_not_made(
     catalog: CatalogService, lake: Lake, rows: Rows, refused: Ask, wrong: tuple[str, str]
 ) -> None:
-    kind, value = wrong
+    type_, value = wrong
     rows(
-        f"CREATE EXTERNAL TABLE t (x int) PARTITIONED BY (p {kind}) STORED AS PARQUET LOCATION 's3://lake/t/'", database="db"
+        f"CREATE EXTERNAL TABLE t (x int) PARTITIONED BY (p {type_}) STORED AS PARQUET LOCATION 's3://lake/t/'",
+        database="db",
     )
     assert str(refused(f"ALTER TABLE t ADD PARTITION (p='{value}')").reason).startswith(
         f"FAILED: SemanticException [Error 10248]: Cannot add partition column p of type string as it cannot be converted "
-        f"to type {kind}: '{value}'"
+        f"to type {type_}: '{value}'"
     )
     (lake.folder.root / f"lake/t/p={value}").mkdir(parents=True)
     assert rows("MSCK REPAIR TABLE t", database="db") == [[f"Repair: Skipped t:p={value}"]]
@@ -65,7 +66,7 @@ def test_stored_values_of_another_type_can_be_dropped_and_are_in_nobodys_way(
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "fits"),
+    ("type_", "value", "fits"),
     [
         ("double precision", "1.5", True),
         ("Real", "1.5", True),
@@ -75,8 +76,8 @@ def test_stored_values_of_another_type_can_be_dropped_and_are_in_nobodys_way(
         ("short", "32768", False),
     ],
 )
-def test_a_key_of_the_catalog_is_of_the_type_that_its_text_spells(kind: str, value: str, fits: bool) -> None:
-    keys = [Column(name="p", type=kind)]
+def test_a_key_of_the_catalog_is_of_the_type_that_its_text_spells(type_: str, value: str, fits: bool) -> None:
+    keys = [Column(name="p", type=type_)]
     table = Table(
         database="db", name="t", version_id="0", storage=StorageDescriptor(), partition_keys=keys,
         create_time=datetime(2026, 1, 1, tzinfo=UTC), update_time=datetime(2026, 1, 1, tzinfo=UTC),

@@ -51,9 +51,9 @@ def test_results_are_reused_only_for_the_same_prepared_text(done: Ask) -> None:
 )
 def test_refusals(service: QueryService, done: Ask, refused: Ask, sql: str, reason: str) -> None:
     done("PREPARE p FROM SELECT 1")
-    found = refused(sql).reason
-    assert found is not None
-    assert found.startswith(reason)
+    actual = refused(sql).reason
+    assert actual is not None
+    assert actual.startswith(reason)
     assert [each.name for each in service.prepared.list("primary", limit=10).items] == ["p"]
 
 
@@ -97,7 +97,7 @@ def test_parameters_and_columns_are_described(done: Ask, rows: Rows, refused: As
         "AND s LIKE ? AND at > ? LIMIT ?"
     )
     kinds = ["unknown", "varchar", "integer", "double", "varchar", "timestamp(3)", "bigint"]
-    assert rows("DESCRIBE INPUT p", database="db") == [[str(at), kind] for at, kind in enumerate(kinds)]
+    assert rows("DESCRIBE INPUT p", database="db") == [[str(at), type_] for at, type_ in enumerate(kinds)]
     home = ["awsdatacatalog", "db", "t"]
     assert rows("DESCRIBE OUTPUT p", database="db") == [
         ["x", *home, "double", "8", "true"],

@@ -92,13 +92,13 @@ def test_describe_of_tables_partitions_and_columns(rows: Rows, done: Ask, refuse
     assert texts(rows, "DESC carriers") == [["carrier", "string", ""], ["name", "string", ""]]
     done("ALTER TABLE everything ADD PARTITION (day='2024-01-01', hour=1)")
     assert ["# Partition Information", "", ""] in texts(rows, "DESCRIBE everything PARTITION (day='2024-01-01', hour=1)")
-    for column, kind in (
+    for column, type_ in (
         ("sizes", "array<struct<a:int,b:map<string,double>>>"),
         ("sizes.'$elem$'", "struct<a:int,b:map<string,double>>"),
         ("sizes.'$elem$'.b.'$value$'", "double"),
         ("hour", "int"),
     ):
-        assert texts(rows, f"DESCRIBE everything {column}")[0][1] == kind
+        assert texts(rows, f"DESCRIBE everything {column}")[0][1] == type_
     assert refused("DESCRIBE everything nothing").reason == (
         "FAILED: SemanticException [Error 10002]: Invalid column reference nothing"
     )

@@ -24,7 +24,7 @@ def tables(done: Ask) -> None:
 
 def store(catalog: CatalogService, name: str, text: str, columns: Sequence[tuple[str, str]] = (("x", "int"),)) -> None:
     """Put a view into the catalog as other clients do."""
-    storage = StorageDescriptor(columns=[Column(name=each, type=kind) for each, kind in columns])
+    storage = StorageDescriptor(columns=[Column(name=each, type=type_) for each, type_ in columns])
     catalog.create_table("db", TableInput(name=name, storage=storage, table_type="VIRTUAL_VIEW", view_original_text=text))
 
 
@@ -33,7 +33,7 @@ def encoded(sql: str, columns: Sequence[tuple[str, str]], **others: object) -> s
         "originalSql": sql,
         "catalog": "awsdatacatalog",
         "schema": "db",
-        "columns": [{"name": name, "type": kind} for name, kind in columns],
+        "columns": [{"name": name, "type": type_} for name, type_ in columns],
         **others,
     }
     return f"/* Presto View: {base64.b64encode(json.dumps(document).encode()).decode()} */"
@@ -174,9 +174,9 @@ def test_views_of_other_clients_are_read(catalog: CatalogService, rows: Rows) ->
 )
 def test_a_view_that_does_not_fit_says_so(catalog: CatalogService, refused: Ask, text: str, reason: str) -> None:
     store(catalog, "v", text)
-    found = refused("SELECT * FROM v").reason
-    assert found is not None
-    assert found.startswith(reason)
+    actual = refused("SELECT * FROM v").reason
+    assert actual is not None
+    assert actual.startswith(reason)
 
 
 def test_a_view_inside_a_view_that_does_not_fit_is_named(catalog: CatalogService, refused: Ask) -> None:
@@ -235,9 +235,9 @@ def test_views_are_bounded_in_depth(catalog: CatalogService, refused: Ask, rows:
 )
 def test_refusals(done: Ask, refused: Ask, catalog: CatalogService, sql: str, reason: str) -> None:
     done("CREATE VIEW v AS SELECT 1 AS x")
-    found = refused(sql).reason
-    assert found is not None
-    assert found.startswith(reason)
+    actual = refused(sql).reason
+    assert actual is not None
+    assert actual.startswith(reason)
     assert sorted(each.name for each in catalog.tables("db")) == ["carriers", "flights", "v"]
 
 

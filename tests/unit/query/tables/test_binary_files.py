@@ -74,8 +74,8 @@ SCHEMA = {
     "type": "record",
     "name": "Row",
     "fields": [
-        {"name": name, "type": ["null", kind], "default": None}
-        for name, kind in [
+        {"name": name, "type": ["null", type_], "default": None}
+        for name, type_ in [
             ("B", "boolean"), ("i", "int"), ("l", "long"), ("d", "double"),
             ("m", {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}),
             ("v", "string"), ("s", {"type": "enum", "name": "E", "symbols": ["A"]}), ("x", "bytes"),
@@ -193,11 +193,11 @@ def test_lists_of_files_stand_for_their_files(lake: Lake, rows: Rows, ask: Ask) 
 def test_hidden_columns_tell_of_a_rows_file_and_are_not_part_of_a_star(lake: Lake, rows: Rows) -> None:
     path = lake.folder.root / "lake/flights/year=2013/month=1/part-0.parquet"
     changed = datetime.fromtimestamp(path.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    found = rows(
+    files = rows(
         'SELECT DISTINCT "$path", "$file_size", "$partition", cast("$file_modified_time" AS timestamp(3)) FROM flights '
         "WHERE month = 1"
     )
-    assert found == [
+    assert files == [
         ["s3://lake/flights/year=2013/month=1/part-0.parquet", str(path.stat().st_size), "year=2013/month=1", changed]
     ]
     star = rows('SELECT *, f."$path" AS p FROM flights AS f WHERE "$path" LIKE \'%month=3/%\'')
@@ -221,11 +221,11 @@ def test_a_count_by_file_of_text(lake: Lake, rows: Rows) -> None:
 _ALL_NULL = {"n": "void", "i": "bigint", "l": "array<void>", "r": "struct<x:void,y:timestamp_ntz>"}
 
 
-@pytest.mark.parametrize("kind", ["avro", "parquet", "orc", "hcatalog", "openx", "text", "csv", "regex"])
-def test_a_column_whose_values_are_all_null_is_read(lake: Lake, rows: Rows, kind: str) -> None:
+@pytest.mark.parametrize("type_", ["avro", "parquet", "orc", "hcatalog", "openx", "text", "csv", "regex"])
+def test_a_column_whose_values_are_all_null_is_read(lake: Lake, rows: Rows, type_: str) -> None:
     """Avro's type ``null``, and columns that Spark never had a value for, are ``void`` in the catalog."""
     plain = {"n": "void", "i": "bigint"}
-    if kind == "avro":
+    if type_ == "avro":
         formatted(lake, "t", _ALL_NULL, AVRO)
         inner = {"type": "record", "name": "r", "fields": [{"name": "x", "type": "null"}]}
         fields = [("n", "null"), ("i", "long"), ("l", {"type": "array", "items": "null"}), ("r", inner)]
@@ -233,22 +233,22 @@ def test_a_column_whose_values_are_all_null_is_read(lake: Lake, rows: Rows, kind
         data = io.BytesIO()
         fastavro.writer(data, schema, [{"n": None, "i": 7, "l": [None], "r": {"x": None}}])
         write(lake, "t/a", data.getvalue())
-    elif kind == "parquet":
+    elif type_ == "parquet":
         lake.table("t", _ALL_NULL)
         lake.write("t/a", pa.table({"n": pa.nulls(1), "i": [7], "l": [[None]], "r": [{"x": None}]}))
         lake.write("t/b", pa.table({"n": ["lost"], "i": [8]}))
-    elif kind == "orc":
+    elif type_ == "orc":
         formatted(lake, "t", plain, ORC)
         write_orc(lake, "t/a", pa.table({"n": pa.array([None], pa.int32()), "i": [7]}))
     else:
         library, text = {
             "hcatalog": (HCATALOG, '{"n":null,"i":7}\n'), "openx": (OPENX, '{"n":1,"i":7}\n'), "text": (TEXT, "\\N\x017\n"),
             "csv": (CSV, '"","7"\n'), "regex": (REGEX, "-:7\n"),
-        }[kind]  # fmt: skip
+        }[type_]  # fmt: skip
         formatted(lake, "t", plain, library, serde={"input.regex": "(.*):(.*)"})
         write(lake, "t/a", text)
     assert rows("SELECT n, i FROM t WHERE i = 7") == [[None, "7"]]
     assert rows("SELECT count(n), count(*) FROM t WHERE n IS NULL AND i = 7") == [["0", "1"]]
     assert rows("SELECT coalesce(n, 'x'), n || 'a', n = 1, cast(n AS date) FROM t WHERE i = 7") == [["x", None, None, None]]
-    if kind in {"avro", "parquet"}:
+    if type_ in {"avro", "parquet"}:
         assert rows("SELECT l, r FROM t WHERE i = 7") == [["[null]", "{x=null, y=null}"]]

@@ -11,10 +11,10 @@ def test_partitions_are_rows_of_their_keys(rows: Rows, ask: Ask) -> None:
     assert [each.type for each in statement.columns] == ["integer"]
     assert statement.statistics.files_scanned == 0
     assert statement.statistics.partitions_scanned == 4
-    found = rows(
+    partitions = rows(
         'SELECT count(*) FROM flights WHERE month = (SELECT max(month) FROM "flights$partitions")'  # as dbt and users do
     )
-    assert found == [["10"]]
+    assert partitions == [["10"]]
 
 
 def test_projected_partitions_are_rows(lake: Lake, rows: Rows) -> None:

@@ -97,7 +97,7 @@ def test_malformed_lines_are_rows_of_nulls_if_the_table_says_so(lake: Lake, rows
 def test_the_quick_way_reads_what_the_careful_one_does() -> None:
     kinds = ["tinyint", "int", "bigint", "double", "float", "boolean", "string", "varchar(3)", "date", "timestamp"]
     kinds += ["decimal(9,2)", "binary"]
-    columns = [Column(name=f"c{at}", type=kind) for at, kind in enumerate(kinds)]
+    columns = [Column(name=f"c{at}", type=type_) for at, type_ in enumerate(kinds)]
     chance = random.Random(5)
     values = ["1", "-0", "0.1", "1e2", "1E400", "127", "128", "3000000000", "9223372036854775807", "9223372036854775808"]
     values += ["18446744073709551616", "0.30000000000000004", "12345678901234567890.5", "true", "null", "false", "[1]", "{}"]
@@ -129,7 +129,7 @@ def test_the_quick_way_reads_what_the_careful_one_does() -> None:
     ]
     quick = 0
     for openx in (True, False):
-        parsed = [parse_hive_type(kind) for kind in kinds]
+        parsed = [parse_hive_type(type_) for type_ in kinds]
         reader = _RowReader(JsonRules(openx=openx, mapped=(("c3", "Other"),)), columns, parsed, range(len(kinds)))
         for _ in range(3_000):
             lines = []
@@ -143,8 +143,8 @@ def test_the_quick_way_reads_what_the_careful_one_does() -> None:
                 if members and chance.random() < 0.1:
                     members.append(chance.choice(members))
                 lines.append("{" + ", ".join(members) + "}" + chance.choice(["", " ", "\u00a0"]))
-            found = reader._quick(lines)
-            if found is not None:
+            read = reader._quick(lines)
+            if read is not None:
                 quick += 1
-                assert repr(found) == repr(reader._careful("file", 1, lines)), lines
+                assert repr(read) == repr(reader._careful("file", 1, lines)), lines
     assert quick > 500

@@ -12,11 +12,11 @@ def answered(service: QueryService, sql: str) -> list[list[str | None]]:
     """Run a statement, which must succeed, and return its rows."""
     statement = finished(service, service.start(StatementRequest(sql=sql, database="flights_db")))
     assert statement.state == "SUCCEEDED", statement.reason
-    found: list[list[str | None]] = []
+    lines: list[list[str | None]] = []
     token: str | None = None
     while True:
         _, page = service.results(statement.id, limit=_PAGE, token=token)
-        found += [list(row) for row in page.rows]
+        lines += [list(row) for row in page.rows]
         if page.next_offset is None:
-            return found[1:]
+            return lines[1:]
         token = str(page.next_offset)

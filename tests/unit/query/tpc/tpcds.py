@@ -53,11 +53,11 @@ _ARROW = {"int": pa.int32(), "decimal(7,2)": pa.decimal128(7, 2), "date": pa.dat
 def columns() -> Mapping[str, Mapping[str, str]]:
     """Return Hive's type of each column, by table."""
     text = Path(__file__).with_name("tpcds_columns.txt").read_text()
-    found = {}
+    types = {}
     for name, listed in re.findall(r"^(\w+) = (.*(?:\n .*)*)", text, re.MULTILINE):
         pairs = (each.partition(":") for each in listed.split())
-        found[name] = {column: kind or "int" for column, _, kind in pairs}
-    return found
+        types[name] = {column: type_ or "int" for column, _, type_ in pairs}
+    return types
 
 
 @cache
@@ -84,14 +84,14 @@ def question(name: str, dialect: str) -> str:
 @cache
 def _constants() -> Mapping[str, Sequence[Any]]:
     """Return the constants that each column is compared with."""
-    found: dict[str, set[Any]] = {}
+    constants: dict[str, set[Any]] = {}
     for name in NAMES:
         for node in _tree(name).find_all(*_COMPARED):
             named = {each.name.lower() for each in node.find_all(exp.Column)}
             if len(named) == 1 and not node.find(exp.Select):
                 values = {_constant(each) for each in node.find_all(exp.Literal)}
-                found.setdefault(named.pop(), set()).update(values)
-    return {name: sorted(values, key=str) for name, values in found.items()}
+                constants.setdefault(named.pop(), set()).update(values)
+    return {name: sorted(values, key=str) for name, values in constants.items()}
 
 
 def _constant(literal: exp.Literal) -> str | float:
@@ -121,7 +121,7 @@ def made() -> Iterator[tuple[str, pa.Table]]:
 
 
 def _table(kinds: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    return pa.table({name: pa.array([row[name] for row in rows], _ARROW[kind]) for name, kind in kinds.items()})
+    return pa.table({name: pa.array([row[name] for row in rows], _ARROW[type_]) for name, type_ in kinds.items()})
 
 
 def _day(at: int) -> dict[str, Any]:
@@ -173,21 +173,25 @@ def _returned(
 def _row(chance: random.Random, kinds: Mapping[str, str], at: int, *, dimension: bool) -> dict[str, Any]:
     key = next(iter(kinds)) if dimension else None
     return {
-        name: at + 1 if name == key else None if not dimension and chance.random() < 0.02 else _value(chance, name, kind, at)
-        for name, kind in kinds.items()
+        name: at + 1
+        if name == key
+        else None
+        if not dimension and chance.random() < 0.02
+        else _value(chance, name, type_, at)
+        for name, type_ in kinds.items()
     }
 
 
-def _value(chance: random.Random, name: str, kind: str, at: int) -> Any:
+def _value(chance: random.Random, name: str, type_: str, at: int) -> Any:
     if name.endswith("_sk"):
         table = next((table for pattern, table in _KEYS if re.search(rf"(^|_){pattern}$", name)), "date_dim")
         return chance.randint(1, _DAYS if table == "date_dim" else _ROWS[table])
-    if name.endswith("_id") and kind == "string":
+    if name.endswith("_id") and type_ == "string":
         return f"AAAA{at // 2:04}"
     if name in _MADE:
         return _MADE[name](chance, at)
-    known = [each for each in _constants().get(name, ()) if isinstance(each, str) == (kind == "string")]
-    if kind == "string":
+    known = [each for each in _constants().get(name, ()) if isinstance(each, str) == (type_ == "string")]
+    if type_ == "string":
         return chance.choice(known) if known and chance.random() < 0.9 else f"{name} {chance.randint(1, 4)}"
     if known and chance.random() < 0.8:
         number = chance.choice(known) + chance.choice([0, 0, chance.randint(0, 20)])
@@ -195,7 +199,7 @@ def _value(chance: random.Random, name: str, kind: str, at: int) -> Any:
         number = chance.uniform(1, 100)
     return (
         int(number)
-        if kind == "int"
+        if type_ == "int"
         else Decimal(f"{max(-9_999, min(number, 9_999)) + (chance.random() if name not in _EXACT else 0):.2f}")
     )
 

@@ -54,11 +54,11 @@ HASHES: list[tuple[list[str], list[object], int]] = [
 
 @pytest.mark.parametrize(("kinds", "row", "expected"), HASHES)
 def test_the_hash_is_hives(kinds: list[str], row: list[object], expected: int) -> None:
-    parsed = [parse_hive_type(kind) for kind in kinds]
+    parsed = [parse_hive_type(type_) for type_ in kinds]
     # A NULL and the value twice, so that each is hashed beside others.
     columns = [
-        (pa.chunked_array([pa.array([value, None, value], arrow.render(kind))]), kind)
-        for value, kind in zip(row, parsed, strict=True)
+        (pa.chunked_array([pa.array([value, None, value], arrow.render(type_))]), type_)
+        for value, type_ in zip(row, parsed, strict=True)
     ]
     assert bucket_hashes(columns).to_pylist() == [expected & 0xFFFFFFFF, 0, expected & 0xFFFFFFFF]
 
@@ -74,11 +74,11 @@ def test_rows_are_in_the_files_of_their_buckets(lake: Lake, done: Ask, rows: Row
     assert (storage["BucketColumns"], storage["NumberOfBuckets"], table.parameters["bucketing_version"]) == (["k"], 3, "1")
     assert catalog.partitions("db", "t")[0].storage.extra["BucketColumns"] == ["k"]
     query = made.id.replace("-", "")
-    found = {
+    buckets = {
         str(each.relative_to(lake.folder.root / "lake/t")): pq.read_table(each, partitioning=None).column("k").to_pylist()
         for each in files(lake, "t")
     }
-    assert found == {
+    assert buckets == {
         f"p={p}/00000{bucket}_0_{query}.gz.parquet": [
             None if x > 8 else x for x in range(1, 10) if x % 2 == p and (0 if x > 8 else x) % 3 == bucket
         ]
@@ -121,9 +121,9 @@ def test_rows_are_in_the_files_of_their_buckets(lake: Lake, done: Ask, rows: Row
 )
 def test_properties_that_do_not_fit_are_refused(refused: Ask, lake: Lake, properties: str, reason: str) -> None:
     query = "SELECT x, DECIMAL '1.5' AS m, 'a' AS p FROM UNNEST(sequence(1, 150)) AS u(x)"
-    found = refused(f"CREATE TABLE t WITH (external_location='s3://lake/t/', {properties}) AS {query}").reason
-    assert found is not None
-    assert found.startswith(reason.replace("PROPERTY:", "INVALID_TABLE_PROPERTY:"))
+    actual = refused(f"CREATE TABLE t WITH (external_location='s3://lake/t/', {properties}) AS {query}").reason
+    assert actual is not None
+    assert actual.startswith(reason.replace("PROPERTY:", "INVALID_TABLE_PROPERTY:"))
     assert files(lake, "t") == []
 
 

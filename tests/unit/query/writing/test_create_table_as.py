@@ -32,8 +32,8 @@ TYPES = {
 def files(lake: Lake, folder: str) -> list[Path]:
     """Return the data files below a folder of the bucket."""
     root = lake.folder.root / "lake" / folder
-    found = (each for each in root.rglob("*") if each.is_file())
-    return sorted(each for each in found if not any(part[0] in "_." for part in each.relative_to(root).parts))
+    paths = (each for each in root.rglob("*") if each.is_file())
+    return sorted(each for each in paths if not any(part[0] in "_." for part in each.relative_to(root).parts))
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_partitions_are_registered_and_named_as_hive_names_them(
         "FROM UNNEST(sequence(1, 6)) AS u(x)"
     )
     assert made.statistics.update_count == 6
-    found = {tuple(each.values): each.storage.location for each in catalog.partitions("db", "t")}
-    assert found == {
+    locations = {tuple(each.values): each.storage.location for each in catalog.partitions("db", "t")}
+    assert locations == {
         ("2024-01-01", "a/b"): "s3://lake/t/day=2024-01-01/kind=a%2Fb",
         ("2024-01-02", "a/b"): "s3://lake/t/day=2024-01-02/kind=a%2Fb",
         ("2024-01-01", "__HIVE_DEFAULT_PARTITION__"): "s3://lake/t/day=2024-01-01/kind=__HIVE_DEFAULT_PARTITION__",

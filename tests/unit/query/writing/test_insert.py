@@ -57,8 +57,8 @@ def test_partitions_that_are_new_are_registered_and_others_keep_their_place(
     done("CREATE EXTERNAL TABLE t (x int) PARTITIONED BY (p string) STORED AS PARQUET LOCATION 's3://lake/t/'")
     done("ALTER TABLE t ADD PARTITION (p='old') LOCATION 's3://lake/elsewhere/'")
     done("INSERT INTO t VALUES (1, 'old'), (2, 'new'), (3, NULL)")
-    found = {each.values[0]: each.storage.location for each in catalog.partitions("db", "t")}
-    assert found == {
+    locations = {each.values[0]: each.storage.location for each in catalog.partitions("db", "t")}
+    assert locations == {
         "old": "s3://lake/elsewhere/",
         "new": "s3://lake/t/p=new",
         "__HIVE_DEFAULT_PARTITION__": "s3://lake/t/p=__HIVE_DEFAULT_PARTITION__",

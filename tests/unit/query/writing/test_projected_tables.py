@@ -22,8 +22,8 @@ def test_a_table_as_athenas_guide_makes_it(lake: Lake, done: Ask, rows: Rows) ->
     for hours in (0, 1, 30):
         write(lake, f"logs/{now - timedelta(hours=hours):%Y/%m/%d/%H}/a.json", f'{{"message": "{hours} hours ago"}}\n')
     write(lake, f"logs/{now + timedelta(hours=2):%Y/%m/%d/%H}/a.json", '{"message": "later"}\n')
-    found = rows("SELECT message FROM logs ORDER BY message", database="db")
-    assert found == [["0 hours ago"], ["1 hours ago"], ["30 hours ago"]]
+    messages = rows("SELECT message FROM logs ORDER BY message", database="db")
+    assert messages == [["0 hours ago"], ["1 hours ago"], ["30 hours ago"]]
     hour = f"{now - timedelta(hours=1):%Y/%m/%d/%H}"
     assert rows(f"SELECT message, datehour FROM logs WHERE datehour = '{hour}'", database="db") == [["1 hours ago", hour]]
 
