@@ -5,7 +5,6 @@ process id on this host, no heartbeat for 20 seconds on others), the next read o
 """
 
 import logging
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +14,7 @@ from penstock.crawl.errors import CrawlerNotFound, CrawlerRunning
 from penstock.crawl.model import Crawler, CrawlRecord, LastCrawl, Tally
 from penstock.crawl.queue import CrawlQueue
 from penstock.crawl.store import CrawlStore
-from penstock.owners import forget_owner, is_lost, new_owner
+from penstock.owners import Ownership, Poller
 
 __all__ = ["STOPPED", "CrawlOwnership"]
 
@@ -35,12 +34,12 @@ class CrawlOwnership:
         self._store = store
         self._queue = queue
         self._now = now
-        self._owner = new_owner()
+        self._ownership = Ownership(dead_after=_DEAD_AFTER, now=now)
         # Ended crawls that could not be stored, by run: the store was full or unavailable.
         self._unstored: dict[str, tuple[Crawler, LastCrawl]] = {}
-        self._closing = threading.Event()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._poller = Poller(
+            self._look, name="penstock-crawls-live", what="recording that crawls go on", pause=_HEARTBEAT_SECONDS
+        )
 
     def claim(self, name: str, run_id: str) -> Crawler | None:
         """Mark a crawler as running here, and return it; None if its crawl ``run_id`` was started before.
@@ -57,24 +56,19 @@ class CrawlOwnership:
             if crawler.state != "READY":
                 raise CrawlerRunning(name)
             now = self._now()
-            return replace(crawler, state="RUNNING", run_id=run_id, started=now, owner=self._owner, heartbeat=now)
+            return replace(crawler, state="RUNNING", run_id=run_id, started=now, owner=self._ownership.name, heartbeat=now)
 
         crawler = self._store.change(name, claimed)
         return crawler if new else None
 
     def begin(self) -> None:
         """Store heartbeats from now on."""
-        with self._starting:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="penstock-crawls-live", daemon=True)
-                self._thread.start()
+        self._poller.begin()
 
     def close(self, timeout: float) -> None:
         """Store no more heartbeats; crawls that go on count as lost."""
-        self._closing.set()
-        if self._thread is not None:
-            self._thread.join(timeout)
-        forget_owner(self._owner)
+        self._poller.close(timeout)
+        self._ownership.close()
 
     def withdraw(self, crawler: Crawler) -> None:
         """End a stopping crawl if it waits here; a running one checks for itself."""
@@ -113,10 +107,8 @@ class CrawlOwnership:
 
     def fail_lost(self, crawler: Crawler) -> bool:
         """Fail a crawl if its process has died; return whether it had."""
-        if crawler.state == "READY" or crawler.owner == self._owner:
-            return False
         now = self._now()
-        if not is_lost(crawler.owner or "", crawler.heartbeat or crawler.started or now, now=now, dead_after=_DEAD_AFTER):
+        if crawler.state == "READY" or not self._ownership.is_orphan(crawler, since=crawler.started or now):
             return False
         started = crawler.started or now
 
@@ -131,18 +123,18 @@ class CrawlOwnership:
                 _LOG.warning("crawler %s was running when its server ended: marked as failed", crawler.name)
         return True
 
-    def _run(self) -> None:
-        """Until closed: store heartbeats, end waiting crawls that other processes stopped, and store missed ends."""
-        while not self._closing.wait(_HEARTBEAT_SECONDS):
-            for crawler, last in list(self._unstored.values()):
-                self.finish(crawler, last)
-            for crawler in self._queue.crawls():
-                try:
-                    self._beat(crawler)
-                except CrawlerNotFound:
-                    continue
-                except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
-                    _LOG.exception("the heartbeat of crawler %s could not be recorded", crawler.name)
+    def _look(self) -> float:
+        """Store heartbeats, end waiting crawls that other processes stopped, and store missed ends."""
+        for crawler, last in list(self._unstored.values()):
+            self.finish(crawler, last)
+        for crawler in self._queue.crawls():
+            try:
+                self._beat(crawler)
+            except CrawlerNotFound:
+                continue
+            except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
+                _LOG.exception("the heartbeat of crawler %s could not be recorded", crawler.name)
+        return _HEARTBEAT_SECONDS
 
     def _beat(self, crawler: Crawler) -> None:
         def beat(current: Crawler) -> Crawler:

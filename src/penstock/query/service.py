@@ -13,7 +13,7 @@ from penstock.errors import NotFound, PenstockError
 from penstock.lake.iceberg.files import MetadataFiles
 from penstock.lake.locations import LakeFolder
 from penstock.lake.permitted import GET_OBJECT, PUT_OBJECT, FileAccess
-from penstock.owners import forget_owner, is_lost, new_owner
+from penstock.owners import Ownership
 from penstock.query.acceptance import Acceptance, StatementRequest, check_same
 from penstock.query.errors import Interrupted, Preempted, TooManyRequests, without_paths
 from penstock.query.execution.children import ChildPool
@@ -79,8 +79,8 @@ class QueryService:
         self._children = children
         self._cluster = cluster
         self._clock = clock
-        self._owner = new_owner()
-        self._watch = Watch(store, self._owner, settings, clock, make_room=self._make_room)
+        self._ownership = Ownership(dead_after=timedelta(seconds=settings.dead_after_seconds), now=clock)
+        self._watch = Watch(store, self._ownership.name, settings, clock, make_room=self._make_room)
         self._history = History(store, sink, clock)
         self.work_groups = WorkGroups(
             resources,
@@ -99,7 +99,7 @@ class QueryService:
             sink=sink,
             settings=settings,
             children=children,
-            owner=self._owner,
+            owner=self._ownership.name,
             spark=cluster is not None,
         )
         self._lock = threading.Lock()
@@ -253,10 +253,10 @@ class QueryService:
         self._watch.interrupt_all(StatementError("SERVER_RESTARTED", "The server was stopped.", remedy="Run it again."))
         self._lanes.close()
         for each in self._store.unfinished() if self._used else ():
-            if each.owner == self._owner:
+            if self._ownership.owns(each):
                 self._fail(each, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
         self._watch.close()
-        forget_owner(self._owner)
+        self._ownership.close()
 
     def _submit(
         self,
@@ -364,10 +364,7 @@ class QueryService:
 
     def _fail_orphaned(self, statement: Statement) -> bool:
         """Fail a statement if its process has died; return whether it had."""
-        if statement.state in FINAL_STATES or statement.owner == self._owner:
-            return False
-        dead_after = timedelta(seconds=self.settings.dead_after_seconds)
-        if not is_lost(statement.owner, statement.heartbeat, now=self._clock(), dead_after=dead_after):
+        if statement.state in FINAL_STATES or not self._ownership.is_orphan(statement, since=statement.submitted):
             return False
         # It may have died between its last change and its state.
         writes = statement.substatement in WRITING

@@ -12,7 +12,6 @@ import os
 import secrets
 import signal
 import subprocess
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +24,7 @@ from penstock.errors import PenstockError
 from penstock.interpreter import python_module
 from penstock.jobs.model import ENDED, RUNNING, RUNS, JobRun, RunState
 from penstock.jobs.store import JobStore
-from penstock.owners import forget_owner, is_lost, new_owner
+from penstock.owners import Ownership, Poller
 from penstock.runs.causes import signal_cause
 from penstock.runs.folders import RunFolder, same_machine
 from penstock.runs.isolation import Isolation
@@ -76,15 +75,11 @@ class JobRunner:
         self._on_end: list[RunEnded] = []
         self._on_tick: list[Callable[[], float]] = []
         self._now = now
-        self._monotonic = monotonic
-        # By run: the heartbeat of its owner, and when this runner saw it first.
-        self._seen: dict[str, tuple[datetime, float]] = {}
         self._host = host
-        self._owner = new_owner()
+        self._ownership = Ownership(dead_after=_DEAD_AFTER, now=now, monotonic=monotonic)
         self._children: dict[str, subprocess.Popen[bytes]] = {}
-        self._wake = threading.Event()
-        self._closing = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._swept = -_SWEEP_SECONDS
+        self._poller = Poller(self._look, name="penstock-jobs", what="looking at the runs of jobs", pause=_TICK_SECONDS)
 
     def folder(self, run_id: str) -> RunFolder:
         """Return the folder of a run."""
@@ -100,39 +95,26 @@ class JobRunner:
 
     def begin(self) -> None:
         """Watch the store from now on, on a thread."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, name="penstock-jobs", daemon=True)
-            self._thread.start()
+        self._poller.begin()
 
     def wake(self) -> None:
         """Look at the store now."""
-        self._wake.set()
+        self._poller.wake()
 
     def close(self, timeout: float = 5.0) -> None:
         """Stop watching. The runs go on, and the next server takes them over."""
-        self._closing.set()
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join(timeout)
-        forget_owner(self._owner)
+        self._poller.close(timeout)
+        self._ownership.close()
         for child in self._children.values():
             if child.poll() is None:
                 child.returncode = 0  # it outlives this object on purpose, of which Python would warn
 
-    def _watch(self) -> None:
-        swept, pause = -_SWEEP_SECONDS, _TICK_SECONDS
-        while not self._closing.is_set():
-            self._wake.wait(pause)
-            self._wake.clear()
-            if self._closing.is_set():
-                return
-            try:
-                pause = self.tick()
-                if time.monotonic() > swept + _SWEEP_SECONDS:
-                    swept = time.monotonic()
-                    self.sweep()
-            except Exception:  # noqa: BLE001 - the store may be unavailable for a moment
-                _LOG.exception("the runs of jobs could not be looked at")
+    def _look(self) -> float:
+        pause = self.tick()
+        if time.monotonic() > self._swept + _SWEEP_SECONDS:
+            self._swept = time.monotonic()
+            self.sweep()
+        return pause
 
     def sweep(self) -> None:
         """End processes of runs that have ended in the store, and remove old runs and the folders of deleted ones.
@@ -159,7 +141,7 @@ class JobRunner:
                 _LOG.exception("the triggers of jobs could not be looked at")
         runs = self._store.active(RUNS)
         active = {run.id: run for run in runs}
-        self._seen = {run_id: seen for run_id, seen in self._seen.items() if run_id in active}
+        self._ownership.forget_all_but(active)
         self._reap(active)
         # Sessions idle for hours, so they have places of their own.
         taken = Counter(run.of_session for run in runs if run.state in RUNNING and same_machine(run.host, self._host))
@@ -170,9 +152,9 @@ class JobRunner:
                 elif run.state == "WAITING":
                     self._promote(run, runs)
                 elif run.owner is None:
-                    entries = run.of_session
-                    taken[entries] += taken[entries] < self._settings.at_once and self._claim(run)
-                elif run.owner == self._owner or self._adopt(run):
+                    session = run.of_session
+                    taken[session] += taken[session] < self._settings.at_once and self._claim(run)
+                elif self._ownership.owns(run) or self._adopt(run):
                     self._attend(run)
             except PenstockError as error:
                 _LOG.warning("run %s of job %s: %s", run.id, run.job, error)
@@ -197,7 +179,7 @@ class JobRunner:
         ahead = [each for each in runs if each.scope == run.scope and (each.state in RUNNING or each.state == "WAITING")]
         if ahead.index(run) < limit and sum(each.state in RUNNING for each in ahead) < limit:
             self._change(run, lambda stored: replace(stored, state="STARTING") if stored.state == "WAITING" else stored)
-            self._wake.set()
+            self._poller.wake()
 
     def _claim(self, run: JobRun) -> bool:
         """Take a run that has no owner, and start it."""
@@ -208,7 +190,7 @@ class JobRunner:
             if stored.owner is not None or stored.state != "STARTING":
                 return stored
             now = self._now()
-            return replace(stored, owner=self._owner, host=self._host, heartbeat=now, modified=now, token=digest)
+            return replace(stored, owner=self._ownership.name, host=self._host, heartbeat=now, modified=now, token=digest)
 
         if self._change(run, take).token != digest:
             return False
@@ -251,10 +233,10 @@ class JobRunner:
 
     def _adopt(self, run: JobRun) -> bool:
         """Take over a run whose server process is gone; fail it if its machine is."""
-        now, silence = self._now(), self._silence(run)
-        if not is_lost(run.owner or "", now - silence, now=now, dead_after=_DEAD_AFTER):
+        if not self._ownership.is_silent_orphan(run.id, run, since=run.modified):
             return False
         if not same_machine(run.host, self._host):
+            silence = self._ownership.silence(run.id, run, since=run.modified)
             error = _LOST_MACHINE.format(host=run.host, seconds=silence.total_seconds())
             self._finish(run, "FAILED", error=error)
             return False
@@ -262,18 +244,9 @@ class JobRunner:
         def take(stored: JobRun) -> JobRun:
             if (stored.owner, stored.heartbeat) != (run.owner, run.heartbeat) or stored.ended:
                 return stored
-            return replace(stored, owner=self._owner, heartbeat=now)
+            return replace(stored, owner=self._ownership.name, heartbeat=self._now())
 
-        return self._change(run, take).owner == self._owner
-
-    def _silence(self, run: JobRun) -> timedelta:
-        """Return for how long this runner has seen no new heartbeat of a run: machines' clocks differ, and are set."""
-        heartbeat, now = run.heartbeat or run.modified, self._monotonic()
-        seen, since = self._seen.get(run.id, (None, now))
-        if seen != heartbeat:
-            since = now
-        self._seen[run.id] = (heartbeat, since)
-        return timedelta(seconds=now - since)
+        return self._ownership.owns(self._change(run, take))
 
     def _attend(self, run: JobRun) -> None:
         """Record what a run's supervisor has done, and tell it to stop."""
@@ -295,7 +268,7 @@ class JobRunner:
                 self._record(run, late)
             elif begun is None and child is None:
                 # The server ended before it started the supervisor.
-                self._change(run, lambda stored: replace(stored, owner=None) if stored.owner == self._owner else stored)
+                self._change(run, lambda stored: replace(stored, owner=None) if self._ownership.owns(stored) else stored)
             else:
                 # The kernel has killed the run's process, and not what that started.
                 kill_strays(self._settings.account, run.id)
@@ -313,7 +286,7 @@ class JobRunner:
             return
 
         def beat(stored: JobRun) -> JobRun:
-            if stored.owner != self._owner or stored.ended:
+            if not self._ownership.owns(stored) or stored.ended:
                 return stored
             began = stored.began or (datetime.fromisoformat(begun["begun"]) if begun is not None else None)
             state: RunState = "RUNNING" if stored.state == "STARTING" else stored.state
@@ -348,7 +321,7 @@ class JobRunner:
 
         if self._change(run, end).state in ENDED:
             _LOG.info("run %s of job %s: %s %s", run.id, run.job, state, error or "")
-            self._wake.set()
+            self._poller.wake()
 
     def _handle_end(self, run: JobRun) -> None:
         if run.host is not None and not same_machine(run.host, self._host) and not self._stale(run):

@@ -20,7 +20,7 @@ from penstock.crawl.errors import (
 from penstock.crawl.model import S3Target
 from penstock.crawl.service import CrawlService
 from penstock.errors import InvalidInput
-from penstock.owners import new_owner
+from penstock.owners import Ownership
 from tests.unit.crawl.crawl_world import NOW, Unchecked, World, held_up, wait
 
 
@@ -56,7 +56,9 @@ def test_what_a_dead_server_left_running_has_failed(world: World) -> None:
     world.crawler()
     started = datetime(2026, 11, 20, tzinfo=UTC)
     dead = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    running_elsewhere(world, f"{new_owner().partition(':')[0]}:{dead.pid}:x", started=started)
+    running_elsewhere(
+        world, f"{Ownership(dead_after=timedelta(seconds=20)).name.partition(':')[0]}:{dead.pid}:x", started=started
+    )
     other = CrawlService(world.store, world.catalog, world.lake, access=Unchecked)
     other.recover()
     assert other.get("c").state == "RUNNING", "its process lives"

@@ -86,7 +86,7 @@ def _lost(lake: World, metadata: str) -> Statement:
     uri = "s3://lake/results/lost"
     pointer = {"pointer": {"database": "db", "table": "t", "metadata": metadata}}
     (lake.root / "lake/results/lost.journal").write_text(json.dumps(pointer))
-    owner = f"{lake.service._owner.split(':')[0]}:999999999:x"
+    owner = f"{lake.service._ownership.name.split(':')[0]}:999999999:x"
     lost = replace(
         done,
         id=StatementId("lost"),

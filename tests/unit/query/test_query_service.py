@@ -118,7 +118,7 @@ def test_lost_statements_are_failed_once(service: QueryService, ask: Ask) -> Non
         id=StatementId("lost"),
         token=None,
         state=StatementState.RUNNING,
-        owner=f"{service._owner.split(':')[0]}:999999999:x",
+        owner=f"{service._ownership.name.split(':')[0]}:999999999:x",
         completed=None,
     )
     service._store.add(lost)

@@ -102,7 +102,7 @@ def test_explain_says_which_engine(service: QueryService) -> None:
     ("sql", "said"),
     [
         ('SELECT "$path" FROM flights', "does not read the hidden column $path"),
-        ("SELECT count(*) FROM flights JOIN information_schema.tables ON true", "no table of files"),
+        ("SELECT count(*) FROM flights JOIN information_schema.tables ON true", "tables of files that you may read in full"),
         ("WITH penstock_s0 AS (SELECT 1 AS n) SELECT n FROM penstock_s0, flights", "the engine's own"),
         ("SELECT round(distance) FROM flights", "'round' is not supported by the engine Spark SQL"),
         ("SELECT nothing FROM flights", "nothing"),
@@ -141,7 +141,7 @@ class _Access:
 
 def test_a_table_of_which_the_caller_may_read_a_part_is_refused(service: QueryService, cluster: Cluster) -> None:
     done = ask(service, "SELECT count(*) FROM flights", catalog_access=_Access())
-    assert "a table of which you may read a part" in str(done.reason)
+    assert "tables of files that you may read in full" in str(done.reason)
     assert cluster.requests == []
 
 

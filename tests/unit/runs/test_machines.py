@@ -9,7 +9,6 @@ import pytest
 
 from penstock.errors import EnvironmentProblem
 from penstock.jobs.runs import RunRequest
-from penstock.owners import forget_owner
 from penstock.retries import wait_until
 from penstock.runs import folders
 from penstock.runs.folders import machine_of, same_machine
@@ -49,7 +48,7 @@ def test_a_runner_ends_the_process_of_a_run_that_another_machine_gave_up(world: 
     here = world.runner("here")
     world.until(here, run.id, "RUNNING")
     # The store did not answer this machine, whose server goes on, for a while.
-    forget_owner(here._owner)
+    here._ownership.close()
     other = world.runner("other")
     other.tick()
     world.now += timedelta(seconds=61)

@@ -1,11 +1,11 @@
 """Watch the statements that run in this process: stops requested in other processes, time limits, and heartbeats."""
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from datetime import datetime
 
+from penstock.owners import Poller
 from penstock.query.execution.running import Run
 from penstock.query.settings import QuerySettings
 from penstock.sql.errors import StatementError
@@ -13,8 +13,6 @@ from penstock.statements.model import StatementId
 from penstock.statements.store import StatementStore
 
 __all__ = ["Watch"]
-
-_log = logging.getLogger("penstock.query")
 
 
 class Watch:
@@ -37,20 +35,20 @@ class Watch:
         self._lock = threading.Lock()
         self._runs: dict[StatementId, Run] = {}
         self._deadlines: dict[StatementId, float] = {}
-        self._busy = threading.Event()
-        self._ended = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._beaten = 0.0
+        # If it ended, statements would have no time limit: running ones go on, and the next look tries again.
+        self._poller = Poller(
+            self._look, name="penstock-sql-watch", what="watching the running statements", pause=settings.poll_seconds
+        )
+        self._beaten = time.monotonic()
 
     def add(self, run: Run) -> None:
         """Watch a queued statement."""
         with self._lock:
+            first = not self._runs
             self._runs[run.statement.id] = run
-            self._busy.set()
-            if self._thread is None:
-                self._beaten = time.monotonic()
-                self._thread = threading.Thread(target=self._loop, name="penstock-sql-watch", daemon=True)
-                self._thread.start()
+        self._poller.begin()
+        if first:
+            self._poller.wake()
 
     def started(self, run: Run) -> None:
         """Begin the time limit of the statement, which runs now."""
@@ -63,8 +61,6 @@ class Watch:
         with self._lock:
             self._runs.pop(run.statement.id, None)
             self._deadlines.pop(run.statement.id, None)
-            if not self._runs:
-                self._busy.clear()
         run.ended.set()
 
     def find(self, statement_id: StatementId) -> Run | None:
@@ -87,27 +83,14 @@ class Watch:
 
     def close(self) -> None:
         """End the thread."""
-        self._ended.set()
-        self._busy.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._poller.close()
 
-    def _loop(self) -> None:
-        while not self._ended.is_set():
-            self._busy.wait()
-            try:
-                self._look()
-            except Exception:  # noqa: BLE001 if the watch ended, statements would have no time limit
-                # The store may be unavailable for a moment; running statements go on and the next check retries.
-                _log.exception("watching the running statements failed")
-            self._ended.wait(self._settings.poll_seconds)
-
-    def _look(self) -> None:
+    def _look(self) -> float | None:
         self._make_room()
         now = time.monotonic()
         with self._lock:
             runs = dict(self._runs)
-            late = [runs[each] for each, deadline in self._deadlines.items() if deadline < now]
+            late = [runs[name] for name, deadline in self._deadlines.items() if deadline < now]
         for run in late:
             run.interrupt(
                 StatementError(
@@ -125,3 +108,4 @@ class Watch:
         if runs and now - self._beaten >= self._settings.heartbeat_seconds:
             self._store.beat(self._owner, at=self._clock())
             self._beaten = now
+        return self._settings.poll_seconds if runs else None

@@ -7,11 +7,12 @@ read the same version, one is refused.
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from penstock.errors import ConcurrentModification, NotFound
-from penstock.owners import forget_owner, is_lost, new_owner
+from penstock.owners import Ownership
 from penstock.spark.tables.catalog import CatalogCalls
 
 __all__ = ["LEASE", "TableLease", "table_lease"]
@@ -23,14 +24,24 @@ _LASTS = timedelta(hours=1)
 _TRIES = 5
 
 
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """Who has the lease, as the table's parameter says."""
+
+    owner: str
+    heartbeat: datetime
+
+
 class TableLease:
     """A lease that this process has. :meth:`check` renews it; another process takes it if that stays away for an hour."""
 
-    def __init__(self, catalog: CatalogCalls, name: tuple[str, str], table_input: Callable[[Any], Any], owner: str) -> None:
+    def __init__(
+        self, catalog: CatalogCalls, name: tuple[str, str], table_input: Callable[[Any], Any], ownership: Ownership
+    ) -> None:
         self._catalog = catalog
         self._name = name
         self._table_input = table_input
-        self._owner = owner
+        self._ownership = ownership
         self._since = datetime.min.replace(tzinfo=UTC)
 
     def check(self) -> None:
@@ -38,7 +49,7 @@ class TableLease:
         now = datetime.now(UTC)
         if now - self._since < _LASTS / 4:
             return
-        self._change(json.dumps({"owner": self._owner, "since": now.isoformat()}))
+        self._change(json.dumps({"owner": self._ownership.name, "since": now.isoformat()}))
         self._since = now
 
     def release(self) -> None:
@@ -68,11 +79,11 @@ class TableLease:
     def _check_owner(self, held: str) -> None:
         try:
             lease = json.loads(held)
-            owner, since = str(lease["owner"]), datetime.fromisoformat(lease["since"])
+            holder = _Holder(str(lease["owner"]), datetime.fromisoformat(lease["since"]))
         except (ValueError, KeyError, TypeError):
             return
-        if owner != self._owner and not is_lost(owner, since, now=datetime.now(UTC), dead_after=_LASTS):
-            who = f"{owner.rpartition(':')[0]} since {since:%Y-%m-%d %H:%M} UTC"
+        if not self._ownership.owns(holder) and not self._ownership.is_orphan(holder, since=holder.heartbeat):
+            who = f"{holder.owner.rpartition(':')[0]} since {holder.heartbeat:%Y-%m-%d %H:%M} UTC"
             raise ConcurrentModification(
                 f"Table {'.'.join(self._name)} is being compacted by {who}.",
                 remedy="Wait for it. If that process has ended on another host, its lease ends an hour after that time.",
@@ -84,8 +95,8 @@ def table_lease(
     catalog: CatalogCalls, database: str, name: str, *, table_input: Callable[[Any], Any]
 ) -> Iterator[TableLease]:
     """Hold the lease of a table during the block. Raises :class:`ConcurrentModification` if another process has it."""
-    owner = new_owner()
-    lease = TableLease(catalog, (database, name), table_input, owner)
+    ownership = Ownership(dead_after=_LASTS)
+    lease = TableLease(catalog, (database, name), table_input, ownership)
     try:
         lease.check()
         try:
@@ -94,4 +105,4 @@ def table_lease(
             with suppress(NotFound, ConcurrentModification):  # the table is gone, or another process has the lease
                 lease.release()
     finally:
-        forget_owner(owner)
+        ownership.close()

@@ -268,7 +268,7 @@ def test_a_lost_statement_ends_as_its_journal_says(
     there: object,
 ) -> None:
     done = finished(service, service.start(StatementRequest(sql="SELECT 1", database="db")))
-    owner = f"{service._owner.split(':')[0]}:999999999:x"
+    owner = f"{service._ownership.name.split(':')[0]}:999999999:x"
     service._store.add(
         replace(
             done,
