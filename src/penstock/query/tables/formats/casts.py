@@ -13,9 +13,11 @@ __all__ = ["column_type", "converted", "null_of"]
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT"}
 _NUMBERS = {*_INTEGERS, "FLOAT", "DOUBLE", "DECIMAL"}
-_TIMES = {"TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"}
+_TIMES = {"TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"}
 _TEXTS = {"VARCHAR", "BLOB", "ENUM", "UUID", "JSON"}
 _NULL = '"NULL"'  # the type of columns whose values are all NULL
+# A time of day that is the number of its units in Parquet, as which crawlers enter it.
+_UNITS = {("TIME", "INTEGER"): "epoch_ms({})", ("TIME", "BIGINT"): "epoch_us({})", ("TIME_NS", "BIGINT"): "epoch_ns({})"}
 _FAMILIES = (_NUMBERS, _TIMES, _TEXTS, {"BOOLEAN"})
 
 
@@ -34,6 +36,8 @@ def converted(column: Column, source: str, expression: str, *, where: str) -> st
     wanted = column_type(column)
     if _NULL in (source, wanted):
         return null_of(column)
+    if (source, wanted) in _UNITS:
+        return f"CAST({_UNITS[source, wanted].format(expression)} AS {wanted})"
     if _family(source) != _family(wanted):
         raise StatementError(
             "HIVE_BAD_DATA",
