@@ -117,3 +117,12 @@ def test_rows_without_an_order_or_keys_are_refused_with_a_remedy(spark: SparkSes
         latest_changes(rows, _DEBEZIUM)
     with pytest.raises(InvalidInput, match="'order_by' names 'at'"):
         latest_changes(rows, _Sink(mode="upsert", keys=("id",), order_by=("at",)))
+
+
+def test_fields_inside_an_image_have_any_name(spark: SparkSession) -> None:
+    image = "struct<id:bigint,part:struct<`a b:c`:int>>"
+    rows = spark.createDataFrame(
+        [("c", None, (1, (7,)), 0, 0), (None, None, None, 0, 1)],
+        f"op string, before {image}, after {image}, _partition int, _offset bigint",
+    )
+    assert _found(rows, _DEBEZIUM) == {(1, (7,), False)}

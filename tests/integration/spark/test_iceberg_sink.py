@@ -12,18 +12,26 @@ from pyiceberg.catalog.glue import GlueCatalog
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DoubleType, IntegerType, StructField, StructType
 
+from awsglue.context import GlueContext
+from penstock.client.catalog import CatalogClient
 from penstock.errors import InvalidInput
 from penstock.local.objectstore import ObjectStore
 from penstock.local.processes.ports import free_ports
-from penstock.pipelines import ChangeCapture, IcebergSink
+from penstock.pipelines import ChangeCapture, IcebergSink, parse_pipeline
+from penstock.retries import wait_until
 from penstock.spark.maintenance.iceberg import maintain_iceberg
 from penstock.spark.maintenance.procedures import TableMaintenance
+from penstock.spark.running.runner import RunOptions, run
 from penstock.spark.sinks.iceberg.commits import Attempt, BatchBranch, Overtaken, branch_name
 from penstock.spark.sinks.iceberg.writer import IcebergWriter
 from penstock.spark.sinks.port import Published, SinkBatch
 from penstock.spark.tables.changes import changes
 from penstock.testing.server import RunningServer, running_server
 from tests.integration.spark.batches import CDC, a_batch
+from tests.integration.spark.lake_types import COLUMNS
+from tests.integration.spark.stream import Registry, frame, records
+
+RECORDS = "key binary, value binary, topic string, partition int, offset bigint"
 
 pytestmark = [
     pytest.mark.spark,
@@ -324,3 +332,93 @@ def test_a_table_of_another_kind_is_refused(spark: SparkSession, server: Running
     writer = IcebergWriter(IcebergSink(name="ice", table="other.plain", warehouse="s3://tables/wh"), spark, aws)
     with pytest.raises(InvalidInput, match=r"other\.plain is in the catalog and is not an Iceberg table"):
         writer.check()
+
+
+TYPES = """
+name: types
+source: {{files: {{location: s3://lk/types/arrived}}}}
+decode: {{registry: tests, schema: flights}}
+transform: {{sql: "SELECT {columns} FROM records"}}
+sinks:
+  files: {{parquet: {{location: s3://lk/types/rows, catalog: {{database: types, table: files, create: true}}}}}}
+  ice: {{iceberg: {{table: types.ice, warehouse: s3://tables/wh}}}}
+dead_letters: {{location: s3://lk/types/dead}}
+checkpoint: s3://lk/types/checkpoint
+"""
+
+
+@pytest.fixture
+def pyiceberg(aws: dict[str, str], objects: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> GlueCatalog:
+    """pyiceberg, and AWS's variables in this process for the runner and Glue's library."""
+    for name, value in aws.items():
+        monkeypatch.setenv(name, value)
+    return _pyiceberg(aws, objects)
+
+
+def test_every_type_of_the_runners_rows_is_the_same_to_every_reader(
+    spark: SparkSession, server: RunningServer, pyiceberg: GlueCatalog, glue_context: GlueContext
+) -> None:
+    record = spark.createDataFrame([(b"k", frame(1, records(0, 1)[0]), "t", 0, 0)], RECORDS)
+    record.selectExpr("*", "timestamp'2024-05-01 08:00:00Z' AS kafka_timestamp").write.parquet(
+        "s3://lk/types/arrived/date=d"
+    )
+    columns = ", ".join(f"{column.spark} AS {name}" for name, column in COLUMNS.items())
+    pipeline = parse_pipeline(TYPES.format(columns=columns), environment={})
+    report = run(pipeline, spark, RunOptions(registry=Registry(), once=True, catalog=CatalogClient()))
+    assert (report.rows, report.dead) == (1, 0)
+
+    glue, catalog_types = server.client("glue"), {name: column.catalog for name, column in COLUMNS.items()}
+    assert _catalog_types(glue, "types", "files") == catalog_types
+    table = pyiceberg.load_table("types.ice")
+    assert {field.name: str(field.field_type) for field in table.schema().fields} == {
+        name: column.iceberg for name, column in COLUMNS.items()
+    }
+    assert table.scan().to_arrow().num_rows == 1
+    assert _by_sql(server, "files") == [column.value for column in COLUMNS.values()]
+    assert _by_sql(server, "ice") == [column.moment or column.value for column in COLUMNS.values()]
+
+    _crawl(glue, "s3://lk/types/rows/")
+    assert _catalog_types(glue, "crawled", "rows") == catalog_types
+
+    read = glue_context.create_dynamic_frame.from_catalog(database="types", table_name="files")
+    assert {field.name: field.dataType.typeName() for field in read.schema()} == {
+        name: column.glue for name, column in COLUMNS.items()
+    }
+    sink = glue_context.getSink(connection_type="s3", path="s3://lk/types/copy/", enableUpdateCatalog=True)
+    sink.setFormat("glueparquet")
+    sink.setCatalogInfo(catalogDatabase="types", catalogTableName="copy")
+    sink.writeFrame(read)
+    assert _catalog_types(glue, "types", "copy") == catalog_types
+    assert _by_sql(server, "copy") == [column.value for column in COLUMNS.values()]
+
+
+def _catalog_types(glue: Any, database: str, table: str) -> dict[str, str]:
+    columns = glue.get_table(DatabaseName=database, Name=table)["Table"]["StorageDescriptor"]["Columns"]
+    return {column["Name"]: column["Type"] for column in columns}
+
+
+def _by_sql(server: RunningServer, table: str) -> list[str]:
+    """The values of a table's one row, as Athena's API has them."""
+    athena = server.client("athena")
+    query = athena.start_query_execution(
+        QueryString=f"SELECT {', '.join(COLUMNS)} FROM {table}", QueryExecutionContext={"Database": "types"}
+    )["QueryExecutionId"]
+
+    def ended() -> Any:
+        status = athena.get_query_execution(QueryExecutionId=query)["QueryExecution"]["Status"]
+        return None if status["State"] in {"QUEUED", "RUNNING"} else status
+
+    status = wait_until(ended, seconds=120)
+    assert status is not None
+    assert status["State"] == "SUCCEEDED", status
+    _, row = athena.get_query_results(QueryExecutionId=query)["ResultSet"]["Rows"]
+    return [value["VarCharValue"] for value in row["Data"]]
+
+
+def _crawl(glue: Any, path: str) -> None:
+    glue.create_database(DatabaseInput={"Name": "crawled"})
+    glue.create_crawler(Name="types", Role="any", DatabaseName="crawled", Targets={"S3Targets": [{"Path": path}]})
+    glue.start_crawler(Name="types")
+    last = wait_until(lambda: glue.get_crawler(Name="types")["Crawler"].get("LastCrawl"), seconds=120)
+    assert last is not None
+    assert last["Status"] == "SUCCEEDED", last

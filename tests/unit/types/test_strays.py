@@ -23,7 +23,6 @@ ALLOWED = {
     "catalog/partitions/values.py": "what values of partitions are compared as",
     "spark/decode/formats/json_checks.py": "a regular expression over Spark's texts of variants",
     "spark/decode/inferred.py": "JSON's types of Spark's variants",
-    "spark/sinks/changes.py": "Spark's text of an array of changes, whose columns penstock.spark.types writes",
 }
 
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, BooleanType, IntegerType, StructField, StructType
 
 from penstock.errors import InvalidInput
 from penstock.pipelines.sinks.settings import SinkSettings
 from penstock.spark.quoting import quoted
 from penstock.spark.sources.port import METADATA
-from penstock.spark.types import ddl
 
 __all__ = ["DELETED", "check_changes", "latest_changes", "order_of_changes", "written_columns"]
 
@@ -126,9 +125,9 @@ def _debezium(rows: DataFrame, columns: StructType, sink: SinkSettings, order: C
     )
 
 
-def _array_of(columns: StructType) -> str:
-    fields = ", ".join(f"{quoted(field.name)}: {ddl(field.dataType)}" for field in columns.fields)
-    return f"array<struct<{fields}, {DELETED}: boolean, _number: int>>"
+def _array_of(columns: StructType) -> ArrayType:
+    own = [StructField(DELETED, BooleanType()), StructField("_number", IntegerType())]
+    return ArrayType(StructType([*columns.fields, *own]))
 
 
 def _order(rows: DataFrame, sink: SinkSettings) -> list[Column]:
