@@ -17,8 +17,8 @@ from penstock.owners import Ownership
 from penstock.query.acceptance import Acceptance, StatementRequest, check_same
 from penstock.query.errors import Interrupted, Preempted, TooManyRequests, without_paths
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.running import Run
+from penstock.query.execution.scheduler import StatementScheduler
 from penstock.query.execution.watch import Watch
 from penstock.query.history import History
 from penstock.query.permitted_catalog import PermittedCatalog, PermittedStatements
@@ -103,7 +103,7 @@ class QueryService:
             spark=cluster is not None,
         )
         self._lock = threading.Lock()
-        self._lanes: Lanes[Run] = Lanes(settings.workers, self._work)
+        self._scheduler: StatementScheduler[Run] = StatementScheduler(settings.workers, self._work)
         self._long_polls = threading.BoundedSemaphore(_MAX_LONG_POLLS)
         self._waiting = 0
         self._closed = False
@@ -251,7 +251,7 @@ class QueryService:
         with self._lock:
             self._closed = True
         self._watch.interrupt_all(StatementError("SERVER_RESTARTED", "The server was stopped.", remedy="Run it again."))
-        self._lanes.close()
+        self._scheduler.close()
         for each in self._store.unfinished() if self._used else ():
             if self._ownership.owns(each):
                 self._fail(each, StatementFailure(message=_LOST, category=1, type=0, retryable=True))
@@ -286,7 +286,7 @@ class QueryService:
             if self._closed:
                 return  # close() fails the unfinished statements
             self._used = True
-        self._lanes.submit(run)
+        self._scheduler.submit(run)
 
     def _previous(self, statement: Statement) -> Statement | None:
         if statement.reuse_minutes is None or statement.digest is None:
@@ -295,7 +295,7 @@ class QueryService:
         return previous if previous is not None and previous.result_uri else None
 
     def _work(self, run: Run) -> bool:
-        """Run the statement; return False if it gave way to others and is to be run again."""
+        """Run the statement; return False if it was preempted and is to be run again."""
         done = True
         try:
             if run.restarted or self._store.start(run.statement.id, at=self._clock()):
@@ -312,7 +312,7 @@ class QueryService:
         return done
 
     def _make_room(self) -> None:
-        self._lanes.relieve()
+        self._scheduler.make_room()
 
     def _finish(self, run: Run) -> None:
         statement_id = run.statement.id

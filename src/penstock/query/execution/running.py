@@ -63,7 +63,7 @@ class Run:
         """Why the statement was interrupted: an error, or the message of a user's stop."""
         self.statistics = StatementStatistics()
         self.restarted = False
-        """Whether the statement gave way before, so that its state is RUNNING already."""
+        """Whether the statement was preempted before, so that its state is RUNNING already."""
         self._catalog = catalog
         self._lake = lake
         self._sink = sink
@@ -76,7 +76,7 @@ class Run:
         self._lock = threading.Lock()
         self._child: StatementProcess | None = None
         self._folder: Path | None = None
-        self._gives_way = False
+        self._preempting = False
         self._began: float | None = None
         self._used = 0.0
         self.ended = threading.Event()
@@ -108,17 +108,17 @@ class Run:
         """Whether the statement only reads, so that it can be run again from its start."""
         return self.statement.substatement == "SELECT" and self.statement.engine != SPARK_SQL
 
-    def step_aside(self) -> None:
+    def lower_priority(self) -> None:
         """Let the statement's process run only while no other statement's needs a processor."""
         with self._lock:
             if self._child is not None:
                 self._child.lower_priority()
 
-    def give_way(self) -> None:
+    def preempt(self) -> None:
         """End the statement's process; :meth:`execute` raises :class:`Preempted` and can be called again."""
         with self._lock:
             if self._child is not None and self.reason is None:
-                self._gives_way = True
+                self._preempting = True
                 self._child.kill()
 
     def interrupt(self, reason: StatementError | str) -> None:
@@ -148,7 +148,7 @@ class Run:
         """Run the statement and store its result.
 
         :meth:`clean` removes its files. Raises :class:`StatementError`; :class:`Interrupted` if it was stopped,
-        :class:`Preempted` after :meth:`give_way`.
+        :class:`Preempted` after :meth:`preempt`.
         """
         folder = self._folder = Path(tempfile.mkdtemp(dir=self._children.folder(self._settings.account)))
         outcome = self._computed(folder, reuse=self._fetched(folder))
@@ -215,8 +215,8 @@ class Run:
                 return child.run(task, host, self._planned)
             except ChildEnded as error:
                 self.check()
-                if self._gives_way:
-                    self._gives_way = False
+                if self._preempting:
+                    self._preempting = False
                     raise Preempted from error
                 raise failure_of(error.exit) from error
             finally:

@@ -1,4 +1,4 @@
-"""Short statements do not wait for long ones: places of two lanes, and queries that begin again."""
+"""Short statements do not wait for long ones: two classes of places, and queries that begin again."""
 
 import threading
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from penstock.query.execution.children import ChildPool
-from penstock.query.execution.lanes import Lanes
 from penstock.query.execution.process import StatementProcess
+from penstock.query.execution.scheduler import StatementScheduler
 from penstock.query.service import QueryService, StatementRequest
 from penstock.query.settings import QuerySettings
 from penstock.retries import wait_until
@@ -19,30 +19,30 @@ from tests.unit.query.test_query_children import ENDLESS
 
 @dataclass(eq=False)
 class Job:
-    """Runs until it is released or gives way."""
+    """Runs until it is released or preempted."""
 
     restartable: bool = True
     running_for: float = 0.0
     started: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
-    gave_way: int = 0
-    aside: int = 0
+    preempted: int = 0
+    lowered: int = 0
     runs: int = 0
 
-    def step_aside(self) -> None:
-        self.aside += 1
+    def lower_priority(self) -> None:
+        self.lowered += 1
 
-    def give_way(self) -> None:
-        self.gave_way += 1
+    def preempt(self) -> None:
+        self.preempted += 1
         self.released.set()
 
     def work(self) -> bool:
         self.runs += 1
         self.started.set()
-        before = self.gave_way
+        before = self.preempted
         assert self.released.wait(10)
         self.released.clear()
-        return self.gave_way == before
+        return self.preempted == before
 
     def end(self) -> None:
         self.started.clear()
@@ -50,69 +50,69 @@ class Job:
 
 
 @contextmanager
-def lanes(workers: int) -> Iterator[Lanes[Job]]:
-    made: Lanes[Job] = Lanes(workers, Job.work)
+def scheduler(workers: int) -> Iterator[StatementScheduler[Job]]:
+    made: StatementScheduler[Job] = StatementScheduler(workers, Job.work)
     yield made
     made.close()
 
 
-def test_a_long_statement_goes_on_in_the_second_lane_where_that_has_room() -> None:
-    with lanes(1) as places:
+def test_a_long_statement_goes_on_in_a_place_for_long_ones_if_one_is_free() -> None:
+    with scheduler(1) as places:
         long, short = Job(), Job()
         places.submit(long)
         assert long.started.wait(5)
         places.submit(short)
-        places.relieve()
-        assert not short.started.is_set(), "a statement of a moment keeps its place"
+        places.make_room()
+        assert not short.started.is_set(), "a short statement keeps its place"
         long.running_for = 2.0
-        places.relieve()
+        places.make_room()
         assert short.started.wait(5)
-        assert (long.gave_way, long.runs) == (0, 1)
+        assert (long.preempted, long.runs) == (0, 1)
         short.end()
         long.end()
 
 
 def test_a_statement_that_is_no_short_one_lets_others_go_first() -> None:
-    with lanes(2) as places:
+    with scheduler(2) as places:
         long, short = Job(), Job()
         places.submit(long)
         assert long.started.wait(5)
         long.running_for = 0.3
-        places.relieve()
-        assert long.aside == 0, "nothing else runs"
+        places.make_room()
+        assert long.lowered == 0, "nothing else runs"
         places.submit(short)
         assert short.started.wait(5)
-        places.relieve()
-        assert (long.aside, short.aside) == (1, 0)
+        places.make_room()
+        assert (long.lowered, short.lowered) == (1, 0)
         short.end()
         long.end()
 
 
-def test_a_statement_leaves_the_first_lane_before_the_time_to_end_it() -> None:
-    with lanes(1) as places:
+def test_a_statement_moves_to_a_place_for_long_ones_before_it_would_be_preempted() -> None:
+    with scheduler(1) as places:
         long, short = Job(), Job()
         places.submit(long)
         assert long.started.wait(5)
         places.submit(short)
         long.running_for = 0.3
-        places.relieve()
+        places.make_room()
         assert short.started.wait(5)
-        assert (long.gave_way, long.aside) == (0, 1)
+        assert (long.preempted, long.lowered) == (0, 1)
         short.end()
         long.end()
 
 
-def test_a_query_begins_again_where_both_lanes_are_full_and_a_change_does_not() -> None:
-    with lanes(1) as places:
+def test_a_query_begins_again_where_all_places_are_taken_and_a_change_does_not() -> None:
+    with scheduler(1) as places:
         first, change, query, short = Job(), Job(restartable=False), Job(), Job()
         for job in (first, change):
             places.submit(job)
-            places.relieve()
+            places.make_room()
             assert job.started.wait(5)
             job.running_for = 10.0
         places.submit(short)
-        places.relieve()
-        assert change.gave_way == 0
+        places.make_room()
+        assert change.preempted == 0
         assert not short.started.is_set()
         change.end()
         assert short.started.wait(5)
@@ -122,34 +122,34 @@ def test_a_query_begins_again_where_both_lanes_are_full_and_a_change_does_not() 
         again = Job()
         places.submit(again)
         query.running_for = 10.0
-        places.relieve()
+        places.make_room()
         assert again.started.wait(5)
         query.started.clear()
-        assert query.gave_way == 1
+        assert query.preempted == 1
         first.end()
-        assert query.started.wait(5), "it runs again when the second lane has room"
+        assert query.started.wait(5), "it runs again when a place for long ones is free"
         assert query.runs == 2
         query.end()
         again.end()
 
 
 def test_a_query_that_gave_way_takes_a_place_that_no_other_needs() -> None:
-    with lanes(1) as places:
+    with scheduler(1) as places:
         long, slow, short = Job(), Job(), Job()
         places.submit(long)
         assert long.started.wait(5)
         long.running_for = 10.0
         places.submit(slow)
-        places.relieve()
+        places.make_room()
         assert slow.started.wait(5)
         slow.started.clear()
         slow.running_for = 10.0
         places.submit(short)
-        places.relieve()
+        places.make_room()
         assert short.started.wait(5)
-        assert (slow.gave_way, long.gave_way) == (1, 0)
+        assert (slow.preempted, long.preempted) == (1, 0)
         short.end()
-        assert slow.started.wait(5), "the second lane is still full"
+        assert slow.started.wait(5), "the places for long ones are still taken"
         slow.end()
         long.end()
 
