@@ -91,11 +91,11 @@ class _Log(logging.Handler):
 
 
 class _Fault(Exception):
-    """A handler that cannot be loaded; ``kind`` is Lambda's name of the error."""
+    """A handler that cannot be loaded; ``name`` is Lambda's of the error."""
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
-        self.kind = kind
+        self.name = name
 
 
 def _load(name: str) -> Callable[[Any, Context], Any]:
@@ -118,13 +118,13 @@ def _load(name: str) -> Callable[[Any, Context], Any]:
 
 
 def _described(error: BaseException, request_id: str) -> dict[str, Any]:
-    kind = error.kind if isinstance(error, _Fault) else type(error).__name__
+    name = error.name if isinstance(error, _Fault) else type(error).__name__
     frames = [line for line in traceback.format_tb(error.__traceback__) if __file__ not in line][-_MAX_FRAMES:]
     try:
         message = str(error)[:_MAX_MESSAGE]
     except Exception as failure:  # noqa: BLE001 -- the function's own class may raise anything
         message = f"<its __str__ raised {type(failure).__name__}>"
-    return {"errorMessage": message, "errorType": kind[:256], "requestId": request_id, "stackTrace": frames}
+    return {"errorMessage": message, "errorType": name[:256], "requestId": request_id, "stackTrace": frames}
 
 
 def _send(channel: "Channel", answer: str, members: dict[str, Any], body: bytes = b"null") -> None:

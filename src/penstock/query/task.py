@@ -77,14 +77,6 @@ class Commit:
     table: TableKey | None = None
     """The table whose files are stored, None for UNLOAD."""
 
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "Commit":
-        """Return the value that ``asdict`` made JSON of."""
-        pairs = {name: [(str(key), value) for key, value in raw[name]] for name in ("files", "changes", "undo")}
-        ends = {name: tuple(raw[name]) if raw[name] else None for name in ("prepared", "committed")}
-        table = (str(raw["table"][0]), str(raw["table"][1])) if raw.get("table") else None
-        return cls(**pairs, **ends, obsolete=[str(each) for each in raw["obsolete"]], table=table)  # type: ignore[arg-type]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -110,15 +110,13 @@ class LetterTable:
                 key = (row["date"] or "", row["pipeline"] or "", row["reason"] or "", row["attempt"] or 0)
                 known = counts.setdefault(key, [0, None, None])
                 known[0] += row["count_all"]
-                known[1] = min((each for each in (known[1], row["kafka_timestamp_min"]) if each), default=None)
-                known[2] = max((each for each in (known[2], row["kafka_timestamp_max"]) if each), default=None)
+                known[1] = min((time for time in (known[1], row["kafka_timestamp_min"]) if time), default=None)
+                known[2] = max((time for time in (known[2], row["kafka_timestamp_max"]) if time), default=None)
         ordered = sorted(counts.items(), key=lambda item: (item[0][1:], item[0][0]))
         ordered.sort(key=lambda item: item[0][0], reverse=True)
         return [
-            LetterGroup(
-                date=key[0], pipeline=key[1], reason=key[2], attempt=key[3], letters=each[0], first=each[1], last=each[2]
-            )
-            for key, each in ordered
+            LetterGroup(date=key[0], pipeline=key[1], reason=key[2], attempt=key[3], letters=count, first=first, last=last)
+            for key, (count, first, last) in ordered
         ]
 
     def letters(self, *, reasons: Sequence[str] = (), dates: Sequence[str] = (), count: int) -> Iterator[Mapping[str, Any]]:

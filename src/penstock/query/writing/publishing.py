@@ -19,6 +19,8 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
+
 from penstock.errors import AlreadyExists, InvalidInput, NotFound, PenstockError
 from penstock.lake.permitted import PUT_OBJECT
 from penstock.query.permitted_catalog import PermittedCatalog
@@ -152,7 +154,7 @@ def recover(
         return has_metadata(pointer["database"], pointer["table"], pointer["metadata"])
     if raw["done"]:
         return True
-    commit = Commit.from_json(raw)
+    commit = msgspec.convert(raw, Commit)
     _take_back(commit, commit.undo, catalog, sink)
     forget(result, sink)
     return False
