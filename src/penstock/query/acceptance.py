@@ -119,11 +119,11 @@ class Acceptance:
 
     def _catalog(self, request: StatementRequest) -> str:
         """Return the name of the catalog that a request names. Raises :class:`InvalidRequest`, AccessDenied."""
-        asked = request.catalog or CATALOG_NAME
-        name = permitted_name(self._data_catalogs.find, asked, request.catalog_access)
+        requested = request.catalog or CATALOG_NAME
+        name = permitted_name(self._data_catalogs.find, requested, request.catalog_access)
         if name is None:
             raise InvalidRequest(
-                f"Catalog {asked[:100]} does not exist.", remedy="ListDataCatalogs names the existing ones."
+                f"Catalog {requested[:100]} does not exist.", remedy="ListDataCatalogs names the existing ones."
             )
         return name
 

@@ -68,14 +68,14 @@ def _given(result: exp.Expr, uses: Sequence[exp.Expr], values: Sequence[exp.Expr
     name = fresh(name, exp.Tuple(expressions=[each.copy() for each in (result, *values)]))
     if len(values) == 1:
         parameters: Mapping[int, exp.Expr] = {0: exp.to_identifier(name)}
-        given = values[0]
+        value = values[0]
     else:
         parameters = {
             at: call_engine("struct_extract_at", exp.to_identifier(name), exp.Literal.number(at + 1))
             for at in range(len(values))
         }
-        given = call_engine("row", *values)
-    return applied(function(name, _filled(result, uses, parameters)), given)
+        value = call_engine("row", *values)
+    return applied(function(name, _filled(result, uses, parameters)), value)
 
 
 def note_rows_value(node: exp.Expr) -> None:

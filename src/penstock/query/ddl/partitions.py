@@ -34,12 +34,12 @@ def add_partitions(context: ExecutionContext, table: Table, action: AddPartition
     """Add partitions, all or none. Raises :class:`StatementError` if one exists, without IF NOT EXISTS."""
     keys = _keys(table)
     wanted: dict[tuple[str, ...], Mapping[str, Any]] = {}
-    for spec, given in action.partitions:
+    for spec, own_location in action.partitions:
         values = full_values(table, spec)
         check_values(table, values)
-        if given is None and not table.storage.location:
+        if own_location is None and not table.storage.location:
             raise semantic_error(f"Table {table.name} has no location, so a partition needs its own.")
-        location = given or f"{(table.storage.location or '').rstrip('/')}/{partition_path(keys, values)}"
+        location = own_location or f"{(table.storage.location or '').rstrip('/')}/{partition_path(keys, values)}"
         check_location(location)
         if values in wanted and not action.if_not_exists:
             raise semantic_error(f"Partition {partition_path(keys, values)} is repeated.")
@@ -121,14 +121,14 @@ def one_partition(context: ExecutionContext, table: Table, spec: Sequence[Partit
 
 def full_values(table: Table, spec: Sequence[PartitionCondition]) -> tuple[str, ...]:
     """Return the values of a specification in the order of the table's keys, each of which it names once."""
-    given = {each.column: each.value for each in _checked(table, spec)}
-    missing = [key for key in _keys(table) if key not in given]
-    if missing or len(given) != len(spec):
+    values = {each.column: each.value for each in _checked(table, spec)}
+    missing = [key for key in _keys(table) if key not in values]
+    if missing or len(values) != len(spec):
         raise semantic_error(
-            f"Partition spec of {table.database}.{table.name} names {', '.join(given) or 'no key'}",
+            f"Partition spec of {table.database}.{table.name} names {', '.join(values) or 'no key'}",
             remedy=f"Name each of {', '.join(_keys(table))} once.",
         )
-    return tuple(given[key] or HIVE_DEFAULT_PARTITION for key in _keys(table))
+    return tuple(values[key] or HIVE_DEFAULT_PARTITION for key in _keys(table))
 
 
 def _checked(table: Table, spec: Sequence[PartitionCondition]) -> Sequence[PartitionCondition]:

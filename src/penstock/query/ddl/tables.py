@@ -109,7 +109,7 @@ def _storage(statement: CreateTable) -> Mapping[str, Any]:
         if delimited:
             raise semantic_error(f"ROW FORMAT DELIMITED is not for STORED AS {statement.format}", remedy="Leave it out.")
         serde = LAZY_SIMPLE if statement.input_format else classes.serde
-    given = dict(row_format.properties) if row_format else {}
+    serde_properties = dict(row_format.properties) if row_format else {}
     return {
         "Columns": [column_request(each) for each in statement.columns],
         "Location": statement.location,
@@ -120,6 +120,6 @@ def _storage(statement: CreateTable) -> Mapping[str, Any]:
         "BucketColumns": list(statement.clustered_by),
         "SortColumns": [{"Column": name, "SortOrder": int(ascending)} for name, ascending in statement.sorted_by],
         "StoredAsSubDirectories": False,
-        "SerdeInfo": {"SerializationLibrary": serde, "Parameters": {"serialization.format": "1", **given}},
+        "SerdeInfo": {"SerializationLibrary": serde, "Parameters": {"serialization.format": "1", **serde_properties}},
         "Parameters": {},
     }

@@ -57,7 +57,7 @@ class _Translation(Translation):
         if len(known) != len(result):
             names = [name or "of an expression" for name, type_ in result if type_ is None or spark_type(type_) is None]
             raise _unsupported(f"the type of the result's column {names[0]}", tree, "CAST it to its type.")
-        return [(given or name, type_) for given, (name, type_) in zip(_written_names(tree, len(known)), known, strict=True)]
+        return [(alias or name, type_) for alias, (name, type_) in zip(_written_names(tree, len(known)), known, strict=True)]
 
     def _check(self, node: exp.Expr) -> None:
         what = _REFUSED.get(type(node))

@@ -55,8 +55,8 @@ def read_buckets(properties: Mapping[str, PropertyValue], columns: Mapping[str, 
 
     Raises :class:`StatementError`.
     """
-    given, count = properties.get("bucketed_by", ()), properties.get("bucket_count", 0)
-    names = [str(each).lower() for each in (given if isinstance(given, tuple) else (given,))]
+    columns_named, count = properties.get("bucketed_by", ()), properties.get("bucket_count", 0)
+    names = [str(each).lower() for each in (columns_named if isinstance(columns_named, tuple) else (columns_named,))]
     if isinstance(count, str) and count.isascii() and count.isdigit():
         count = int(count)
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:

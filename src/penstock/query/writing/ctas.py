@@ -97,8 +97,8 @@ Pairs = Sequence[tuple[str, str]]
 
 def _split(columns: Pairs, statement: CreateTableAs) -> tuple[Pairs, Pairs]:
     """Return the table's columns and its partition keys, which have to be the query's last columns."""
-    given = statement.properties.get("partitioned_by", ())
-    keys = [str(each).lower() for each in (given if isinstance(given, tuple) else (given,))]
+    partitioned_by = statement.properties.get("partitioned_by", ())
+    keys = [str(each).lower() for each in (partitioned_by if isinstance(partitioned_by, tuple) else (partitioned_by,))]
     if not keys:
         return columns, ()
     names = [name for name, _ in columns]

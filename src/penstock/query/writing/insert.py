@@ -66,11 +66,11 @@ def _check(table: Table) -> None:
         raise StatementError("HIVE_INVALID_METADATA", f"Table '{table.database}.{table.name}' has no location.")
 
 
-def _in_order(query: exp.Query, given: Sequence[str], names: Sequence[str]) -> exp.Query:
+def _in_order(query: exp.Query, columns: Sequence[str], names: Sequence[str]) -> exp.Query:
     """Return a query of all the table's columns in their order; those that the statement does not name are NULL."""
-    if not given:
+    if not columns:
         return query
-    lowered = [name.lower() for name in given]
+    lowered = [name.lower() for name in columns]
     for name in lowered:
         if name not in names:
             raise StatementError("COLUMN_NOT_FOUND", f"Insert column name does not exist in target table: {name}")

@@ -77,10 +77,10 @@ def read_options(properties: Mapping[str, PropertyValue], *, compression: str) -
     if name not in _COMPRESSIONS:
         raise _invalid(f"format '{name[:50]}' is not written.", f"Formats: {', '.join(_COMPRESSIONS)}.")
     own = f"{name.lower()}_compression"  # parquet_compression and orc_compression
-    given = [key for key in dict.fromkeys((compression, own)) if key in properties]
-    if len(given) > 1:
-        raise _invalid(f"{' and '.join(given)} are given.", "Give one.")
-    packed = str(properties[given[0]]).upper() if given else _DEFAULTS[name]
+    keys = [key for key in dict.fromkeys((compression, own)) if key in properties]
+    if len(keys) > 1:
+        raise _invalid(f"{' and '.join(keys)} are given.", "Give one.")
+    packed = str(properties[keys[0]]).upper() if keys else _DEFAULTS[name]
     level = properties.get("compression_level")
     if level is not None and ((name, packed) != ("PARQUET", "ZSTD") or not isinstance(level, int) or not 1 <= level <= 22):
         raise _invalid("compression_level is for Parquet with ZSTD, and a number from 1 to 22.", "Leave it out.")

@@ -74,10 +74,10 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
             fitting &= column.type not in _BYTES and source is not None and fits(source, parse_hive_type(type_), INSERT)
     if not fitting:
         wanted = ", ".join(type_ for _, type_ in table)
-        given = ", ".join(each.type for each in columns)
+        query_types = ", ".join(each.type for each in columns)
         raise StatementError(
             "TYPE_MISMATCH",
-            f"Insert query has mismatched column types: Table: [{wanted}], Query: [{given}]",
+            f"Insert query has mismatched column types: Table: [{wanted}], Query: [{query_types}]",
             remedy="Select the table's columns in their order, its partition keys last, and CAST what differs.",
         )
 

@@ -25,8 +25,8 @@ def unload(context: ExecutionContext, statement: Unload) -> Outcome:
         raise StatementError("INVALID_TABLE_PROPERTY", what, remedy=f"Known: {', '.join(sorted(_KNOWN))}.")
     options = read_options(statement.properties, compression="compression")
     check_empty(context.lake.of(None), statement.location)
-    given = statement.properties.get("partitioned_by", ())
-    keys = [str(each).lower() for each in (given if isinstance(given, tuple) else (given,))]
+    partitioned_by = statement.properties.get("partitioned_by", ())
+    keys = [str(each).lower() for each in (partitioned_by if isinstance(partitioned_by, tuple) else (partitioned_by,))]
     with context.computed(statement.query) as computed, computed.failures():
         columns, batches = computed.result.columns, computed.result.batches
         types = hive_types(columns, batches.schema)

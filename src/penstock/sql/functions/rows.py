@@ -218,8 +218,8 @@ def call_engine(name: str, *arguments: exp.Expr) -> exp.Expr:
 
 def strict(parameters: str, expression: str) -> str:
     """Return a macro's overload whose result is NULL if one of its arguments is, as that of Trino's functions is."""
-    given = " AND ".join(f"{each.split()[0]} IS NOT NULL" for each in parameters.split(","))
-    return f"({parameters}) AS CASE WHEN {given} THEN {expression} END"
+    not_null = " AND ".join(f"{each.split()[0]} IS NOT NULL" for each in parameters.split(","))
+    return f"({parameters}) AS CASE WHEN {not_null} THEN {expression} END"
 
 
 def fail(code: str, message: str, type_: str = "INTEGER") -> str:

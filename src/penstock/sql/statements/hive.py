@@ -47,11 +47,13 @@ def create_database(cursor: Cursor) -> CreateDatabase:
     name = cursor.name()
     comment = cursor.string() if cursor.accept("COMMENT") else None
     location = cursor.string() if cursor.accept("LOCATION") else None
-    given: Mapping[str, str] = {}
+    database_properties: Mapping[str, str] = {}
     if cursor.accept("WITH"):
         cursor.expect("DBPROPERTIES")
-        given = properties(cursor)
-    return CreateDatabase(name=name, if_not_exists=if_not_exists, comment=comment, location=location, properties=given)
+        database_properties = properties(cursor)
+    return CreateDatabase(
+        name=name, if_not_exists=if_not_exists, comment=comment, location=location, properties=database_properties
+    )
 
 
 def drop_database(cursor: Cursor) -> DropDatabase:
@@ -171,14 +173,14 @@ def _sorted(cursor: Cursor) -> tuple[str, bool]:
 def _row_format(cursor: Cursor) -> Mapping[str, object]:
     if cursor.accept("SERDE"):
         serde = cursor.string()
-        given = properties(cursor) if cursor.accept("WITH", "SERDEPROPERTIES") else {}
-        return {"row_format": RowFormat(serde=serde, properties=given)}
+        serde_properties = properties(cursor) if cursor.accept("WITH", "SERDEPROPERTIES") else {}
+        return {"row_format": RowFormat(serde=serde, properties=serde_properties)}
     if not cursor.accept("DELIMITED"):
         raise cursor.refused("DELIMITED or SERDE")
-    given = {}
+    serde_properties = {}
     while (pair := _delimiter(cursor)) is not None:
-        given.update(pair)
-    return {"row_format": RowFormat(properties=given)}
+        serde_properties.update(pair)
+    return {"row_format": RowFormat(properties=serde_properties)}
 
 
 def _delimiter(cursor: Cursor) -> Mapping[str, str] | None:

@@ -70,14 +70,14 @@ class ExplainOptions:
 def create_table_as(cursor: Cursor, table: TableName, *, if_not_exists: bool) -> CreateTableAs:
     """Read what follows the name in CREATE TABLE ... AS."""
     comment = cursor.string() if cursor.accept("COMMENT") else None
-    given = _properties(cursor) if cursor.accept("WITH") else {}
+    table_properties = _properties(cursor) if cursor.accept("WITH") else {}
     cursor.expect("AS")
     start = cursor.rest()
     end, with_data = _without_data(cursor)
     return CreateTableAs(
         table=table,
         query=query(cursor.text, start, end),
-        properties=given,
+        properties=table_properties,
         comment=comment,
         if_not_exists=if_not_exists,
         with_data=with_data,
@@ -136,9 +136,9 @@ def unload(cursor: Cursor) -> Unload:
         cursor.take()
     cursor.expect("TO")
     location = cursor.string()
-    given = _properties(cursor) if cursor.accept("WITH") else {}
+    options = _properties(cursor) if cursor.accept("WITH") else {}
     cursor.finish()
-    return Unload(query=query(cursor.text, start, end), location=location, properties=given)
+    return Unload(query=query(cursor.text, start, end), location=location, properties=options)
 
 
 def merge(cursor: Cursor) -> Merge:

@@ -205,8 +205,8 @@ def _typed(values: list[Any], type_: str, convert: Converter) -> list[Any] | Non
         return values if type_ == "string" else _converted_texts(values, convert)
     if type_ in _RANGES and types == {int}:
         low, high = _RANGES[type_]
-        given = [each for each in values if each is not None]
-        return values if low <= min(given) and max(given) <= high else None
+        present = [each for each in values if each is not None]
+        return values if low <= min(present) and max(present) <= high else None
     # Other values are made of a number's text, which orjson does not keep.
     return values if not types or (type_ == "boolean" and types == {bool}) else None
 

@@ -101,9 +101,9 @@ def _set_properties(_state: IcebergState, action: alter.SetProperties) -> Update
 
 def _unset_properties(state: IcebergState, action: alter.UnsetProperties) -> Updates:
     names = [iceberg_name(each) for each in action.names]
-    for given, name in zip(action.names, names, strict=True):
+    for written, name in zip(action.names, names, strict=True):
         if name not in state.metadata.properties and not action.if_exists:
-            raise StatementError("INVALID_TABLE_PROPERTY", f"Property {given} does not exist", remedy="Add IF EXISTS.")
+            raise StatementError("INVALID_TABLE_PROPERTY", f"Property {written} does not exist", remedy="Add IF EXISTS.")
     return [{"action": "remove-properties", "removals": names}]
 
 

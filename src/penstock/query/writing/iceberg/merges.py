@@ -73,13 +73,13 @@ class _Case:
         self.condition: exp.Expr = exp.Is(this=position, expression=exp.null())
         if matched:
             self.condition = exp.Not(this=self.condition)
-        given = when.args.get("condition")
-        if given is not None:
-            if not is_repeatable(exp.select(given.copy())):
+        condition = when.args.get("condition")
+        if condition is not None:
+            if not is_repeatable(exp.select(condition.copy())):
                 raise StatementError(
                     "NOT_SUPPORTED", "A condition of MERGE that gives other values each time is not supported."
                 )
-            self.condition = exp.and_(self.condition, given.copy())
+            self.condition = exp.and_(self.condition, condition.copy())
         self.values: dict[str, exp.Expr] = {}
         then = when.args["then"]
         if matched and isinstance(then, exp.Update):
@@ -100,9 +100,11 @@ class _Case:
         self.values = {name: changed.get(name) or exp.column(name, alias, quoted=True) for name in names}
 
     def _insert(self, then: exp.Insert, names: Sequence[str]) -> None:
-        given = then.this
+        target_columns = then.this
         columns = (
-            [each.name.lower() for each in given.expressions] if isinstance(given, exp.Tuple | exp.Schema) else list(names)
+            [each.name.lower() for each in target_columns.expressions]
+            if isinstance(target_columns, exp.Tuple | exp.Schema)
+            else list(names)
         )
         values = then.expression.expressions if isinstance(then.expression, exp.Tuple) else []
         if len(values) != len(columns):

@@ -41,10 +41,10 @@ _NUMBERS: Mapping[str, _Property] = {
 _IGNORED = frozenset({"table_type"})
 
 
-def iceberg_properties(given: Mapping[str, str]) -> dict[str, str]:
+def iceberg_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Return what Athena's properties are in Iceberg. Raises :class:`StatementError` for other names."""
-    properties_of_iceberg: dict[str, str] = {}
-    for name, value in given.items():
+    result: dict[str, str] = {}
+    for name, value in properties.items():
         lowered = name.lower()
         if lowered in _IGNORED:
             continue
@@ -52,20 +52,20 @@ def iceberg_properties(given: Mapping[str, str]) -> dict[str, str]:
             if not _NUMBER.fullmatch(value):
                 raise _refused(f"The table property {lowered} is '{value[:50]}', not a whole number.")
             known = _NUMBERS[lowered]
-            properties_of_iceberg[known.name] = str(int(value) * known.factor)
+            result[known.name] = str(int(value) * known.factor)
         elif lowered == "format":
             if value.lower() != "parquet":
                 raise StatementError("NOT_SUPPORTED", f"Iceberg tables of format {value[:50]} are not written; parquet is.")
-            properties_of_iceberg[ICEBERG_OF_ATHENA[lowered]] = "parquet"
+            result[ICEBERG_OF_ATHENA[lowered]] = "parquet"
         elif lowered == "write_compression":
             codec = _COMPRESSIONS.get(value.lower())
             if codec is None:
                 known_codecs = ", ".join(_COMPRESSIONS)
                 raise _refused(f"Unsupported write_compression: {value[:50]}. Known are {known_codecs}.")
-            properties_of_iceberg[ICEBERG_OF_ATHENA[lowered]] = codec
+            result[ICEBERG_OF_ATHENA[lowered]] = codec
         else:
             raise _refused(f"Unsupported table property key: {name[:100]}")
-    return properties_of_iceberg
+    return result
 
 
 def iceberg_name(name: str) -> str:

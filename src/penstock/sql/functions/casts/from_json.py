@@ -143,13 +143,13 @@ def _row(value: Any, type_: _Kind) -> str:
         return _object((name, _shape(each, inner)) for name, each, inner in zip(names, value, type_.inner, strict=True))
     if not isinstance(value, dict):
         raise ValueError(f"Expected a json array or object, but got {_token(value)}")
-    given: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     wanted = {name.lower() for name in names}
     for name, each in value.items():
-        if name.lower() in given and name.lower() in wanted:
+        if name.lower() in fields and name.lower() in wanted:
             raise ValueError(f"Duplicate field: {name.lower()}")
-        given[name.lower()] = each
-    return _object((name, _shape(given.get(name.lower()), inner)) for name, inner in zip(names, type_.inner, strict=True))
+        fields[name.lower()] = each
+    return _object((name, _shape(fields.get(name.lower()), inner)) for name, inner in zip(names, type_.inner, strict=True))
 
 
 def _object(pairs: Iterable[tuple[str, str]]) -> str:

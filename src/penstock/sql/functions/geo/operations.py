@@ -30,24 +30,24 @@ _ORDER = "The first point of a ring and the order of parts may differ."
 
 def union_of(shapes: Any) -> Any:
     """Return the union of an array of shapes, None for an array without shapes."""
-    given = [shape for shape in shapes if shape is not None]
-    return _grouped(_overlaid(lambda *each: shapely.union_all(list(each)), given), merge=True) if given else None
+    present = [shape for shape in shapes if shape is not None]
+    return _grouped(_overlaid(lambda *each: shapely.union_all(list(each)), present), merge=True) if present else None
 
 
 def hull_of(shapes: Any) -> Any:
     """Return the convex hull of an array of shapes, None for an array without shapes."""
-    given = [shape for shape in shapes if shape is not None]
-    return shapely.convex_hull(shapely.geometrycollections(given)) if given else None
+    present = [shape for shape in shapes if shape is not None]
+    return shapely.convex_hull(shapely.geometrycollections(present)) if present else None
 
 
-def _overlaid(operation: Callable[..., Any], given: Sequence[Any]) -> Any:
+def _overlaid(operation: Callable[..., Any], shapes: Sequence[Any]) -> Any:
     """Return the operation's result; where GEOS cannot compute it of shapes that are not valid, of mended ones."""
     from shapely.errors import GEOSException  # noqa: PLC0415 - see shapes
 
     try:
-        return operation(*given)
+        return operation(*shapes)
     except GEOSException:
-        mended = [each if shapely.is_valid(each) else shapely.make_valid(each) for each in given]
+        mended = [each if shapely.is_valid(each) else shapely.make_valid(each) for each in shapes]
         return operation(*mended)
 
 

@@ -99,10 +99,10 @@ def _read(read: Any, values: Sequence[Any], shown: str | None) -> Any:
     """Return the shapes of ``values``; ``shown`` is the message that ends with the value."""
     import numpy as np  # noqa: PLC0415 - it is here if shapely is
 
-    given = np.empty(len(values), dtype=object)
-    given[:] = values
+    encoded = np.empty(len(values), dtype=object)
+    encoded[:] = values
     try:
-        shapes = read(given, on_invalid="fix" if read.__name__ != "from_geojson" else "ignore")
+        shapes = read(encoded, on_invalid="fix" if read.__name__ != "from_geojson" else "ignore")
     except NotImplementedError:  # curves
         shapes = np.array([_read_one(read, value) for value in values], dtype=object)
     wrong = np.flatnonzero(shapely.is_missing(shapes))

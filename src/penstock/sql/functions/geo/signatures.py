@@ -109,20 +109,20 @@ def _fits(parameters: Sequence[Type], types: Types) -> bool:
     return len(parameters) == len(types) and all(map(_fits_one, parameters, types))
 
 
-def _fits_one(wanted: Type, given: Type | None) -> bool:
-    if given is None or given.name == "unknown":
+def _fits_one(wanted: Type, type_: Type | None) -> bool:
+    if type_ is None or type_.name == "unknown":
         return True
     if wanted.inner:
-        return given.name == wanted.name and _fits_one(GEOMETRY, given.element)
+        return type_.name == wanted.name and _fits_one(GEOMETRY, type_.element)
     if wanted == DOUBLE:
-        return given.is_number
+        return type_.is_number
     if wanted == INTEGER:
-        return given.is_integer and given != BIGINT
-    return wanted == given or (wanted == VARCHAR and given.name == "varchar")
+        return type_.is_integer and type_ != BIGINT
+    return wanted == type_ or (wanted == VARCHAR and type_.name == "varchar")
 
 
-def _argument(value: exp.Expr, given: Type | None, wanted: Type) -> exp.Expr:
-    return value if given == wanted else cast_to(value, _engine(wanted))
+def _argument(value: exp.Expr, type_: Type | None, wanted: Type) -> exp.Expr:
+    return value if type_ == wanted else cast_to(value, _engine(wanted))
 
 
 def _over_columns(function: Function) -> Callable[..., pa.Array]:
@@ -132,11 +132,11 @@ def _over_columns(function: Function) -> Callable[..., pa.Array]:
 
     def compute(*columns: pa.Array | pa.ChunkedArray) -> pa.Array:
         whole = [each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for each in columns]
-        given = reduce(pc.and_, (each.is_valid() for each in whole))
-        if pc.all(given).as_py() is not False:
+        valid = reduce(pc.and_, (each.is_valid() for each in whole))
+        if pc.all(valid).as_py() is not False:
             return _computed(whole)
-        values = _computed([each.filter(given) for each in whole])
-        places = pc.if_else(given, pc.subtract(pc.cumulative_sum(given.cast(pa.int64())), 1), None)
+        values = _computed([each.filter(valid) for each in whole])
+        places = pc.if_else(valid, pc.subtract(pc.cumulative_sum(valid.cast(pa.int64())), 1), None)
         return values.take(places)
 
     def _computed(columns: Sequence[pa.Array]) -> pa.Array:

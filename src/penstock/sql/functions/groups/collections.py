@@ -22,8 +22,8 @@ def _array_agg(call: Call) -> exp.Expr:
 def _entries(call: Call) -> exp.Expr:
     """Return the array of keys and values in rows, NULL for a key that is NULL."""
     key, value = call.arguments
-    given = exp.Not(this=exp.Is(this=exp.paren(key.copy()), expression=exp.Null()))
-    return call.engine("list", exp.Case(ifs=[exp.If(this=given, true=call_engine("row", key, value))]))
+    has_key = exp.Not(this=exp.Is(this=exp.paren(key.copy()), expression=exp.Null()))
+    return call.engine("list", exp.Case(ifs=[exp.If(this=has_key, true=call_engine("row", key, value))]))
 
 
 def _map_agg(call: Call) -> exp.Expr:
@@ -57,8 +57,8 @@ def _reduce_agg(call: Call) -> exp.Expr:
     lambda_of(call, 3, 2)
     if call.is_windowed:
         raise call.wrong("reduce_agg with OVER is not supported.", code="NOT_SUPPORTED")
-    given = call_engine("trino_given", call.engine("list", value))
-    reduced = call_engine("list_reduce", call_engine("trino_first_state", given), step.copy(), state)
+    present = call_engine("trino_given", call.engine("list", value))
+    reduced = call_engine("list_reduce", call_engine("trino_first_state", present), step.copy(), state)
     return exp.Paren(this=reduced)
 
 

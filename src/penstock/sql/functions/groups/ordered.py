@@ -107,20 +107,20 @@ def _listagg(call: Call) -> exp.Expr:
 
 
 def _cut(values: list[str | None], separator: str, filler: str, counts: bool) -> str | None:
-    given = [each for each in values if each is not None]
-    if not given:
+    present = [each for each in values if each is not None]
+    if not present:
         return None
     length, kept = 0, 0
     gap = len(separator.encode())
-    for each in given:
+    for each in present:
         length += len(each.encode()) + (gap if kept else 0)
         if length > _MAX_LISTAGG:
             break
         kept += 1
-    left = len(given) - kept
+    left = len(present) - kept
     if not left:
-        return separator.join(given)
-    return separator.join([*given[:kept], filler]) + (f"({left})" if counts else "")
+        return separator.join(present)
+    return separator.join([*present[:kept], filler]) + (f"({left})" if counts else "")
 
 
 ROWS: Sequence[Row] = [

@@ -37,11 +37,15 @@ def _ntile(call: Call) -> exp.Expr:
 
 
 _NODES: Mapping[str, Callable[[Sequence[exp.Expr]], exp.Expr]] = {
-    "first_value": lambda given: exp.FirstValue(this=given[0]),
-    "last_value": lambda given: exp.LastValue(this=given[0]),
-    "nth_value": lambda given: exp.NthValue(this=given[0], offset=given[1]),
-    "lag": lambda given: exp.Lag(this=given[0], offset=given[1], default=given[2] if len(given) > 2 else None),
-    "lead": lambda given: exp.Lead(this=given[0], offset=given[1], default=given[2] if len(given) > 2 else None),
+    "first_value": lambda arguments: exp.FirstValue(this=arguments[0]),
+    "last_value": lambda arguments: exp.LastValue(this=arguments[0]),
+    "nth_value": lambda arguments: exp.NthValue(this=arguments[0], offset=arguments[1]),
+    "lag": lambda arguments: exp.Lag(
+        this=arguments[0], offset=arguments[1], default=arguments[2] if len(arguments) > 2 else None
+    ),
+    "lead": lambda arguments: exp.Lead(
+        this=arguments[0], offset=arguments[1], default=arguments[2] if len(arguments) > 2 else None
+    ),
 }
 
 

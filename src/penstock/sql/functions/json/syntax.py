@@ -77,11 +77,11 @@ def _call(parser: Any, name: str, read: Callable[[Any, list[exp.Expr | None], li
     token = parser._tokens[parser._index - 2]
     values: list[exp.Expr | None] = []
     formats: list[bool] = []
-    given = read(parser, values, formats)
+    arguments = read(parser, values, formats)
     node = exp.Anonymous(this=name, expressions=[each for each in values if each is not None])
     if None in values:
         parser.raise_error("Expecting an expression")
-    node.meta[_META] = JsonOptions(is_json=tuple(formats), **given)
+    node.meta[_META] = JsonOptions(is_json=tuple(formats), **arguments)
     return node.update_positions(token)
 
 

@@ -139,8 +139,8 @@ def _transformed(types: Types) -> Type | None:
 
 def _if_all(arguments: Sequence[exp.Expr], result: exp.Expr) -> exp.Expr:
     """Return ``result``, and NULL if one of the arguments is."""
-    given = [exp.Not(this=exp.Is(this=exp.Paren(this=each.copy()), expression=exp.Null())) for each in arguments]
-    return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.and_(*given), true=result)]))
+    present = [exp.Not(this=exp.Is(this=exp.Paren(this=each.copy()), expression=exp.Null())) for each in arguments]
+    return exp.Paren(this=exp.Case(ifs=[exp.If(this=exp.and_(*present), true=result)]))
 
 
 def _zip(call: Call) -> exp.Expr:

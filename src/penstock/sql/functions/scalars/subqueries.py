@@ -109,8 +109,8 @@ def _bounded(
     combined = (exp.and_ if every else exp.or_)(exp.paren(result, copy=False), others, copy=False)
     is_empty = exp.If(this=exp.EQ(this=count, expression=_number(0)), true=empty)
     case = exp.Case(ifs=[is_empty], default=combined)
-    given = call_engine("row", _plain(type_, value), exp.Subquery(this=_select(query, 1, bounds)))
-    return applied(function(name, case), given)
+    pair_of_bounds = call_engine("row", _plain(type_, value), exp.Subquery(this=_select(query, 1, bounds)))
+    return applied(function(name, case), pair_of_bounds)
 
 
 def _as_instant(type_: Type | None) -> Type | None:

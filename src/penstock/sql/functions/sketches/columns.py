@@ -22,8 +22,8 @@ def whole(column: Any) -> pa.Array:
 def each_list(column: Any, build: Callable[[Values], bytes]) -> pa.Array:
     """Return the sketch of each row's list: NULL for a list that is NULL or has nothing but NULLs."""
     lists = whole(column)
-    values, given = _held(lists.values)
-    return pa.array([build(values[each]) if len(each) else None for each in _places(lists, given)], pa.binary())
+    values, valid = _held(lists.values)
+    return pa.array([build(values[each]) if len(each) else None for each in _places(lists, valid)], pa.binary())
 
 
 def each_pairs(column: Any, last: Any, build: Callable[[Values, Values, Any], bytes]) -> pa.Array:
@@ -52,11 +52,11 @@ def _valid(values: pa.Array) -> NDArray[np.bool_]:
     return np.asarray(values.is_valid().to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _places(lists: pa.ListArray, given: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
+def _places(lists: pa.ListArray, valid: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
     """Yield where each row's values are that are not NULL; none of a row that is NULL."""
     offsets, rows = lists.offsets.to_numpy().tolist(), _valid(lists).tolist()
     for start, end, row in zip(offsets[:-1], offsets[1:], rows, strict=True):
-        yield np.flatnonzero(given[start:end]) + start if row else np.empty(0, np.int64)
+        yield np.flatnonzero(valid[start:end]) + start if row else np.empty(0, np.int64)
 
 
 def _given(argument: Any) -> Any:

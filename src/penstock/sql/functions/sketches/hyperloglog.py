@@ -49,16 +49,16 @@ def entries_of_bytes(column: Any) -> pa.Array:
     """Return the entry of a sparse sketch for each text of bytes, NULL for NULL."""
     array = whole(column)
     entries = np.zeros(len(array), np.uint64)
-    given = array.fill_null(b"")
-    offsets = np.frombuffer(given.buffers()[1], np.int32, len(given) + 1, given.offset * 4).astype(np.int64)
-    held = given.buffers()[2]
+    present = array.fill_null(b"")
+    offsets = np.frombuffer(present.buffers()[1], np.int32, len(present) + 1, present.offset * 4).astype(np.int64)
+    held = present.buffers()[2]
     data = np.frombuffer(held, np.uint8) if held is not None and held.size else np.zeros(1, np.uint8)
     lengths = np.diff(offsets)
     short = np.flatnonzero(lengths < _LONG)
     if len(short):
         entries[short] = _hashed(data, offsets[:-1][short], lengths[short])
     for row in np.flatnonzero(lengths >= _LONG):
-        entries[row] = int.from_bytes(murmur3(given[int(row)].as_py())[:8], "little")
+        entries[row] = int.from_bytes(murmur3(present[int(row)].as_py())[:8], "little")
     return _entries(entries, array)
 
 
@@ -102,13 +102,13 @@ def _avalanche(words: Words) -> Words:
     return words ^ (words >> np.uint64(33))
 
 
-def _entries(hashes: Words, given: pa.Array) -> pa.Array:
+def _entries(hashes: Words, present: pa.Array) -> pa.Array:
     behind = (hashes << np.uint64(_PREFIX)) | np.uint64(1 << (_PREFIX - 1))
     high = (behind >> np.uint64(32)).astype(np.int64)
     low = (behind & np.uint64(0xFFFFFFFF)).astype(np.int64)
     zeros = np.where(high > 0, 32 - np.frexp(high)[1], 64 - np.frexp(low)[1])
     entries = ((hashes >> np.uint64(64 - _PREFIX)) << np.uint64(_VALUE_BITS)) | zeros.astype(np.uint64)
-    return pa.array(entries.astype(np.uint32), mask=given.is_null().to_numpy(zero_copy_only=False))
+    return pa.array(entries.astype(np.uint32), mask=present.is_null().to_numpy(zero_copy_only=False))
 
 
 def sketch(entries: NDArray[Any], bits: int = 12) -> bytes:

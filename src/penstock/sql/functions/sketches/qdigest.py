@@ -124,8 +124,8 @@ def _compressed(digest: Digest) -> Digest:
         )
     kept.append((values, levels, counts))
     values, levels, counts = (np.concatenate([each[at] for each in kept]) for at in range(3))
-    given = counts >= _LEAST_COUNT
-    values, levels, counts = values[given], levels[given], counts[given]
+    heavy = counts >= _LEAST_COUNT
+    values, levels, counts = values[heavy], levels[heavy], counts[heavy]
     order = np.lexsort((levels, _ends(values, levels)))
     return Digest(digest.error, digest.least, digest.greatest, values[order], levels[order], counts[order])
 
@@ -213,10 +213,10 @@ def opened(data: bytes) -> Digest:
     nodes = np.frombuffer(data, _NODE, offset=_HEAD.size)
     structure = nodes["structure"]
     levels = ((structure >> 2) + ((structure & 3) > 0)).astype(np.uint8)  # that of a branch is one less
-    given = nodes["count"] >= _LEAST_COUNT
+    heavy = nodes["count"] >= _LEAST_COUNT
     if not np.isfinite(nodes["count"]).all():
         raise invalid("Cannot deserialize qdigest")
-    return Digest(error, least, greatest, nodes["value"][given].view(np.uint64), levels[given], nodes["count"][given])
+    return Digest(error, least, greatest, nodes["value"][heavy].view(np.uint64), levels[heavy], nodes["count"][heavy])
 
 
 def value_at(digest: Digest, quantile: float) -> int | None:

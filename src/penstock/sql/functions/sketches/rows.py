@@ -16,14 +16,14 @@ from penstock.sql.trino_types import BIGINT, DOUBLE, HYPERLOGLOG, INTEGER, QDIGE
 __all__ = ["DEFINITIONS", "ROWS"]
 
 _SETS = frozenset({"HyperLogLog", "P4HyperLogLog"})
-_KINDS = {"bigint": BIGINT, "double": DOUBLE, "real": REAL}
+_HELD_TYPES = {"bigint": BIGINT, "double": DOUBLE, "real": REAL}
 _LEAST_ERROR, _GREATEST_ERROR = 0.0040625, 0.26
 _ERROR_OF_BUCKETS = 1.0816
 _BITS = 12
 _IN_MEMORY = "Values and weights of a group are in memory at once."
 
 
-def _kind_of(type_: Type) -> str | None:
+def _held_type(type_: Type) -> str | None:
     """Return the kind of a q-digest's values, None for another type."""
     return type_.name.removeprefix("qdigest(").removesuffix(")") if type_ in QDIGESTS else None
 
@@ -66,9 +66,9 @@ def _tdigest_agg(call: Call) -> exp.Expr:
 
 
 def _qdigest_agg(call: Call) -> exp.Expr:
-    type_ = _kind_of(_qdigest_type(call.types) or QDIGESTS[0]) or "bigint"
+    type_ = _held_type(_qdigest_type(call.types) or QDIGESTS[0]) or "bigint"
     engine = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[type_]
-    expected = [f"qdigest_agg({each}[, bigint[, double]])" for each in _KINDS]
+    expected = [f"qdigest_agg({each}[, bigint[, double]])" for each in _HELD_TYPES]
     return _of_pairs(call, f"qdigest_{type_}", engine, "BIGINT", expected)
 
 
@@ -118,30 +118,30 @@ def _question(name: str, to_values: bool, many: bool) -> Row:
 
     def engine_of(call: Call) -> tuple[str, str]:
         type_ = call.known_type()
-        asked = _kind_of(type_)
-        if asked is None and type_ != TDIGEST:
+        held_type = _held_type(type_)
+        if held_type is None and type_ != TDIGEST:
             raise call.unexpected(f"{name}(tdigest, {_listed(DOUBLE, many)}), {name}(qdigest(T), {_listed(DOUBLE, many)})")
-        given = "double" if to_values or asked is None else asked
-        return f"trino_{'tdigest' if asked is None else f'qdigest_{asked}'}", given
+        value_type = "double" if to_values or held_type is None else held_type
+        return f"trino_{'tdigest' if held_type is None else f'qdigest_{held_type}'}", value_type
 
     def write(call: Call) -> exp.Expr:
-        engine, given = engine_of(call)
+        engine, value_type = engine_of(call)
         asked_type = call.types[1]
         inner = asked_type.element if many and asked_type is not None else asked_type
         if (asked_type is not None and many and asked_type.name not in {"array", "unknown"}) or not (
             inner is None or inner.is_number or inner.name == "unknown"
         ):
-            raise call.unexpected(f"{name}({call.types[0]}, {_listed(_KINDS[given], many)})")
-        held = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[given]
-        asked = cast_to(call.arguments[1], f"{held}[]" if many else held)
+            raise call.unexpected(f"{name}({call.types[0]}, {_listed(_HELD_TYPES[value_type], many)})")
+        held = {"bigint": "BIGINT", "double": "DOUBLE", "real": "FLOAT"}[value_type]
+        question = cast_to(call.arguments[1], f"{held}[]" if many else held)
         what = "values" if to_values else "quantiles"
-        listed = asked if many else call_engine("list_value", asked)
+        listed = question if many else call_engine("list_value", question)
         result = call_engine(f"{engine}_{what}", call.arguments[0], listed)
         return result if many else call_engine("list_extract", result, integer(1))
 
     def returns(types: Types) -> Type | None:
-        asked = _kind_of(types[0]) if types[0] is not None else None
-        one = _KINDS[asked] if to_values and asked is not None else DOUBLE
+        held_type = _held_type(types[0]) if types[0] is not None else None
+        one = _HELD_TYPES[held_type] if to_values and held_type is not None else DOUBLE
         return Type.array(one) if many else one
 
     return Row(name=name, arity=(2, 2), returns=returns, write=write)

@@ -43,8 +43,8 @@ def _entries_of_doubles(column: Any) -> pa.Array:
 
 
 def _sketches(entries: Any, bits: Any) -> pa.Array:
-    given = whole(bits)
-    size = given[0].as_py() if len(given) else 0
+    valid = whole(bits)
+    size = valid[0].as_py() if len(valid) else 0
     return each_list(entries, lambda each: hyperloglog.sketch(each, size))
 
 
@@ -86,31 +86,33 @@ def _asked(type_: pa.DataType, ask: Callable[[bytes, list[Any]], list[Any]]) -> 
 
     def apply(sketches: Any, questions: Any) -> pa.Array:
         rows = zip(whole(sketches).to_pylist(), whole(questions).to_pylist(), strict=True)
-        return pa.array([_answers(data, asked, ask) for data, asked in rows], pa.list_(type_))
+        return pa.array([_answers(data, row_questions, ask) for data, row_questions in rows], pa.list_(type_))
 
     return apply
 
 
-def _answers(data: bytes | None, asked: list[Any] | None, ask: Callable[[bytes, list[Any]], list[Any]]) -> list[Any] | None:
-    if data is None or asked is None:
+def _answers(
+    data: bytes | None, questions: list[Any] | None, ask: Callable[[bytes, list[Any]], list[Any]]
+) -> list[Any] | None:
+    if data is None or questions is None:
         return None
-    answers = iter(ask(data, [each for each in asked if each is not None]))
-    return [None if each is None else next(answers) for each in asked]
+    answers = iter(ask(data, [each for each in questions if each is not None]))
+    return [None if each is None else next(answers) for each in questions]
 
 
-def _values_of_tdigest(data: bytes, asked: list[float]) -> list[float]:
-    return tdigest.values_at(tdigest.opened(data), asked)
+def _values_of_tdigest(data: bytes, quantiles: list[float]) -> list[float]:
+    return tdigest.values_at(tdigest.opened(data), quantiles)
 
 
-def _quantiles_of_tdigest(data: bytes, asked: list[float]) -> list[float | None]:
+def _quantiles_of_tdigest(data: bytes, values: list[float]) -> list[float | None]:
     digest = tdigest.opened(data)
-    return [tdigest.quantile_at(digest, each) for each in asked]
+    return [tdigest.quantile_at(digest, each) for each in values]
 
 
 def _values_of_qdigest(type_: str) -> Callable[[bytes, list[float]], list[Any]]:
-    def ask(data: bytes, asked: list[float]) -> list[Any]:
+    def ask(data: bytes, questions: list[float]) -> list[Any]:
         opened = qdigest.opened(data)
-        quantiles = [qdigest.value_at(opened, each) for each in asked]
+        quantiles = [qdigest.value_at(opened, each) for each in questions]
         values = qdigest.as_values(np.array([each or 0 for each in quantiles], np.int64), type_).tolist()
         return [None if each is None else value for each, value in zip(quantiles, values, strict=True)]
 
@@ -118,9 +120,9 @@ def _values_of_qdigest(type_: str) -> Callable[[bytes, list[float]], list[Any]]:
 
 
 def _quantiles_of_qdigest(type_: str) -> Callable[[bytes, list[Any]], list[float | None]]:
-    def ask(data: bytes, asked: list[Any]) -> list[float | None]:
+    def ask(data: bytes, values: list[Any]) -> list[float | None]:
         opened = qdigest.opened(data)
-        return [qdigest.quantile_at(opened, int(each)) for each in qdigest.of_values(np.array(asked), type_).tolist()]
+        return [qdigest.quantile_at(opened, int(each)) for each in qdigest.of_values(np.array(values), type_).tolist()]
 
     return ask
 

@@ -48,9 +48,9 @@ def _typed(name: str) -> Callable[[exp.Expr], Type]:
     """Return the function of the type, which has the digits that the call asks for."""
 
     def kind(node: exp.Expr) -> Type:
-        given = next(iter(node.expressions), None) if isinstance(node, exp.Anonymous) else node.args.get("this")
-        asked = isinstance(given, exp.Literal) and given.name.isdigit()
-        return Type(name, (int(given.name) if asked and given is not None else _MILLISECONDS,))
+        argument = next(iter(node.expressions), None) if isinstance(node, exp.Anonymous) else node.args.get("this")
+        has_precision = isinstance(argument, exp.Literal) and argument.name.isdigit()
+        return Type(name, (int(argument.name) if has_precision and argument is not None else _MILLISECONDS,))
 
     return kind
 
