@@ -107,7 +107,7 @@ def test_rows_of_asyncio() -> None:
     assert asyncio.run(rows()) == ROWS
 
 
-def test_a_result_is_reused_and_that_is_told() -> None:
+def test_a_reused_result_is_reported_as_reused() -> None:
     sql = "SELECT max(flights) FROM carriers"
     again = {"result_reuse_enable": True, "result_reuse_minutes": 60}
     cursor = opened()

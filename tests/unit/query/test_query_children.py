@@ -211,7 +211,7 @@ def test_a_child_ends_with_a_server_that_is_killed() -> None:
     assert psutil.wait_procs([child], timeout=30)[1] == []
 
 
-def test_text_that_is_slow_to_parse_is_refused_and_others_are_parsed_meanwhile(children: ChildPool) -> None:
+def test_text_that_is_slow_to_parse_is_refused_while_others_are_parsed(children: ChildPool) -> None:
     refused: list[InvalidRequest] = []
 
     def attack() -> None:

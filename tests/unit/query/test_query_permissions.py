@@ -125,7 +125,7 @@ def test_rows_are_those_of_every_filter_that_has_the_columns_of_the_query(rows: 
     assert rows("SELECT DISTINCT month FROM flights", catalog_access=month) == [["2"]]
 
 
-def test_nothing_allowed_and_a_filter_that_is_no_condition_are_refused(ask: Ask) -> None:
+def test_reading_without_permission_and_filters_that_are_not_conditions_are_refused(ask: Ask) -> None:
     for access, words in [
         (_access(), "Insufficient Lake Formation permission"),
         (_access(AllowedRows(condition="carrier = (SELECT 'AA')", columns=None)), "not a condition"),
@@ -148,7 +148,7 @@ def test_row_filters_use_functions_as_queries_do(rows: Rows) -> None:
     assert rows("SELECT carrier FROM airlines", catalog_access=access) == [["UA"]]
 
 
-def test_a_result_of_allowed_rows_is_not_reused_and_one_of_all_rows_is_not_given_to_whom_some_are_allowed(ask: Ask) -> None:
+def test_filtered_results_are_not_reused_and_callers_with_filters_get_no_unfiltered_ones(ask: Ask) -> None:
     sql = "SELECT carrier FROM airlines"
     assert not ask(sql, reuse_minutes=10).statistics.reused
     first = _access(AllowedRows(condition="carrier = 'AA'", columns=None))

@@ -72,7 +72,7 @@ def test_a_long_statement_goes_on_in_a_place_for_long_ones_if_one_is_free() -> N
         long.end()
 
 
-def test_a_statement_that_is_no_short_one_lets_others_go_first() -> None:
+def test_a_long_statement_lets_short_ones_go_first() -> None:
     with scheduler(2) as places:
         long, short = Job(), Job()
         places.submit(long)
@@ -171,7 +171,7 @@ def test_a_short_query_ends_while_more_long_ones_run_than_there_are_workers(narr
     assert [finished(narrow, each).state for each in long] == ["CANCELLED"] * 3
 
 
-def test_time_in_which_a_statement_hardly_computes_makes_it_no_long_one(
+def test_time_spent_waiting_for_a_processor_does_not_make_a_statement_long(
     narrow: QueryService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used = [0.0]

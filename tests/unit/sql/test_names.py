@@ -106,7 +106,7 @@ def test_a_refusal_has_trinos_code_position_and_words(engine: Engine, sql: str, 
 
 
 @pytest.mark.parametrize(("sql", "message", "suggestion"), MALFORMED)
-def test_a_text_that_is_no_statement_is_refused_where_it_goes_wrong(sql: str, message: str, suggestion: str) -> None:
+def test_a_malformed_statement_is_refused_at_the_position_of_the_error(sql: str, message: str, suggestion: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         parse(sql)
     assert str(refused.value).startswith(message)

@@ -118,7 +118,7 @@ ALL = [
         ("A {- B -}{1,2} {- C -}{1,2}", "A"),
     ],
 )
-def test_exclusions_leave_rows_out_of_the_output_alone(engine: Engine, pattern: str, left: str) -> None:
+def test_exclusions_leave_rows_out_of_the_output_only(engine: Engine, pattern: str, left: str) -> None:
     rows = engine.rows(_query(pattern, DOWN_UP, values=VALLEYS))
     assert rows == _texts([row for row in ALL if str(row[3]) in left])
 
@@ -373,7 +373,7 @@ def test_variables_without_quotes_are_in_upper_case(engine: Engine) -> None:
     assert rows == [("1", "A"), ("2", "b"), ("3", "b"), ("4", "C")]
 
 
-def test_fields_of_rows_are_no_variables(engine: Engine) -> None:
+def test_fields_of_rows_are_not_variables(engine: Engine) -> None:
     query = _pattern_query(
         "(1, CAST(ROW(5) AS row(x integer))), (2, CAST(ROW(4) AS row(x integer)))",
         "ORDER BY id MEASURES LAST(B.r.x) AS one, r.x AS other PATTERN (A B) DEFINE B AS r.x < A.r.x AND B.r.x < PREV(r.x)",
@@ -448,11 +448,11 @@ def test_errors_have_trinos_codes_and_positions(engine: Engine) -> None:
         "DEFINE A AS true",
     ],
 )
-def test_what_is_no_clause_of_trinos_is_a_syntax_error(clause: str) -> None:
+def test_clauses_that_trino_does_not_have_are_syntax_errors(clause: str) -> None:
     with pytest.raises(InvalidRequest, match="mismatched input"):
         read_query(_pattern_query("1", clause))
 
 
-def test_a_question_mark_in_a_pattern_is_no_parameter() -> None:
+def test_a_question_mark_in_a_pattern_is_not_a_parameter() -> None:
     query = _pattern_query("1, 2", "PATTERN (A+? B??) DEFINE A AS value > ?")
     assert [token.text for token in parameter_places(f"{query} WHERE value < ?")] == ["?", "?"]

@@ -79,6 +79,6 @@ def test_a_dollar_is_linear_but_before_a_line_feed() -> None:
 
 
 @pytest.mark.parametrize("text", ["(", "a**", "[", "(?P<1>a)", "(?<n", "\\"])
-def test_what_is_no_pattern_is_refused(text: str) -> None:
+def test_malformed_patterns_are_refused(text: str) -> None:
     with pytest.raises(re.error):
         Pattern(text)

@@ -56,7 +56,7 @@ def _nested(kind: int, depth: int) -> str:
     ],
     ids=range(16),
 )
-def test_what_is_no_shape_is_refused_in_trinos_words(engine: Engine, call: str, message: str) -> None:
+def test_values_that_are_not_shapes_are_refused_in_trinos_words(engine: Engine, call: str, message: str) -> None:
     with pytest.raises(StatementError, match=rf"^INVALID_FUNCTION_ARGUMENT: {message}"):
         engine.value(call)
 
@@ -81,7 +81,7 @@ def test_every_form_of_wkb_is_read(engine: Engine, wkb: bytes, text: str) -> Non
     assert engine.value(f"ST_AsText(ST_GeomFromBinary(X'{wkb.hex()}'))") == ("varchar", text)
 
 
-def test_a_value_whose_type_is_not_known_is_no_shape(engine: Engine) -> None:
+def test_a_value_of_unknown_type_is_not_a_shape(engine: Engine) -> None:
     engine.create("held", "SELECT X'00' AS b")
     engine._tables["held"] = {"b": None}
     with pytest.raises(StatementError, match="NOT_SUPPORTED: line 1:8: st_astext is not supported for a value whose type"):

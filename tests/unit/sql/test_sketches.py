@@ -168,7 +168,7 @@ OPENED: Sequence[tuple[str, Callable[[bytes], object]]] = [
 
 
 @pytest.mark.parametrize(("text", "opened"), OPENED, ids=["sparse", "dense", "tdigest", "qdigest"])
-def test_bytes_that_are_no_sketch_are_refused(text: str, opened: Callable[[bytes], object]) -> None:
+def test_bytes_that_are_not_a_sketch_are_refused(text: str, opened: Callable[[bytes], object]) -> None:
     data = base64.b64decode(text)
     opened(data)
     for wrong in (b"", b"\x09" + data[1:], data[:-1], data + b"\0", data[:40]):

@@ -15,7 +15,7 @@ class AthenaAccess(Access):
     check_athena = Access.check
 
 
-def test_a_prepared_statement_is_executed_as_its_own_kind(service: QueryService, done: Ask, rows: Rows) -> None:
+def test_a_prepared_statement_is_executed_as_what_it_is(service: QueryService, done: Ask, rows: Rows) -> None:
     prepared = done("PREPARE twice FROM\nSELECT x * ? AS y FROM (VALUES 1, 2) t(x) WHERE x >= ?")
     assert (prepared.type, prepared.substatement) == ("DDL", "PREPARE")
     assert service.prepared.get("primary", "twice").sql == "SELECT x * ? AS y FROM (VALUES 1, 2) t(x) WHERE x >= ?"

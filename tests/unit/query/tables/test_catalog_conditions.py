@@ -84,7 +84,7 @@ def test_a_query_reads_the_partitions_that_the_catalog_finds(ask: Ask, asked: li
     assert asked == [None]
 
 
-def test_a_value_that_is_not_of_its_keys_type_is_told_as_before(ask: Ask, lake: Lake) -> None:
+def test_a_value_of_another_type_than_its_key_is_refused_as_before(ask: Ask, lake: Lake) -> None:
     lake.table("odd", {"v": "int"}, {"n": "int"})
     lake.partition("odd", "one")
     lake.write("odd/n=one/a.parquet", pa.table({"v": pa.array([1], pa.int32())}))

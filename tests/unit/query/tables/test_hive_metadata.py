@@ -28,7 +28,7 @@ def test_properties_are_columns(rows: Rows) -> None:
     assert rows('SELECT classification FROM flights_db."airlines$properties"') == [["parquet"]]
 
 
-def test_what_is_no_metadata_table_does_not_exist(ask: Ask, lake: Lake, rows: Rows) -> None:
+def test_a_name_that_is_not_a_metadata_table_does_not_exist(ask: Ask, lake: Lake, rows: Rows) -> None:
     for name in ("airlines$partitions", "flights$nothing", "nothing$partitions"):
         assert (ask(f'SELECT * FROM "{name}"').reason or "").startswith("TABLE_NOT_FOUND")
     lake.table("a$b", {"x": "int"})

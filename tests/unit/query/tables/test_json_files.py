@@ -80,7 +80,7 @@ def test_openx_has_properties_for_names(lake: Lake, rows: Rows) -> None:
         (HCATALOG, '{"i": 4000000000}', "out of the range of int"),
     ],
 )
-def test_what_is_not_of_the_type_is_told_with_its_line(lake: Lake, ask: Ask, library: str, line: str, what: str) -> None:
+def test_a_value_of_another_type_is_refused_with_its_line(lake: Lake, ask: Ask, library: str, line: str, what: str) -> None:
     formatted(lake, "t", KINDS, library)
     write(lake, "t/a.json", f"{{}}\n{line}\n")
     reason = ask("SELECT * FROM t").reason or ""

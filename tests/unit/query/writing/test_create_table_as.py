@@ -161,7 +161,7 @@ def test_no_data_makes_an_empty_table(done: Ask, rows: Rows, lake: Lake) -> None
         ("CREATE TABLE t AS SELECT 1/(x - 3) AS y FROM UNNEST(sequence(1, 6)) AS u(x)", "DIVISION_BY_ZERO"),
     ],
 )  # fmt: skip
-def test_what_is_refused_leaves_nothing(refused: Ask, lake: Lake, catalog: CatalogService, sql: str, reason: str) -> None:
+def test_refused_statements_leave_no_files(refused: Ask, lake: Lake, catalog: CatalogService, sql: str, reason: str) -> None:
     before = set((lake.folder.root / "lake").rglob("*.*"))
     failed = refused(sql)
     assert (failed.reason or "").startswith(reason), failed.reason

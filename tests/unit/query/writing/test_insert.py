@@ -67,7 +67,7 @@ def test_partitions_that_are_new_are_registered_and_others_keep_their_place(
     assert rows("SELECT x, p FROM t ORDER BY x", database="db") == [["1", "old"], ["2", "new"], ["3", None]]
 
 
-def test_rows_in_several_places_count_from_one_moment_on(done: Ask, rows: Rows, lake: Lake) -> None:
+def test_rows_in_several_places_become_visible_at_once(done: Ask, rows: Rows, lake: Lake) -> None:
     done("CREATE EXTERNAL TABLE t (x int) PARTITIONED BY (p int) STORED AS PARQUET LOCATION 's3://lake/t/'")
     done("INSERT INTO t VALUES (1, 1), (2, 2)")
     (committed,) = (lake.folder.root / "lake/t/_penstock/sql/ledger").glob("*/*.committed")
