@@ -13,7 +13,7 @@ from pathlib import Path
 
 from penstock.sandbox.confinement import Confinement, confine, is_possible
 from penstock.sandbox.privileges import end_with_parent
-from penstock.sandbox.surroundings import needed
+from penstock.sandbox.program_files import needed_files
 
 __all__ = ["confine_to", "end_with_owner", "ignore_interrupts"]
 
@@ -34,7 +34,7 @@ def confine_to(
     It must have one thread: Python starts none itself, libraries such as Arrow do when they are imported.
     """
     if is_possible():
-        reads = needed(environment, *read)
+        reads = needed_files(environment, *read)
         confine(Confinement(read=reads, write=tuple(write), connect=connect, local_ports=local_ports, all_files=all_files))
 
 

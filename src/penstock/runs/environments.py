@@ -37,7 +37,7 @@ from penstock.interpreter import SAFE_PATH, python_module
 from penstock.jobs.modules import MODULES, PythonModules
 from penstock.locks import file_lock
 from penstock.sandbox.confinement import Confinement
-from penstock.sandbox.surroundings import needed
+from penstock.sandbox.program_files import needed_files
 
 __all__ = ["DEFAULT_INDEX", "Environments", "Reach"]
 
@@ -237,7 +237,7 @@ class Environments:
     ) -> None:
         """Run a step within its bounds; raise with the last error that it printed."""
         confinement = Confinement(
-            read=needed(environment, *read), write=(write,), connect=connect, sandbox=self._reach.sandbox
+            read=needed_files(environment, *read), write=(write,), connect=connect, sandbox=self._reach.sandbox
         )
         with tempfile.TemporaryFile() as messages:
             child = subprocess.Popen(

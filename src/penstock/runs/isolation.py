@@ -18,7 +18,7 @@ from penstock.jobs.model import JobRun
 from penstock.runs.folders import RunFolder
 from penstock.sandbox import users
 from penstock.sandbox.confinement import Confinement, is_possible, missing_parts, overlaps
-from penstock.sandbox.surroundings import needed
+from penstock.sandbox.program_files import needed_files
 from penstock.sandbox.users import SystemUser
 
 __all__ = ["Isolation", "port_of"]
@@ -157,7 +157,7 @@ class Isolation:
         return confinement
 
     def _read(self, environment: Mapping[str, str]) -> tuple[Path, ...]:
-        return needed(environment, *self.readable)
+        return needed_files(environment, *self.readable)
 
     def _check_private(self, confinement: Confinement) -> None:
         overlapping = overlaps(confinement, self.private) if self.sandbox else None

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.errors import EnvironmentProblem
 from penstock.sandbox import landlock, seccomp
 from penstock.sandbox.privileges import drop_privileges, limit, shed_user
-from penstock.sandbox.surroundings import DEVICES
+from penstock.sandbox.program_files import DEVICES
 
 __all__ = ["Confinement", "confine", "is_possible", "missing_parts", "overlaps"]
 

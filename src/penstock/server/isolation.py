@@ -15,7 +15,7 @@ from penstock.runs.isolation import Isolation
 from penstock.settings.jobs import JobsSettings
 from penstock.settings.server import ServerSettings
 
-__all__ = ["JobSurroundings", "check_jobs", "isolation_of", "ports_in"]
+__all__ = ["JobPlatform", "check_jobs", "isolation_of", "ports_in"]
 
 _POSTGRESQL = 5432
 # The ports that clients take where an address names none.
@@ -26,8 +26,8 @@ _ADDRESSES = ("JDBC_CONNECTION_URL", "CONNECTION_URL", "KAFKA_BOOTSTRAP_SERVERS"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobSurroundings:
-    """What the jobs of one account have around them: its lake, and those whose runs are on the same machine.
+class JobPlatform:
+    """What the jobs of one account run beside: its lake, and those whose runs are on the same machine.
 
     ``connections`` are the account's, whose ports runs that name them may use; ``accounts`` returns the number of accounts.
     """
@@ -55,15 +55,15 @@ def check_jobs(settings: ServerSettings) -> None:
     _isolation(settings, jobs, settings.account).begin(os.environ)
 
 
-def isolation_of(settings: ServerSettings, jobs: JobsSettings, around: JobSurroundings) -> Isolation:
+def isolation_of(settings: ServerSettings, jobs: JobsSettings, platform: JobPlatform) -> Isolation:
     """Return how the runs of an account are kept apart."""
 
     def ports_of(run: JobRun) -> Collection[int]:
         names = (run.settings.get("Connections") or {}).get("Connections") or ()
-        return {port for name in names for port in _ports_of_connection(around, name)}
+        return {port for name in names for port in _ports_of_connection(platform, name)}
 
-    writable = (around.lake.root,) if jobs.lake_folder and settings.s3_endpoint_url is None else ()
-    return _isolation(settings, jobs, around.account, writable=writable, ports_of=ports_of, accounts=around.accounts)
+    writable = (platform.lake.root,) if jobs.lake_folder and settings.s3_endpoint_url is None else ()
+    return _isolation(settings, jobs, platform.account, writable=writable, ports_of=ports_of, accounts=platform.accounts)
 
 
 def _isolation(settings: ServerSettings, jobs: JobsSettings, account: str, **further: object) -> Isolation:
@@ -87,9 +87,9 @@ def _isolation(settings: ServerSettings, jobs: JobsSettings, account: str, **fur
     )
 
 
-def _ports_of_connection(around: JobSurroundings, name: str) -> set[int]:
+def _ports_of_connection(platform: JobPlatform, name: str) -> set[int]:
     try:
-        return ports_in(around.connections.get(name).properties)
+        return ports_in(platform.connections.get(name).properties)
     except NotFound:
         return set()
 

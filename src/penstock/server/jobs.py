@@ -27,7 +27,7 @@ from penstock.runs.firing import TriggerRunner
 from penstock.runs.folders import machine_of
 from penstock.runs.plans import RunSettings
 from penstock.runs.runner import JobRunner
-from penstock.server.isolation import JobSurroundings, isolation_of
+from penstock.server.isolation import JobPlatform, isolation_of
 from penstock.settings.server import ServerSettings
 
 __all__ = ["TenantJobs", "role_of_glue", "run_credentials"]
@@ -51,13 +51,13 @@ class TenantJobs:
         cls,
         store: JobStore,
         settings: ServerSettings,
-        around: JobSurroundings,
+        platform: JobPlatform,
         *,
         tokens: TokenService,
         crawls: CrawlService,
     ) -> "TenantJobs":
         """Return the jobs of an account over ``store``; nothing runs before :meth:`begin`."""
-        runner = _runner(store, settings, around, tokens)
+        runner = _runner(store, settings, platform, tokens)
         wake = runner.wake if runner is not None else lambda: None
         runs = RunService(store, enabled=runner is not None, wake=wake)
         flows = WorkflowService(store, enabled=runner is not None, wake=wake)
@@ -70,7 +70,7 @@ class TenantJobs:
             runner.on_end(firing.ended)
             runner.on_tick(firing.tick)
         jobs = JobService(store)
-        folder = None if settings.jobs is None else settings.jobs.folder / around.account
+        folder = None if settings.jobs is None else settings.jobs.folder / platform.account
         return cls(
             store=store,
             tokens=tokens,
@@ -131,17 +131,17 @@ class _CrawlsOfService:
             return None
 
 
-def _runner(store: JobStore, settings: ServerSettings, around: JobSurroundings, tokens: TokenService) -> JobRunner | None:
+def _runner(store: JobStore, settings: ServerSettings, platform: JobPlatform, tokens: TokenService) -> JobRunner | None:
     if settings.jobs is None:
         return None
-    account = around.account
+    account = platform.account
     how = RunSettings(
         folder=settings.jobs.folder / account,
         endpoint_url=settings.url,
         s3_endpoint_url=settings.s3_endpoint_url,
         account=account,
         region=settings.region,
-        lake=around.lake.root if settings.jobs.lake_folder and settings.s3_endpoint_url is None else None,
+        lake=platform.lake.root if settings.jobs.lake_folder and settings.s3_endpoint_url is None else None,
         bucket=settings.results_location.removeprefix("s3://").partition("/")[0],
         master=settings.jobs.master,
         at_once=settings.jobs.at_once,
@@ -162,7 +162,7 @@ def _runner(store: JobStore, settings: ServerSettings, around: JobSurroundings, 
         run_credentials(settings, tokens, run, account)
 
     host = machine_of(settings.jobs.folder)
-    isolation = isolation_of(settings, settings.jobs, around)
+    isolation = isolation_of(settings, settings.jobs, platform)
     return JobRunner(store, how, host=host, check=check, isolation=isolation, credentials=credentials)
 
 

@@ -52,7 +52,7 @@ from penstock.query.settings import QuerySettings
 from penstock.registry.service import RegistryService
 from penstock.secrets.service import SecretsService
 from penstock.server.directory import Directory, connect_store
-from penstock.server.isolation import JobSurroundings, check_jobs
+from penstock.server.isolation import JobPlatform, check_jobs
 from penstock.server.jobs import TenantJobs, role_of_glue
 from penstock.server.lakes import Lakes
 from penstock.server.readiness import Readiness
@@ -271,8 +271,8 @@ def _tenant(parts: _Parts, account: str, database: Database) -> ServedTenant:
         resources=resources,
         cluster=cluster,
     )
-    around = JobSurroundings(account=account, lake=lake, connections=kept, accounts=parts.accounts)
-    jobs = TenantJobs.of(SqlJobStore(database), settings, around, tokens=parts.tokens, crawls=crawls)
+    platform = JobPlatform(account=account, lake=lake, connections=kept, accounts=parts.accounts)
+    jobs = TenantJobs.of(SqlJobStore(database), settings, platform, tokens=parts.tokens, crawls=crawls)
     rulesets = DataQualityRulesets(resources, tables)
     tagged: Mapping[str, Tagged] = {
         "dataQualityRuleset": rulesets,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from penstock.sandbox import landlock, seccomp, surroundings
+from penstock.sandbox import landlock, program_files, seccomp
 from penstock.sandbox.confinement import Confinement, is_possible, overlaps
-from penstock.sandbox.surroundings import needed
+from penstock.sandbox.program_files import needed_files
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux confines processes")
 
@@ -78,7 +78,7 @@ print(json.dumps(found))
 
 def confined(folder: Path, **further: Any) -> dict[str, Any]:
     """Return what a process came to that may write ``folder`` alone."""
-    confinement = Confinement(read=needed(os.environ), write=(folder,), **further.pop("confinement", {}))
+    confinement = Confinement(read=needed_files(os.environ), write=(folder,), **further.pop("confinement", {}))
     given = {
         "confinement": confinement.document(),
         "calls": [],
@@ -123,7 +123,7 @@ def test_a_confined_process_is_refused_whatever_is_not_its_own(tmp_path: Path) -
                 "memory": ("/dev/mem", os.O_RDONLY),
                 "interpreter": (sys.executable, os.O_RDONLY),
                 "change the interpreter": (os.path.realpath(sys.executable), os.O_WRONLY),
-                "modules": (surroundings.__file__, os.O_WRONLY),
+                "modules": (program_files.__file__, os.O_WRONLY),
                 "environment of another": (f"/proc/{os.getpid()}/environ", os.O_RDONLY),
                 "its own environment": ("/proc/self/environ", os.O_RDONLY),
                 "kernel": ("/proc/sys/kernel/core_pattern", os.O_WRONLY),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import penstock
 
-__all__ = ["DEVICES", "java_home", "needed"]
+__all__ = ["DEVICES", "java_home", "needed_files"]
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
 # Not the whole folder: /etc/shadow, keys of hosts and of services belong to the server's user where that is root.
@@ -25,7 +25,7 @@ DEVICES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random"
 """Files of devices that every program may read and write."""
 
 
-def needed(environment: Mapping[str, str], *further: Path) -> tuple[Path, ...]:
+def needed_files(environment: Mapping[str, str], *further: Path) -> tuple[Path, ...]:
     """Return the files and folders that Python and Java need to run here, and ``further``, without repetitions.
 
     ``environment`` is that of the program: certificates' files and JAVA_HOME are named there.
