@@ -55,9 +55,8 @@ Texts are of one length there, and a timestamp without a zone is one in UTC. Sou
 
 DELTA = Rules(
     wider={**_chain(*INTEGERS), "double": _SMALL | {"float"}, "timestamp_ntz": frozenset({"date"})},
-    integers_as_decimals=True,
 )
-"""Columns that ALTER TABLE changes. Source: Delta transaction log protocol, "Type Widening"."""
+"""Columns that ALTER TABLE changes, decimals of integers aside. Source: Delta Lake documentation, "Delta type widening"."""
 
 ICEBERG = Rules(wider={"bigint": frozenset({"int"}), "double": frozenset({"float"})}, decimals="same scale")
 """Columns that ALTER TABLE changes. Source: Iceberg table specification, "Schema Evolution", promotions of version 2."""

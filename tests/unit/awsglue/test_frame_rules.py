@@ -43,6 +43,9 @@ def test_types_have_aws_s_names() -> None:
     names = ["bigint", "Long", "decimal(10,2)", "varchar(3)", "struct<a:int>", " integer ", "tinyint"]
     assert [type_name(name) for name in names] == ["long", "long", "decimal", "string", "struct", "int", "byte"]
     # A decimal without digits has two behind the point, where Spark's own has none.
+    assert [type_name(name) for name in ("double precision", "timestamptz", "timestamp_ntz")] == [
+        *("double", "timestamp", "timestamp_ntz"),
+    ]
     assert named_type("decimal") == s.DecimalType(10, 2)
     assert (named_type("String"), named_type("bigint"), named_type("array")) == (s.StringType(), s.LongType(), None)
 

@@ -4,6 +4,7 @@ import pytest
 
 from penstock.types import widening
 from penstock.types.hive import parse, render
+from penstock.types.model import INTEGERS
 from penstock.types.widening import Rules, fits, widen
 
 # The table's type, the new one, and what each set of rules makes of both.
@@ -61,3 +62,23 @@ def test_a_value_fits_a_wider_column_only() -> None:
     assert not fits(parse("bigint"), parse("int"), widening.INSERT)
     assert fits(parse("struct<x:int>"), parse("struct<a:bigint>"), widening.INSERT)
     assert not fits(parse("struct<x:int>"), parse("struct<a:int,b:int>"), widening.INSERT)
+
+
+@pytest.mark.parametrize(
+    ("old", "wider"),
+    [
+        ("tinyint", {"smallint", "int", "bigint", "double"}),
+        ("smallint", {"int", "bigint", "double"}),
+        ("int", {"bigint", "double"}),
+        ("bigint", set()),
+        ("float", {"double"}),
+        ("double", set()),
+        ("decimal(5,2)", {"decimal(7,4)", "decimal(38,2)"}),
+        ("date", {"timestamp_ntz"}),
+        ("string", set()),
+    ],
+)
+def test_delta_widens_what_its_page_says(old: str, wider: set[str]) -> None:
+    numbers = (*INTEGERS, "float", "double", "decimal(7,4)", "decimal(38,2)", "decimal(6,4)")
+    others = [*numbers, "string", "date", "timestamp", "timestamp_ntz"]
+    assert {new for new in others if new != old and fits(parse(old), parse(new), widening.DELTA)} == wider

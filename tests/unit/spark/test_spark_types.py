@@ -1,10 +1,20 @@
 """Hive's types of the catalog to Spark's, and back."""
 
 import pytest
-from pyspark.sql.types import ArrayType, DecimalType, IntegerType, MapType, StringType, StructType, TimestampNTZType
+from pyspark.sql.types import (
+    ArrayType,
+    DayTimeIntervalType,
+    DecimalType,
+    IntegerType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+)
 
 from penstock.errors import DataProblem
-from penstock.spark.types import hive_type, spark_type
+from penstock.spark.types import ddl, hive_type, lake_type, spark_type
+from penstock.types.model import TypeMissing
 
 SIMPLE = ["boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date", "timestamp"]
 
@@ -35,3 +45,13 @@ def test_what_is_not_a_type_is_refused(text: str) -> None:
 def test_deep_types_are_refused_and_do_not_exhaust_the_stack() -> None:
     with pytest.raises(DataProblem):
         spark_type("array<" * 1000 + "int" + ">" * 1000)
+
+
+def test_what_the_lake_lacks_has_sparks_own_name_in_the_catalog_and_no_type_of_the_lake() -> None:
+    kind = StructType().add("a", DayTimeIntervalType()).add("b", TimestampNTZType())
+    assert hive_type(kind) == "struct<a:interval day to second,b:timestamp>"
+    assert ddl(kind) == "STRUCT<`a`: INTERVAL DAY TO SECOND, `b`: TIMESTAMP_NTZ>"
+    with pytest.raises(TypeMissing, match="interval day to second"):
+        lake_type(kind)
+    with pytest.raises(DataProblem, match="Spark has no type for geometry"):
+        spark_type("array<geometry>")
