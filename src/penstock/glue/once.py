@@ -55,11 +55,11 @@ def write_batch_once(
         sink = DeltaSink(name="delta", location=path, partition_by=tuple(partition_by))
         return _published(DeltaWriter(sink, frame.sparkSession), frame, batch_id, checkpoint, path)
     files = HadoopFiles(frame.sparkSession)
-    place = f"{path.rstrip('/')}/_glue/{_stream(checkpoint, size=8)}/{batch_id:010d}"
-    if files.exists(f"{place}.done"):
+    record = f"{path.rstrip('/')}/_glue/{_stream(checkpoint, size=8)}/{batch_id:010d}"
+    if files.exists(f"{record}.done"):
         return False
-    if files.exists(f"{place}.begun"):
-        for file in json.loads(files.read(f"{place}.begun")):
+    if files.exists(f"{record}.begun"):
+        for file in json.loads(files.read(f"{record}.begun")):
             files.delete(file)
 
     def save(folder: str) -> None:
@@ -67,11 +67,11 @@ def write_batch_once(
         (writer.partitionBy(*partition_by) if partition_by else writer).save(folder)
 
     def begun(planned: Sequence[str]) -> None:
-        files.write(f"{place}.begun", json.dumps(list(planned)).encode())
+        files.write(f"{record}.begun", json.dumps(list(planned)).encode())
 
     written = publish(files, path, save, before=begun)
-    files.write(f"{place}.done", json.dumps({"files": len(written)}).encode())
-    files.delete(f"{place}.begun")
+    files.write(f"{record}.done", json.dumps({"files": len(written)}).encode())
+    files.delete(f"{record}.begun")
     return True
 
 

@@ -93,8 +93,8 @@ def signal_cause(number: int) -> str:
             "SIGKILL, mostly by the kernel because memory ran out. Give the job a larger WorkerType, or let it hold less."
         )
     named = "SIGTERM, from outside" if number + 128 == _TERMINATED else f"signal {number}"
-    said = f"Command failed with exit code {128 + number}: the run's process was ended by {named}."
-    return f"Error Category: UNCLASSIFIED_ERROR; {said}"
+    text = f"Command failed with exit code {128 + number}: the run's process was ended by {named}."
+    return f"Error Category: UNCLASSIFIED_ERROR; {text}"
 
 
 def _of_traceback(lines: Sequence[str], script: str | None) -> _Cause | None:
@@ -188,8 +188,8 @@ def _of_last_line(lines: Sequence[str], status: int) -> _Cause:
         if lines[at].endswith(":") and (finding := _FINDING.match(below)):
             return _Cause(finding[2], int(finding[1]))
         ours = lines[at]
-        place = _PLACE.search(ours)
-        text = (ours[: place.start()] if place else ours).removeprefix(_OURS)
-        return _Cause(text, int(place[2]) if place else None)
+        position = _PLACE.search(ours)
+        text = (ours[: position.start()] if position else ours).removeprefix(_OURS)
+        return _Cause(text, int(position[2]) if position else None)
     text = printed[-1]
     return _Cause(f"SystemExit: {text}" if status == 1 else f"SystemExit: {status} ({text})")

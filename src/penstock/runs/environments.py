@@ -144,14 +144,14 @@ class Environments:
         locked = _read(record)
         if locked is None:
             return None
-        place = self._folder / "environments" / _key(locked)
-        descriptor = os.open(place.with_suffix(".lock"), os.O_RDONLY | os.O_CREAT, 0o644)
+        folder = self._folder / "environments" / _key(locked)
+        descriptor = os.open(folder.with_suffix(".lock"), os.O_RDONLY | os.O_CREAT, 0o644)
         fcntl.flock(descriptor, fcntl.LOCK_SH)
-        if not place.is_dir():
+        if not folder.is_dir():
             os.close(descriptor)
             return None
-        os.utime(place)  # the time of its last use
-        return place, descriptor
+        os.utime(folder)  # the time of its last use
+        return folder, descriptor
 
     def _make(self, modules: PythonModules, wheels: Sequence[Path], record: Path) -> None:
         for left in self._folder.glob("making-*"):
@@ -164,10 +164,10 @@ class Environments:
                 durable.make_folder(making / name, mode=0o755)
             known = _read(record)
             locked = self._install(modules, wheels, making, known)
-            place = self._folder / "environments" / _key(locked)
-            if not place.is_dir():
+            folder = self._folder / "environments" / _key(locked)
+            if not folder.is_dir():
                 os.sync()
-                (making / "modules").rename(place)
+                (making / "modules").rename(folder)
             if known is None:
                 with durable.writing(record) as file:
                     file.write(json.dumps(locked, indent=1).encode())

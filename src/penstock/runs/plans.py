@@ -222,8 +222,8 @@ def _spark_options(
         gigabytes = gigabytes * 10 // 16
     heap = max(1, min(gigabytes, share))
     options = ["--master", master, "--log", str(folder.log), "--driver-memory", f"{heap}g"]
-    given = dict(split_settings(arguments.get("--conf", "")))
-    return [*options, *(part for key, value in {**conf, **given}.items() for part in ("--conf", f"{key}={value}"))]
+    configuration = dict(split_settings(arguments.get("--conf", "")))
+    return [*options, *(part for key, value in {**conf, **configuration}.items() for part in ("--conf", f"{key}={value}"))]
 
 
 def _modules(arguments: Mapping[str, str], settings: RunSettings) -> Mapping[str, Any] | None:

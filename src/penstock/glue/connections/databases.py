@@ -104,20 +104,20 @@ def database_target(session: GlueSession, engine: str, options: Options) -> Targ
 def target_of_table(session: GlueSession, table: Mapping[str, Any]) -> Target:
     """Return the database and the table that a crawler has put into the catalog, at ``DATABASE.SCHEMA.TABLE``."""
     name = str(table["Parameters"]["connectionName"])
-    database, _, place = str(table.get("StorageDescriptor", {}).get("Location", "")).partition(".")
-    if not place:
+    database, _, path = str(table.get("StorageDescriptor", {}).get("Location", "")).partition(".")
+    if not path:
         raise InvalidInput(f"Table {table.get('Name')} has no location DATABASE.SCHEMA.TABLE.", remedy="Crawl it again.")
-    return _in_database(replace(_of_connection(session.connection(name)), table=place), database)
+    return _in_database(replace(_of_connection(session.connection(name)), table=path), database)
 
 
 def jdbc_configuration(connection: GlueConnection) -> dict[str, str | None]:
     """Return what ``extract_jdbc_conf`` does: AWS's keys, of which ``url`` has no database and ``fullUrl`` has."""
     target = _of_connection(connection)
-    place = _DATABASE.fullmatch(target.url)
+    address = _DATABASE.fullmatch(target.url)
     properties = connection.properties
     return {
         "fullUrl": properties.get("JDBC_CONNECTION_URL", target.url),
-        "url": place["place"] if place else target.url,
+        "url": address["place"] if address else target.url,
         "user": target.user,
         "password": target.password,
         "vendor": target.dialect,
@@ -169,9 +169,10 @@ def _of_url(engine: str, url: str) -> Target:
     dialect = _dialect(url)
     if dialect in {"postgresql", "redshift"}:
         # A database may be given by itself.
-        place = _DATABASE.fullmatch(url)
-        whole = url if place is None or place["database"] else f"{place['place']}/{dialect_database(dialect)}{place['rest']}"
-        return _of_address(dialect, parse_jdbc_url(whole))
+        address = _DATABASE.fullmatch(url)
+        if address is not None and not address["database"]:
+            url = f"{address['place']}/{dialect_database(dialect)}{address['rest']}"
+        return _of_address(dialect, parse_jdbc_url(url))
     return Target(dialect=dialect, url=url)
 
 

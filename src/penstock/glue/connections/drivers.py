@@ -30,8 +30,8 @@ def load_driver(spark: SparkSession, own: OwnDriver) -> str:
         try:
             _add(spark, own)
         except Py4JJavaError as error:
-            said = str(error.java_exception.getMessage()).splitlines()[0][:300]
-            raise EnvironmentProblem(f"The JDBC driver {own.jar} cannot be read: {said}.") from None
+            message = str(error.java_exception.getMessage()).splitlines()[0][:300]
+            raise EnvironmentProblem(f"The JDBC driver {own.jar} cannot be read: {message}.") from None
         _loaded[key] = own.name
     return _loaded[key]
 

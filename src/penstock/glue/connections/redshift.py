@@ -67,20 +67,20 @@ class TempDir:
                 "Option sse_kms_key of the redshift sink is not supported.",
                 remedy="Give the bucket of redshiftTmpDir a default encryption by that key.",
             )
-        place, null = f"{self.folder}/{uuid.uuid4().hex}", f"@{uuid.uuid4().hex}@"
+        folder, null = f"{self.folder}/{uuid.uuid4().hex}", f"@{uuid.uuid4().hex}@"
         files = self.session.files
         try:
-            csv_lines(rows, null=null).write.text(place, compression="gzip")
-            files.write(f"{place}/manifest", manifest(each for each in files.walk(place) if each.endswith(".gz")))
+            csv_lines(rows, null=null).write.text(folder, compression="gzip")
+            files.write(f"{folder}/manifest", manifest(each for each in files.walk(folder) if each.endswith(".gz")))
             database.run(
                 copy_statement(
-                    table, columns, f"{place}/manifest", self._authorization(), null=null, region=self.region,
+                    table, columns, f"{folder}/manifest", self._authorization(), null=null, region=self.region,
                     more=self.copy_options,
                 )
             )  # fmt: skip
             return copied_rows(database)
         finally:
-            files.delete(place)
+            files.delete(folder)
 
     def unload(self, target: Target, source: str) -> DataFrame | None:
         """Return the rows of a table or of a query with a name; None if the server is not Redshift, or there are none.
@@ -88,7 +88,7 @@ class TempDir:
         The files stay, as Spark reads them when the rows are used.
         """
         assert target.address is not None
-        place = f"{self.folder}/{uuid.uuid4().hex}/"
+        folder = f"{self.folder}/{uuid.uuid4().hex}/"
         address = replace(target.address, user=target.user, password=target.password)
         with connected(address, "The redshift source") as database:
             if not is_redshift(database):
@@ -96,11 +96,11 @@ class TempDir:
             database.run(
                 unload_statement(
                     f"SELECT * FROM {source}",  # noqa: S608 -- the script's own table or query
-                    place, self._authorization(), double_backslashes=database.doubles_backslashes,
+                    folder, self._authorization(), double_backslashes=database.doubles_backslashes,
                     region=self.region, key=self.key, more=self.unload_options,
                 )
             )  # fmt: skip
-        entries = json.loads(self.session.files.read(f"{place}manifest"))["entries"]
+        entries = json.loads(self.session.files.read(f"{folder}manifest"))["entries"]
         return self.session.spark.read.parquet(*(each["url"] for each in entries)) if entries else None
 
     def _authorization(self) -> str:
@@ -130,8 +130,8 @@ def temp_dir(session: GlueSession, target: Target, options: Options, temporary: 
     None if rows cannot go through one: for other databases, without a folder, and with one that is not in AWS's S3. Raises
     :class:`InvalidInput` for options that are wrong.
     """
-    folder = next((found for found in [options.text(each) for each in _FOLDERS] if found), temporary)
-    role = next((found for found in [options.text(each) for each in _ROLES] if found), None)
+    folder = next((text for text in [options.text(each) for each in _FOLDERS] if text), temporary)
+    role = next((text for text in [options.text(each) for each in _ROLES] if text), None)
     region, key = options.text("tempdir_region"), options.text("sse_kms_key")
     copy_options, unload_options = options.text("extracopyoptions") or "", options.text("extraunloadoptions") or ""
     if region is not None and not _REGION.fullmatch(region):

@@ -59,7 +59,7 @@ def purge_table(session: GlueSession, table: Table, options: Mapping[str, Any], 
     if not table.get("PartitionKeys"):
         return
     left = {file.root for file in list_files(session.spark, list(places), recurse=True)}
-    gone = [values for place, values in places.items() if place in before - left]
+    gone = [values for location, values in places.items() if location in before - left]
     session.catalog(None).drop_partitions(table["DatabaseName"], table["Name"], gone)
 
 

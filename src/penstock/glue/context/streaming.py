@@ -111,7 +111,7 @@ class _Stopped(Exception):
 def for_each_batch(
     frame: DataFrame,
     function: BatchFunction,
-    given: Mapping[str, Any],
+    script_options: Mapping[str, Any],
     *,
     wait: Callable[[float], object] = time.sleep,
 ) -> None:
@@ -121,7 +121,7 @@ def for_each_batch(
     A refusal of ours is raised at once, and so is :class:`NotFound` for the bucket of the checkpoint.
     ``wait`` waits the seconds before the next try.
     """
-    options = batch_options(given)
+    options = batch_options(script_options)
     if not frame.isStreaming:
         raise InvalidInput("forEachBatch needs a stream.", remedy="Get one from create_data_frame.from_options.")
     check_bucket(frame.sparkSession, options.checkpoint)

@@ -66,7 +66,7 @@ def is_dea_number(text: str) -> bool:
 def is_nhs_number(text: str) -> bool:
     """Return whether it has the check digit modulo 11 of the NHS Data Dictionary."""
     digits = _digits(text)
-    rest = 11 - sum(each * (10 - place) for place, each in enumerate(digits[:9])) % 11
+    rest = 11 - sum(each * (10 - index) for index, each in enumerate(digits[:9])) % 11
     return rest % 11 == digits[9] and rest != 10 and any(digits)
 
 

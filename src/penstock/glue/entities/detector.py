@@ -189,7 +189,7 @@ def _counted(data: DataFrame, columns: Sequence[str], names: Sequence[str]) -> t
     flags = data.select(
         F.udf(search, s.ArrayType(s.IntegerType()), useArrow=False).asNondeterministic()(_texts(columns)).alias("flags")
     )
-    summed = flags.agg(F.count("*").alias("rows"), *(F.sum(F.col("flags")[place]) for place in range(len(kinds)))).first()
+    summed = flags.agg(F.count("*").alias("rows"), *(F.sum(F.col("flags")[index]) for index in range(len(kinds)))).first()
     assert summed is not None
     return summed[0], dict(zip(kinds, (each or 0 for each in summed[1:]), strict=True))
 

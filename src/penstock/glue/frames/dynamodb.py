@@ -50,34 +50,34 @@ def _frame(frame: DataFrame, *, deep: bool, binary: bool = False) -> DataFrame:
     return frame.select(*columns)
 
 
-def _value(column: Column, kind: s.DataType, *, deep: bool, binary: bool = False) -> Column:
-    if isinstance(kind, s.ArrayType) and deep:
-        element = kind.elementType
+def _value(column: Column, data_type: s.DataType, *, deep: bool, binary: bool = False) -> Column:
+    if isinstance(data_type, s.ArrayType) and deep:
+        element = data_type.elementType
         return F.transform(column, lambda each: _value(each, element, deep=deep, binary=binary))
-    if not isinstance(kind, s.StructType) or not kind.fields:
+    if not isinstance(data_type, s.StructType) or not data_type.fields:
         return column
-    if not {each.name for each in kind.fields} <= _CODES:
+    if not {each.name for each in data_type.fields} <= _CODES:
         fields = [
-            _value(column[each.name], each.dataType, deep=deep, binary=binary).alias(each.name) for each in kind.fields
+            _value(column[each.name], each.dataType, deep=deep, binary=binary).alias(each.name) for each in data_type.fields
         ]
         return F.when(column.isNotNull(), F.struct(*fields))
     values = {
         each.name: _value(column[each.name], each.dataType, deep=deep, binary=binary)
-        for each in kind.fields
+        for each in data_type.fields
         if each.name != "NULL"
     }
     if binary:
         values |= {code: decode(values[code]) for code, decode in _DECODED.items() if code in values}
     if not values:
         return F.lit(None)
-    return next(iter(values.values())) if len(values) == 1 else _one_of(values, kind, binary=binary)
+    return next(iter(values.values())) if len(values) == 1 else _one_of(values, data_type, binary=binary)
 
 
-def _one_of(values: dict[str, Column], kind: s.StructType, *, binary: bool) -> Column:
+def _one_of(values: dict[str, Column], data_type: s.StructType, *, binary: bool) -> Column:
     """Return the value of an attribute that has several codes in different items: a choice if their types differ."""
     members: dict[str, list[Column]] = {}
     for code, column in values.items():
-        name = "binary" if binary and code == "B" else glue_type(kind[code].dataType).typeName()
+        name = "binary" if binary and code == "B" else glue_type(data_type[code].dataType).typeName()
         members.setdefault(name, []).append(column)
     columns = {
         name: candidates[0] if len(candidates) == 1 else F.coalesce(*candidates) for name, candidates in members.items()

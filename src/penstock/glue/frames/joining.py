@@ -60,9 +60,9 @@ def merged_frames(frame: DataFrame, staged: DataFrame, keys: Sequence[str]) -> D
     paths = [_key(frame, key) for key in keys]
     others = [_key(staged, key) for key in keys]
     new = (
-        staged.select(*(F.col(quoted(path)).alias(f"k{place}") for place, path in enumerate(others))).distinct().alias("new")
+        staged.select(*(F.col(quoted(path)).alias(f"k{index}") for index, path in enumerate(others))).distinct().alias("new")
     )
-    equal = [F.col(f"old.{quoted(path)}") == F.col(f"new.k{place}") for place, path in enumerate(paths)]
+    equal = [F.col(f"old.{quoted(path)}") == F.col(f"new.k{index}") for index, path in enumerate(paths)]
     kept = frame.alias("old").join(new, reduce(and_, equal), "left_anti")
     return union_of(kept, staged)
 

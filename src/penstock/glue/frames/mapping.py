@@ -53,20 +53,20 @@ class MappingSpec:
     target_type: str | None
 
 
-def mapping_spec(given: Any) -> MappingSpec:
+def mapping_spec(mapping: Any) -> MappingSpec:
     """Return the mapping of a tuple: (source, target), with the target's type, or with both types.
 
     Raises :class:`InvalidInput` for anything else.
     """
-    texts = isinstance(given, tuple | list) and all(isinstance(each, str) for each in given)
-    if not texts or len(given) not in {2, 3, 4}:
+    texts = isinstance(mapping, tuple | list) and all(isinstance(each, str) for each in mapping)
+    if not texts or len(mapping) not in {2, 3, 4}:
         raise InvalidInput(
-            f"{given!r} is not a mapping.", remedy="Write (source, source type, target, target type), all of them text."
+            f"{mapping!r} is not a mapping.", remedy="Write (source, source type, target, target type), all of them text."
         )
-    if len(given) == 4:
-        source, own, target, kind = given
-        return MappingSpec(source=split(source), source_type=own, target=split(target), target_type=kind)
-    source, target, *rest = given
+    if len(mapping) == 4:
+        source, own, target, target_type = mapping
+        return MappingSpec(source=split(source), source_type=own, target=split(target), target_type=target_type)
+    source, target, *rest = mapping
     return MappingSpec(source=split(source), source_type=None, target=split(target), target_type=rest[0] if rest else None)
 
 
@@ -131,18 +131,18 @@ def cast_to(column: Column, own: s.DataType, target: str | None) -> Column:
     if is_choice(own):
         assert isinstance(own, s.StructType)
         return F.coalesce(*(cast_to(member(column, each.name), each.dataType, target) for each in own.fields))
-    kind = named_type(target)
-    if kind is None:
+    target_type = named_type(target)
+    if target_type is None:
         raise InvalidInput(
             f"A {glue_type(own).typeName()} cannot become a {target}.",
             remedy=f"Name its parts, such as {_EXAMPLES[type_name(target)]}.",
         )
     nested = isinstance(own, s.StructType | s.ArrayType | s.MapType)
-    if nested and isinstance(kind, s.StringType):
+    if nested and isinstance(target_type, s.StringType):
         return F.to_json(column.cast(plain(own)) if has_choice(own) else column)
-    if nested != isinstance(kind, s.StructType | s.ArrayType | s.MapType):
-        return F.lit(None).cast(kind)
-    return column.try_cast(kind)
+    if nested != isinstance(target_type, s.StructType | s.ArrayType | s.MapType):
+        return F.lit(None).cast(target_type)
+    return column.try_cast(target_type)
 
 
 _EXAMPLES = {"struct": "struct<name:string>", "array": "array<string>", "map": "map<string,string>"}
@@ -158,8 +158,8 @@ def named_type(text: str) -> s.DataType | None:
             return spark_type(type_of_json({"dataType": name}))
         return s.DataType.fromDDL(text if "(" in text or "<" in text else name)
     except ParseException as error:
-        said = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+        message = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
         raise InvalidInput(
-            f"{text!r} is not a type: {said}",
+            f"{text!r} is not a type: {message}",
             remedy="Use one of Glue's, such as long or decimal(10,2).",
         ) from None

@@ -107,17 +107,17 @@ def _written_struct(writers: list[tuple[str, Convert | None]]) -> Convert:
 
 
 def _written_choice(writers: list[tuple[str, Convert | None]]) -> Convert:
-    places = {name: (place, writer) for place, (name, writer) in enumerate(writers)}
+    places = {name: (index, writer) for index, (name, writer) in enumerate(writers)}
 
     def write(value: Any) -> Any:
         if value is None:
             return None
         name = type_of(value).typeName()
         # Integers that fit a smaller type are of the next larger one if the choice has only that.
-        place, writer = next(places[each] for each in (name, *_LARGER.get(name, ())) if each in places)
-        found: list[Any] = [None] * len(writers)
-        found[place] = value if writer is None else writer(value)
-        return tuple(found)
+        index, writer = next(places[each] for each in (name, *_LARGER.get(name, ())) if each in places)
+        values: list[Any] = [None] * len(writers)
+        values[index] = value if writer is None else writer(value)
+        return tuple(values)
 
     return write
 

@@ -89,16 +89,16 @@ def gs_array_to_cols(
     """Make columns of an array's elements: the first ones, or those at ``indexes``, which begin with 1."""
     names = _names(colList)
     places = [int(each) for each in _names(indexes)] if indexes else range(1, len(names) + 1)
-    for name, place in zip(names, places, strict=True):
-        frame = frame.withColumn(name, F.get(F.col(colName), F.lit(place - 1)))
+    for name, index in zip(names, places, strict=True):
+        frame = frame.withColumn(name, F.get(F.col(colName), F.lit(index - 1)))
     return frame
 
 
 def gs_regex_extract(frame: DataFrame, colName: str, regex: str, newCols: str | Sequence[str]) -> DataFrame:  # noqa: N803
     """Make columns of a regular expression's groups, or of all that it matches; null where it does not match."""
     first = 1 if re.compile(regex).groups else 0
-    for place, name in enumerate(_names(newCols), first):
-        extracted = F.regexp_extract(F.col(colName), regex, place)
+    for group, name in enumerate(_names(newCols), first):
+        extracted = F.regexp_extract(F.col(colName), regex, group)
         frame = frame.withColumn(name, F.when(F.col(colName).rlike(regex), extracted))
     return frame
 

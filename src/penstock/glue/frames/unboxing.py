@@ -73,12 +73,12 @@ def _schema(text: Any) -> s.StructType | None:
         raise InvalidInput(f"Option withSchema cannot be read: {error}.", remedy="Write StructType(...).json().") from None
 
 
-def _read(text: Column, kind: g.DataType) -> Column:
-    target = reading_type(kind)
+def _read(text: Column, data_type: g.DataType) -> Column:
+    target = reading_type(data_type)
     if not isinstance(target, s.StructType | s.ArrayType):
         remedy = "Unbox needs objects, or arrays; cast the column to another type instead."
-        raise InvalidInput(f"The texts are JSON of type {kind.typeName()}.", remedy=remedy)
-    return with_choices(F.from_json(text, target), kind)
+        raise InvalidInput(f"The texts are JSON of type {data_type.typeName()}.", remedy=remedy)
+    return with_choices(F.from_json(text, target), data_type)
 
 
 def _inferred(texts: DataFrame) -> g.DataType:

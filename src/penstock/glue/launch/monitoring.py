@@ -68,9 +68,9 @@ class EventLog:
             files.mkdirs(target)
             for each in sorted(folder.iterdir()):
                 if each.is_file() and not each.name.startswith("."):
-                    place = hadoop.fs.Path(target, each.name.removesuffix(".inprogress"))
+                    copy = hadoop.fs.Path(target, each.name.removesuffix(".inprogress"))
                     source = hadoop.fs.Path(each.as_uri())
-                    hadoop.fs.FileUtil.copy(source.getFileSystem(configuration), source, files, place, False, configuration)
+                    hadoop.fs.FileUtil.copy(source.getFileSystem(configuration), source, files, copy, False, configuration)
         except Exception as error:  # noqa: BLE001 - of py4j, Spark or Hadoop: the script's own end counts
             what = str(error).splitlines()[0][:200]
             print(f"note: Spark's event log could not be written to {self.target}: {what}", file=sys.stderr)

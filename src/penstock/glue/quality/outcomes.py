@@ -129,10 +129,10 @@ _FUNCTIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
 def _called(name: str, arguments: Sequence[float | Sequence[float]]) -> float:
     values = arguments[0] if arguments else ()
     if name == "index" and len(arguments) == 2 and not isinstance(values, float) and isinstance(arguments[1], float):
-        place = int(arguments[1])
-        if not 0 <= place < len(values):
-            raise NoHistory(f"index {place} of {len(values)} earlier values")
-        return float(values[place])
+        index = int(arguments[1])
+        if not 0 <= index < len(values):
+            raise NoHistory(f"index {index} of {len(values)} earlier values")
+        return float(values[index])
     function = _FUNCTIONS.get(name)
     if function is None or len(arguments) != 1 or isinstance(values, float):
         known = ", ".join(sorted({*_FUNCTIONS, "index"}))

@@ -348,5 +348,5 @@ class _Parser:
             raise self._wrong(f"parentheses nest deeper than {_MAX_DEPTH} levels")
 
     def _wrong(self, message: str, token: Token | None = None, remedy: str | None = None) -> RulesetError:
-        place = token or self._next
-        return RulesetError(f"{message}.", place.line, place.column, remedy=remedy)
+        at = token or self._next
+        return RulesetError(f"{message}.", at.line, at.column, remedy=remedy)

@@ -80,13 +80,13 @@ def data_type(rule: Rule) -> Column:
 def _castable(column: Column, name: str, pattern: str | None) -> Column:
     known = name.strip().lower()
     try:
-        kind = spark_type(known) if known in _TYPES or _DECIMAL.fullmatch(known) else None
+        cast_type = spark_type(known) if known in _TYPES or _DECIMAL.fullmatch(known) else None
     except DataProblem:
-        kind = None
-    if kind is None:
+        cast_type = None
+    if cast_type is None:
         raise ValueError(f"Unrecognized data type: {name[:60]}")
     if pattern is None:
-        return column.try_cast(kind).isNotNull()
+        return column.try_cast(cast_type).isNotNull()
     if known != "date" or pattern not in _FORMATS:
         raise ValueError("Unsupported rule format")
     text = column.cast("string")

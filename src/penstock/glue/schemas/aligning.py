@@ -14,8 +14,8 @@ __all__ = ["aligned", "extended", "union_of"]
 
 def union_of(one: DataFrame, other: DataFrame) -> DataFrame:
     """Return the rows of both frames: fields that a frame lacks are null, those whose types differ are choices."""
-    kind = _merged(one, glue_type(other.schema))
-    return _as(_with_nulls_of(one, other), kind).union(_as(other, kind))
+    merged = _merged(one, glue_type(other.schema))
+    return _as(_with_nulls_of(one, other), merged).union(_as(other, merged))
 
 
 def extended(frame: DataFrame, wanted: g.DataType) -> DataFrame:
@@ -24,9 +24,9 @@ def extended(frame: DataFrame, wanted: g.DataType) -> DataFrame:
 
 
 def _merged(frame: DataFrame, other: g.DataType) -> g.StructType:
-    kind = g.mergeDataTypes(glue_type(frame.schema), other)
-    assert isinstance(kind, g.StructType)
-    return kind
+    merged = g.mergeDataTypes(glue_type(frame.schema), other)
+    assert isinstance(merged, g.StructType)
+    return merged
 
 
 def _with_nulls_of(one: DataFrame, other: DataFrame) -> DataFrame:
@@ -36,7 +36,7 @@ def _with_nulls_of(one: DataFrame, other: DataFrame) -> DataFrame:
     return one.withColumns(marked) if marked else one
 
 
-def _as(frame: DataFrame, kind: g.StructType) -> DataFrame:
+def _as(frame: DataFrame, data_type: g.StructType) -> DataFrame:
     own = glue_type(frame.schema)
     assert isinstance(own, g.StructType)
     return frame.select(
@@ -46,22 +46,22 @@ def _as(frame: DataFrame, kind: g.StructType) -> DataFrame:
                 if own.hasField(each)
                 else _null(each.dataType)
             ).alias(each.name)
-            for each in kind
+            for each in data_type
         )
     )
 
 
-def aligned(column: Column, own: g.DataType, kind: g.DataType) -> Column:
+def aligned(column: Column, own: g.DataType, data_type: g.DataType) -> Column:
     """Return ``column``, whose type is ``own``, as the type ``kind``, which is ``own`` merged with another."""
-    if own == kind:
+    if own == data_type:
         return column
     if isinstance(own, g.NullType | g.UnknownType):
-        return _null(kind)
-    part = _PARTS.get(type(kind))
-    return column.cast(spark_type(kind)) if part is None else part(column, own, kind)
+        return _null(data_type)
+    part = _PARTS.get(type(data_type))
+    return column.cast(spark_type(data_type)) if part is None else part(column, own, data_type)
 
 
-def _choice(column: Column, own: g.DataType, kind: Any) -> Column:
+def _choice(column: Column, own: g.DataType, data_type: Any) -> Column:
     chosen = isinstance(own, g.ChoiceType)
     members = own.choices if isinstance(own, g.ChoiceType) else {own.typeName(): own}
     return choice_column(
@@ -69,29 +69,29 @@ def _choice(column: Column, own: g.DataType, kind: Any) -> Column:
             name: aligned(member(column, name) if chosen else column, members[name], wanted)
             if name in members
             else _null(wanted)
-            for name, wanted in kind.choices.items()
+            for name, wanted in data_type.choices.items()
         }
     )
 
 
-def _struct(column: Column, own: Any, kind: Any) -> Column:
+def _struct(column: Column, own: Any, data_type: Any) -> Column:
     fields = [
         (
             aligned(column[each.name], own.getField(each).dataType, each.dataType)
             if own.hasField(each)
             else _null(each.dataType)
         ).alias(each.name)
-        for each in kind
+        for each in data_type
     ]
     return F.when(column.isNotNull(), F.struct(*fields))
 
 
-def _array(column: Column, own: Any, kind: Any) -> Column:
-    return F.transform(column, lambda each: aligned(each, own.elementType, kind.elementType))
+def _array(column: Column, own: Any, data_type: Any) -> Column:
+    return F.transform(column, lambda each: aligned(each, own.elementType, data_type.elementType))
 
 
-def _map(column: Column, own: Any, kind: Any) -> Column:
-    return F.transform_values(column, lambda _, each: aligned(each, own.valueType, kind.valueType))
+def _map(column: Column, own: Any, data_type: Any) -> Column:
+    return F.transform_values(column, lambda _, each: aligned(each, own.valueType, data_type.valueType))
 
 
 _PARTS: Mapping[type[g.DataType], Callable[[Column, Any, Any], Column]] = {
@@ -102,5 +102,5 @@ _PARTS: Mapping[type[g.DataType], Callable[[Column, Any, Any], Column]] = {
 }
 
 
-def _null(kind: g.DataType) -> Column:
-    return F.lit(None).cast(spark_type(kind))
+def _null(data_type: g.DataType) -> Column:
+    return F.lit(None).cast(spark_type(data_type))

@@ -74,9 +74,13 @@ _NAMES: Mapping[type[g.DataType], str] = {
 }
 
 
-def is_choice(kind: s.DataType) -> bool:
+def is_choice(data_type: s.DataType) -> bool:
     """Return whether the type is that of a choice."""
-    return isinstance(kind, s.StructType) and bool(kind.fields) and all(_MARK in each.metadata for each in kind.fields)
+    return (
+        isinstance(data_type, s.StructType)
+        and bool(data_type.fields)
+        and all(_MARK in each.metadata for each in data_type.fields)
+    )
 
 
 def choice_type(members: Mapping[str, s.DataType]) -> s.StructType:
@@ -86,18 +90,20 @@ def choice_type(members: Mapping[str, s.DataType]) -> s.StructType:
 
 def choice_column(members: Mapping[str, Column]) -> Column:
     """Return the choice whose members are these columns; it is null if all of them are."""
-    found = [members[name].alias(name, metadata={_MARK: True}) for name in sorted(members)]
-    return F.when(reduce(or_, (column.isNotNull() for column in members.values())), F.struct(*found))
+    columns = [members[name].alias(name, metadata={_MARK: True}) for name in sorted(members)]
+    return F.when(reduce(or_, (column.isNotNull() for column in members.values())), F.struct(*columns))
 
 
-def text_choice(text: Column, kind: s.DataType) -> Column:
+def text_choice(text: Column, data_type: s.DataType) -> Column:
     """Return text as a choice of ``kind``, where a value has it, and string; an empty text is null.
 
     On AWS, too, a column of CSV that the catalog declares to be a number is a choice if some of its values are not.
     """
     value = F.nullif(F.trim(text), F.lit(""))
-    typed = value.try_cast(kind)
-    return choice_column({glue_type(kind).typeName(): typed, "string": F.when(typed.isNull() & value.isNotNull(), text)})
+    typed = value.try_cast(data_type)
+    return choice_column(
+        {glue_type(data_type).typeName(): typed, "string": F.when(typed.isNull() & value.isNotNull(), text)}
+    )
 
 
 def member(column: Column, name: str) -> Column:
@@ -105,27 +111,29 @@ def member(column: Column, name: str) -> Column:
     return F.coalesce(column[name])
 
 
-def has_choice(kind: s.DataType) -> bool:
+def has_choice(data_type: s.DataType) -> bool:
     """Return whether the type is a choice or has one in it."""
-    if isinstance(kind, s.StructType):
-        return is_choice(kind) or any(has_choice(each.dataType) for each in kind.fields)
-    if isinstance(kind, s.ArrayType):
-        return has_choice(kind.elementType)
-    return isinstance(kind, s.MapType) and has_choice(kind.valueType)
+    if isinstance(data_type, s.StructType):
+        return is_choice(data_type) or any(has_choice(each.dataType) for each in data_type.fields)
+    if isinstance(data_type, s.ArrayType):
+        return has_choice(data_type.elementType)
+    return isinstance(data_type, s.MapType) and has_choice(data_type.valueType)
 
 
-def plain(kind: s.DataType) -> s.DataType:
+def plain(data_type: s.DataType) -> s.DataType:
     """Return the type with structs in the place of choices."""
-    if isinstance(kind, s.StructType):
-        fields = [s.StructField(each.name, plain(each.dataType), each.nullable, {**each.metadata}) for each in kind.fields]
+    if isinstance(data_type, s.StructType):
+        fields = [
+            s.StructField(each.name, plain(each.dataType), each.nullable, {**each.metadata}) for each in data_type.fields
+        ]
         for field in fields:
             field.metadata.pop(_MARK, None)
         return s.StructType(fields)
-    if isinstance(kind, s.ArrayType):
-        return s.ArrayType(plain(kind.elementType), kind.containsNull)
-    if isinstance(kind, s.MapType):
-        return s.MapType(kind.keyType, plain(kind.valueType), kind.valueContainsNull)
-    return kind
+    if isinstance(data_type, s.ArrayType):
+        return s.ArrayType(plain(data_type.elementType), data_type.containsNull)
+    if isinstance(data_type, s.MapType):
+        return s.MapType(data_type.keyType, plain(data_type.valueType), data_type.valueContainsNull)
+    return data_type
 
 
 def without_marks(frame: DataFrame) -> DataFrame:
@@ -153,43 +161,43 @@ def is_sparse(field: s.StructField) -> bool:
     return SPARSE.items() <= field.metadata.items()
 
 
-def glue_type(kind: s.DataType) -> g.DataType:
+def glue_type(data_type: s.DataType) -> g.DataType:
     """Return Glue's type of a type of Spark."""
-    match kind:
-        case s.StructType() if is_choice(kind):
-            return g.ChoiceType([glue_type(field.dataType) for field in kind.fields])
+    match data_type:
+        case s.StructType() if is_choice(data_type):
+            return g.ChoiceType([glue_type(field.dataType) for field in data_type.fields])
         case s.StructType():
-            return g.StructType([g.Field(field.name, glue_type(field.dataType)) for field in kind.fields])
+            return g.StructType([g.Field(field.name, glue_type(field.dataType)) for field in data_type.fields])
         case s.ArrayType():
-            return g.ArrayType(glue_type(kind.elementType))
+            return g.ArrayType(glue_type(data_type.elementType))
         case s.MapType():
-            return g.MapType(glue_type(kind.valueType))
+            return g.MapType(glue_type(data_type.valueType))
         case s.DecimalType():
-            return g.DecimalType(kind.precision, kind.scale)
+            return g.DecimalType(data_type.precision, data_type.scale)
         case _:
-            return _leaf(kind)
+            return _leaf(data_type)
 
 
-def _leaf(kind: s.DataType) -> g.DataType:
+def _leaf(data_type: s.DataType) -> g.DataType:
     try:
-        return _LEAVES.get(lake_type(kind).name, g.UnknownType)()
+        return _LEAVES.get(lake_type(data_type).name, g.UnknownType)()
     except TypeMissing:
         return g.UnknownType()
 
 
-def spark_type(kind: g.DataType) -> s.DataType:
+def spark_type(data_type: g.DataType) -> s.DataType:
     """Return Spark's type of a type of Glue, with marked structs for choices."""
-    if isinstance(kind, g.StructType):
-        return s.StructType([s.StructField(each.name, spark_type(each.dataType)) for each in kind])
-    if isinstance(kind, g.ChoiceType):
-        return choice_type({name: spark_type(each) for name, each in kind.choices.items()})
-    if isinstance(kind, g.ArrayType):
-        return s.ArrayType(spark_type(kind.elementType))
-    if isinstance(kind, g.MapType):
-        return s.MapType(s.StringType(), spark_type(kind.valueType))
-    if isinstance(kind, g.DecimalType):
-        return s.DecimalType(kind.precision, kind.scale)
-    return spark.spark_type(Scalar(_NAMES[type(kind)]))
+    if isinstance(data_type, g.StructType):
+        return s.StructType([s.StructField(each.name, spark_type(each.dataType)) for each in data_type])
+    if isinstance(data_type, g.ChoiceType):
+        return choice_type({name: spark_type(each) for name, each in data_type.choices.items()})
+    if isinstance(data_type, g.ArrayType):
+        return s.ArrayType(spark_type(data_type.elementType))
+    if isinstance(data_type, g.MapType):
+        return s.MapType(s.StringType(), spark_type(data_type.valueType))
+    if isinstance(data_type, g.DecimalType):
+        return s.DecimalType(data_type.precision, data_type.scale)
+    return spark.spark_type(Scalar(_NAMES[type(data_type)]))
 
 
 def leaf_name(text: str) -> str | None:

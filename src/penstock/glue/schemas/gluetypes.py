@@ -338,10 +338,10 @@ class _Names:
 def type_of_json(value: Mapping[str, Any] | str) -> DataType:
     """Return the type of AWS's JSON, a mapping or its text. Raises ValueError for an unknown type."""
     known = json.loads(value) if isinstance(value, str) else value
-    kind = _Names.types.get(known.get("dataType", ""))
-    if kind is None:
+    type_class = _Names.types.get(known.get("dataType", ""))
+    if type_class is None:
         raise ValueError(f"{known.get('dataType')!r} is not a type of Glue.")
-    return kind.fromJsonValue(known)
+    return type_class.fromJsonValue(known)
 
 
 def mergeDataTypes(s1: DataType, s2: DataType) -> DataType:  # noqa: N802

@@ -58,11 +58,11 @@ class Seen:
             for each in value:
                 self.element.add(each)
         else:
-            kind = _atom(value, self.hint)
-            name = kind.typeName()
+            atom = _atom(value, self.hint)
+            name = atom.typeName()
             before = self.atoms.get(name)
-            if before is not kind:
-                self.atoms[name] = kind if before is None else g.mergeDataTypes(before, kind)
+            if before is not atom:
+                self.atoms[name] = atom if before is None else g.mergeDataTypes(before, atom)
 
     def _add_fields(self, value: Mapping[str, Any]) -> None:
         if isinstance(self.hint, g.MapType):
@@ -85,7 +85,7 @@ class Seen:
 
     def type(self) -> g.DataType:
         """Return the one type of all values: a choice if they disagree."""
-        kinds = {name: kind for name, kind in self.atoms.items() if name != "null"}
+        kinds = {name: atom for name, atom in self.atoms.items() if name != "null"}
         if self.fields is not None:
             kinds["struct"] = g.StructType([g.Field(name, each.type()) for name, each in self.fields.items()])
         if self.values is not None:
@@ -131,11 +131,11 @@ def _atom(value: Any, hint: g.DataType | None) -> g.DataType:
         return hint if isinstance(hint, g.FloatType) else _DOUBLE
     if isinstance(value, Decimal):
         return _decimal(value, hint)
-    found = _ATOMS.get(type(value))
-    if found is not None:
-        return found
-    for kind, known in _ATOMS.items():
-        if isinstance(value, kind):
+    atom = _ATOMS.get(type(value))
+    if atom is not None:
+        return atom
+    for python_type, known in _ATOMS.items():
+        if isinstance(value, python_type):
             return known
     raise TypeError(f"A value of type {type(value).__name__} cannot be in a record.")
 
@@ -145,10 +145,10 @@ def _decimal(value: Decimal, hint: g.DataType | None) -> g.DataType:
     if not isinstance(exponent, int):
         raise TypeError(f"The decimal {value} cannot be in a record.")
     scale = max(0, -exponent)
-    found = g.DecimalType(min(_MOST_DIGITS, max(len(digits) + max(0, exponent), scale)), scale)
-    if isinstance(hint, g.DecimalType) and g.mergeDataTypes(hint, found) == hint:
+    decimal = g.DecimalType(min(_MOST_DIGITS, max(len(digits) + max(0, exponent), scale)), scale)
+    if isinstance(hint, g.DecimalType) and g.mergeDataTypes(hint, decimal) == hint:
         return hint
-    return found
+    return decimal
 
 
 def _integer(value: int) -> g.DataType:
@@ -182,11 +182,11 @@ def type_of_texts(texts: Iterable[str | None]) -> Iterator[tuple[g.DataType, int
     yield seen.type(), bad, seen.null_fields()
 
 
-def check_names(kind: g.DataType) -> None:
+def check_names(data_type: g.DataType) -> None:
     """Raise :class:`InvalidInput` if two fields of one struct differ only in case, which Spark does not tell apart."""
-    if isinstance(kind, g.StructType):
+    if isinstance(data_type, g.StructType):
         seen: dict[str, str] = {}
-        for field in kind:
+        for field in data_type:
             other = seen.setdefault(field.name.lower(), field.name)
             if other != field.name:
                 raise InvalidInput(
@@ -194,42 +194,42 @@ def check_names(kind: g.DataType) -> None:
                     remedy='Set spark.conf.set("spark.sql.caseSensitive", "true") first, or rename one of them.',
                 )
             check_names(field.dataType)
-    elif isinstance(kind, g.ArrayType):
-        check_names(kind.elementType)
-    elif isinstance(kind, g.ChoiceType):
-        for each in kind.choices.values():
+    elif isinstance(data_type, g.ArrayType):
+        check_names(data_type.elementType)
+    elif isinstance(data_type, g.ChoiceType):
+        for each in data_type.choices.values():
             check_names(each)
 
 
-def widened(kind: g.DataType) -> g.DataType:
+def widened(data_type: g.DataType) -> g.DataType:
     """Return the type with one type for all numbers of a place: long for integers, double if some have a fraction.
 
     For records whose types are found again in each batch, so that a column's type does not depend on a batch's values.
     """
-    if isinstance(kind, g.StructType):
-        return g.StructType([g.Field(each.name, widened(each.dataType)) for each in kind])
-    if isinstance(kind, g.ArrayType):
-        return g.ArrayType(widened(kind.elementType))
-    if isinstance(kind, g.ChoiceType):
-        numbers = kind.choices.keys() & _NUMBERS
-        rest = [widened(each) for name, each in kind.choices.items() if name not in numbers]
+    if isinstance(data_type, g.StructType):
+        return g.StructType([g.Field(each.name, widened(each.dataType)) for each in data_type])
+    if isinstance(data_type, g.ArrayType):
+        return g.ArrayType(widened(data_type.elementType))
+    if isinstance(data_type, g.ChoiceType):
+        numbers = data_type.choices.keys() & _NUMBERS
+        rest = [widened(each) for name, each in data_type.choices.items() if name not in numbers]
         if numbers:
             rest.append(_DOUBLE if numbers - {"int", "long"} else _LONG_TYPE)
         return rest[0] if len(rest) == 1 else g.ChoiceType(rest)
-    return _LONG_TYPE if isinstance(kind, g.IntegerType) else kind
+    return _LONG_TYPE if isinstance(data_type, g.IntegerType) else data_type
 
 
-def sorted_fields(kind: g.DataType) -> g.DataType:
+def sorted_fields(data_type: g.DataType) -> g.DataType:
     """Return the type with the fields of each struct in the order of their names, as Spark infers them."""
-    match kind:
+    match data_type:
         case g.StructType():
-            ordered = sorted(kind, key=lambda each: each.name)
+            ordered = sorted(data_type, key=lambda each: each.name)
             return g.StructType([g.Field(each.name, sorted_fields(each.dataType), each.properties) for each in ordered])
         case g.ArrayType():
-            return g.ArrayType(sorted_fields(kind.elementType), kind.properties)
+            return g.ArrayType(sorted_fields(data_type.elementType), data_type.properties)
         case g.MapType():
-            return g.MapType(sorted_fields(kind.valueType), kind.properties)
+            return g.MapType(sorted_fields(data_type.valueType), data_type.properties)
         case g.ChoiceType():
-            return g.ChoiceType([sorted_fields(each) for each in kind.choices.values()], kind.properties)
+            return g.ChoiceType([sorted_fields(each) for each in data_type.choices.values()], data_type.properties)
         case _:
-            return kind
+            return data_type

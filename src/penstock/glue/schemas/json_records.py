@@ -44,10 +44,12 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool
     if frame.sparkSession.conf.get("spark.sql.caseSensitive") != "true":
         check_names(schema)
     # Of a stream, Spark infers the columns on AWS, and sorts them.
-    kind = sorted_fields(widened(schema)) if wide else schema
-    assert isinstance(kind, g.StructType)
+    data_type = sorted_fields(widened(schema)) if wide else schema
+    assert isinstance(data_type, g.StructType)
     others = [F.col(f"`{name}`") for name in frame.columns if name != column]
-    reading = s.ArrayType(reading_type(kind) if kind.fields else s.StructType([s.StructField("_", s.StringType())]))
+    reading = s.ArrayType(
+        reading_type(data_type) if data_type.fields else s.StructType([s.StructField("_", s.StringType())])
+    )
     parsed = F.from_json(text, reading, {"allowSingleQuotes": "false"})
     read = frame.select(parsed.alias(_RECORDS), text.alias(_TEXT), *others)
     unread = F.col(_RECORDS).isNull() & F.col(_TEXT).isNotNull()
@@ -59,7 +61,7 @@ def json_frame(frame: DataFrame, column: str, *, wide: bool = False, nulls: bool
         with_choices(record[each.name], each.dataType).alias(
             each.name, metadata={**(WIDE if wide else {}), **({} if nulls or each.name in null else SPARSE)}
         )
-        for each in kind
+        for each in data_type
     ]
     return JsonFrame(exploded.select(*fields, *others), read.where(unread).select(F.col(_TEXT).alias(column)), count)
 
@@ -76,48 +78,48 @@ def texts_type(texts: DataFrame) -> tuple[g.StructType, int, frozenset[str]]:
     return whole, sum(bad for _, bad, _ in parts), frozenset().union(*(null for _, _, null in parts))
 
 
-def reading_type(kind: g.DataType, *, within: bool = False) -> s.DataType:
+def reading_type(data_type: g.DataType, *, within: bool = False) -> s.DataType:
     """Return the type as which Spark reads the text: choices are variants; so are nulls ``within`` one."""
-    if isinstance(kind, g.ChoiceType) or (within and isinstance(kind, _NULLS)):
+    if isinstance(data_type, g.ChoiceType) or (within and isinstance(data_type, _NULLS)):
         return s.VariantType()
-    if isinstance(kind, g.StructType):
-        return s.StructType([s.StructField(each.name, reading_type(each.dataType, within=within)) for each in kind])
-    if isinstance(kind, g.ArrayType):
-        return s.ArrayType(reading_type(kind.elementType, within=within))
-    return spark_type(kind)
+    if isinstance(data_type, g.StructType):
+        return s.StructType([s.StructField(each.name, reading_type(each.dataType, within=within)) for each in data_type])
+    if isinstance(data_type, g.ArrayType):
+        return s.ArrayType(reading_type(data_type.elementType, within=within))
+    return spark_type(data_type)
 
 
-def with_choices(column: Column, kind: g.DataType, *, within: bool = False) -> Column:
+def with_choices(column: Column, data_type: g.DataType, *, within: bool = False) -> Column:
     """Return the column with choices in the place of variants; ``within`` a variant, nulls are variants, too."""
-    if not _has_variant(kind, within=within):
+    if not _has_variant(data_type, within=within):
         return column
-    if isinstance(kind, g.ArrayType):
-        element = kind.elementType
+    if isinstance(data_type, g.ArrayType):
+        element = data_type.elementType
         return F.transform(column, lambda each: with_choices(each, element, within=within))
-    if isinstance(kind, g.StructType):
-        fields = [with_choices(column[each.name], each.dataType, within=within).alias(each.name) for each in kind]
+    if isinstance(data_type, g.StructType):
+        fields = [with_choices(column[each.name], each.dataType, within=within).alias(each.name) for each in data_type]
         return F.when(column.isNotNull(), F.struct(*fields))
-    if not isinstance(kind, g.ChoiceType):
+    if not isinstance(data_type, g.ChoiceType):
         return F.lit(None)
     kinds = F.schema_of_variant(column)
     members: dict[str, Column] = {}
-    for name, member in kind.choices.items():
+    for name, member in data_type.choices.items():
         value = F.try_variant_get(column, "$", ddl(reading_type(member, within=True)))
         test = _TESTS[name](kinds)
-        if name == "long" and "int" in kind.choices:
+        if name == "long" and "int" in data_type.choices:
             test = test & F.try_variant_get(column, "$", "int").isNull()
-        if name == "double" and not {"int", "long", "decimal"} & kind.choices.keys():
+        if name == "double" and not {"int", "long", "decimal"} & data_type.choices.keys():
             test = (kinds == "BIGINT") | (kinds == "DOUBLE") | kinds.startswith("DECIMAL")
         members[name] = F.when(test, with_choices(value, member, within=True))
     return choice_column(members)
 
 
-def _has_variant(kind: g.DataType, *, within: bool) -> bool:
-    if isinstance(kind, g.StructType):
-        return any(_has_variant(each.dataType, within=within) for each in kind)
-    if isinstance(kind, g.ArrayType):
-        return _has_variant(kind.elementType, within=within)
-    return isinstance(kind, g.ChoiceType) or (within and isinstance(kind, _NULLS))
+def _has_variant(data_type: g.DataType, *, within: bool) -> bool:
+    if isinstance(data_type, g.StructType):
+        return any(_has_variant(each.dataType, within=within) for each in data_type)
+    if isinstance(data_type, g.ArrayType):
+        return _has_variant(data_type.elementType, within=within)
+    return isinstance(data_type, g.ChoiceType) or (within and isinstance(data_type, _NULLS))
 
 
 def _whole(kinds: Column) -> Column:

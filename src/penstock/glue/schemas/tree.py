@@ -12,19 +12,19 @@ def schema_tree(schema: StructType) -> str:
     return "\n".join(["root", *_parts(schema, "")])
 
 
-def _parts(kind: DataType, indent: str) -> Iterator[str]:
-    if isinstance(kind, StructType):
-        for field in kind:
+def _parts(data_type: DataType, indent: str) -> Iterator[str]:
+    if isinstance(data_type, StructType):
+        for field in data_type:
             yield f"{indent}|-- {field.name}: {field.dataType.typeName()}"
             yield from _parts(field.dataType, f"{indent}|    ")
-    elif isinstance(kind, ArrayType):
-        yield f"{indent}|-- element: {kind.elementType.typeName()}"
-        yield from _parts(kind.elementType, f"{indent}|    ")
-    elif isinstance(kind, MapType):
+    elif isinstance(data_type, ArrayType):
+        yield f"{indent}|-- element: {data_type.elementType.typeName()}"
+        yield from _parts(data_type.elementType, f"{indent}|    ")
+    elif isinstance(data_type, MapType):
         yield f"{indent}|-- keyType: string"
-        yield f"{indent}|-- valueType: {kind.valueType.typeName()}"
-        yield from _parts(kind.valueType, f"{indent}|    ")
-    elif isinstance(kind, ChoiceType):
-        for each in kind.ordered():
+        yield f"{indent}|-- valueType: {data_type.valueType.typeName()}"
+        yield from _parts(data_type.valueType, f"{indent}|    ")
+    elif isinstance(data_type, ChoiceType):
+        for each in data_type.ordered():
             yield f"{indent}|-- {each.typeName()}"
             yield from _parts(each, f"{indent}|    ")

@@ -80,13 +80,13 @@ def _exported(read: Read, bucket: str | None, prefix: str | None) -> DataFrame:
     """
     if not bucket:
         raise InvalidInput("dynamodb.export is s3, and dynamodb.s3.bucket is missing.", remedy="Name the export's bucket.")
-    place = f"s3://{bucket}/{(prefix or '').strip('/')}".rstrip("/")
-    check_bucket(read.session.spark, place)
-    files = [each for each in read.session.files.walk(place) if each.endswith(".json.gz") and "/data/" in each]
+    folder = f"s3://{bucket}/{(prefix or '').strip('/')}".rstrip("/")
+    check_bucket(read.session.spark, folder)
+    files = [each for each in read.session.files.walk(folder) if each.endswith(".json.gz") and "/data/" in each]
     folders = {each.rpartition("/")[0] for each in files}
     if len(folders) != 1:
         raise InvalidInput(
-            f"There are {len(folders) or 'no'} exports in DynamoDB's JSON below {place}.",
+            f"There are {len(folders) or 'no'} exports in DynamoDB's JSON below {folder}.",
             remedy="Set dynamodb.s3.prefix to that of one: PREFIX/AWSDynamoDB/EXPORT.",
         )
     return read.session.spark.read.json(files)

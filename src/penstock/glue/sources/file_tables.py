@@ -42,9 +42,11 @@ _NO_FILES = ("ICEBERG", "DELTA", "HUDI")
 
 def is_files(table: Table) -> bool:
     """Return whether the rows of a table are those of the files at its location, and it has a format that is known."""
-    kind = str(table.get("Parameters", {}).get("table_type", "")).upper()
+    table_type = str(table.get("Parameters", {}).get("table_type", "")).upper()
     return (
-        kind not in _NO_FILES and bool(table.get("StorageDescriptor", {}).get("Location")) and format_of(table) is not None
+        table_type not in _NO_FILES
+        and bool(table.get("StorageDescriptor", {}).get("Location"))
+        and format_of(table) is not None
     )
 
 
@@ -129,7 +131,7 @@ def partitions_of(read: Read, table: Table, *, expression: str | None, predicate
         names = ", ".join(f"{quoted(name)} STRING" for name in keys)
         frame = spark.createDataFrame([(number, *each) for number, each in enumerate(texts)], f"{_FILE} INT, {names}")
         typed = frame.select(
-            _FILE, *(F.col(quoted(name)).try_cast(spark_type(kind)).alias(name) for name, kind in keys.items())
+            _FILE, *(F.col(quoted(name)).try_cast(spark_type(type_name)).alias(name) for name, type_name in keys.items())
         )
         try:
             chosen = [row[0] for row in typed.where(predicate).select(_FILE).collect()]  # type: ignore[assignment]
@@ -156,7 +158,7 @@ def _with_keys(read: Read, frame: DataFrame, table: Table, files: Mapping[Source
     known = read.session.spark.createDataFrame(texts, f"{_FILE} STRING, {', '.join(f'{name} STRING' for name in own)}")
     # A file may have a column with a key's name, which the partition overrides.
     kept = [quoted(name) for name in frame.columns if name not in keys and name != _FILE]
-    typed = [F.col(name).try_cast(kind).alias(key) for name, (key, kind) in zip(own, keys.items(), strict=True)]
+    typed = [F.col(name).try_cast(key_type).alias(key) for name, (key, key_type) in zip(own, keys.items(), strict=True)]
     return frame.join(F.broadcast(known), _FILE).select(*kept, *typed)
 
 
@@ -216,8 +218,8 @@ def _typed(frame: DataFrame, types: StructType) -> DataFrame:
         return frame
     values = {name: F.nullif(F.trim(F.col(quoted(name))), F.lit("")) for name in declared}
     wrong = [
-        F.bool_or(values[name].isNotNull() & values[name].try_cast(kind).isNull()).alias(name)
-        for name, kind in declared.items()
+        F.bool_or(values[name].isNotNull() & values[name].try_cast(declared_type).isNull()).alias(name)
+        for name, declared_type in declared.items()
     ]
     failed = frame.agg(*wrong).collect()[0].asDict()
     columns = [

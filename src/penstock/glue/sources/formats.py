@@ -170,8 +170,8 @@ def _taken_apart(
     grok = Grok.compiled("grok", pattern, custom)
     kinds = {column.name: column.type or "string" for column in grok.columns}
     for batch in batches:
-        place = batch.schema.get_field_index("value")
-        lines = batch.column(place).to_pylist()
+        index = batch.schema.get_field_index("value")
+        lines = batch.column(index).to_pylist()
         texts = [
             f"No line of the grok pattern: {line}"
             if fields is None
@@ -180,7 +180,7 @@ def _taken_apart(
             )
             for line, fields in zip(lines, grok.fields(lines), strict=True)
         ]
-        yield batch.set_column(place, batch.schema.field(place), pyarrow.array(texts, pyarrow.string()))
+        yield batch.set_column(index, batch.schema.field(index), pyarrow.array(texts, pyarrow.string()))
 
 
 def _typed(text: str, type_name: str) -> str | int | float | bool:

@@ -142,5 +142,5 @@ def database_problem(target: Target, error: Exception, tried: str) -> Exception:
     """Return the error of a driver without Java's stack, and without the login; ``tried`` is "read" or "written"."""
     first = next((line for line in str(error).splitlines() if "Exception" in line), str(error).splitlines()[0])
     text = first.rpartition("Exception: ")[2][:300].rstrip(".")
-    place = target.url.partition("?")[0]
-    return EnvironmentProblem(f"{place} cannot be {tried}: {text}.", remedy="Check url, login and dbtable.")
+    address = target.url.partition("?")[0]
+    return EnvironmentProblem(f"{address} cannot be {tried}: {text}.", remedy="Check url, login and dbtable.")

@@ -106,8 +106,8 @@ def _behind(frame: DataFrame, keys: Sequence[str], last: Sequence[str], order: s
     for number, key in enumerate(keys):
         column, value = F.col(quoted(key)), F.lit(last[number]).cast(frame.select(quoted(key)).schema[0].dataType)
         same = [
-            F.col(quoted(before)) == F.lit(last[place]).cast(frame.select(quoted(before)).schema[0].dataType)
-            for place, before in enumerate(keys[:number])
+            F.col(quoted(before)) == F.lit(last[index]).cast(frame.select(quoted(before)).schema[0].dataType)
+            for index, before in enumerate(keys[:number])
         ]
         conditions.append(reduce(lambda one, other: one & other, same, column > value if order == "asc" else column < value))
     return reduce(or_, conditions)

@@ -96,8 +96,8 @@ class InferredSchema:
 
 def read_kind(text: str) -> Kind:
     """Return the type that Spark's ``schema_of_variant`` wrote."""
-    kind, _ = _read(text, 0)
-    return kind
+    inferred, _ = _read(text, 0)
+    return inferred
 
 
 def _read(text: str, at: int) -> tuple[Kind, int]:
@@ -154,29 +154,29 @@ def extended(known: Kind, seen: Kind) -> Kind:
     return seen if known.name == "void" else known
 
 
-def json_schema(kind: Kind) -> str:
+def json_schema(data_type: Kind) -> str:
     """Return the JSON Schema of documents of this type; fields without a value so far are not in it."""
-    return json.dumps({**_schema(kind), "type": "object"}, separators=(",", ":"))
+    return json.dumps({**_schema(data_type), "type": "object"}, separators=(",", ":"))
 
 
-def _schema(kind: Kind) -> dict[str, object]:
-    match kind.name:
+def _schema(data_type: Kind) -> dict[str, object]:
+    match data_type.name:
         case "object":
-            properties = {name: _schema(each) for name, each in kind.fields.items() if _is_typed(each)}
+            properties = {name: _schema(each) for name, each in data_type.fields.items() if _is_typed(each)}
             return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
         case "array":
-            return {"type": ["array", "null"], "items": _schema(kind.items or VOID)}
+            return {"type": ["array", "null"], "items": _schema(data_type.items or VOID)}
         case "any" | "void":
             return {}
         case name:
             return {"type": [name, "null"]}
 
 
-def _is_typed(kind: Kind) -> bool:
+def _is_typed(data_type: Kind) -> bool:
     """Return whether a column can be made: not for null, ``[]`` and ``{}`` alone."""
-    if kind.name == "object":
-        return any(_is_typed(each) for each in kind.fields.values())
-    return kind.name != "void" and (kind.items is None or _is_typed(kind.items))
+    if data_type.name == "object":
+        return any(_is_typed(each) for each in data_type.fields.values())
+    return data_type.name != "void" and (data_type.items is None or _is_typed(data_type.items))
 
 
 def _of_schema(schema: Mapping[str, object]) -> Kind:
@@ -196,15 +196,15 @@ def _of_schema(schema: Mapping[str, object]) -> Kind:
     return Kind(name) if name else ANY
 
 
-def check_names(kind: Kind, path: str = "") -> None:
+def check_names(data_type: Kind, path: str = "") -> None:
     """Raise :class:`DataProblem` for fields that no table can have."""
-    names = [name.lower() for name in kind.fields]
+    names = [name.lower() for name in data_type.fields]
     if len(names) > _MAX_FIELDS:
         raise DataProblem(
             f"The documents have over {_MAX_FIELDS} different fields{f' in {path}' if path else ''}: too many for a table.",
             remedy=_REGISTER,
         )
-    for name, each in kind.fields.items():
+    for name, each in data_type.fields.items():
         where = f"{path}.{name}" if path else name
         if _UNFIT.search(name) or not name or names.count(name.lower()) > 1:
             raise DataProblem(

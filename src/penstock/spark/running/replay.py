@@ -147,11 +147,11 @@ def _selected(spark: SparkSession, selection: LetterSelection, before: DataFrame
 
 
 def _identity() -> Column:
-    place = F.coalesce(F.col("sequence"), F.col("offset").cast("string"), F.sha2("value", 256))
+    position = F.coalesce(F.col("sequence"), F.col("offset").cast("string"), F.sha2("value", 256))
     parts = [F.col(name).cast("string") for name in ("pipeline", "topic", "partition")]
     moment = F.unix_micros("kafka_timestamp").cast("string")
     attempt = F.coalesce(F.col("attempt"), F.lit(0)).cast("string")
-    return F.concat_ws("|", *parts, place, moment, attempt)
+    return F.concat_ws("|", *parts, position, moment, attempt)
 
 
 def _records(letters: DataFrame) -> DataFrame:

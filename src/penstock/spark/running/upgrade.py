@@ -29,8 +29,10 @@ def check_upgrade(files: FileSystem, pipeline: Pipeline) -> list[Change]:
     differences = changes(json.loads(kept), identity(pipeline))
     ending = [change for change in differences if not change.resumes]
     if ending:
-        said = " ".join(f"({number}) {change}" for number, change in enumerate(ending, 1)) if ending[1:] else str(ending[0])
-        raise InvalidInput(f"{pipeline.origin}: pipeline {pipeline.name} cannot go on where it was. {said}")
+        sentences = (
+            " ".join(f"({number}) {change}" for number, change in enumerate(ending, 1)) if ending[1:] else str(ending[0])
+        )
+        raise InvalidInput(f"{pipeline.origin}: pipeline {pipeline.name} cannot go on where it was. {sentences}")
     return differences
 
 

@@ -57,18 +57,18 @@ def order_of_changes(columns: Sequence[str], sink: SinkSettings) -> list[str]:
     The source's order is that of a partition's offsets, or of a stream's sequence numbers. Raises
     :class:`InvalidInput` if the rows have neither.
     """
-    given = list(sink.order_by)
+    declared = list(sink.order_by)
     offset, sequence = METADATA["offset"], METADATA["sequence"]
     if sequence in columns:
-        return [*given, sequence, *(name for name in (offset,) if name in columns)]
+        return [*declared, sequence, *(name for name in (offset,) if name in columns)]
     if offset in columns:
-        return [*given, *(name for name in (METADATA["topic"], METADATA["partition"]) if name in columns), offset]
-    if not given:
+        return [*declared, *(name for name in (METADATA["topic"], METADATA["partition"]) if name in columns), offset]
+    if not declared:
         raise InvalidInput(
             f"Sink {sink.name}: nothing says which of two rows with the same keys is the later one.",
             remedy=f"Give 'order_by', or keep {METADATA['partition']} and {offset} in the transform's SELECT.",
         )
-    return given
+    return declared
 
 
 def latest_changes(rows: DataFrame, sink: SinkSettings) -> DataFrame:

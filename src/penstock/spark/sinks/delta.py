@@ -50,7 +50,7 @@ class DeltaWriter:
         self._sink = sink
         self._spark = spark
         self._on_columns = on_columns
-        self._told: StructType | None = None
+        self._catalogued: StructType | None = None
         self._identifier = f"delta.{quoted(sink.location)}"
 
     @property
@@ -141,8 +141,8 @@ class DeltaWriter:
                 self._spark.sql(alteration(self._identifier, change))
 
     def _set(self, properties: dict[str, str]) -> None:
-        told = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
-        self._spark.sql(f"ALTER TABLE {self._identifier} SET TBLPROPERTIES ({told})")
+        assignments = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
+        self._spark.sql(f"ALTER TABLE {self._identifier} SET TBLPROPERTIES ({assignments})")
 
     def _log(self, session: SparkSession) -> Any:
         """Return the newest state of the table (Delta's Snapshot)."""
@@ -156,11 +156,11 @@ class DeltaWriter:
             return
         sink = self._sink
         names = ", ".join(quoted(name) for name in sink.partition_by)
-        told = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in sink.properties.items())
+        assignments = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in sink.properties.items())
         session.sql(
             f"CREATE TABLE IF NOT EXISTS {self._identifier} ({columns_sql(columns)}) USING delta"
             + (f" PARTITIONED BY ({names})" if names else "")
-            + (f" TBLPROPERTIES ({told})" if told else "")
+            + (f" TBLPROPERTIES ({assignments})" if assignments else "")
         )
 
     def _write(self, session: SparkSession, batch: SinkBatch) -> None:
@@ -174,11 +174,11 @@ class DeltaWriter:
                 session.sql(merge_sql(self._identifier, view, batch.columns.names, self._sink.keys))
 
     def _tell(self, state: Any) -> None:
-        """Tell the catalog the table's columns, if they are not those that it was told."""
+        """Update the columns in the catalog, if they changed since the last update."""
         columns = _columns(state)
-        if columns != self._told:
+        if columns != self._catalogued:
             self._on_columns(columns)
-            self._told = columns
+            self._catalogued = columns
 
 
 @contextmanager

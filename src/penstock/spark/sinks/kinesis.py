@@ -156,14 +156,14 @@ class KinesisWriter:
     def _opened(self) -> Any:
         if self._client is None:
             sink = self._sink
-            place = Stream(
+            stream = Stream(
                 name=sink.topic,
                 region=sink.region or (sink.stream.split(":")[3] if sink.stream.startswith("arn:") else None),
                 endpoint_url=sink.endpoint,
                 role_arn=sink.role,
                 role_session=f"penstock-{sink.name}",
             )
-            self._client = place.client()
+            self._client = stream.client()
         return self._client
 
 

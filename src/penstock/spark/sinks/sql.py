@@ -39,10 +39,10 @@ def alteration(table: str, change: Change) -> str:
 
 def for_columns(rows: DataFrame, table: StructType) -> DataFrame:
     """Return the rows with the columns of the table, in its order; null for those that the rows lack."""
-    given = {name.lower(): name for name in rows.columns}
+    names = {name.lower(): name for name in rows.columns}
     columns = [
-        F.col(quoted(given[field.name.lower()])).alias(field.name)
-        if field.name.lower() in given
+        F.col(quoted(names[field.name.lower()])).alias(field.name)
+        if field.name.lower() in names
         else F.lit(None).cast(field.dataType).alias(field.name)
         for field in table.fields
     ]

@@ -233,9 +233,9 @@ def derived_avro(spark: SparkSession, columns: StructType, name: str) -> str:
     Fields that may be null have the default null, so that columns can come and go under the compatibility modes.
     """
     jvm: Any = spark._jvm
-    kind = jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
+    data_type = jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json())
     record, _, namespace = name.rpartition(".")[::-1]
-    text = jvm.org.apache.spark.sql.avro.SchemaConverters.toAvroType(kind, False, record, namespace).toString()
+    text = jvm.org.apache.spark.sql.avro.SchemaConverters.toAvroType(data_type, False, record, namespace).toString()
     return json.dumps(_with_defaults(json.loads(text)))
 
 
@@ -253,6 +253,6 @@ def _with_defaults(schema: Any) -> Any:
 
 
 def _with_default(field: dict[str, Any]) -> dict[str, Any]:
-    kind = _with_defaults(field["type"])
-    optional = isinstance(kind, list) and "null" in kind
-    return {**field, "type": kind, **({"default": None} if optional else {})}
+    avro_type = _with_defaults(field["type"])
+    optional = isinstance(avro_type, list) and "null" in avro_type
+    return {**field, "type": avro_type, **({"default": None} if optional else {})}

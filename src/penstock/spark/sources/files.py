@@ -110,7 +110,7 @@ class FileStream:
 
 def _records(files: DataFrame, **columns: Column) -> DataFrame:
     """Return ``files`` with the columns of records; those that are not given are of the file."""
-    given = {
+    available = {
         "key": F.lit(None),
         "partition": F.lit(0),
         "offset": F.lit(None),
@@ -118,9 +118,9 @@ def _records(files: DataFrame, **columns: Column) -> DataFrame:
         **columns,
     }
     # Another topic's name would say less than the file, and would not tell two files' records apart.
-    given["topic"] = F.coalesce(columns.get("topic", F.lit(None)), F.col("_metadata.file_path"))
+    available["topic"] = F.coalesce(columns.get("topic", F.lit(None)), F.col("_metadata.file_path"))
     # Spark plans a batch once, with a seed for its UUIDs, so that they are the same in all reads of the batch.
-    given["sequence"] = F.when(given["offset"].isNull(), F.expr("uuid()"))
+    available["sequence"] = F.when(available["offset"].isNull(), F.expr("uuid()"))
     kinds = {**RECORD_COLUMNS, **OPTIONAL_COLUMNS}
     names = [*RECORD_COLUMNS, "sequence", *(["headers"] if "headers" in columns else [])]
-    return files.select(*(given[name].cast(kinds[name]).alias(name) for name in names))
+    return files.select(*(available[name].cast(kinds[name]).alias(name) for name in names))

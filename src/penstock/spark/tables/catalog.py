@@ -168,7 +168,7 @@ class CatalogTable:
         raise DataProblem(f"Table {self.name} is changed by others too often; its columns could not be extended.")
 
     def _ensure_once(self, columns: Mapping[str, str]) -> None:
-        data = {name.lower(): kind for name, kind in columns.items() if name not in self._keys}
+        data = {name.lower(): type_name for name, type_name in columns.items() if name not in self._keys}
         try:
             table = self._client.table(self._target.database, self._target.table)
         except NotFound:
@@ -207,7 +207,7 @@ class CatalogTable:
             "Parameters": {"classification": self._files.classification, "EXTERNAL": "TRUE", **self._files.parameters},
             "PartitionKeys": [{"Name": key, "Type": columns.get(key, "string")} for key in self._keys],
             "StorageDescriptor": {
-                "Columns": [{"Name": name, "Type": kind} for name, kind in data.items()],
+                "Columns": [{"Name": name, "Type": type_name} for name, type_name in data.items()],
                 "Location": f"{self._location}/",
                 "InputFormat": self._files.input_format,
                 "OutputFormat": self._files.output_format,
@@ -227,10 +227,10 @@ def _extended(known: Sequence[Mapping[str, Any]], data: Mapping[str, str]) -> li
     columns = []
     for column in known:
         theirs, ours = column.get("Type", "string"), data.get(column["Name"].lower())
-        kind = theirs if ours is None or ours.lower() == theirs.lower() else _wider(theirs, ours)
-        columns.append({**column, "Type": kind} if kind != theirs else dict(column))
+        type_name = theirs if ours is None or ours.lower() == theirs.lower() else _wider(theirs, ours)
+        columns.append({**column, "Type": type_name} if type_name != theirs else dict(column))
     names = {column["Name"].lower() for column in known}
-    return [*columns, *({"Name": name, "Type": kind} for name, kind in data.items() if name not in names)]
+    return [*columns, *({"Name": name, "Type": type_name} for name, type_name in data.items() if name not in names)]
 
 
 def _wider(theirs: str, ours: str) -> str:

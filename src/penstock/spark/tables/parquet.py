@@ -66,8 +66,8 @@ class ParquetTable:
         """Return why the table cannot take the change."""
         if isinstance(change, WidenType) and isinstance(change.old, DateType):
             return "files with dates cannot be read as timestamps"
-        fixed = self._catalog is not None and not self._catalog.creates
-        if fixed and isinstance(change, (AddColumn, WidenType)):
+        declared_elsewhere = self._catalog is not None and not self._catalog.creates
+        if declared_elsewhere and isinstance(change, (AddColumn, WidenType)):
             return "the sink may not change it, as catalog.create is not set"
         return None
 

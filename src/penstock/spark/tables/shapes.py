@@ -23,8 +23,8 @@ def merged(table: StructType, batch: StructType) -> StructType:
     fields = []
     for field in table.fields:
         peer = theirs.pop(field.name.lower(), None)
-        kind = field.dataType if peer is None else _merged_type(field.dataType, peer.dataType)
-        fields.append(StructField(field.name, kind, field.nullable))
+        data_type = field.dataType if peer is None else _merged_type(field.dataType, peer.dataType)
+        fields.append(StructField(field.name, data_type, field.nullable))
     return StructType([*fields, *theirs.values()])
 
 
@@ -55,17 +55,17 @@ def _without(path: Path, batch: StructType, paths: Collection[Path]) -> StructTy
     )
 
 
-def _without_in(path: Path, kind: DataType, paths: Collection[Path]) -> DataType:
-    match kind:
+def _without_in(path: Path, data_type: DataType, paths: Collection[Path]) -> DataType:
+    match data_type:
         case StructType():
-            return _without(path, kind, paths)
+            return _without(path, data_type, paths)
         case ArrayType():
-            return ArrayType(_without_in((*path, "element"), kind.elementType, paths), kind.containsNull)
+            return ArrayType(_without_in((*path, "element"), data_type.elementType, paths), data_type.containsNull)
         case MapType():
-            value = _without_in((*path, "value"), kind.valueType, paths)
-            return MapType(_without_in((*path, "key"), kind.keyType, paths), value, kind.valueContainsNull)
+            value = _without_in((*path, "value"), data_type.valueType, paths)
+            return MapType(_without_in((*path, "key"), data_type.keyType, paths), value, data_type.valueContainsNull)
         case _:
-            return kind
+            return data_type
 
 
 def with_table_names(batch: StructType, changes: Iterable[Change]) -> StructType:
@@ -87,19 +87,21 @@ def _named(path: Path, batch: StructType, names: Mapping[Path, str]) -> StructTy
     )
 
 
-def _named_type(path: Path, kind: DataType, names: Mapping[Path, str]) -> DataType:
-    match kind:
+def _named_type(path: Path, data_type: DataType, names: Mapping[Path, str]) -> DataType:
+    match data_type:
         case StructType():
-            return _named(path, kind, names)
+            return _named(path, data_type, names)
         case ArrayType():
-            return ArrayType(_named_type((*path, "element"), kind.elementType, names), kind.containsNull)
+            return ArrayType(_named_type((*path, "element"), data_type.elementType, names), data_type.containsNull)
         case MapType():
             key, value = (*path, "key"), (*path, "value")
             return MapType(
-                _named_type(key, kind.keyType, names), _named_type(value, kind.valueType, names), kind.valueContainsNull
+                _named_type(key, data_type.keyType, names),
+                _named_type(value, data_type.valueType, names),
+                data_type.valueContainsNull,
             )
         case _:
-            return kind
+            return data_type
 
 
 def under_table_names(rows: DataFrame, changes: Iterable[Change]) -> DataFrame:

@@ -43,9 +43,11 @@ class JsonPayloads:
     def rows(self, payloads: Payloads, writers: Sequence[SchemaVersion], reader: str) -> Column:
         """Return documents parsed once, as the reader's type; each writer's own rules are then checked."""
         shape = document_shape(reader)
-        kind = StructType([StructField("items", ArrayType(spark_type(shape.type))), StructField("_broken", StringType())])
+        data_type = StructType(
+            [StructField("items", ArrayType(spark_type(shape.type))), StructField("_broken", StringType())]
+        )
         text = payloads.payload.cast("string")
-        parsed = F.from_json(F.concat(F.lit('{"items":['), text, F.lit(",null]}")), kind, _OPTIONS)
+        parsed = F.from_json(F.concat(F.lit('{"items":['), text, F.lit(",null]}")), data_type, _OPTIONS)
         body = F.get(parsed["items"], F.lit(0))
 
         def fits(rules: JsonShape) -> Column:

@@ -43,18 +43,18 @@ class ProtobufPayloads:
     def rows(self, payloads: Payloads, writers: Sequence[SchemaVersion], reader: str) -> Column:
         """Return payloads parsed as the reader's message, in the Python workers."""
         tree, name = _tree(reader), self._message(reader)
-        kind = StructType([StructField("body", self._body(reader)), StructField("tail", DoubleType())])
+        data_type = StructType([StructField("body", self._body(reader)), StructField("tail", DoubleType())])
         if not writers:
-            return F.lit(None).cast(kind)
+            return F.lit(None).cast(data_type)
         task = MessageTask(
             files=tuple(file.SerializeToString() for file in tree.files),
             message=name,
             rules={version.number: _rule(version.definition, reader, name) for version in writers},
-            kind=to_arrow_type(kind),
+            kind=to_arrow_type(data_type),
             good=GOOD,
             has_required=any(is_required(field) for item in tree.messages.values() for field in item.proto.field),
         )
-        decode = arrow_udf(message_function(task), kind)  # type: ignore[call-overload]
+        decode = arrow_udf(message_function(task), data_type)  # type: ignore[call-overload]
         rows: Column = decode(payloads.payload, payloads.version, payloads.index)
         return rows
 

@@ -66,64 +66,64 @@ def prepared(rows: DataFrame) -> DataFrame:
     return rows.select(*columns)
 
 
-def _as_text(kind: DataType) -> DataType:
-    match kind:
+def _as_text(data_type: DataType) -> DataType:
+    match data_type:
         case ArrayType():
-            return ArrayType(_as_text(kind.elementType), True)
+            return ArrayType(_as_text(data_type.elementType), True)
         case MapType():
-            return MapType(_as_text(kind.keyType), _as_text(kind.valueType), True)
+            return MapType(_as_text(data_type.keyType), _as_text(data_type.valueType), True)
         case StructType():
-            return StructType([StructField(field.name, _as_text(field.dataType), True) for field in kind.fields])
-    return StringType() if isinstance(kind, _MOMENTS) else kind
+            return StructType([StructField(field.name, _as_text(field.dataType), True) for field in data_type.fields])
+    return StringType() if isinstance(data_type, _MOMENTS) else data_type
 
 
-def encoder(column: str, kind: DataType, *, sets: Collection[str] = ()) -> Encoder:
+def encoder(column: str, data_type: DataType, *, sets: Collection[str] = ()) -> Encoder:
     """Return the encoder of a column, by its type before :func:`prepared`.
 
     Raises :class:`InvalidInput` for a type that DynamoDB has nothing for. An encoder raises :class:`DataProblem` for a
     value that it does not store, which names the column.
     """
     if column in sets:
-        return _nullable(_set(column, kind))
-    return _nullable(_encoder(column, kind))
+        return _nullable(_set(column, data_type))
+    return _nullable(_encoder(column, data_type))
 
 
 def _nullable(encode: Callable[[Any], Attribute]) -> Encoder:
     return lambda value: None if value is None else encode(value)
 
 
-def _encoder(path: str, kind: DataType) -> Callable[[Any], Attribute]:
-    match kind:
+def _encoder(path: str, data_type: DataType) -> Callable[[Any], Attribute]:
+    match data_type:
         case ArrayType():
-            return _list(_inner(f"{path}[]", kind.elementType))
+            return _list(_inner(f"{path}[]", data_type.elementType))
         case MapType():
-            return _map(_key(path, kind.keyType), _inner(f"{path}{{}}", kind.valueType))
+            return _map(_key(path, data_type.keyType), _inner(f"{path}{{}}", data_type.valueType))
         case StructType():
-            return _struct([(field.name, _inner(f"{path}.{field.name}", field.dataType)) for field in kind.fields])
+            return _struct([(field.name, _inner(f"{path}.{field.name}", field.dataType)) for field in data_type.fields])
         case DoubleType() | FloatType() | DecimalType():
             return lambda value: {"N": _number(path, value)}
         case TimestampType() | TimestampNTZType():
-            zone = "Z" if isinstance(kind, TimestampType) else ""
+            zone = "Z" if isinstance(data_type, TimestampType) else ""
             return lambda value: {"S": value.replace(" ", "T") + zone}
         case _:
-            return _scalar(path, kind)
+            return _scalar(path, data_type)
 
 
-def _scalar(path: str, kind: DataType) -> Callable[[Any], Attribute]:
+def _scalar(path: str, data_type: DataType) -> Callable[[Any], Attribute]:
     try:
-        code = code_of(lake_type(kind))
+        code = code_of(lake_type(data_type))
     except TypeMissing:
         raise InvalidInput(
-            f"Column {path} has type {kind.simpleString()}, which DynamoDB has no attribute for.",
+            f"Column {path} has type {data_type.simpleString()}, which DynamoDB has no attribute for.",
             remedy="Cast it in the sink's 'sql', to string for example.",
         ) from None
     encode = _PLAIN[code]
     return lambda value: {code: encode(value)}
 
 
-def _inner(path: str, kind: DataType) -> Callable[[Any], Attribute]:
+def _inner(path: str, data_type: DataType) -> Callable[[Any], Attribute]:
     """Return the encoder of a value inside another one, where null is a value of its own."""
-    encode = _encoder(path, kind)
+    encode = _encoder(path, data_type)
     return lambda value: {"NULL": True} if value is None else encode(value)
 
 
@@ -150,14 +150,14 @@ def _struct(fields: Sequence[tuple[str, Callable[[Any], Attribute]]]) -> Callabl
     return lambda row: {"M": {name: encode(value) for (name, encode), value in zip(fields, row, strict=True)}}
 
 
-def _key(path: str, kind: DataType) -> Callable[[Any], str]:
+def _key(path: str, data_type: DataType) -> Callable[[Any], str]:
     """Return how a map's keys become text: numbers and texts as they are, others as their attribute."""
-    if isinstance(kind, BinaryType | ArrayType | MapType | StructType):
+    if isinstance(data_type, BinaryType | ArrayType | MapType | StructType):
         raise InvalidInput(
-            f"Column {path} is a map with keys of type {kind.simpleString()}; DynamoDB's are text.",
+            f"Column {path} is a map with keys of type {data_type.simpleString()}; DynamoDB's are text.",
             remedy="Convert it in the sink's 'sql': map_entries(…) makes it an array.",
         )
-    encode = _encoder(path, kind)
+    encode = _encoder(path, data_type)
 
     def text(value: Any) -> str:
         (encoded,) = encode(value).values()
@@ -166,16 +166,16 @@ def _key(path: str, kind: DataType) -> Callable[[Any], str]:
     return text
 
 
-def _set(column: str, kind: DataType) -> Callable[[Any], Attribute]:
+def _set(column: str, data_type: DataType) -> Callable[[Any], Attribute]:
     names = {"S": "SS", "N": "NS", "B": "BS"}
-    if not isinstance(kind, ArrayType) or isinstance(
-        kind.elementType, BooleanType | ArrayType | MapType | StructType | NullType
+    if not isinstance(data_type, ArrayType) or isinstance(
+        data_type.elementType, BooleanType | ArrayType | MapType | StructType | NullType
     ):
         raise InvalidInput(
-            f"Column {column} has type {kind.simpleString()}, and 'sets' takes arrays of texts, numbers or binary.",
+            f"Column {column} has type {data_type.simpleString()}, and 'sets' takes arrays of texts, numbers or binary.",
             remedy="Remove it from 'sets'.",
         )
-    encode = _encoder(column, kind.elementType)
+    encode = _encoder(column, data_type.elementType)
 
     def encoded(values: Sequence[Any]) -> Attribute:
         if not values or any(value is None for value in values):

@@ -122,13 +122,13 @@ class IcebergWriter:
         sink = self._sink
         partitions = ", ".join(map(_transform_sql, sink.transforms))
         properties = {**_DEFAULTS, **sink.properties}
-        told = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
+        assignments = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in properties.items())
         session.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted(self._catalog, sink.table.split('.')[0])}")
         session.sql(
             f"CREATE TABLE IF NOT EXISTS {self.identifier} ({columns_sql(columns)}) USING iceberg"
             + (f" PARTITIONED BY ({partitions})" if partitions else "")
             + (f" LOCATION {literal(sink.folder)}" if sink.folder else "")
-            + f" TBLPROPERTIES ({told})"
+            + f" TBLPROPERTIES ({assignments})"
         )
 
     def _write(self, session: SparkSession, batch: SinkBatch, branch: str, attempt: Attempt) -> None:

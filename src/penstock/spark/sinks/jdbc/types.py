@@ -13,12 +13,12 @@ NESTED = (ArrayType, MapType, StructType, VariantType)
 """Types whose values become JSON."""
 
 
-def column_type(kind: DataType, dialect: postgresql.Dialect, *, column: str) -> str:
+def column_type(data_type: DataType, dialect: postgresql.Dialect, *, column: str) -> str:
     """Return the type of a new column. Raises :class:`InvalidInput` for one that has no counterpart (intervals)."""
     try:
-        return postgresql.column_type(lake_type(kind), dialect)
+        return postgresql.column_type(lake_type(data_type), dialect)
     except TypeMissing:
         raise InvalidInput(
-            f"Column {column} has type {kind.simpleString()}, which {dialect} has no column for here.",
+            f"Column {column} has type {data_type.simpleString()}, which {dialect} has no column for here.",
             remedy="Cast it in the sink's 'sql', to string for example.",
         ) from None

@@ -190,7 +190,10 @@ class JdbcWriter:
         if not described:
             return None
         return StructType(
-            [StructField(name, spark_type(of_column(kind, numbers)), bool(free)) for name, kind, *numbers, free in described]
+            [
+                StructField(name, spark_type(of_column(type_name, numbers)), bool(free))
+                for name, type_name, *numbers, free in described
+            ]
         )
 
     def _check_key(self, database: Database, table: TableName, columns: StructType) -> None:
