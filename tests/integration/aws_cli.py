@@ -21,6 +21,6 @@ def aws(server: RunningServer, *arguments: str, **environment: str) -> "subproce
         env=inherited | config | server.environment() | environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )

@@ -17,6 +17,6 @@ def java_program(source: Path, classes: Path) -> list[str]:
     compiler = [java, "-Xmx256m", "-cp", jars, "org.eclipse.jdt.internal.compiler.batch.Main"]
     options = ["-17", "-nowarn", "-encoding", "UTF-8", "-proc:none", "-cp", jars, "-d", str(classes)]
     options += ["-sourcepath", str(source.parent)]
-    done = subprocess.run([*compiler, *options, str(source)], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*compiler, *options, str(source)], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return [java, "-Xmx256m", "-XX:+UseSerialGC", "-cp", os.pathsep.join((str(classes), jars))]

@@ -60,7 +60,7 @@ def _head(server: RunningServer, path: str, length: int, headers: dict[str, str]
 
 def _connect(server: RunningServer) -> socket.socket:
     url = urlsplit(server.endpoint_url)
-    return socket.create_connection((url.hostname, url.port), timeout=30)
+    return socket.create_connection((url.hostname, url.port), timeout=120)
 
 
 def _answer(connection: socket.socket) -> tuple[int, dict[str, Any]]:
@@ -230,7 +230,7 @@ def _fail_aws(server: RunningServer, number: int) -> str:
 
 
 def _fail_confluent(server: RunningServer, number: int) -> int:
-    connection = http.client.HTTPConnection(urlsplit(server.endpoint_url).netloc, timeout=30)
+    connection = http.client.HTTPConnection(urlsplit(server.endpoint_url).netloc, timeout=120)
     connection.request("GET", "/subjects", headers={"Authorization": _basic(f"AKIANOBODYHASKEY{number:04}", "x")})
     status = connection.getresponse().status
     connection.close()
@@ -239,7 +239,7 @@ def _fail_confluent(server: RunningServer, number: int) -> int:
 
 def test_requests_to_both_apis_count_for_a_keys_limit(tmp_path: Path) -> None:
     with running_server(tmp_path / "home", arguments=("--requests-per-second", "3")) as server:
-        connection = http.client.HTTPConnection(urlsplit(server.endpoint_url).netloc, timeout=30)
+        connection = http.client.HTTPConnection(urlsplit(server.endpoint_url).netloc, timeout=120)
         statuses = []
         for _ in range(20):
             connection.request(

@@ -16,7 +16,7 @@ from penstock.testing.server import running_server
 def exchange(url: str, request: bytes) -> bytes:
     """Return the answer to ``request`` until the server closes the connection, or has answered and waits."""
     where = urlsplit(url)
-    with socket.create_connection((where.hostname or "", where.port or 0), timeout=30) as connection:
+    with socket.create_connection((where.hostname or "", where.port or 0), timeout=120) as connection:
         with contextlib.suppress(ConnectionError):
             connection.sendall(request)
         answer = b""

@@ -31,7 +31,7 @@ class Registry:
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         self.calls += 1
         url = self.target.urls[self.calls % len(self.target.urls)]
-        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=600)
         named = {"authorization": self.login, "content-type": "application/json"}
         named |= {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, path, None if body is None else json.dumps(body), named)

@@ -9,7 +9,7 @@ from penstock.retries import wait_until
 __all__ = ["alive", "descendants", "eventually"]
 
 
-def eventually(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+def eventually(condition: Callable[[], bool], what: str, seconds: float = 240) -> None:
     """Return once ``condition`` holds; fail with ``what`` if it does not in time."""
     assert wait_until(condition, seconds=seconds), f"not within {seconds:.0f} s: {what}"
 

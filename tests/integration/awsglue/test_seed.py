@@ -33,7 +33,7 @@ pytestmark = pytest.mark.jvm
 
 SEED = Path(__file__).parent / "seed"
 ORDER = {"order_id": "12345", "customer_id": "cust-789", "amount": 99.99, "timestamp": 1672531200}
-SECONDS = 60
+SECONDS = 240
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ _SPARK = (("durability", "decode"), ("pipeline",), ("compact",))
 _PYTHON = [name for name in SUITES if not any(name in each for each in _SPARK)]
 
 
-@pytest.mark.timeout(600)  # broker, server and Spark beside other tests
 @pytest.mark.parametrize(
     "suites",
     [

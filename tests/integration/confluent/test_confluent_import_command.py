@@ -62,7 +62,7 @@ def run(source: RunningServer, target: RunningServer, *options: str) -> tuple[in
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr

@@ -16,7 +16,6 @@ import pytest
 
 @pytest.mark.jvm
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_the_demo_reconciles_with_evolution_damage_and_a_kill(tmp_path: Path) -> None:
     home = tmp_path / "home"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -48,7 +47,6 @@ def test_the_demo_reconciles_with_evolution_damage_and_a_kill(tmp_path: Path) ->
 
 @pytest.mark.jvm
 @pytest.mark.spark
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_outlives_a_demo_that_is_ended(tmp_path: Path, number: int) -> None:
     home = tmp_path / "home"

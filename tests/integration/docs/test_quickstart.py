@@ -16,7 +16,6 @@ QUICKSTART = Path(__file__).parents[3] / "docs" / "quickstart.md"
 
 @pytest.mark.jvm
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_every_block_of_the_quickstart_runs(tmp_path: Path) -> None:
     home = Home(tmp_path / ".penstock")
     server, s3, kafka, controller = free_ports(4)

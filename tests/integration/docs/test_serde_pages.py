@@ -73,7 +73,7 @@ def test_kafka_in_java(server: RunningServer, tmp_path: Path) -> None:
         env=os.environ | server.environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -61,7 +61,7 @@ class FunctionRun:
         """What command and function wrote."""
         return self.folder / "log"
 
-    def wait(self, seconds: float = 90) -> int:
+    def wait(self, seconds: float = 240) -> int:
         """The exit status once it has ended."""
         return self.process.wait(seconds)
 
@@ -129,7 +129,7 @@ def committed(broker: Broker, group: str, topic: str, partitions: int) -> list[i
     """The group's offsets by partition."""
     consumer = Consumer({**broker.client_settings, "group.id": group})
     try:
-        found = consumer.committed([TopicPartition(topic, each) for each in range(partitions)], timeout=30)
+        found = consumer.committed([TopicPartition(topic, each) for each in range(partitions)], timeout=120)
         return [each.offset for each in found]
     finally:
         consumer.close()

@@ -71,7 +71,7 @@ def test_a_batch_job_reads_and_writes_tables_and_names_a_serde_that_spark_lacks(
         env=inherited | penstock_server.environment(),
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
     assert done.returncode == EnvironmentProblem.exit_code, done.stdout + done.stderr

@@ -17,7 +17,7 @@ from tests.unit.runs.wheels import wheel
 
 pytestmark = pytest.mark.jvm  # the command looks for Java
 
-SECONDS = 60
+SECONDS = 240
 
 
 @pytest.fixture

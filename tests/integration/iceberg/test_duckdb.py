@@ -21,7 +21,7 @@ def test_duckdb_reads_and_changes_tables(world: World, catalog: RestCatalog) -> 
         [str(PYTHON), str(flow), world.uri, world.server.account, KEY, SECRET],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

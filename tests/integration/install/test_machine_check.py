@@ -20,7 +20,7 @@ def program(folder: Path, name: str, script: str) -> Path:
 
 def check(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     given = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | environment
-    return subprocess.run([str(CHECK), *arguments], env=given, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run([str(CHECK), *arguments], env=given, capture_output=True, text=True, check=False, timeout=600)
 
 
 def refused(done: "subprocess.CompletedProcess[str]", *words: str) -> None:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]:
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True, timeout=600)
     [path] = folder.glob("*.whl")
     with zipfile.ZipFile(path) as opened:
         yield opened
@@ -57,7 +57,7 @@ def test_its_command_runs_outside_the_checkout(wheel: zipfile.ZipFile, tmp_path:
     def run(*arguments: str) -> str:
         command = [sys.executable, *arguments]
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True, timeout=60
+            command, cwd=tmp_path, env=environment, check=False, capture_output=True, text=True, timeout=600
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -90,7 +90,7 @@ with DAG("glue", start_date=datetime(2026, 1, 1), schedule=None) as dag:
         expression="day>='2026-11-22'",
         deferrable=True,
         poke_interval=1,
-        timeout=60,
+        timeout=600,
     )
     # Killed by Airflow after a while, which ends the run, too.
     killed = job("killed", "waits", stop_job_run_on_kill=True, execution_timeout=timedelta(seconds=3))

@@ -46,7 +46,7 @@ class Jobs:
     def run(self, name: str, run_id: str) -> Any:
         return self.glue.get_job_run(JobName=name, RunId=run_id)["JobRun"]
 
-    def wait(self, name: str, run_id: str, states: set[str] = ENDED, seconds: float = 60) -> Any:
+    def wait(self, name: str, run_id: str, states: set[str] = ENDED, seconds: float = 240) -> Any:
         """Return the run once it is in one of ``states``."""
         assert wait_until(lambda: self.run(name, run_id)["JobRunState"] in states, seconds=seconds), self.run(name, run_id)
         return self.run(name, run_id)

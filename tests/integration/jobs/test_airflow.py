@@ -81,7 +81,7 @@ def _run(jobs: Jobs, folder: Path) -> Dag:
         },
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]

@@ -10,7 +10,7 @@ from penstock.testing.server import running_server
 from tests.integration.jobs.conftest import QUICK, Jobs, make_role
 from tests.integration.spark.cluster import python_of_executors, standalone_cluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 HELPER = "def twice(number):\n    return 2 * number\n"
 JOB = """
@@ -55,11 +55,11 @@ def test_a_job_runs_on_a_cluster_and_can_be_stopped_when_its_worker_is_lost(tmp_
         run_id = jobs.start("far")
         wait_until(lambda: jobs.output(run_id) or jobs.run("far", run_id)["JobRunState"] == "FAILED", seconds=120)
         assert jobs.output(run_id) == [f"{cluster.url} [('2', 4), ('3', 6)]"], jobs.output(run_id, "error")
-        sleeping = wait_until(lambda: bool(cluster.executors()[0].children()), seconds=60)
+        sleeping = wait_until(lambda: bool(cluster.executors()[0].children()), seconds=240)
         assert sleeping
         cluster.kill_worker(0)
         # The run waits for another worker, and its log says so.
-        told = wait_until(lambda: "Lost executor" in "".join(jobs.output(run_id, "error")), seconds=60)
+        told = wait_until(lambda: "Lost executor" in "".join(jobs.output(run_id, "error")), seconds=240)
         assert told, jobs.output(run_id, "error")
         assert jobs.run("far", run_id)["JobRunState"] == "RUNNING"
         jobs.glue.batch_stop_job_run(JobName="far", JobRunIds=[run_id])

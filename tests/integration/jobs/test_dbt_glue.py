@@ -86,7 +86,7 @@ def test_dbt_builds_a_project_by_a_session(jobs: Jobs, tmp_path: Path) -> None:
         env={**inherited, **jobs.server.environment()},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -63,7 +63,7 @@ def test_runs_outlive_the_server_and_their_ends_are_known(restarted: Restarted, 
     ids = [jobs.start("waits", Arguments={"--file": str(go)}) for _ in range(3)]
     for each in ids:
         jobs.wait("waits", each, {"RUNNING"})
-        assert wait_until(functools.partial(has_begun, jobs, each), seconds=30)
+        assert wait_until(functools.partial(has_begun, jobs, each), seconds=240)
     goes_on, is_killed, ends_meanwhile = ids
     jobs = restarted.again()
     # Killed while a server watches it, the supervisor cannot tell: the run has failed, and its process is gone, too.
@@ -78,7 +78,7 @@ def test_runs_outlive_the_server_and_their_ends_are_known(restarted: Restarted, 
     restarted.server.stop(signal.SIGKILL)
     go.touch()
     ended = restarted.home / "jobs" / restarted.server.account / goes_on / "ended.json"
-    assert wait_until(ended.exists, seconds=30)
+    assert wait_until(ended.exists, seconds=240)
     jobs = restarted.again()
     for each in (goes_on, ends_meanwhile):
         run = jobs.wait("waits", each)

@@ -102,7 +102,7 @@ def test_a_failed_run_says_why_and_is_tried_again_as_often_as_its_job_says(jobs:
     jobs.create("fails", "import sys\nprint('one', file=sys.stderr)\nraise ValueError('no such day')\n", MaxRetries=1)
     first = jobs.start("fails")
     again = f"{first}_attempt_1"
-    assert wait_until(lambda: len(jobs.glue.get_job_runs(JobName="fails")["JobRuns"]) == 2, seconds=60)
+    assert wait_until(lambda: len(jobs.glue.get_job_runs(JobName="fails")["JobRuns"]) == 2, seconds=240)
     run = jobs.wait("fails", again)
     assert [each["Id"] for each in jobs.glue.get_job_runs(JobName="fails")["JobRuns"]] == [again, first]
     assert (run["JobRunState"], run["ErrorMessage"]) == (

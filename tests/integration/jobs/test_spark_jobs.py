@@ -60,7 +60,7 @@ def statement(jobs: Jobs, code: str) -> Any:
     def found() -> Any:
         return jobs.glue.get_statement(SessionId="dev", Id=number)["Statement"]
 
-    assert wait_until(lambda: found()["State"] in {"AVAILABLE", "ERROR", "CANCELLED"}, seconds=60), found()
+    assert wait_until(lambda: found()["State"] in {"AVAILABLE", "ERROR", "CANCELLED"}, seconds=240), found()
     return found()
 
 
@@ -98,11 +98,11 @@ def test_a_session_runs_statements(jobs: Jobs) -> None:
     long = "print('begun')\nspark.range(10**14).selectExpr('sum(id % 7)').collect()"
     number = glue.run_statement(SessionId="dev", Code=long)["Id"]
     waits = glue.run_statement(SessionId="dev", Code="1")["Id"]
-    assert wait_until(lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "RUNNING", seconds=30)
+    assert wait_until(lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "RUNNING", seconds=240)
     began = time.monotonic()
     glue.cancel_statement(SessionId="dev", Id=number)
     assert wait_until(
-        lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "CANCELLED", seconds=30
+        lambda: glue.get_statement(SessionId="dev", Id=number)["Statement"]["State"] == "CANCELLED", seconds=240
     ), time.monotonic() - began
     assert glue.get_statement(SessionId="dev", Id=number)["Statement"]["Output"]["Data"]["TextPlain"] == "begun\n"
     assert statement(jobs, IDLE)["Output"]["Data"]["TextPlain"] == "[]\n"
@@ -111,7 +111,7 @@ def test_a_session_runs_statements(jobs: Jobs) -> None:
     assert [each["Id"] for each in glue.list_statements(SessionId="dev")["Statements"]] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert glue.list_sessions()["Ids"] == ["dev"]
     glue.stop_session(Id="dev")
-    assert wait_until(lambda: glue.get_session(Id="dev")["Session"]["Status"] == "STOPPED", seconds=60)
+    assert wait_until(lambda: glue.get_session(Id="dev")["Session"]["Status"] == "STOPPED", seconds=240)
     glue.delete_session(Id="dev")
     with pytest.raises(glue.exceptions.EntityNotFoundException):
         glue.get_session(Id="dev")

@@ -22,7 +22,7 @@ def runs_of(jobs: Jobs, name: str) -> list[Any]:
 
 
 def one_run(jobs: Jobs, name: str) -> Any:
-    assert wait_until(lambda: runs_of(jobs, name), seconds=60)
+    assert wait_until(lambda: runs_of(jobs, name), seconds=240)
     return jobs.wait(name, runs_of(jobs, name)[0]["Id"])
 
 
@@ -115,7 +115,7 @@ def test_a_workflow_runs_its_jobs_and_crawlers_in_order(jobs: Jobs) -> None:
     def run() -> Any:
         return glue.get_workflow_run(Name="night", RunId=run_id, IncludeGraph=True)["Run"]
 
-    assert wait_until(lambda: run()["Status"] != "RUNNING", seconds=60), run()
+    assert wait_until(lambda: run()["Status"] != "RUNNING", seconds=240), run()
     found = run()
     assert (found["Status"], found["WorkflowRunProperties"]) == ("COMPLETED", {"day": "1", "size": "3", "rows": "7"})
     counts = {name: found["Statistics"][name] for name in ("TotalActions", "SucceededActions", "FailedActions")}
@@ -148,7 +148,7 @@ def _resume(jobs: Jobs, run_id: str, nodes: dict[str, str]) -> None:
     def run() -> Any:
         return glue.get_workflow_run(Name="night", RunId=resumed["RunId"])["Run"]
 
-    assert wait_until(lambda: run()["Status"] == "COMPLETED", seconds=60), run()
+    assert wait_until(lambda: run()["Status"] == "COMPLETED", seconds=240), run()
     assert one_run(jobs, "clean")["JobRunState"] == "SUCCEEDED"
     assert (run()["PreviousRunId"], run()["WorkflowRunProperties"]["rows"]) == (run_id, "7")
     assert len(runs_of(jobs, "load")) == 1
@@ -190,5 +190,5 @@ def test_a_server_follows_the_schedules_of_triggers_and_crawlers(jobs: Jobs) -> 
     SqlCrawlStore(database).change("hourly", lambda found: replace(found, next_run=now))
     database.close()
     assert one_run(jobs, "hourly")["TriggerName"] == "hourly"
-    assert wait_until(lambda: "LastCrawl" in glue.get_crawler(Name="hourly")["Crawler"], seconds=30)
+    assert wait_until(lambda: "LastCrawl" in glue.get_crawler(Name="hourly")["Crawler"], seconds=240)
     glue.stop_trigger(Name="hourly")

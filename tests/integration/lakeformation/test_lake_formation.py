@@ -76,7 +76,7 @@ class World:
             status = athena.get_query_execution(QueryExecutionId=started)["QueryExecution"]["Status"]
             return status if status["State"] not in {"QUEUED", "RUNNING"} else None
 
-        status = wait_until(done, seconds=30)
+        status = wait_until(done, seconds=240)
         assert status is not None, "it has not ended"
         if status["State"] != "SUCCEEDED":
             return str(status["StateChangeReason"])
@@ -189,7 +189,7 @@ def test_rows_and_columns_of_a_data_cells_filter(world: World) -> None:
     found = lake.get_data_cells_filter(**names)["DataCellsFilter"]
     assert (found["RowFilter"], found["VersionId"]) == ({"FilterExpression": "country = 'US'"}, "1")
     lake.update_data_cells_filter(TableData={**data, "RowFilter": {"AllRowsWildcard": {}}})
-    wait_until(lambda: world.sql("american", "SELECT count(*) FROM orders") == [["3"]], seconds=10)
+    wait_until(lambda: world.sql("american", "SELECT count(*) FROM orders") == [["3"]], seconds=240)
     with pytest.raises(ClientError, match="has no column nothing"):
         lake.create_data_cells_filter(TableData={**data, "Name": "x", "ColumnNames": ["nothing"]})
     assert [each["Name"] for each in lake.list_data_cells_filter()["DataCellsFilters"]] == ["us"]
@@ -326,7 +326,7 @@ def test_what_crawlers_and_statements_make_is_restricted_and_forgotten_when_it_g
     targets = {"S3Targets": [{"Path": "s3://lk/orders/"}]}
     glue.create_crawler(Name="lk", Role=role, DatabaseName="crawled", Targets=targets)
     glue.start_crawler(Name="lk")
-    assert wait_until(lambda: glue.get_crawler(Name="lk")["Crawler"]["State"] == "READY", seconds=30)
+    assert wait_until(lambda: glue.get_crawler(Name="lk")["Crawler"]["State"] == "READY", seconds=240)
     assert [each["Name"] for each in glue.get_tables(DatabaseName="crawled")["TableList"]] == ["orders"]
     stranger = world.client("glue", "stranger")
     assert "Required DESCRIBE on table crawled.orders" in _refused(

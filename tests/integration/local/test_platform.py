@@ -118,7 +118,7 @@ def test_a_shell_that_evaluates_env_reaches_the_platform(running: Installation) 
         "HOME_OF": str(running.home),
         "HOME": str(running.home),
     }
-    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.stdout.split() == ["0", "lake"], done.stderr
 
 
@@ -237,7 +237,7 @@ def test_from_python_a_part_that_keeps_crashing_is_reported_as_failure_and_the_o
             [sys.executable, "-m", "penstock", "status", "--home", str(home.root)],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 1

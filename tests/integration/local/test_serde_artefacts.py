@@ -16,7 +16,7 @@ def test_a_java_program_loads_aws_serializer(tmp_path: Path) -> None:
         [*java_program(source, tmp_path / "classes"), "LoadSerde"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
         cwd=tmp_path,
     )

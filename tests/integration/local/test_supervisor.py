@@ -67,7 +67,7 @@ def test_starts_in_order_and_stops_in_reverse(tmp_path: Path, diary: Path) -> No
 
 
 def test_independent_services_start_side_by_side(tmp_path: Path, diary: Path) -> None:
-    meet = threading.Barrier(2, timeout=30)
+    meet = threading.Barrier(2, timeout=120)
 
     def both_asked() -> bool:
         meet.wait()

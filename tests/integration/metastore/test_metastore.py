@@ -56,7 +56,7 @@ def test_tables_by_name_in_spark_sql_are_those_of_the_catalog(server: RunningSer
         cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[:3000]

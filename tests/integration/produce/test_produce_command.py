@@ -71,7 +71,7 @@ def produce(server: RunningServer, *arguments: str) -> "subprocess.CompletedProc
         env={**os.environ, **server.environment()},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 

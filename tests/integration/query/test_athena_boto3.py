@@ -227,7 +227,7 @@ def test_statements_of_a_killed_server_are_failed_and_earlier_results_remain(tmp
         server.process.kill()
         for child in children:
             child.kill()
-        psutil.wait_procs(children, timeout=30)
+        psutil.wait_procs(children, timeout=120)
         server.process.wait()
     again = start_server(tmp_path / "home", access_key_id=server.access_key_id, secret_access_key=server.secret_access_key)
     try:

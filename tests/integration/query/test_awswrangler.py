@@ -47,7 +47,7 @@ def answers(lakehouse: Lakehouse) -> dict[str, Any]:
         env=inherited | lakehouse.environment(),
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

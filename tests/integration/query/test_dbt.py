@@ -42,7 +42,7 @@ def builds(lakehouse: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> li
             env=environment,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=600,
             check=False,
         )
         ran = json.loads((project / "target" / "run_results.json").read_text())["results"]

@@ -91,7 +91,7 @@ def test_statements_that_write_tell_how_many_rows_and_which_files() -> None:
 def test_results_of_futures(kind: Any) -> None:
     cursor = opened(kind)
     query_id, future = cursor.execute(CARRIERS)
-    found = future.result(timeout=60)
+    found = future.result(timeout=600)
     assert (found.state, found.query_id) == ("SUCCEEDED", query_id)
     assert len(found.fetchall()) == 3
     cursor.close()

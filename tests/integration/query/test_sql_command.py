@@ -25,7 +25,7 @@ def penstock(server: RunningServer, *arguments: str, given: str | None = None) -
         input=given,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 
@@ -98,7 +98,7 @@ def test_ctrl_c_stops_the_statement(penstock_server: RunningServer) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=30)
+        _, errors = running.communicate(timeout=120)
     finally:
         running.kill()
         running.wait()

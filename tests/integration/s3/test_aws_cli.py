@@ -23,7 +23,7 @@ def aws(store: ObjectStore, *arguments: str) -> str:
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -89,7 +89,7 @@ def check(
         env={**os.environ, **server.environment()},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 

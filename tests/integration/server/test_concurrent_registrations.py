@@ -98,7 +98,7 @@ def test_what_a_killed_server_answered_is_there(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(_WRITERS) as pool:
         list(pool.map(write, range(_WRITERS)))
-    server.process.wait(timeout=30)
+    server.process.wait(timeout=120)
     with running_server(tmp_path) as again:
         glue = again.client("glue")
         assert len(answered) >= 60

@@ -20,7 +20,7 @@ from penstock.retries import wait_until
 __all__ = ["StandaloneCluster", "python_of_executors", "standalone_cluster"]
 
 _HOME = Path(pyspark.__file__).parent
-_SECONDS = 60.0
+_SECONDS = 240.0
 
 
 @dataclass

@@ -18,7 +18,7 @@ from tests.integration.spark.stream import DEFINITIONS
 
 __all__ = ["Command", "frame_of", "register_flights", "started"]
 
-_SECONDS = 120.0
+_SECONDS = 240.0
 
 
 def register_flights(server: RunningServer, registry: str, versions: int = 1) -> list[UUID]:

@@ -30,7 +30,7 @@ session.stop()
 def mapped_classes(archive: Path, folder: Path) -> int:
     """Start Spark with ``archive`` and count the classes that came from it."""
     done = subprocess.run(
-        [sys.executable, "-c", _SESSION, str(archive), str(folder)], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", _SESSION, str(archive), str(folder)], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.stdout.split()[-1:] == ["10"], done.stderr
     lines = (folder / "classes.log").read_text(errors="replace").splitlines()

@@ -20,7 +20,7 @@ from penstock.testing.server import RunningServer
 from tests.integration.spark.commands import frame_of, register_flights
 from tests.integration.spark.stream import Topic, declaration, frame, records, rows
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 _COUNT = 40
 
@@ -39,7 +39,7 @@ def test_a_driver_with_the_archive_alone_runs_the_pipeline(
         *("--conf", "spark.driver.memory=512m"),
     ]
     made = subprocess.run(
-        [sys.executable, "-m", "penstock", *submit], cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False
+        [sys.executable, "-m", "penstock", *submit], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
     )
     assert made.returncode == 0, made.stderr
     command = shlex.split(made.stdout)
@@ -65,7 +65,7 @@ def test_a_driver_with_the_archive_alone_runs_the_pipeline(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

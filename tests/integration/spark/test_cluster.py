@@ -12,7 +12,7 @@ from tests.integration.spark.cluster import python_of_executors, standalone_clus
 from tests.integration.spark.commands import frame_of, register_flights, started
 from tests.integration.spark.stream import Topic, declaration, frame, records, rows
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 _PER_BATCH = 120
 _BATCHES = 3
@@ -45,7 +45,7 @@ def test_a_lost_worker_in_the_middle_of_a_batch_loses_and_doubles_nothing(
         with started(arguments, environment, tmp_path / "output") as command:
             command.wait_for("Batch 0 committed")
             staging = tmp_path / "lk" / "flights" / "_penstock" / "flights" / "staging" / "0000000001"
-            assert wait_until(lambda: list(staging.rglob("*.parquet")), seconds=60), command.err
+            assert wait_until(lambda: list(staging.rglob("*.parquet")), seconds=240), command.err
             assert len(cluster.executors()) == 2
             cluster.kill_worker(0)
             assert not command.lines("Batch 1 committed")

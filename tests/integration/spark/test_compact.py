@@ -70,7 +70,7 @@ class Table:
         def state() -> str:
             return str(athena.get_query_execution(QueryExecutionId=number)["QueryExecution"]["Status"]["State"])
 
-        wait_until(lambda: state() not in {"QUEUED", "RUNNING"}, seconds=60)
+        wait_until(lambda: state() not in {"QUEUED", "RUNNING"}, seconds=240)
         assert state() == "SUCCEEDED"
         rows = athena.get_query_results(QueryExecutionId=number)["ResultSet"]["Rows"][1:]
         return [int(row["Data"][0]["VarCharValue"]) for row in rows]
@@ -90,7 +90,7 @@ class Table:
             env={**self._environment(), "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
             check=False,
         )  # fmt: skip
         assert ended.returncode == 0, ended.stderr[-3000:]

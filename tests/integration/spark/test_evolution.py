@@ -261,7 +261,7 @@ def _sql(server: RunningServer, statement: str) -> list[list[str | None]]:
     def state() -> str:
         return str(athena.get_query_execution(QueryExecutionId=execution)["QueryExecution"]["Status"]["State"])
 
-    wait_until(lambda: state() not in {"QUEUED", "RUNNING"}, seconds=60)
+    wait_until(lambda: state() not in {"QUEUED", "RUNNING"}, seconds=240)
     assert state() == "SUCCEEDED"
     found = athena.get_query_results(QueryExecutionId=execution)["ResultSet"]["Rows"][1:]
     return [[cell.get("VarCharValue") for cell in row["Data"]] for row in found]

@@ -15,7 +15,7 @@ from penstock.testing.server import RunningServer
 from tests.integration.spark.commands import Command, frame_of, register_flights, started
 from tests.integration.spark.stream import Topic, declaration, frame, records, rows
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 _COUNT = 40
 
@@ -23,7 +23,7 @@ _COUNT = 40
 def _samples(command: Command) -> dict[str, float]:
     """The metrics by name with labels."""
     [line] = command.lines("Metrics: http://")
-    with urllib.request.urlopen(line.partition(" ")[2], timeout=30) as answer:
+    with urllib.request.urlopen(line.partition(" ")[2], timeout=120) as answer:
         text = answer.read().decode()
     return {name: float(value) for name, value in re.findall(r"^(\S+) (\S+)$", text, re.MULTILINE)}
 

@@ -73,7 +73,7 @@ def test_what_a_committed_run_has_read_is_not_read_again(
         env={name: value for name, value in os.environ.items() if not name.startswith("AWS_")},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert killed.returncode == -signal.SIGKILL, killed.stdout + killed.stderr

@@ -19,7 +19,7 @@ from tests.integration.spark.stream import Topic, declaration, frame, rows
 
 ROOT = Path(__file__).parents[3]
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.spark
 
 # Those of a pipeline with one table of files, and no state.
 _POINTS = tuple(each for each in POINTS if each not in {"after-stage-files", "after-state", "mid-sinks", "after-sinks"})

@@ -162,7 +162,7 @@ def test_a_script_follows_resharding_with_a_consumer_of_its_own(
 
     def wait(count: int) -> None:
         with arrived:
-            assert arrived.wait_for(lambda: sum(len(values) for _, values in seen) >= count, timeout=60)
+            assert arrived.wait_for(lambda: sum(len(values) for _, values in seen) >= count, timeout=600)
 
     stream.put(str(number).encode() for number in range(50))
     query = (

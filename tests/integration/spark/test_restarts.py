@@ -14,7 +14,7 @@ from penstock.testing.server import RunningServer
 from tests.integration.spark.commands import Command, frame_of, register_flights, started
 from tests.integration.spark.stream import Topic, declaration, frame, records, rows
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 _PER_BATCH = 20
 

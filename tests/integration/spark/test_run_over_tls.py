@@ -76,7 +76,7 @@ checkpoint: s3://trips/checkpoint
             **variables,
         }
         command = [sys.executable, "-m", "penstock", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
     def in_environment(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run a command with the variables that 'penstock env' prints."""

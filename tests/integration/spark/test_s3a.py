@@ -93,7 +93,7 @@ def test_a_glue_script_reads_and_writes_s3(tmp_path: Path) -> None:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
@@ -119,7 +119,7 @@ def _run(pipeline: Path, server: RunningServer, store: ObjectStore, folder: Path
         env=environment,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
 

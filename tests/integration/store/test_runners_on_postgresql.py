@@ -69,7 +69,7 @@ def test_two_machines_of_one_name_start_each_run_once(
                 owners.setdefault(run.id, set()).add(run.owner)
         return [run for run in found if run.ended]
 
-    assert wait_until(lambda: len(ended()) == RUNS_OF_JOB, seconds=60), ended()
+    assert wait_until(lambda: len(ended()) == RUNS_OF_JOB, seconds=240), ended()
     assert [(run.state, run.error) for run in ended()] == [("SUCCEEDED", None)] * RUNS_OF_JOB
     assert [len(each) for each in owners.values()] == [1] * RUNS_OF_JOB, "no machine took over another one's run"
     assert sorted(begun.read_text().split()) == ids

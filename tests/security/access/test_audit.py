@@ -254,7 +254,7 @@ def test_it_is_exported_to_a_topic(platform: Platform) -> None:
             env=os.environ | environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         assert ran.returncode == 0, ran.stderr
@@ -324,7 +324,7 @@ def _penstock(server: RunningServer, *arguments: str, home: Path | None = None) 
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
 

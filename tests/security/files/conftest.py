@@ -192,7 +192,8 @@ def _govern(world: World) -> None:
 @pytest.fixture(scope="session")
 def world() -> Iterator[World]:
     # Spark starts with the first query that it computes, which is none here: attacks end before.
-    with running_server(arguments=["--spark-master", "local[1]"]) as server:
+    quick = "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"  # it lives briefly
+    with running_server(arguments=["--spark-master", "local[1]", "--spark-conf", quick]) as server:
         made = World(server, _fill(server))
         allowed = {"Effect": "Allow", "Action": "s3:*", "Resource": ["arn:aws:s3:::lk", "arn:aws:s3:::lk/*"]}
         made.person("reader", [allowed])

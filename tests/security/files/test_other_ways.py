@@ -130,7 +130,7 @@ def _rest(by: Person, method: str, path: str, body: Any = None) -> requests.Resp
     base = f"{by.world.server.endpoint_url}/iceberg"
     token = requests.post(f"{base}/v1/oauth/tokens", data=form, timeout=10).json()["access_token"]
     url = f"{base}/v1/catalogs/{by.world.server.account}/namespaces/{by.database}{path}"
-    return requests.request(method, url, json=body, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+    return requests.request(method, url, json=body, headers={"Authorization": f"Bearer {token}"}, timeout=120)
 
 
 SCHEMA = {"type": "struct", "fields": [{"id": 1, "name": "id", "type": "long", "required": False}]}
@@ -264,7 +264,7 @@ def test_crawls_read_by_the_rights_of_their_starter(world: World, target: dict[s
 
 
 def _wait_for(glue: Any, name: str) -> None:
-    wait_until(lambda: glue.get_crawler(Name=name)["Crawler"]["State"] == "READY", seconds=30)
+    wait_until(lambda: glue.get_crawler(Name=name)["Crawler"]["State"] == "READY", seconds=240)
 
 
 def test_a_crawl_reads_by_its_role_too_if_glue_may_assume_it(world: World) -> None:

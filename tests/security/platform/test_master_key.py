@@ -45,7 +45,7 @@ def master_key(server: RunningServer, command: str, *, kill: bool = False) -> No
         if file.read_bytes() != before:
             os.kill(process.pid, signal.SIGKILL)
             break
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=600)
     assert kill or process.returncode == 0, output.decode()
 
 
@@ -103,7 +103,7 @@ def test_a_server_without_the_key_file_does_not_start_on_a_store_with_secrets(se
     other = tmp_path / "other"
     for command in ("serve", "serve-s3"):
         arguments = python_module("penstock", command, "--home", str(other), "--store-url", store, "--port", "0")
-        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == 3, done.stdout + done.stderr
         assert f"There is no master key file {other / 'master.key'}, and the store holds 2 values" in done.stderr
         assert not (other / "master.key").exists()

@@ -271,7 +271,7 @@ def test_penstocks_own_commands_work_with_what_env_says(platform: Platform, tmp_
         [sys.executable, "-m", "penstock", "env", "--home", str(platform.home.root), "--format", "json"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     environment = {**os.environ, **json.loads(printed.stdout)}
@@ -327,7 +327,7 @@ def test_a_name_that_is_not_a_principal_is_refused(platform: Platform) -> None:
             [sys.executable, "-m", "penstock", "certificate", "--home", str(platform.home.root), "--", name],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         assert done.returncode == 2, name

@@ -86,7 +86,7 @@ def test_a_renewed_certificate_is_served_without_a_restart(server: RunningServer
 
 def serve(tmp_path: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "penstock", "serve", "--home", str(tmp_path), "--port", "0", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_plain_http_on_a_network_is_refused(tmp_path: Path) -> None:

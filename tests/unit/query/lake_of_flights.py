@@ -184,7 +184,7 @@ def flights(lake: Lake) -> None:
     )
 
 
-def finished(service: QueryService, statement_id: str, seconds: float = 60.0) -> Statement:
+def finished(service: QueryService, statement_id: str, seconds: float = 240.0) -> Statement:
     """Wait until the statement is in a final state and return it."""
     deadline = time.monotonic() + seconds
     while (statement := service.get(statement_id)).state not in FINAL_STATES:

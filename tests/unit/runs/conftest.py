@@ -67,7 +67,7 @@ class World:
             runner.tick()
             return self.run(run_id).state == state
 
-        assert wait_until(ticked, seconds=30, every=0.05), self.run(run_id)
+        assert wait_until(ticked, seconds=240, every=0.05), self.run(run_id)
         return self.run(run_id)
 
 

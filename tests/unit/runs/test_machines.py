@@ -56,5 +56,5 @@ def test_a_runner_ends_the_process_of_a_run_that_another_machine_gave_up(world: 
     folder = here.folder(run.id)
     assert folder.supervised
     here.tick()
-    assert wait_until(lambda: not folder.supervised, seconds=30)
+    assert wait_until(lambda: not folder.supervised, seconds=240)
     assert (folder.ended() or {})["reason"] == "stop"
