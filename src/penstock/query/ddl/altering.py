@@ -99,8 +99,8 @@ def _with_columns(table: Table, columns: list[Request]) -> Request:
         raise semantic_error(
             f"The columns of {table.database}.{table.name} come from the schema registry", remedy="Register a new version."
         )
-    wanted = table_request(table)
-    return {**wanted, "StorageDescriptor": {**wanted["StorageDescriptor"], "Columns": columns}}
+    request = table_request(table)
+    return {**request, "StorageDescriptor": {**request["StorageDescriptor"], "Columns": columns}}
 
 
 def _set_location(table: Table, action: alter.SetLocation) -> Request:

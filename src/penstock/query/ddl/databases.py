@@ -27,20 +27,20 @@ def add_default(context: ExecutionContext, table: TableName) -> None:
         context.host.database(DEFAULT)
     except NotFound:
         with hive_errors(), suppress(AlreadyExists):
-            wanted = {"Name": DEFAULT, "Description": "Default Hive database"}
-            context.host.change("CreateDatabase", {"DatabaseInput": wanted})
+            request = {"Name": DEFAULT, "Description": "Default Hive database"}
+            context.host.change("CreateDatabase", {"DatabaseInput": request})
 
 
 def create_database(context: ExecutionContext, statement: CreateDatabase) -> Outcome:
     """Add a database. Raises :class:`StatementError` if its name is taken, without IF NOT EXISTS."""
-    wanted: dict[str, object] = {"Name": statement.name, "Parameters": dict(statement.properties)}
+    request: dict[str, object] = {"Name": statement.name, "Parameters": dict(statement.properties)}
     if statement.comment is not None:
-        wanted["Description"] = statement.comment
+        request["Description"] = statement.comment
     if statement.location is not None:
-        wanted["LocationUri"] = statement.location
+        request["LocationUri"] = statement.location
     with hive_errors():
         try:
-            context.host.change("CreateDatabase", {"DatabaseInput": wanted})
+            context.host.change("CreateDatabase", {"DatabaseInput": request})
         except AlreadyExists:
             if not statement.if_not_exists:
                 raise execution_error("AlreadyExistsException", f"Database {statement.name} already exists") from None
@@ -81,7 +81,7 @@ def alter_database(context: ExecutionContext, statement: AlterDatabase) -> Outco
         database = context.host.database(statement.name)
     except NotFound:
         raise semantic_error(f"Database does not exist: {statement.name}", number=10072) from None
-    wanted = {
+    request = {
         **database.extra,
         "Name": database.name,
         "Parameters": {**database.parameters, **statement.properties},
@@ -89,5 +89,5 @@ def alter_database(context: ExecutionContext, statement: AlterDatabase) -> Outco
         **({"LocationUri": database.location_uri} if database.location_uri is not None else {}),
     }
     with hive_errors():
-        context.host.change("UpdateDatabase", {"Name": database.name, "DatabaseInput": wanted})
+        context.host.change("UpdateDatabase", {"Name": database.name, "DatabaseInput": request})
     return context.text_result()

@@ -33,7 +33,7 @@ _NUMBERS = frozenset({*_BITS, "float", "double", "decimal"})
 def add_partitions(context: ExecutionContext, table: Table, action: AddPartitions) -> None:
     """Add partitions, all or none. Raises :class:`StatementError` if one exists, without IF NOT EXISTS."""
     keys = _keys(table)
-    wanted: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    requests: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for spec, own_location in action.partitions:
         values = full_values(table, spec)
         check_values(table, values)
@@ -41,14 +41,14 @@ def add_partitions(context: ExecutionContext, table: Table, action: AddPartition
             raise semantic_error(f"Table {table.name} has no location, so a partition needs its own.")
         location = own_location or f"{(table.storage.location or '').rstrip('/')}/{partition_path(keys, values)}"
         check_location(location)
-        if values in wanted and not action.if_not_exists:
+        if values in requests and not action.if_not_exists:
             raise semantic_error(f"Partition {partition_path(keys, values)} is repeated.")
-        wanted.setdefault(
+        requests.setdefault(
             values, {"Values": list(values), "StorageDescriptor": storage_request(table.storage, location=location)}
         )
-    existing = create_partitions(context, table, list(wanted.values()))
+    existing = create_partitions(context, table, list(requests.values()))
     if existing and not action.if_not_exists:
-        made = [list(values) for values in wanted if list(values) not in existing]
+        made = [list(values) for values in requests if list(values) not in existing]
         _delete(context, table, made)
         raise execution_error(
             "AlreadyExistsException",
@@ -57,10 +57,10 @@ def add_partitions(context: ExecutionContext, table: Table, action: AddPartition
         )
 
 
-def create_partitions(context: ExecutionContext, table: Table, wanted: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+def create_partitions(context: ExecutionContext, table: Table, requests: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Add partitions by their PartitionInputs; return the values of those that existed. Raises :class:`StatementError`."""
     existing: list[list[str]] = []
-    for part in chunks(wanted, _CREATED_AT_ONCE):
+    for part in chunks(requests, _CREATED_AT_ONCE):
         request = {"DatabaseName": table.database, "TableName": table.name, "PartitionInputList": list(part)}
         with hive_errors():
             answer = context.host.change("BatchCreatePartition", request)
@@ -98,13 +98,13 @@ def rename_partition(context: ExecutionContext, table: Table, action: RenamePart
         raise
 
 
-def update_partition(context: ExecutionContext, partition: Partition, wanted: Mapping[str, Any]) -> None:
+def update_partition(context: ExecutionContext, partition: Partition, partition_input: Mapping[str, Any]) -> None:
     """Replace a partition."""
     request = {
         "DatabaseName": partition.database,
         "TableName": partition.table,
         "PartitionValueList": list(partition.values),
-        "PartitionInput": wanted,
+        "PartitionInput": partition_input,
     }
     with hive_errors():
         context.host.change("UpdatePartition", request)
@@ -149,11 +149,11 @@ def _matching(context: ExecutionContext, table: Table, spec: Sequence[PartitionC
         if each.operator != "=":
             raise semantic_error(f"'{_value(each)[:100]}' is not a value of key {each.column} of type {types[each.column]}")
     # No expression has a value that is not of its key's type; partitions that were stored with one are found by its text.
-    wanted = {_keys(table).index(each.column): _value(each) for each in odd}
+    values = {_keys(table).index(each.column): _value(each) for each in odd}
     terms = [_term(each, types[each.column]) for each in checked if each not in odd]
     with hive_errors():
         partitions = context.host.partitions(table.database, table.name, " AND ".join(terms) or None)
-    return [each for each in partitions if all(each.values[at] == value for at, value in wanted.items())]
+    return [each for each in partitions if all(each.values[at] == value for at, value in values.items())]
 
 
 def check_values(table: Table, values: Sequence[str]) -> None:

@@ -49,14 +49,14 @@ def repair_table(context: ExecutionContext, statement: RepairTable) -> Outcome:
     gone = [
         values for values, each in stored.items() if values not in folders and not _exists(context, each.storage.location)
     ]
-    wanted = [
+    requests = [
         {
             "Values": list(values),
             "StorageDescriptor": storage_request(table.storage, location=f"{location}/{folders[values]}"),
         }
         for values in missing
     ]
-    existing = create_partitions(context, table, wanted)
+    existing = create_partitions(context, table, requests)
     added = [values for values in missing if list(values) not in existing]
     skipped = [f"Repair: Skipped {table.name}:{partition_path(keys, each)}" for each in new if each not in missing]
     lines = [*_report(table, keys, missing, gone, added), *skipped]

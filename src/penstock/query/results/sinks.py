@@ -160,9 +160,9 @@ class S3Sink:
         from botocore.exceptions import ClientError  # noqa: PLC0415 - as in connect
 
         where = parse_uri(uri)
-        wanted = {"Range": f"bytes={offset}-"} if offset else {}
+        options = {"Range": f"bytes={offset}-"} if offset else {}
         try:
-            answer = self._client.get_object(Bucket=where.bucket, Key=where.key, **wanted)
+            answer = self._client.get_object(Bucket=where.bucket, Key=where.key, **options)
         except ClientError as error:
             if error.response["Error"]["Code"] == "InvalidRange":
                 return io.BytesIO()  # the end of the object

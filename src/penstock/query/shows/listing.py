@@ -76,8 +76,8 @@ def _matching(names: Sequence[str], statement: Show) -> Sequence[str]:
         choices = [expression([re.escape(part) for part in text.strip().split("*")]) for text in texts]
     else:
         return names
-    wanted = re.compile("|".join(choices), re.IGNORECASE | re.DOTALL)
-    return [name for name in names if wanted.fullmatch(name)]
+    matcher = re.compile("|".join(choices), re.IGNORECASE | re.DOTALL)
+    return [name for name in names if matcher.fullmatch(name)]
 
 
 def _partitions(table: Table, catalog: CatalogReader) -> ShowResult:
@@ -92,12 +92,12 @@ def _partitions(table: Table, catalog: CatalogReader) -> ShowResult:
     return ShowResult(["partition"], [[partition_path(keys, list(each.values))] for each in partitions])
 
 
-def _properties(table: Table, wanted: str | None) -> ShowResult:
+def _properties(table: Table, name: str | None) -> ShowResult:
     is_external = table.table_type == "EXTERNAL_TABLE"
     properties = {**({"EXTERNAL": "TRUE"} if is_external else {}), **table.parameters}
-    if wanted is not None:
-        value = properties.get(wanted, f"Table {table.database}.{table.name} does not have property: {wanted}")
-        return ShowResult(["prpt_name", "prpt_value"], [[wanted, value]])
+    if name is not None:
+        value = properties.get(name, f"Table {table.database}.{table.name} does not have property: {name}")
+        return ShowResult(["prpt_name", "prpt_value"], [[name, value]])
     return ShowResult(["prpt_name", "prpt_value"], [[key, value] for key, value in sorted(properties.items())])
 
 

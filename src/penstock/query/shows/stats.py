@@ -41,8 +41,8 @@ def show_stats(context: ExecutionContext, statement: ShowStats) -> Outcome:
         columns = session.described(plan)
         names = ", ".join(f"c{at}" for at in range(len(columns)))
         kept = [_aggregates(f"c{at}", type_) for at, (_, type_) in enumerate(columns)]
-        wanted = ", ".join(["CAST(count(*) AS DOUBLE)", *(each for four in kept for each in four)])
-        counted = replace(plan, sql=f"SELECT {wanted} FROM ({plan.sql}) AS t({names})", types=())  # noqa: S608 checked SQL
+        aggregates = ", ".join(["CAST(count(*) AS DOUBLE)", *(each for four in kept for each in four)])
+        counted = replace(plan, sql=f"SELECT {aggregates} FROM ({plan.sql}) AS t({names})", types=())  # noqa: S608 checked SQL
         with session.failures(plan.tree):
             row = session.run(counted).batches.read_all().combine_chunks()
         values = [_printed(row.column(at)) for at in range(row.num_columns)]

@@ -152,8 +152,8 @@ def _computed(call: Call, result: Type | None) -> exp.Expr:
     if result is None or not result.is_number or any(not type_.is_number for type_ in types):
         raise refused(call, f"its arguments have the types {', '.join(map(str, types))}")
     for key, value, type_ in zip(("this", "expression"), call.arguments, types, strict=True):
-        wanted = result if result.name != "decimal" else decimal_of(type_)
-        node.set(key, _as(value, wanted, None))
+        operand_type = result if result.name != "decimal" else decimal_of(type_)
+        node.set(key, _as(value, operand_type, None))
     if result.name == "decimal":
         # Spark's product has a digit more.
         return cast_to(exp.Paren(this=node), str(spark_type(result)))

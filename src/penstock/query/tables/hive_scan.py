@@ -115,11 +115,11 @@ class HiveScan:
         """Make the view; the files' own columns are read for it."""
         if not self._own and not self.table.partition_keys:
             raise StatementError("HIVE_INVALID_METADATA", f"Table '{self.name}' has no columns.")
-        wanted = [column for column in self._own if self._used(column)]
+        used = [column for column in self._own if self._used(column)]
         relations = [
             relation
             for number, (format_, files) in enumerate(self._groups())
-            for relation in format_.relations(engine, f"{self.view}_{number}", files, wanted, with_file=self._with_files)
+            for relation in format_.relations(engine, f"{self.view}_{number}", files, used, with_file=self._with_files)
         ]
         if relations and self._with_files:
             self._make_file_table(engine)

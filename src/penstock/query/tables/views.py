@@ -143,14 +143,14 @@ class _ViewScan(NestedScan):
             raise self._stale(f"it has {len(self.stored.columns)} columns, and its query {len(query.columns)}")
         columns = []
         for (name, declared), (_, type_) in zip(self.stored.columns, query.columns, strict=True):
-            wanted = type_of_text(declared)
+            target = type_of_text(declared)
             if (
-                wanted is None
-                or spark_type(wanted) is None
-                or (not _is_same(wanted, type_) and common([wanted, type_]) != wanted)
+                target is None
+                or spark_type(target) is None
+                or (not _is_same(target, type_) and common([target, type_]) != target)
             ):
                 raise unread(f"{self.table.database}.{self.table.name}", f"column {name}, which is a {declared}")
-            columns.append((name, str(spark_type(wanted))))
+            columns.append((name, str(spark_type(target))))
         return QueryRead(view=self.view, columns=columns, sql=query.sql, reads=query.reads)
 
     def install(self, engine: Any) -> None:
@@ -176,11 +176,11 @@ class _ViewScan(NestedScan):
 
     def _converted(self, declared: str, actual: Type, at: int, source: str) -> str:
         """Return the column ``source`` in the declared type."""
-        wanted = type_of_text(declared)
-        if wanted is None or wanted == actual or _is_same(wanted, actual):
+        declared_type = type_of_text(declared)
+        if declared_type is None or declared_type == actual or _is_same(declared_type, actual):
             return source
         target = engine_type(declared)
-        if target is not None and common([wanted, actual]) == wanted:
+        if target is not None and common([declared_type, actual]) == declared_type:
             return f"CAST({source} AS {target})"
         name = self.stored.columns[at][0]
         raise self._stale(
@@ -198,17 +198,17 @@ class _ViewScan(NestedScan):
         )
 
 
-def _is_same(wanted: Type, actual: Type) -> bool:
+def _is_same(declared: Type, actual: Type) -> bool:
     """Return whether the engine has both as one type: it has no lengths of texts, no precisions of times, no sketches."""
-    if wanted.name in {"varchar", "char"} and actual.name == "varchar":
-        return not actual.numbers or wanted.numbers == actual.numbers or not wanted.numbers
-    if wanted in SKETCHES:
+    if declared.name in {"varchar", "char"} and actual.name == "varchar":
+        return not actual.numbers or declared.numbers == actual.numbers or not declared.numbers
+    if declared in SKETCHES:
         return actual.name == "varbinary"
-    if wanted.name == actual.name and wanted.name.startswith("time"):
+    if declared.name == actual.name and declared.name.startswith("time"):
         return True
-    if wanted.name != actual.name or len(wanted.inner) != len(actual.inner) or wanted.name in {"decimal"}:
+    if declared.name != actual.name or len(declared.inner) != len(actual.inner) or declared.name in {"decimal"}:
         return False
-    pairs = zip(wanted.inner, actual.inner, strict=True)
+    pairs = zip(declared.inner, actual.inner, strict=True)
     return all(one is None or other is None or _is_same(one, other) for one, other in pairs)
 
 

@@ -56,11 +56,11 @@ def check_empty(lake: LakePaths, location: str) -> None:
 
 def new_partitions(host: StatementHost, table: Table, files: Sequence[WrittenFile]) -> Sequence[tuple[str, ...]]:
     """Return the values, as the catalog has them, of partitions that files were written for and that are not registered."""
-    wanted = dict.fromkeys(tuple(value or HIVE_DEFAULT_PARTITION for value in each.values) for each in files)
-    if not wanted:
+    written = dict.fromkeys(tuple(value or HIVE_DEFAULT_PARTITION for value in each.values) for each in files)
+    if not written:
         return []
     known = {tuple(each.values) for each in host.partitions(table.database, table.name)}
-    return [values for values in wanted if values not in known]
+    return [values for values in written if values not in known]
 
 
 def partition_changes(

@@ -73,11 +73,11 @@ def check_insertable(table: Sequence[tuple[str, str]], columns: Sequence[ResultC
             source = _lake_type(pa.int64() if column.type == "bigint" else field.type, void=True)
             fitting &= column.type not in _BYTES and source is not None and fits(source, parse_hive_type(type_), INSERT)
     if not fitting:
-        wanted = ", ".join(type_ for _, type_ in table)
+        table_types = ", ".join(type_ for _, type_ in table)
         query_types = ", ".join(each.type for each in columns)
         raise StatementError(
             "TYPE_MISMATCH",
-            f"Insert query has mismatched column types: Table: [{wanted}], Query: [{query_types}]",
+            f"Insert query has mismatched column types: Table: [{table_types}], Query: [{query_types}]",
             remedy="Select the table's columns in their order, its partition keys last, and CAST what differs.",
         )
 

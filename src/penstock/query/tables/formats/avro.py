@@ -44,12 +44,12 @@ class AvroFormat:
         return "Avro"
 
     def relations(
-        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+        self, engine: Any, view: str, files: Sequence[NumberedFile], used: Sequence[Column], *, with_file: bool
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = with_file
-        types = [parse_hive_type(column.type or "string") for column in wanted]
-        names = [column.name.lower() for column in wanted]
+        types = [parse_hive_type(column.type or "string") for column in used]
+        names = [column.name.lower() for column in used]
         schema = pa.schema(
             [*((name, arrow.render(type_)) for name, type_ in zip(names, types, strict=True)), (FILE_COLUMN, pa.int32())]
         )

@@ -33,26 +33,26 @@ def null_of(column: Column) -> str:
 
 def converted(column: Column, source: str, expression: str, *, where: str) -> str:
     """Return ``expression``, of the engine's type ``source``, in the column's type. ``where`` names the files in errors."""
-    wanted = column_type(column)
-    if _NULL in (source, wanted):
+    target = column_type(column)
+    if _NULL in (source, target):
         return null_of(column)
-    if (source, wanted) in _UNITS:
-        return f"CAST({_UNITS[source, wanted].format(expression)} AS {wanted})"
-    if _family(source) != _family(wanted):
+    if (source, target) in _UNITS:
+        return f"CAST({_UNITS[source, target].format(expression)} AS {target})"
+    if _family(source) != _family(target):
         raise StatementError(
             "HIVE_BAD_DATA",
             f"Column '{column.name}' is {source} in {where}, which cannot be read as {column.type or 'string'}.",
             remedy="Correct the column's type in the catalog, or rewrite the file.",
         )
     type_ = parse_hive_type(column.type or "string")
-    if source == wanted:
+    if source == target:
         text = expression
-    elif source == "BLOB" and wanted == "VARCHAR":  # strings written without their UTF8 annotation
+    elif source == "BLOB" and target == "VARCHAR":  # strings written without their UTF8 annotation
         text = f"decode({expression})"
-    elif source == "VARCHAR" and wanted == "BLOB":
+    elif source == "VARCHAR" and target == "BLOB":
         text = f"encode({expression})"
     else:
-        text = f"CAST({expression} AS {wanted})"
+        text = f"CAST({expression} AS {target})"
     return f"left({text}, {type_.numbers[0]})" if type_.name == "varchar" and type_.numbers else text
 
 

@@ -70,12 +70,12 @@ class JsonFormat:
         return "JSON"
 
     def relations(
-        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+        self, engine: Any, view: str, files: Sequence[NumberedFile], used: Sequence[Column], *, with_file: bool
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = with_file
         places = {name: number for number, (name, _) in enumerate(self.columns)}
-        mine = [column for column in wanted if column.name.lower() in places]
+        mine = [column for column in used if column.name.lower() in places]
         types = [parse_hive_type(column.type or "string") for column in mine]
         schema = pa.schema(
             [
@@ -95,7 +95,7 @@ class JsonFormat:
                     yield pa.record_batch([*arrays, pa.array([file[0]] * count, pa.int32())], schema=schema)
 
         source = register_stream(engine, view, schema, batches)
-        columns = {column.name.lower(): null_of(column) for column in wanted}
+        columns = {column.name.lower(): null_of(column) for column in used}
         columns |= {column.name.lower(): f"f.{quote_name(column.name.lower())}" for column in mine}
         return [Relation(source, columns)]
 

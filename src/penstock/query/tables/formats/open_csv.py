@@ -44,12 +44,12 @@ class OpenCsvFormat:
         return "CSV"
 
     def relations(
-        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+        self, engine: Any, view: str, files: Sequence[NumberedFile], used: Sequence[Column], *, with_file: bool
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = with_file
         relation = text_relation(engine, view, files, self.lines, _Splitter(self))
-        columns = placed_columns(self.columns, wanted, partial(_decoded, self.lenient))
+        columns = placed_columns(self.columns, used, partial(_decoded, self.lenient))
         return [replace(relation, columns=columns)]
 
 

@@ -31,7 +31,7 @@ class OrcFormat:
         return "ORC"
 
     def relations(
-        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+        self, engine: Any, view: str, files: Sequence[NumberedFile], used: Sequence[Column], *, with_file: bool
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`; files of one schema are one relation."""
         _ = with_file
@@ -39,20 +39,20 @@ class OrcFormat:
         for file in files:
             by_schema.setdefault(_opened(file[1].path).schema.remove_metadata(), []).append(file)
         return [
-            self._relation(engine, f"{view}_{number}", schema, group, wanted)
+            self._relation(engine, f"{view}_{number}", schema, group, used)
             for number, (schema, group) in enumerate(by_schema.items())
         ]
 
     def _relation(
-        self, engine: Any, view: str, schema: pa.Schema, files: Sequence[NumberedFile], wanted: Sequence[Column]
+        self, engine: Any, view: str, schema: pa.Schema, files: Sequence[NumberedFile], used: Sequence[Column]
     ) -> Relation:
-        fields = {column.name.lower(): self._field(schema, column) for column in wanted}
+        fields = {column.name.lower(): self._field(schema, column) for column in used}
         chosen = list(dict.fromkeys(each for each in fields.values() if each is not None))
         shape = pa.schema([*(schema.field(each) for each in chosen), (FILE_COLUMN, pa.int32())])
         source = register_stream(engine, view, shape, partial(_stripes, files, chosen, shape))
         types = _engine_types(shape)
         columns = {}
-        for column in wanted:
+        for column in used:
             name = fields[column.name.lower()]
             columns[column.name.lower()] = (
                 null_of(column)
@@ -63,11 +63,11 @@ class OrcFormat:
 
     def _field(self, schema: pa.Schema, column: Column) -> str | None:
         """Return the file's name of the table's column."""
-        wanted = column.name.lower()
+        lowered = column.name.lower()
         if self.columns is not None:
-            at = self.columns.index(wanted) if wanted in self.columns else len(schema)
+            at = self.columns.index(lowered) if lowered in self.columns else len(schema)
             return schema.names[at] if at < len(schema) else None
-        return next((name for name in schema.names if name.lower() == wanted), None)
+        return next((name for name in schema.names if name.lower() == lowered), None)
 
 
 def _engine_types(shape: pa.Schema) -> Mapping[str, str]:

@@ -24,17 +24,17 @@ class ParquetFormat:
         return "Parquet"
 
     def relations(
-        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+        self, engine: Any, view: str, files: Sequence[NumberedFile], used: Sequence[Column], *, with_file: bool
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = view
         if self.columns is not None:
-            return [self._by_place(engine, each, wanted, with_file=with_file) for each in files]
+            return [self._by_place(engine, each, used, with_file=with_file) for each in files]
         paths = [file.path for _, file in files]
         described = _described(engine, paths)
         where = paths[0] if len(paths) == 1 else f"one of {len(paths)} files such as {paths[0]}"
         columns = {}
-        for column in wanted:
+        for column in used:
             name = column.name.lower()
             known = name in described
             columns[name] = (
@@ -42,12 +42,12 @@ class ParquetFormat:
             )
         return [Relation(parquet_source(paths, with_file=with_file), columns, by_path=True)]
 
-    def _by_place(self, engine: Any, file: NumberedFile, wanted: Sequence[Column], *, with_file: bool) -> Relation:
+    def _by_place(self, engine: Any, file: NumberedFile, used: Sequence[Column], *, with_file: bool) -> Relation:
         assert self.columns is not None
         path = file[1].path
         described = list(_described(engine, [path]).items())
         columns = {}
-        for column in wanted:
+        for column in used:
             name = column.name.lower()
             at = self.columns.index(name) if name in self.columns else len(described)
             columns[name] = (

@@ -43,9 +43,9 @@ class FileFormat(Protocol):
         ...
 
     def relations(
-        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+        self, engine: Any, view: str, files: Sequence[NumberedFile], used: Sequence[Column], *, with_file: bool
     ) -> Sequence[Relation]:
-        """Return the rows of ``files`` as relations that each have all ``wanted`` columns; those that no file has are NULL.
+        """Return the rows of ``files`` as relations that each have all ``used`` columns; those that no file has are NULL.
 
         What is registered with the engine has names that begin with ``view``. ``with_file`` asks for the file's column.
         Raises :class:`penstock.sql.errors.StatementError` for files of another format.

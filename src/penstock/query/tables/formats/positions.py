@@ -41,14 +41,14 @@ def text_relation(
     return Relation(register_stream(engine, view, schema, batches), {})
 
 
-def placed_columns(layout: Layout, wanted: Sequence[Column], decode: Callable[[LakeType, str], str]) -> dict[str, str]:
+def placed_columns(layout: Layout, used: Sequence[Column], decode: Callable[[LakeType, str], str]) -> dict[str, str]:
     """Return the SQL of each wanted column: its text, ``f.v[n]``, decoded as the layout's type and cast to the wanted one.
 
     Raises :class:`StatementError` if the layout, which is a partition's, has another kind of type than the table.
     """
     places = {name: (number, own) for number, (name, own) in enumerate(layout, start=1)}
     placed = {}
-    for column in wanted:
+    for column in used:
         name = column.name.lower()
         if name not in places:
             placed[name] = null_of(column)

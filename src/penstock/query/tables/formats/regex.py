@@ -62,12 +62,12 @@ class RegexFormat:
         return "regular expression"
 
     def relations(
-        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+        self, engine: Any, view: str, files: Sequence[NumberedFile], used: Sequence[Column], *, with_file: bool
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = with_file
         relation = text_relation(engine, view, files, self.lines, self._split)
-        return [replace(relation, columns=placed_columns(self.columns, wanted, _decoded))]
+        return [replace(relation, columns=placed_columns(self.columns, used, _decoded))]
 
     def _split(self, file: NumberedFile, _first: int, lines: list[str]) -> pa.Array:
         try:

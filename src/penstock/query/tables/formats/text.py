@@ -85,7 +85,7 @@ class TextFormat:
         return "text"
 
     def relations(
-        self, engine: Any, view: str, files: Sequence[NumberedFile], wanted: Sequence[Column], *, with_file: bool
+        self, engine: Any, view: str, files: Sequence[NumberedFile], used: Sequence[Column], *, with_file: bool
     ) -> Sequence[Relation]:
         """See :class:`~penstock.query.tables.formats.port.FileFormat`."""
         _ = with_file
@@ -96,7 +96,7 @@ class TextFormat:
         if not rules.escape:
             source = f"(SELECT string_split(line, {mark}) AS v, * EXCLUDE (line) FROM {source})"  # noqa: S608 quoted texts
         decode = partial(_nullable, rules)
-        return [replace(relation, source=source, columns=placed_columns(self.columns, wanted, decode))]
+        return [replace(relation, source=source, columns=placed_columns(self.columns, used, decode))]
 
 
 def _escaped(rules: TextRules, file: NumberedFile, first: int, lines: list[str]) -> pa.Array:

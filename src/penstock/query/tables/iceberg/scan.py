@@ -74,12 +74,12 @@ class IcebergTable:
         plan = plan_files(self.state.metadata, self.version.snapshot, schema, condition, io)
         if len(plan.tasks) > request.max_files:
             raise too_many_files(self.state.name, "run OPTIMIZE on the table")
-        wanted = [each for each in self._fields if request.columns is None or each.name.lower() in request.columns]
+        fields = [each for each in self._fields if request.columns is None or each.name.lower() in request.columns]
         scan = IcebergScan(
             view=request.view,
             state=self.state,
             schema=schema,
-            fields=wanted,
+            fields=fields,
             plan=plan,
             io=io,
             opened=self._opened,

@@ -84,9 +84,9 @@ def read_version(state: IcebergState, version: exp.Version | None, position: Pos
     metadata = state.metadata
     if version is None:
         return Version(metadata.current_snapshot(), metadata.schema())
-    wanted = version.expression
+    expression = version.expression
     if version.name.upper() == "TIMESTAMP":
-        at = _instant(wanted, position, engine)
+        at = _instant(expression, position, engine)
         snapshot = _snapshot_at(metadata, at)
         if snapshot is None:
             when = datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
@@ -96,13 +96,13 @@ def read_version(state: IcebergState, version: exp.Version | None, position: Pos
                 position=position,
             )
         return Version(snapshot, _schema_of(metadata, snapshot))
-    if isinstance(wanted, exp.Literal) and wanted.is_string:
-        return _by_ref(state, wanted.name, position)
-    if isinstance(wanted, exp.Literal) and re.fullmatch(r"\d{1,19}", wanted.name):
-        snapshot = metadata.snapshot_by_id(int(wanted.name))
+    if isinstance(expression, exp.Literal) and expression.is_string:
+        return _by_ref(state, expression.name, position)
+    if isinstance(expression, exp.Literal) and re.fullmatch(r"\d{1,19}", expression.name):
+        snapshot = metadata.snapshot_by_id(int(expression.name))
         if snapshot is None:
             raise StatementError(
-                "INVALID_ARGUMENTS", f"Iceberg snapshot ID does not exists: {wanted.name}", position=position
+                "INVALID_ARGUMENTS", f"Iceberg snapshot ID does not exists: {expression.name}", position=position
             )
         return Version(snapshot, _schema_of(metadata, snapshot))
     raise StatementError(
@@ -140,8 +140,8 @@ def _snapshot_at(metadata: TableMetadata, at: int) -> Snapshot | None:
     return metadata.snapshot_by_id(current) if current is not None else None
 
 
-def _instant(wanted: exp.Expr, position: Position | None, engine: Evaluator) -> int:
+def _instant(expression: exp.Expr, position: Position | None, engine: Evaluator) -> int:
     """Return milliseconds since 1970 of an expression without columns, as Athena takes it: a timestamp or a date in UTC."""
-    if wanted.find(exp.Column, exp.Query, exp.Subquery) is not None:
+    if expression.find(exp.Column, exp.Query, exp.Subquery) is not None:
         raise StatementError("INVALID_ARGUMENTS", "FOR TIMESTAMP AS OF needs a constant.", position=position)
-    return engine.instant(wanted.sql("duckdb"), position)
+    return engine.instant(expression.sql("duckdb"), position)

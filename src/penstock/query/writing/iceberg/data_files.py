@@ -173,11 +173,11 @@ class DataWriter:
 
 def check_format(metadata: TableMetadata) -> None:
     """Raise :class:`StatementError` unless the table's new files are Parquet."""
-    wanted = metadata.properties.get("write.format.default", "parquet").lower()
-    if wanted != "parquet":
+    format_ = metadata.properties.get("write.format.default", "parquet").lower()
+    if format_ != "parquet":
         raise StatementError(
             "NOT_SUPPORTED",
-            f"The table's new files are to be of format {wanted}; only Parquet is written.",
+            f"The table's new files are to be of format {format_}; only Parquet is written.",
             remedy="Set the property write.format.default (format) to parquet.",
         )
 

@@ -144,9 +144,9 @@ def _row(value: Any, type_: _Kind) -> str:
     if not isinstance(value, dict):
         raise ValueError(f"Expected a json array or object, but got {_token(value)}")
     fields: dict[str, Any] = {}
-    wanted = {name.lower() for name in names}
+    known = {name.lower() for name in names}
     for name, each in value.items():
-        if name.lower() in fields and name.lower() in wanted:
+        if name.lower() in fields and name.lower() in known:
             raise ValueError(f"Duplicate field: {name.lower()}")
         fields[name.lower()] = each
     return _object((name, _shape(fields.get(name.lower()), inner)) for name, inner in zip(names, type_.inner, strict=True))

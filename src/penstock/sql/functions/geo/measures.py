@@ -42,19 +42,19 @@ def _along(line: Any, fraction: float, *, repeated: bool) -> list[Any]:
     path = [(float(x), float(y)) for x, y in shapely.get_coordinates(line)]
     if fraction in {0, 1}:
         return [shapely.Point(path[-1 if fraction else 0])]
-    wanted = floor(1 / fraction) if repeated else 1
-    if wanted > _MAX_POINTS:
+    count = floor(1 / fraction) if repeated else 1
+    if count > _MAX_POINTS:
         raise invalid(f"line_interpolate_points makes at most {_MAX_POINTS} points")
     length, done, at = float(line.length), 0.0, fraction
     points: list[tuple[float, ...]] = []
     for start, end in pairwise(path):
         share = dist(start, end) / length
-        while at < done + share and len(points) < wanted:
+        while at < done + share and len(points) < count:
             along = (at - done) / share
             points.append(tuple(one + (other - one) * along for one, other in zip(start, end, strict=True)))
             at += fraction
         done += share
-    if len(points) < wanted:
+    if len(points) < count:
         points.append(path[-1])
     return [shapely.Point(place) for place in points]
 

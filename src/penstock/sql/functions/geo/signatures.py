@@ -90,7 +90,10 @@ def _row(name: str, overloads: Sequence[Function]) -> Row:
         function = found(call.types)
         if function is None:
             raise call.unexpected(", ".join(each.shown for each in overloads))
-        if any(type_ is None and wanted in _HELD for type_, wanted in zip(call.types, function.parameters, strict=True)):
+        if any(
+            type_ is None and parameter_type in _HELD
+            for type_, parameter_type in zip(call.types, function.parameters, strict=True)
+        ):
             raise call.wrong(
                 f"{name} is not supported for a value whose type is not known.",
                 code="NOT_SUPPORTED",
@@ -109,20 +112,20 @@ def _fits(parameters: Sequence[Type], types: Types) -> bool:
     return len(parameters) == len(types) and all(map(_fits_one, parameters, types))
 
 
-def _fits_one(wanted: Type, type_: Type | None) -> bool:
+def _fits_one(parameter: Type, type_: Type | None) -> bool:
     if type_ is None or type_.name == "unknown":
         return True
-    if wanted.inner:
-        return type_.name == wanted.name and _fits_one(GEOMETRY, type_.element)
-    if wanted == DOUBLE:
+    if parameter.inner:
+        return type_.name == parameter.name and _fits_one(GEOMETRY, type_.element)
+    if parameter == DOUBLE:
         return type_.is_number
-    if wanted == INTEGER:
+    if parameter == INTEGER:
         return type_.is_integer and type_ != BIGINT
-    return wanted == type_ or (wanted == VARCHAR and type_.name == "varchar")
+    return parameter == type_ or (parameter == VARCHAR and type_.name == "varchar")
 
 
-def _argument(value: exp.Expr, type_: Type | None, wanted: Type) -> exp.Expr:
-    return value if type_ == wanted else cast_to(value, _engine(wanted))
+def _argument(value: exp.Expr, type_: Type | None, parameter: Type) -> exp.Expr:
+    return value if type_ == parameter else cast_to(value, _engine(parameter))
 
 
 def _over_columns(function: Function) -> Callable[..., pa.Array]:

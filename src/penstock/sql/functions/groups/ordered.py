@@ -32,8 +32,8 @@ def _percentile(call: Call) -> exp.Expr:
     numbers = [each for number, each in enumerate(call.types) if each is not None and number != at]
     if not all(each.is_number or each.name == "unknown" for each in numbers):
         raise call.unexpected("approx_percentile(bigint, double), approx_percentile(double, double)")
-    wanted = call.types[at]
-    many = wanted is not None and wanted.name == "array"
+    percentage_type = call.types[at]
+    many = percentage_type is not None and percentage_type.name == "array"
     engine = "BIGINT" if type_.is_integer else "FLOAT" if type_.name == "real" else "DOUBLE"
     percentage = cast_to(call.arguments[at], "DOUBLE[]" if many else "DOUBLE")
     if at == 1:
@@ -59,8 +59,8 @@ def _percentile_type(types: Types) -> Type | None:
     if type_ is None:
         return None
     one = BIGINT if type_.is_integer else type_ if type_.name == "real" else DOUBLE
-    wanted = types[_percentage(types)] if len(types) > 1 else None
-    return Type.array(one) if wanted is not None and wanted.name == "array" else one
+    percentage = types[_percentage(types)] if len(types) > 1 else None
+    return Type.array(one) if percentage is not None and percentage.name == "array" else one
 
 
 def _weighted(pairs: list[dict[str, Any] | None], shares: list[float | None]) -> list[Any] | None:
@@ -76,8 +76,8 @@ def _weighted(pairs: list[dict[str, Any] | None], shares: list[float | None]) ->
     sums = list(accumulate(weight for _, weight in rows))
     values = []
     for share in shares:
-        wanted = (share or 0) * sums[-1]
-        values.append(next((value for (value, _), total in zip(rows, sums, strict=True) if total >= wanted), rows[-1][0]))
+        rank = (share or 0) * sums[-1]
+        values.append(next((value for (value, _), total in zip(rows, sums, strict=True) if total >= rank), rows[-1][0]))
     return values
 
 

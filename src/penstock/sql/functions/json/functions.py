@@ -113,19 +113,19 @@ def _array_of(value: str) -> list[Any] | None:
     return document if isinstance(document, list) else None
 
 
-def _array_contains(value: str, wanted: str, family: str) -> bool | None:
+def _array_contains(value: str, item: str, family: str) -> bool | None:
     items = _array_of(value)
     if items is None:
         return None
     for each in items:
         # As in Trino, 1 and 1.0 are different.
-        if family == "integer" and isinstance(each, Number) and each.is_whole and int(each) == int(wanted):
+        if family == "integer" and isinstance(each, Number) and each.is_whole and int(each) == int(item):
             return True
-        if family == "double" and isinstance(each, Number) and not each.is_whole and float(each) == float(wanted):
+        if family == "double" and isinstance(each, Number) and not each.is_whole and float(each) == float(item):
             return True
-        if family == "string" and isinstance(each, str) and not isinstance(each, Number) and each == wanted:
+        if family == "string" and isinstance(each, str) and not isinstance(each, Number) and each == item:
             return True
-        if family == "boolean" and isinstance(each, bool) and scalar_text(each) == wanted:
+        if family == "boolean" and isinstance(each, bool) and scalar_text(each) == item:
             return True
     return False
 

@@ -61,13 +61,13 @@ def _formatted(call: Call, match: re.Match[str], number: int) -> exp.Expr:
     type_, value, letter = call.types[number], call.arguments[number], match[5]
     if type_ is None or letter not in "sSdxXofeEbBc":
         raise call.wrong(f"format: {match[0]} of this argument is not supported.", code="NOT_SUPPORTED")
-    wanted = _KINDS.get(letter)
+    families = _KINDS.get(letter)
     fits = {
         "integer": type_.is_integer,
         "number": type_.is_floating or type_.name == "decimal",
         "floating": type_.is_floating,
     }
-    if wanted is not None and not fits[wanted]:
+    if families is not None and not fits[families]:
         raise call.wrong(f"Invalid format string: {match[0]} (of {type_})")
     if type_.inner or type_.name in {"varbinary", "json"}:
         raise call.wrong(f"format: {type_} is not supported.", code="NOT_SUPPORTED")
